@@ -1,0 +1,133 @@
+"""Make what the built-in encoder ships beside its code: the graph template and the guard vectors.
+
+    python scripts/make_encoder_graph.py
+
+`builtin.onnx` has the operations and no weights: every initializer is declared external and handed over at load.
+`builtin_guard.npy` comes from the plain float32 model below, which shares nothing with onnxruntime's kernels.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from wenyuan.encoders import builtin, builtin_weights
+from wenyuan.encoders.builtin_graph import EPSILON, FFN, HEADS, HIDDEN, LAYERS, PROJECTIONS
+from wenyuan.encoders.builtin_tokens import Tokenizer
+from wenyuan.encoders.builtin_weights import WeightFile, unpack
+
+FOLDER = Path(builtin.__file__).parent
+MICROSOFT = "com.microsoft"
+
+
+class Template:
+    """Collects nodes and the weights that they will want."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.weights: list[TensorProto] = []
+
+    def weight(self, name: str, *shape: int, kind: int = TensorProto.FLOAT) -> str:
+        tensor = TensorProto(name=name, data_type=kind, dims=shape, data_location=TensorProto.EXTERNAL)
+        tensor.external_data.add(key="location", value="handed-over-at-load")
+        self.weights.append(tensor)
+        return name
+
+    def node(self, op: str, inputs: list[str], *outputs: str, domain: str = MICROSOFT, **options: Any) -> str:
+        self.nodes.append(helper.make_node(op, inputs, outputs, domain=domain, **options))
+        return outputs[0]
+
+    def project(self, x: str, name: str, rows: int, columns: int, *, bias: bool) -> str:
+        inputs = [
+            x,
+            self.weight(f"{name}.w", rows, columns, kind=TensorProto.INT8),
+            self.weight(f"{name}.s", columns),
+        ]
+        biases = self.weight(f"{name}.b", columns)
+        return self.node("DynamicQuantizeMatMul", [*inputs, "", biases] if bias else inputs, f"{name}.out")
+
+    def add_and_normalise(self, x: str, residual: str, bias: str, name: str) -> str:
+        scale, shift = self.weight(f"{name}.w", HIDDEN), self.weight(f"{name}.b", HIDDEN)
+        return self.node("SkipLayerNormalization", [x, residual, scale, shift, bias], f"{name}.out", epsilon=EPSILON)
+
+    def layer(self, x: str, p: str) -> str:
+        """Attention and feed-forward; a bias goes into the operation that can add it on its way."""
+        parts = [f"{p}q.in", f"{p}k.in", f"{p}v.in"]
+        qkv = self.project(x, f"{p}qkv", HIDDEN, len(PROJECTIONS["qkv"]) * HIDDEN, bias=True)
+        self.node("Split", [qkv, "thirds"], *parts, domain="", axis=2)
+        seen = self.node("MultiHeadAttention", parts, f"{p}seen", num_heads=HEADS)
+        x = self.add_and_normalise(self.project(seen, f"{p}ao", HIDDEN, HIDDEN, bias=False), x, f"{p}ao.b", f"{p}aln")
+        wide = self.project(x, f"{p}fi", HIDDEN, FFN, bias=False)
+        wide = self.node("BiasGelu", [wide, f"{p}fi.b"], f"{p}gelu")
+        return self.add_and_normalise(self.project(wide, f"{p}fo", FFN, HIDDEN, bias=False), x, f"{p}fo.b", f"{p}oln")
+
+
+def make_graph() -> onnx.ModelProto:
+    """``states (1, tokens, 384)`` → ``pooled (1, 384)``, not normalised."""
+    t = Template()
+    ends = [t.weight("ln.w", HIDDEN), t.weight("ln.b", HIDDEN)]
+    x = t.node("LayerNormalization", ["states", *ends], "x", domain="", axis=-1, epsilon=EPSILON)
+    for i in range(LAYERS):
+        x = t.layer(x, f"l{i}.")
+    t.node("ReduceMean", [x], "pooled", domain="", axes=[1], keepdims=0)
+    thirds = numpy_helper.from_array(np.array([HIDDEN] * 3, np.int64), "thirds")
+    graph = helper.make_graph(
+        t.nodes,
+        "multilingual-e5-small",
+        [helper.make_tensor_value_info("states", TensorProto.FLOAT, [1, "tokens", HIDDEN])],
+        [helper.make_tensor_value_info("pooled", TensorProto.FLOAT, [1, HIDDEN])],
+        [thirds, *t.weights],
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=9, producer_name="wenyuan")
+
+
+def make_guard() -> np.ndarray:
+    """Vectors of the guard texts, ``(3, 384)`` float32 unit rows, from the model written out in numpy."""
+    file = builtin_weights.read_weights(builtin_weights.find_weights())
+    tokenizer = Tokenizer(file)
+    rows = [_forward(file, tokenizer(f"passage: {text}")) for text in builtin.GUARD_TEXTS]
+    return np.stack([row / np.linalg.norm(row) for row in rows]).astype(np.float32)
+
+
+def _forward(file: WeightFile, ids: list[int]) -> np.ndarray:
+    """A BERT encoder (Devlin et al. 2019), post-norm, exact GELU, mean of the last states."""
+    gelu = np.vectorize(lambda v: 0.5 * v * (1 + math.erf(v / math.sqrt(2))))
+
+    def linear(x: np.ndarray, name: str) -> np.ndarray:
+        return x @ unpack(file.blocks(f"{name}.w", x.shape[1])).T + file.floats(f"{name}.b")
+
+    def normal(x: np.ndarray, name: str) -> np.ndarray:
+        x = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + EPSILON)
+        return x * file.floats(f"{name}.w") + file.floats(f"{name}.b")
+
+    def heads(x: np.ndarray) -> np.ndarray:
+        return x.reshape(len(x), HEADS, -1).swapaxes(0, 1)
+
+    x = unpack(file.blocks("emb.word", HIDDEN)[ids])
+    x = x + file.floats("emb.pos").reshape(-1, HIDDEN)[: len(ids)] + file.floats("emb.type")[:HIDDEN]
+    x = normal(x, "emb.ln")
+    for p in (f"l{i}." for i in range(LAYERS)):
+        q, k, v = (heads(linear(x, p + part)) for part in "qkv")
+        weights = np.exp(q @ k.swapaxes(1, 2) / math.sqrt(HIDDEN // HEADS))
+        seen = (weights / weights.sum(2, keepdims=True) @ v).swapaxes(0, 1).reshape(len(ids), HIDDEN)
+        x = normal(x + linear(seen, p + "ao"), p + "aln")
+        x = normal(x + linear(gelu(linear(x, p + "fi")), p + "fo"), p + "oln")
+    return x.mean(0)
+
+
+def main() -> None:
+    model = make_graph()
+    (FOLDER / "builtin.onnx").write_bytes(model.SerializeToString(deterministic=True))
+    np.save(FOLDER / "builtin_guard.npy", make_guard())
+    for name in ("builtin.onnx", "builtin_guard.npy"):
+        print(f"{name}: {(FOLDER / name).stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Wenyuan (文渊): a knowledge service for LLM agents. Governed sources in, checkable evidence out.
+
+>>> import wenyuan
+>>> with wenyuan.open("library") as library:                                         # doctest: +SKIP
+...     answer = library.retrieve_fragments(wenyuan.RetrievalRequest(query="投诉多久响应", max_results=3))
+...     answer.status, [fragment.source for fragment in answer.fragments]
+
+Importing this module loads no driver, no model and no numpy; a name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wenyuan.app import create_library as create
+    from wenyuan.app import open_library as open
+    from wenyuan.client import Client
+    from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted, RetrievalFailed
+    from wenyuan.core.model import Fragment, Passage, RetrievalRequest, RetrievalResponse, Source
+    from wenyuan.service.facade import Library
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Client": "wenyuan.client:Client",
+    "Fragment": "wenyuan.core.model:Fragment",
+    "InvalidRequest": "wenyuan.core.errors:InvalidRequest",
+    "KnowledgeError": "wenyuan.core.errors:KnowledgeError",
+    "Library": "wenyuan.service.facade:Library",
+    "NotPermitted": "wenyuan.core.errors:NotPermitted",
+    "Passage": "wenyuan.core.model:Passage",
+    "RetrievalFailed": "wenyuan.core.errors:RetrievalFailed",
+    "RetrievalRequest": "wenyuan.core.model:RetrievalRequest",
+    "RetrievalResponse": "wenyuan.core.model:RetrievalResponse",
+    "Source": "wenyuan.core.model:Source",
+    "create": "wenyuan.app:create_library",
+    "open": "wenyuan.app:open_library",
+}
+
+__all__ = [
+    "Client",
+    "Fragment",
+    "InvalidRequest",
+    "KnowledgeError",
+    "Library",
+    "NotPermitted",
+    "Passage",
+    "RetrievalFailed",
+    "RetrievalRequest",
+    "RetrievalResponse",
+    "Source",
+    "create",
+    "open",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'wenyuan' has no attribute {name!r}")
+    module, _, attribute = _HOME[name].partition(":")
+    value = getattr(import_module(module), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,182 @@
+"""Where sockets meet plugs: the only module that knows which catalog, engine, encoder and readers there are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from wenyuan.catalog import Catalog
+from wenyuan.core.errors import ConfigError, EncoderMismatch, EncoderUnavailable
+from wenyuan.core.model import Document, EncoderFingerprint
+from wenyuan.core.ports import Encoder, Engine, IndexSpec
+from wenyuan.core.text import ANALYZER
+from wenyuan.service.facade import Library
+from wenyuan.settings import EncoderSettings, Settings, load_settings
+
+__all__ = ["create_library", "open_encoder", "open_library"]
+
+
+def create_library(folder: str | Path, **overrides: Any) -> Library:
+    """Make an empty library in `folder` and open it.
+
+    Raises:
+        ConfigError: there is one already.
+    """
+    path = Path(folder)
+    if (path / "catalog.db").exists():
+        raise ConfigError(f"there is a library in {path} already", hint="open it, or choose another folder")
+    Catalog.create(path).close()
+    return open_library(path, **overrides)
+
+
+def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) -> Library:
+    """Open the library in `folder`.
+
+    Args:
+        folder: Where it lies.
+        create: Make an empty one when there is none.
+        overrides: Settings, e.g. ``engine="memory"`` or ``encoder={"kind": "none"}``.
+
+    Raises:
+        CatalogUnavailable, CatalogVersion, ConfigError, EncoderMismatch, EngineError
+    """
+    path = Path(folder)
+    settings = load_settings(path, **overrides)
+    if create and not (path / "catalog.db").exists():
+        Catalog.create(path).close()
+    catalog = Catalog.open(path)
+    try:
+        encoder, note = _encoder(settings.encoder)
+        recorded: EncoderFingerprint | None = _recorded(catalog)
+        encoder, spec, note, may_write = _agreed(catalog, encoder, recorded, note)
+        engine = _engine(settings, path, spec, catalog)
+    except BaseException:
+        catalog.close()
+        raise
+    reader = _Reader()
+    return Library(
+        folder=path,
+        settings=settings,
+        catalog=catalog,
+        engine=engine,
+        encoder=encoder,
+        read=reader.read,
+        readable=reader.readable,
+        encoder_note=note,
+        may_write=may_write,
+    )
+
+
+def open_encoder(settings: EncoderSettings) -> Encoder | None:
+    """The encoder that the settings name; None for ``none``."""
+    match settings.kind:
+        case "none":
+            return None
+        case "builtin":
+            from wenyuan.encoders.builtin import load_builtin
+
+            return load_builtin(threads=settings.threads)
+        case "hashing":
+            from wenyuan.encoders.hashing import HashingEncoder
+
+            return HashingEncoder(**_given(dimension=settings.dimension))
+        case "onnx_dir":
+            from wenyuan.encoders.onnx_dir import open_onnx_dir
+
+            if settings.path is None:
+                raise ConfigError("encoder.kind is onnx_dir, but encoder.path is not set", component="settings")
+            return open_onnx_dir(settings.path, **_given(**_prefixes(settings)))
+        case "http":
+            from wenyuan.encoders.http import open_http
+
+            return open_http(
+                settings.url,
+                settings.model,
+                key=settings.key.get_secret_value(),
+                timeout=settings.timeout,
+                **_given(dimension=settings.dimension, **_prefixes(settings)),
+            )
+
+
+def _prefixes(settings: EncoderSettings) -> dict[str, str | None]:
+    return {"query_prefix": settings.query_prefix, "passage_prefix": settings.passage_prefix}
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _encoder(settings: EncoderSettings) -> tuple[Encoder | None, str]:
+    """The encoder, or None with the reason. Only the built-in one may be missing: it is an optional package."""
+    try:
+        return open_encoder(settings), ""
+    except EncoderUnavailable as error:
+        if settings.kind != "builtin":
+            raise
+        return None, f"keyword-only: {error}"
+
+
+def _recorded(catalog: Catalog) -> EncoderFingerprint | None:
+    value = catalog.value("encoder")
+    if value is None:
+        return None
+    return EncoderFingerprint(**{**value, "scale": tuple(value["scale"])})
+
+
+def _agreed(
+    catalog: Catalog, encoder: Encoder | None, recorded: EncoderFingerprint | None, note: str
+) -> tuple[Encoder | None, IndexSpec, str, str]:
+    """Encoder and index of a library that may have been built with another encoder, or with none."""
+    may_write = ""
+    if encoder is not None and recorded is not None and encoder.fingerprint.key != recorded.key:
+        raise EncoderMismatch(
+            f"the library was built with {recorded.id} ({recorded.dimension} dimensions), the settings name "
+            f"{encoder.fingerprint.id} ({encoder.fingerprint.dimension}); their vectors cannot be compared",
+            component="encoder",
+            hint="set the encoder back, or make a new library and add the sources again",
+        )
+    if recorded is None and encoder is not None and catalog.counts()["passages"]:
+        note = "keyword-only: this library was built without an encoder; make a new one to have vectors"
+        encoder = None
+    if encoder is None and recorded is not None:
+        note = note or "keyword-only by setting"
+        may_write = f"the library has vectors of {recorded.id}, which is not available: new documents would have none"
+    fingerprint = encoder.fingerprint if encoder is not None else recorded
+    return encoder, IndexSpec(analyzer=ANALYZER, encoder=fingerprint), note, may_write
+
+
+def _engine(settings: Settings, folder: Path, spec: IndexSpec, catalog: Catalog) -> Engine:
+    if settings.engine == "memory":
+        from wenyuan.engines.memory import MemoryEngine
+
+        return MemoryEngine(spec)
+    from wenyuan.engines.local import LocalEngine
+
+    return LocalEngine(folder / "index", spec, exclusive=catalog.writing)
+
+
+class _Reader:
+    """The readers room, opened when the first document is read."""
+
+    def __init__(self) -> None:
+        self._sandbox: Any = None
+
+    def readable(self, name: str) -> bool:
+        from wenyuan.readers import reader_for
+
+        return reader_for(name) is not None
+
+    def read(self, path: Path, uri: str) -> Sequence[Document]:
+        if self._sandbox is None:
+            from wenyuan.readers.sandbox import Sandbox
+
+            self._sandbox = Sandbox()
+        documents: Sequence[Document] = self._sandbox.read_file(path, uri=uri).documents
+        return documents
+
+
+def default_library() -> Path:
+    """``WENYUAN_LIBRARY``, or ``./library``."""
+    return Path(os.environ.get("WENYUAN_LIBRARY") or "library")

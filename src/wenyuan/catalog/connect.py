@@ -1,0 +1,126 @@
+"""Connections to the catalog's database, and the one place where its driver's errors become ours."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.pool import QueuePool
+
+from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, ConfigError, EngineTimeout
+from wenyuan.core.ports import Deadline
+
+__all__ = ["connect_reader", "connect_writer", "reading", "translated"]
+
+COMPONENT = "catalog"
+# 3.7.0 - 3.51.2 can corrupt a WAL database with several connections; fixed in 3.51.3 (2026-03-13).
+_OLDEST_SAFE_SQLITE = (3, 51, 3)
+_BUSY_MS = 5_000
+
+
+def _driver() -> Any:
+    import pysqlite3.dbapi2 as driver
+
+    if driver.sqlite_version_info < _OLDEST_SAFE_SQLITE:
+        raise ConfigError(
+            f"SQLite {driver.sqlite_version} can corrupt a library that several use; 3.51.3 or newer is needed",
+            component=COMPONENT,
+            hint="pip install --upgrade pysqlite3",
+        )
+    return driver
+
+
+def _engine(path: Path, *, setup: tuple[str, ...], pool_size: int) -> sa.Engine:
+    engine = sa.create_engine(
+        sa.URL.create("sqlite", database=str(path)),
+        module=_driver(),
+        poolclass=QueuePool,
+        pool_size=pool_size,
+        max_overflow=0,
+        pool_timeout=5,
+        connect_args={"check_same_thread": False, "timeout": _BUSY_MS / 1000},
+    )
+
+    @event.listens_for(engine, "connect")
+    def _configure(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # transactions are begun by us, below
+        for statement in setup:
+            connection.execute(statement)
+
+    return engine
+
+
+def connect_reader(path: Path, *, pool_size: int = 16) -> sa.Engine:
+    """Connections that cannot write; each statement or block sees one snapshot."""
+    engine = _engine(path, setup=("PRAGMA query_only=ON", "PRAGMA mmap_size=0"), pool_size=pool_size)
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("BEGIN")
+
+    return engine
+
+
+def connect_writer(path: Path) -> sa.Engine:
+    """The one connection that writes. FULL: an acknowledged commit survives a power loss."""
+    setup = (
+        "PRAGMA journal_mode=WAL",
+        "PRAGMA synchronous=FULL",
+        "PRAGMA foreign_keys=ON",
+        "PRAGMA cache_size=-65536",
+        "PRAGMA mmap_size=0",
+    )
+    engine = _engine(path, setup=setup, pool_size=1)
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: sa.Connection) -> None:
+        # IMMEDIATE: a transaction that reads, then writes, would fail at once when another had written.
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    return engine
+
+
+@contextmanager
+def translated(doing: str) -> Iterator[None]:
+    """Turn every error of SQLAlchemy or its driver into a `CatalogError` that says what was being done."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        cause = str(error.orig) if isinstance(error, DBAPIError) else type(error).__name__
+        if "interrupted" in cause:
+            raise EngineTimeout(f"{doing}: the deadline passed", component=COMPONENT) from error
+        if "locked" in cause or "busy" in cause:
+            raise CatalogBusy(f"{doing}: another process is writing", component=COMPONENT) from error
+        hint = ""
+        if "full" in cause or "disk I/O" in cause:
+            hint = "make room on the disk; what was acknowledged before is safe"
+        elif "malformed" in cause or "not a database" in cause:
+            hint = "restore the library's catalog.db from a backup"
+        raise CatalogUnavailable(f"{doing}: {cause}", component=COMPONENT, hint=hint) from error
+
+
+@contextmanager
+def reading(engine: sa.Engine, doing: str, deadline: Deadline | None = None) -> Iterator[sa.Connection]:
+    """A read transaction: one snapshot, stopped inside SQLite when the deadline passes."""
+    with translated(doing), engine.connect() as connection:
+        driver = connection.connection.driver_connection
+        if deadline is not None and driver is not None:
+            at, clock = deadline.at, deadline.clock
+            driver.set_progress_handler(lambda: int(clock() > at), 20_000)
+        try:
+            with connection.begin():
+                yield connection
+        finally:
+            if deadline is not None and driver is not None:
+                driver.set_progress_handler(None, 0)
+
+
+def now() -> float:
+    """Seconds since the epoch."""
+    return time.time()

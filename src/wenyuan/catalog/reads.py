@@ -1,0 +1,162 @@
+"""What the catalog can be asked. Every block of reads sees one snapshot of the library."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from wenyuan.catalog import schema as t
+from wenyuan.catalog.connect import now, reading
+from wenyuan.catalog.rows import index_row, passage_of, source_of
+from wenyuan.core.errors import NotPermitted
+from wenyuan.core.model import Passage, Source
+from wenyuan.core.ports import Change, Deadline
+
+__all__ = ["CatalogReads", "batches"]
+
+_BATCH = 500  # values in one IN list; far below every database's limit
+
+
+def batches(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """`values` in pieces that fit into one statement."""
+    for at in range(0, len(values), _BATCH):
+        yield values[at : at + _BATCH]
+
+
+class CatalogReads:
+    """The reading half of `Catalog`; also the change feed that engines follow (`core.ports.ChangeFeed`)."""
+
+    _reader: sa.Engine
+
+    def value(self, key: str) -> Any:
+        """A stored JSON value, or None."""
+        with reading(self._reader, f"reading {key!r}") as connection:
+            raw = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == "value/" + key))
+        return None if raw is None else json.loads(raw)
+
+    def sources(self, deadline: Deadline | None = None) -> tuple[Source, ...]:
+        with reading(self._reader, "listing sources", deadline) as connection:
+            rows = connection.execute(sa.select(t.sources).order_by(t.sources.c.source_id)).mappings().all()
+        return tuple(source_of(row) for row in rows)
+
+    def source(self, source_id: str) -> Source:
+        """Raises NotPermitted when there is none of that id."""
+        with reading(self._reader, "reading a source") as connection:
+            row = (
+                connection.execute(sa.select(t.sources).where(t.sources.c.source_id == source_id)).mappings().first()
+            )
+        if row is None:
+            raise NotPermitted(f"there is no source {source_id!r}", hint="wenyuan source list")
+        return source_of(row)
+
+    def live_documents(self, source_id: str) -> Mapping[str, tuple[int, str]]:
+        """URI → (document id, fingerprint) of a source's live documents."""
+        d = t.documents.c
+        with reading(self._reader, "listing documents") as connection:
+            rows = connection.execute(
+                sa.select(d.uri, d.document_id, d.fingerprint).where(
+                    d.source_id == source_id, d.removed_seq.is_(None)
+                )
+            ).all()
+        return {uri: (document_id, fingerprint) for uri, document_id, fingerprint in rows}
+
+    def known_vectors(self, keys: Sequence[str]) -> set[str]:
+        """Those of `keys` whose vectors are stored already."""
+        found: set[str] = set()
+        with reading(self._reader, "looking up vectors") as connection:
+            for part in batches(keys):
+                found.update(
+                    connection.scalars(sa.select(t.vectors.c.vector_key).where(t.vectors.c.vector_key.in_(part)))
+                )
+        return found
+
+    def failures(self, source_id: str) -> Mapping[str, str]:
+        """URI → reason of the documents that could not be taken in."""
+        f = t.failures.c
+        with reading(self._reader, "listing failures") as connection:
+            query = sa.select(f.uri, f.reason).where(f.source_id == source_id).order_by(f.uri)
+            return dict(connection.execute(query).tuples().all())
+
+    # -- passages -------------------------------------------------------------------------------------
+
+    def passages(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Passage]:
+        """The live passages among `passage_ids`; a removed one is absent."""
+        p, d, s = t.passages.c, t.documents.c, t.sources.c
+        columns = (
+            [c for c in p if c.name not in ("vector_key", "seq", "removed_seq")]
+            + [d.title, d.language, d.collection, d.effective_from, d.effective_until, d.facets]
+            + [s.trust, s.domain, s.copyright]
+        )
+        query = (
+            sa.select(*columns)
+            .join(t.documents, d.document_id == p.document_id)
+            .join(t.sources, s.source_id == p.source_id)
+            .where(p.removed_seq.is_(None))
+        )
+        found: dict[int, Passage] = {}
+        with reading(self._reader, "reading passages", deadline) as connection:
+            for part in batches(passage_ids):
+                for row in connection.execute(query.where(p.passage_id.in_(part))).mappings():
+                    found[row["passage_id"]] = passage_of(row)
+        return found
+
+    def document_by_uri(self, uri: str, deadline: Deadline | None = None) -> tuple[int, str, str] | None:
+        """(document id, source id, title) of a live document, or None."""
+        d = t.documents.c
+        with reading(self._reader, "looking up a document", deadline) as connection:
+            row = connection.execute(
+                sa.select(d.document_id, d.source_id, d.title).where(d.uri == uri, d.removed_seq.is_(None))
+            ).first()
+        return None if row is None else (row[0], row[1], row[2])
+
+    def floor(self, mode: str) -> float:
+        """The measured floor of scores in this mode, 0 while none was measured."""
+        return float((self.value("floor") or {}).get(mode, 0.0))
+
+    def counts(self, source_id: str | None = None) -> Mapping[str, int]:
+        """Live documents, passages and vectors, and failures: of one source, or of all."""
+        p, d, f = t.passages.c, t.documents.c, t.failures.c
+        count = sa.func.count
+        queries = {
+            "documents": sa.select(count()).select_from(t.documents).where(d.removed_seq.is_(None)),
+            "passages": sa.select(count()).select_from(t.passages).where(p.removed_seq.is_(None)),
+            "vectors": sa.select(count(p.vector_key)).where(p.removed_seq.is_(None)),
+            "failures": sa.select(count()).select_from(t.failures),
+        }
+        if source_id is not None:
+            owner = {"documents": d, "passages": p, "vectors": p, "failures": f}
+            queries = {name: q.where(owner[name].source_id == source_id) for name, q in queries.items()}
+        with reading(self._reader, "counting") as connection:
+            return {name: int(connection.scalar(q) or 0) for name, q in queries.items()}
+
+    # -- the change feed (core.ports.ChangeFeed) --------------------------------------------------------
+
+    def seq(self) -> int:
+        with reading(self._reader, "reading the change number") as connection:
+            return int(connection.scalar(sa.select(sa.func.max(t.commits.c.seq))) or 0)
+
+    def lag(self, watermark: int) -> float:
+        with reading(self._reader, "reading the change number") as connection:
+            at = connection.scalar(sa.select(sa.func.min(t.commits.c.at)).where(t.commits.c.seq > watermark))
+        return 0.0 if at is None else max(0.0, now() - at)
+
+    def changes(self, after: int, upto: int, *, vectors: bool = True) -> Iterator[Change]:
+        p, d, v = t.passages.c, t.documents.c, t.vectors.c
+        removed = sa.select(p.passage_id, p.removed_seq).where(p.removed_seq > after, p.removed_seq <= upto)
+        columns = [p.passage_id, p.source_id, p.document_id, p.headings, p.text, p.seq,
+                   d.title, d.language, d.collection, d.facets, d.effective_from, d.effective_until]  # fmt: skip
+        added = sa.select(*columns, *([v.vector, v.crc] if vectors else []))
+        added = added.join(t.documents, d.document_id == p.document_id)
+        if vectors:
+            added = added.outerjoin(t.vectors, v.vector_key == p.vector_key)
+        added = added.where(
+            p.seq > after, p.seq <= upto, sa.or_(p.removed_seq.is_(None), p.removed_seq > upto)
+        ).order_by(p.passage_id)
+        with reading(self._reader, "reading changes") as connection:
+            for passage_id, seq in connection.execute(removed):
+                yield Change(seq=seq, passage_id=passage_id, row=None)
+            for row in connection.execution_options(yield_per=1_000).execute(added).mappings():
+                yield Change(seq=row["seq"], passage_id=row["passage_id"], row=index_row(row, with_vector=vectors))

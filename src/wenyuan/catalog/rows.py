@@ -1,0 +1,109 @@
+"""Between the catalog's rows and the values of `core.model`."""
+
+from __future__ import annotations
+
+import zlib
+from datetime import date
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from wenyuan.core.errors import CatalogUnavailable
+from wenyuan.core.model import FOREVER, IndexRow, Passage, Source, heading_text
+
+__all__ = ["index_row", "passage_of", "source_of", "source_row", "unpack_vector"]
+
+
+def day(value: date | None) -> int | None:
+    return value.toordinal() if value else None
+
+
+def _date(value: int | None) -> date | None:
+    return date.fromordinal(value) if value else None
+
+
+def source_row(source: Source) -> dict[str, Any]:
+    return {
+        "source_id": source.source_id,
+        "title": source.title,
+        "type": source.type,
+        "domain": source.domain,
+        "trust": source.trust,
+        "language": source.language,
+        "collection": source.collection,
+        "path": source.path,
+        "copyright": source.copyright,
+        "effective_from": day(source.effective_from),
+        "effective_until": day(source.effective_until),
+        "settings": dict(source.settings),
+    }
+
+
+def source_of(row: sa.RowMapping) -> Source:
+    values = {key: row[key] for key in ("source_id", "title", "type", "domain", "trust", "language",
+                                        "collection", "path", "copyright", "settings")}  # fmt: skip
+    return Source(
+        **values,
+        effective_from=_date(row["effective_from"]),
+        effective_until=_date(row["effective_until"]),
+    )
+
+
+def pack_vector(vector: Any) -> tuple[bytes, int]:
+    raw = np.ascontiguousarray(vector, dtype="<f4").tobytes()
+    return raw, zlib.crc32(raw)
+
+
+def unpack_vector(raw: bytes, crc: int, passage_id: int) -> np.ndarray[Any, Any]:
+    """The stored vector, (dim,) float32; a flipped bit is found by its checksum."""
+    if zlib.crc32(raw) != crc:
+        raise CatalogUnavailable(
+            f"the vector of passage {passage_id} does not match its checksum",
+            component="catalog",
+            hint="restore catalog.db from a backup, or remove the source and add it again",
+        )
+    return np.frombuffer(raw, dtype="<f4")
+
+
+def index_row(row: sa.RowMapping, *, with_vector: bool) -> IndexRow:
+    raw = row["vector"] if with_vector else None
+    return IndexRow(
+        passage_id=row["passage_id"],
+        source_id=row["source_id"],
+        document_id=row["document_id"],
+        heading_text=heading_text(row["title"], row["headings"]),
+        text=row["text"],
+        language=row["language"],
+        collection=row["collection"],
+        facets=row["facets"],
+        valid_from=row["effective_from"] or 0,
+        valid_until=row["effective_until"] or FOREVER,
+        vector=None if raw is None else unpack_vector(raw, row["crc"], row["passage_id"]),
+    )
+
+
+def passage_of(row: sa.RowMapping) -> Passage:
+    return Passage(
+        passage_id=row["passage_id"],
+        source_id=row["source_id"],
+        document_id=row["document_id"],
+        uri=row["uri"],
+        title=row["title"],
+        headings=tuple(row["headings"]),
+        text=row["text"],
+        sha256=row["sha256"],
+        start=row["start"],
+        end=row["end"],
+        page=row["page"],
+        line=row["line"],
+        cell=row["cell"],
+        language=row["language"],
+        trust=row["trust"],
+        domain=row["domain"],
+        collection=row["collection"],
+        copyright=row["copyright"],
+        effective_from=_date(row["effective_from"]),
+        effective_until=_date(row["effective_until"]),
+        facets=row["facets"],
+    )

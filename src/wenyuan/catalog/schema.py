@@ -1,0 +1,148 @@
+"""The tables of the catalog, and the numbered steps by which an older library becomes a current one.
+
+Rows are never rewritten: a document or passage is added at one commit (``seq``) and removed at another
+(``removed_seq``), so the state at any commit can be read back, and an index can follow by number.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+__all__ = [
+    "MIGRATIONS",
+    "SCHEMA_VERSION",
+    "commits",
+    "documents",
+    "failures",
+    "library",
+    "passages",
+    "sources",
+    "vectors",
+]
+
+tables = sa.MetaData()
+
+# On SQLite an INTEGER primary key is the row id; AUTOINCREMENT makes sure that a number is never given twice.
+_Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+library = sa.Table(
+    "library",
+    tables,
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+
+commits = sa.Table(
+    "commits",
+    tables,
+    sa.Column("seq", _Id, primary_key=True, autoincrement=True),
+    sa.Column("at", sa.Float, nullable=False),  # seconds since the epoch
+    sa.Column("source_id", sa.Text, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+sources = sa.Table(
+    "sources",
+    tables,
+    sa.Column("source_id", sa.Text, primary_key=True),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("type", sa.Text, nullable=False),
+    sa.Column("domain", sa.Text, nullable=False),
+    sa.Column("trust", sa.Integer, nullable=False),
+    sa.Column("language", sa.Text, nullable=False),
+    sa.Column("collection", sa.Text, nullable=False),
+    sa.Column("path", sa.Text, nullable=False),
+    sa.Column("copyright", sa.Text, nullable=False),
+    sa.Column("effective_from", sa.Integer),  # proleptic ordinal day
+    sa.Column("effective_until", sa.Integer),
+    sa.Column("settings", sa.JSON, nullable=False),
+    sa.Column("created_at", sa.Float, nullable=False),
+    sa.Column("updated_at", sa.Float, nullable=False),
+)
+
+documents = sa.Table(
+    "documents",
+    tables,
+    sa.Column("document_id", _Id, primary_key=True, autoincrement=False),  # given by us
+    sa.Column("source_id", sa.Text, nullable=False),
+    sa.Column("uri", sa.Text, nullable=False),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("fingerprint", sa.Text, nullable=False),  # of the content and of all that shapes its passages
+    sa.Column("media_type", sa.Text, nullable=False),
+    sa.Column("language", sa.Text, nullable=False),
+    sa.Column("collection", sa.Text, nullable=False),
+    sa.Column("effective_from", sa.Integer),
+    sa.Column("effective_until", sa.Integer),
+    sa.Column("facets", sa.JSON, nullable=False),
+    sa.Column("notes", sa.JSON, nullable=False),
+    sa.Column("ingested_at", sa.Float, nullable=False),
+    sa.Column("seq", _Id, nullable=False),
+    sa.Column("removed_seq", _Id),
+)
+sa.Index(
+    "documents_live",
+    documents.c.source_id,
+    documents.c.uri,
+    unique=True,
+    sqlite_where=documents.c.removed_seq.is_(None),
+    postgresql_where=documents.c.removed_seq.is_(None),
+)
+
+passages = sa.Table(
+    "passages",
+    tables,
+    sa.Column("passage_id", _Id, primary_key=True, autoincrement=True),
+    sa.Column("document_id", _Id, sa.ForeignKey("documents.document_id"), nullable=False),
+    sa.Column("source_id", sa.Text, nullable=False),
+    sa.Column("uri", sa.Text, nullable=False),
+    sa.Column("headings", sa.JSON, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("sha256", sa.Text, nullable=False),
+    sa.Column("start", sa.Integer, nullable=False),
+    sa.Column("end", sa.Integer, nullable=False),
+    sa.Column("page", sa.Integer),
+    sa.Column("line", sa.Integer),
+    sa.Column("cell", sa.Text),
+    sa.Column("vector_key", sa.Text),  # null in a keyword-only library
+    sa.Column("seq", _Id, nullable=False),
+    sa.Column("removed_seq", _Id),
+    sqlite_autoincrement=True,
+)
+sa.Index("passages_document", passages.c.document_id)
+sa.Index("passages_seq", passages.c.seq)
+sa.Index("passages_vector", passages.c.vector_key)
+sa.Index(
+    "passages_removed",
+    passages.c.removed_seq,
+    sqlite_where=passages.c.removed_seq.is_not(None),
+    postgresql_where=passages.c.removed_seq.is_not(None),
+)
+
+# Vectors are kept by what was embedded with which model, so that the same text is never embedded twice.
+vectors = sa.Table(
+    "vectors",
+    tables,
+    sa.Column("vector_key", sa.Text, primary_key=True),
+    sa.Column("vector", sa.LargeBinary, nullable=False),  # float32, little endian
+    sa.Column("crc", sa.BigInteger, nullable=False),
+)
+
+failures = sa.Table(
+    "failures",
+    tables,
+    sa.Column("source_id", sa.Text, primary_key=True),
+    sa.Column("uri", sa.Text, primary_key=True),
+    sa.Column("code", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("at", sa.Float, nullable=False),
+)
+
+
+def _first_tables(connection: sa.Connection) -> None:
+    tables.create_all(connection, tables=[library, commits, sources, documents, passages, vectors, failures])
+
+
+MIGRATIONS = (_first_tables,)
+"""Step n makes version n of version n − 1; steps are only ever added."""
+
+SCHEMA_VERSION = len(MIGRATIONS)

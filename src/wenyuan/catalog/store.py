@@ -1,0 +1,279 @@
+"""The catalog: the system of record. What is not in here does not exist; indexes are derived from it."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from wenyuan.catalog import schema as t
+from wenyuan.catalog.connect import connect_reader, connect_writer, now, reading, translated
+from wenyuan.catalog.lock import WriterLock
+from wenyuan.catalog.reads import CatalogReads, batches
+from wenyuan.catalog.rows import day, pack_vector, source_row
+from wenyuan.core.errors import CatalogUnavailable, CatalogVersion
+from wenyuan.core.model import NewDocument, NewPassage, Source
+
+__all__ = ["Catalog"]
+
+
+class Catalog(CatalogReads):
+    """SQLite file ``catalog.db`` in a library's folder. Safe to share between threads."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.path = folder / "catalog.db"
+        self._lock = WriterLock(folder / "writer.lock")
+        self._writer = connect_writer(self.path)
+        self._reader = connect_reader(self.path)
+
+    # -- life ---------------------------------------------------------------------------------------
+
+    @classmethod
+    def create(cls, folder: Path) -> Catalog:
+        """Make an empty library in `folder` (created; must not hold one already)."""
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise CatalogUnavailable(
+                f"cannot make the folder {folder}: {error.strerror}", component="catalog"
+            ) from error
+        catalog = cls(folder)
+        with catalog.writing(), translated("creating the library"), catalog._writer.begin() as connection:
+            _migrate(connection, 0)
+            connection.execute(t.library.insert(), {"key": "library_id", "value": uuid.uuid4().hex})
+        return catalog
+
+    @classmethod
+    def open(cls, folder: Path) -> Catalog:
+        """Open an existing library; migrates an older one.
+
+        Raises:
+            CatalogUnavailable: there is none, or it cannot be read.
+            CatalogVersion: it was written by a newer program.
+        """
+        path = folder / "catalog.db"
+        if not path.is_file():
+            raise CatalogUnavailable(
+                f"there is no library in {folder}",
+                component="catalog",
+                hint=f"wenyuan --library {folder} init",
+            )
+        catalog = cls(folder)
+        version = catalog._version()
+        if version > t.SCHEMA_VERSION:
+            raise CatalogVersion(
+                f"the library in {folder} has format {version}, this program knows up to {t.SCHEMA_VERSION}",
+                component="catalog",
+                hint="upgrade the program: pip install --upgrade wenyuan",
+            )
+        if version < t.SCHEMA_VERSION:
+            with (
+                catalog.writing(),
+                translated("migrating the library"),
+                catalog._writer.begin() as connection,
+            ):
+                _migrate(connection, version)
+        return catalog
+
+    def _version(self) -> int:
+        with reading(self._reader, f"opening {self.path}") as connection:
+            if not sa.inspect(connection).has_table("library"):
+                raise CatalogUnavailable(
+                    f"{self.path} is a database, but no library",
+                    component="catalog",
+                    hint="choose another folder",
+                )
+            value = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == "schema"))
+        return int(value or 0)
+
+    def close(self) -> None:
+        self._reader.dispose()
+        self._writer.dispose()
+
+    def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
+        """Hold the library's writer lock (one writer per library; readers go on)."""
+        return self._lock.held(wait=wait)
+
+    # -- values of the library as a whole -------------------------------------------------------------
+
+    def set_value(self, key: str, value: Any) -> None:
+        with self.writing(), translated(f"writing {key!r}"), self._writer.begin() as connection:
+            connection.execute(t.library.delete().where(t.library.c.key == "value/" + key))
+            connection.execute(
+                t.library.insert(), {"key": "value/" + key, "value": json.dumps(value, ensure_ascii=False)}
+            )
+
+    # -- sources --------------------------------------------------------------------------------------
+
+    def put_source(self, source: Source) -> None:
+        """Add a source, or replace its description. It counts as a change: what is derived from it follows."""
+        values = source_row(source)
+        with self.writing(), translated("writing a source"), self._writer.begin() as connection:
+            _next_seq(connection, source.source_id)
+            changed = connection.execute(
+                t.sources.update().where(t.sources.c.source_id == source.source_id).values(**values, updated_at=now())
+            )
+            if changed.rowcount == 0:
+                connection.execute(t.sources.insert(), {**values, "created_at": now(), "updated_at": now()})
+
+    def remove_source(self, source_id: str) -> int:
+        """Remove a source with all that came from it; returns how many documents went."""
+        self.source(source_id)
+        with self.writing(), translated("removing a source"), self._writer.begin() as connection:
+            seq = _next_seq(connection, source_id)
+            gone = _retire(connection, seq, t.documents.c.source_id == source_id)
+            # Texts of a removed source are purged, not kept for a later look: removal may be an order.
+            connection.execute(
+                t.passages.update().where(t.passages.c.source_id == source_id).values(text="", headings=[])
+            )
+            connection.execute(t.failures.delete().where(t.failures.c.source_id == source_id))
+            live = sa.select(t.passages.c.vector_key).where(
+                t.passages.c.removed_seq.is_(None), t.passages.c.vector_key.is_not(None)
+            )
+            connection.execute(t.vectors.delete().where(t.vectors.c.vector_key.not_in(live)))
+            connection.execute(t.sources.delete().where(t.sources.c.source_id == source_id))
+        return gone
+
+    # -- documents ------------------------------------------------------------------------------------
+
+    def commit_documents(self, documents: Sequence[NewDocument], vectors: Mapping[str, Any]) -> int:
+        """Store documents, each replacing the live one of the same source and URI; returns the commit's number.
+
+        One transaction: a document is stored with all its passages and vectors, or not at all.
+
+        Args:
+            vectors: By vector key, (dim,) float32; those that are stored already may be left out.
+        """
+        with self.writing(), translated("storing documents"), self._writer.begin() as connection:
+            seq = _next_seq(connection, documents[0].source_id)
+            packed = [
+                dict(zip(("vector_key", "vector", "crc"), (k, *pack_vector(v)), strict=True))
+                for k, v in vectors.items()
+            ]
+            if packed:
+                connection.execute(t.vectors.insert().prefix_with("OR IGNORE", dialect="sqlite"), packed)
+            for source_id, group in _by_source(documents).items():
+                uris = [document.uri for document in group]
+                for part in batches(uris):
+                    d, f = t.documents.c, t.failures.c
+                    _retire(connection, seq, sa.and_(d.source_id == source_id, d.uri.in_(part)))
+                    connection.execute(t.failures.delete().where(f.source_id == source_id, f.uri.in_(part)))
+            first = int(connection.scalar(sa.select(sa.func.max(t.documents.c.document_id))) or 0) + 1
+            numbered = list(enumerate(documents, start=first))
+            connection.execute(t.documents.insert(), [_document_row(doc, number, seq) for number, doc in numbered])
+            rows = [_passage_row(p, doc, number, seq) for number, doc in numbered for p in doc.passages]
+            if rows:
+                connection.execute(t.passages.insert(), rows)
+        return seq
+
+    def retire_documents(self, source_id: str, document_ids: Sequence[int]) -> int:
+        """Remove documents from what is searched; returns how many were live."""
+        if not document_ids:
+            return 0
+        gone = 0
+        with self.writing(), translated("retiring documents"), self._writer.begin() as connection:
+            seq = _next_seq(connection, source_id)
+            for part in batches(document_ids):
+                gone += _retire(
+                    connection,
+                    seq,
+                    sa.and_(t.documents.c.source_id == source_id, t.documents.c.document_id.in_(part)),
+                )
+        return gone
+
+    def record_failure(self, source_id: str, uri: str, code: str, reason: str) -> None:
+        """Remember that a document could not be taken in; a live older version stays."""
+        f = t.failures
+        with self.writing(), translated("recording a failure"), self._writer.begin() as connection:
+            connection.execute(f.delete().where(f.c.source_id == source_id, f.c.uri == uri))
+            connection.execute(
+                f.insert(), {"source_id": source_id, "uri": uri, "code": code, "reason": reason, "at": now()}
+            )
+
+    def forget_failures(self, source_id: str, uris: Sequence[str]) -> None:
+        """Failures of documents that are no longer in the source."""
+        if not uris:
+            return
+        f = t.failures.c
+        with self.writing(), translated("clearing failures"), self._writer.begin() as connection:
+            for part in batches(uris):
+                connection.execute(t.failures.delete().where(f.source_id == source_id, f.uri.in_(part)))
+
+
+def _migrate(connection: sa.Connection, version: int) -> None:
+    for step in t.MIGRATIONS[version:]:
+        step(connection)
+    connection.execute(t.library.delete().where(t.library.c.key == "schema"))
+    connection.execute(t.library.insert(), {"key": "schema", "value": str(t.SCHEMA_VERSION)})
+
+
+def _next_seq(connection: sa.Connection, source_id: str) -> int:
+    done = connection.execute(t.commits.insert(), {"at": now(), "source_id": source_id})
+    (seq,) = done.inserted_primary_key or (0,)
+    return int(seq)
+
+
+def _retire(connection: sa.Connection, seq: int, which: sa.ColumnElement[bool]) -> int:
+    ids = list(
+        connection.scalars(sa.select(t.documents.c.document_id).where(which, t.documents.c.removed_seq.is_(None)))
+    )
+    for part in batches(ids):
+        connection.execute(t.documents.update().where(t.documents.c.document_id.in_(part)).values(removed_seq=seq))
+        connection.execute(
+            t.passages.update()
+            .where(t.passages.c.document_id.in_(part), t.passages.c.removed_seq.is_(None))
+            .values(removed_seq=seq)
+        )
+    return len(ids)
+
+
+def _by_source(documents: Sequence[NewDocument]) -> Mapping[str, list[NewDocument]]:
+    groups: dict[str, list[NewDocument]] = {}
+    for document in documents:
+        groups.setdefault(document.source_id, []).append(document)
+    return groups
+
+
+def _document_row(document: NewDocument, number: int, seq: int) -> dict[str, Any]:
+    return {
+        "document_id": number,
+        "source_id": document.source_id,
+        "uri": document.uri,
+        "title": document.title,
+        "fingerprint": document.fingerprint,
+        "media_type": document.media_type,
+        "language": document.language,
+        "collection": document.collection,
+        "effective_from": day(document.effective_from),
+        "effective_until": day(document.effective_until),
+        "facets": dict(document.facets),
+        "notes": list(document.notes),
+        "ingested_at": now(),
+        "seq": seq,
+        "removed_seq": None,
+    }
+
+
+def _passage_row(passage: NewPassage, document: NewDocument, document_id: int, seq: int) -> dict[str, Any]:
+    return {
+        "document_id": document_id,
+        "source_id": document.source_id,
+        "uri": passage.uri,
+        "headings": list(passage.headings),
+        "text": passage.text,
+        "sha256": passage.sha256,
+        "start": passage.start,
+        "end": passage.end,
+        "page": passage.page,
+        "line": passage.line,
+        "cell": passage.cell,
+        "vector_key": passage.vector_key,
+        "seq": seq,
+        "removed_seq": None,
+    }

@@ -1,0 +1,219 @@
+"""`Client`: one call, its deadline and its retries."""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from time import monotonic, sleep
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from wenyuan.client.replies import Reply, read_reply, says_failed
+from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, RetrievalFailed
+from wenyuan.core.model import Fragment, RetrievalRequest
+
+if TYPE_CHECKING:
+    import httpx2
+
+__all__ = ["Client"]
+
+_log = logging.getLogger("wenyuan.client")
+
+PATH = "/v1/retrieve_fragments"
+BUSY = frozenset((429, 503))
+MAX_REPLY_BYTES = 64 * 1024 * 1024
+FIRST_WAIT = 0.1
+LONGEST_WAIT = 5.0
+
+
+class _Lost(RetrievalFailed):
+    """The connection broke: the one failure of transport that asking again may mend."""
+
+
+class Client:
+    """Calls ``retrieve_fragments`` of a service. May be shared between threads.
+
+    Args:
+        url: Of the service; without a path, ``/v1/retrieve_fragments`` is asked.
+        key: Sent as ``Authorization: Bearer``.
+        timeout: Seconds that one call may take with its retries. A reply that trickles in is cut off too.
+        retries: How often to ask again after a broken connection, 429 or 503: never after FAILED, never after
+            another 4xx, never after a time-out.
+        transport: What carries the requests instead of the network (an ``httpx2`` transport).
+
+    Raises:
+        ConfigError: no http or https URL, a key or a number that cannot be used.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        key: str | None = None,
+        timeout: float = 30.0,
+        retries: int = 2,
+        transport: httpx2.BaseTransport | None = None,
+    ) -> None:
+        import httpx2  # 200 ms that only a caller pays
+
+        self._url, self._component = _endpoint(url)
+        if not 0 < timeout < float("inf") or retries < 0:
+            raise ConfigError("timeout must be positive and finite, retries must not be negative")
+        self._timeout = timeout
+        self._retries = retries
+        self._limits = httpx2.Timeout
+        # Each public exception of httpx2 is under one of these; a test enumerates them.
+        self._errors = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.CookieConflict, httpx2.StreamError)
+        self._broken = (httpx2.NetworkError, httpx2.ConnectTimeout, httpx2.RemoteProtocolError)
+        headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
+        if key is not None:
+            headers["Authorization"] = f"Bearer {_printable(key)}"
+        try:
+            self._http = httpx2.Client(headers=headers, transport=transport, follow_redirects=False)
+        except (OSError, ValueError) as error:  # a proxy or certificate file named in the environment
+            raise ConfigError(f"the HTTP client cannot be set up: {error}") from error
+
+    def retrieve_fragments(
+        self, query: str, *, max_results: int = 10, context: Mapping[str, Any] | None = None
+    ) -> tuple[Fragment, ...]:
+        """The most relevant fragments, best first; empty only when the service found nothing.
+
+        Raises:
+            InvalidRequest: the request is malformed, as found here or by the service.
+            NotPermitted: the service refuses this caller.
+            RetrievalFailed: there is no answer: the service said FAILED, cannot be reached, was too slow, or broke
+                the contract. Logged as an error, without the query.
+        """
+        body = _encode(RetrievalRequest(query=query, max_results=max_results, context=context))
+        try:
+            reply = self._reply(body, monotonic() + self._timeout)
+            return read_reply(reply, max_results=max_results, component=self._component)
+        except RetrievalFailed as error:
+            _log.error("%s: %s", self._component, _one_line(error.message.replace(query, "…")))
+            raise
+
+    def close(self) -> None:
+        """Close the connections. Later calls fail."""
+        self._http.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _reply(self, body: bytes, deadline: float) -> Reply:
+        """A reply that is worth reading, after as many retries as are allowed and fit the deadline."""
+        for attempt in range(self._retries + 1):
+            last = attempt == self._retries
+            wait = _backoff(attempt)
+            try:
+                reply = self._exchange(body, deadline)
+            except _Lost as error:
+                if last or not _fits(wait, deadline):
+                    raise RetrievalFailed(error.message, component=self._component) from error.__cause__
+            else:
+                if reply.status not in BUSY or last or says_failed(reply):
+                    return reply
+                wait = _asked_to_wait(reply.retry_after, wait)
+                if not _fits(wait, deadline):
+                    return reply
+            sleep(wait)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _exchange(self, body: bytes, deadline: float) -> Reply:
+        """One request. The only place where httpx2 is spoken to, and its exceptions translated."""
+        if self._http.is_closed:
+            raise RetrievalFailed("the client is closed", component=self._component)
+        left = max(deadline - monotonic(), 0.001)
+        try:
+            with self._http.stream("POST", self._url, content=body, timeout=self._limits(left)) as response:
+                content = self._read(response, deadline)
+                return Reply(response.status_code, content, response.headers.get("Retry-After", ""))
+        except self._broken as error:
+            raise _Lost(_no_answer(error), component=self._component) from error
+        except self._errors as error:
+            raise RetrievalFailed(_no_answer(error), component=self._component) from error
+
+    def _read(self, response: httpx2.Response, deadline: float) -> bytes:
+        content = bytearray()
+        for chunk in response.iter_bytes():
+            content += chunk
+            if len(content) > MAX_REPLY_BYTES:
+                raise RetrievalFailed(f"the answer is larger than {MAX_REPLY_BYTES} bytes", component=self._component)
+            if monotonic() > deadline:
+                raise RetrievalFailed(f"no whole answer within {self._timeout:g} s", component=self._component)
+        return bytes(content)
+
+
+def _endpoint(url: str) -> tuple[str, str]:
+    """The URL to ask, and its host for messages."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise ConfigError(f"not a URL: {error}") from error
+    if parts.scheme not in ("http", "https") or not host:
+        raise ConfigError("the URL must begin with http:// or https:// and name a host")
+    if "@" in parts.netloc:
+        raise ConfigError("the URL must not hold credentials", hint="give them as key")
+    if parts.path in ("", "/"):
+        parts = parts._replace(path=PATH)
+    return parts.geturl(), f"knowledge service {host}{f':{port}' if port else ''}"
+
+
+def _printable(key: str) -> str:
+    if not key or not all("!" <= char <= "~" for char in key):
+        raise ConfigError("the key must be printable ASCII without spaces")
+    return key
+
+
+def _encode(request: RetrievalRequest) -> bytes:
+    members: dict[str, Any] = {"query": request.query, "max_results": request.max_results}
+    if request.context is not None:
+        members["context"] = dict(request.context)
+    try:
+        return json.dumps(members, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"the request cannot be written as JSON: {type(error).__name__}"
+        raise InvalidRequest(message, faults=(Fault("context", message),)) from error
+
+
+def _backoff(attempt: int) -> float:
+    """Seconds: 0.1, 0.2, 0.4 … at most 5, each between half and all of it, so that callers do not return together."""
+    full: float = min(FIRST_WAIT * 2**attempt, LONGEST_WAIT)
+    return full * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
+
+
+def _asked_to_wait(retry_after: str, otherwise: float) -> float:
+    """Seconds that ``Retry-After`` asks for (a number or a date, RFC 9110 §10.2.3)."""
+    if retry_after.isascii() and retry_after.isdigit():
+        return float(retry_after)
+    from email.utils import parsedate_to_datetime
+
+    try:
+        moment = parsedate_to_datetime(retry_after)
+    except (ValueError, TypeError):
+        return otherwise
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+
+
+def _fits(wait: float, deadline: float) -> bool:
+    return monotonic() + wait < deadline
+
+
+def _no_answer(error: Exception) -> str:
+    return f"no answer: {type(error).__name__}: {error}" if str(error) else f"no answer: {type(error).__name__}"
+
+
+def _one_line(text: str) -> str:
+    """For a log, where a line break in a service's message would look like an entry of its own."""
+    return "".join(char if char.isprintable() else " " for char in text)

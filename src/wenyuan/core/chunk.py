@@ -1,0 +1,342 @@
+"""From a document to passages: one thought each, with an address.
+
+Structure first. A heading or a clause starts a new passage and a row is one of its own; a clause (条) stays
+whole if it fits. What is too long is split where it hurts least: between blocks, list items and table rows,
+sentences, phrases, words, and at last anywhere but inside a character as a reader sees it.
+
+The cover is lossless: drafts are in order and do not overlap; between two of them is white space only.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil
+
+from wenyuan.core.model import Block, Document, Draft
+from wenyuan.core.structure import opening
+from wenyuan.core.tokens import Meter, estimate_tokens
+
+__all__ = ["MAX_TOKENS", "TARGET_TOKENS", "chunk", "estimate_tokens", "slug"]
+
+MAX_TOKENS = 400
+TARGET_TOKENS = 256
+_Span = tuple[int, int]
+_FRAMES = re.compile(r"\{%-?\s*(?:include|import|extends|assign|raw|end\w*)[^%]*%\}|</?[a-zA-Z][^<>]*>")
+
+
+# --- sections -------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """Blocks under one heading or clause (or none), with the path to it.
+
+    Attributes:
+        whole: A clause or row: it stays one passage if it fits at all.
+    """
+
+    path: tuple[str, ...]
+    anchor: str
+    whole: bool
+    blocks: list[Block] = field(default_factory=list)
+
+
+def chunk(
+    document: Document, *, max_tokens: int = MAX_TOKENS, target_tokens: int = TARGET_TOKENS
+) -> tuple[Draft, ...]:
+    """Cut a document into drafts of passages.
+
+    Args:
+        max_tokens: No draft is estimated longer.
+        target_tokens: About how long the parts of a long section become; a section a little longer stays whole.
+
+    Raises:
+        ValueError: the bounds make no sense (at least 16 tokens, target ≤ max).
+    """
+    if not 16 <= target_tokens <= max_tokens:
+        raise ValueError(f"16 <= target_tokens <= max_tokens, not {target_tokens} and {max_tokens}")
+    meter = Meter(document.text)
+    names = _Names()
+    drafts: list[Draft] = []
+    for section in _attached(_sections(document), document.text):
+        cutter = _Cutter(document.text, meter, section, max_tokens * 100, target_tokens * 100)
+        for draft in _drafts(document.text, section, cutter.spans()):
+            drafts.append(replace(draft, fragment=names.part(draft.fragment)))
+    return tuple(drafts)
+
+
+def _drafts(text: str, section: _Section, spans: Iterable[_Span]) -> Iterator[Draft]:
+    """The spans of a section with their address."""
+    index, seen, breaks = 0, section.blocks[0].start, 0
+    for start, end in spans:
+        while index + 1 < len(section.blocks) and section.blocks[index + 1].start <= start:
+            index += 1
+            seen, breaks = section.blocks[index].start, 0
+        block = section.blocks[index]
+        breaks += text.count("\n", seen, start)
+        seen = start
+        line = None if block.line is None else block.line + breaks
+        fragment = _fragment(section, block) or (f"L{line}" if line else "")
+        yield Draft(start=start, end=end, headings=section.path, fragment=fragment, line=line, page=block.page,
+                    cell=block.cell)  # fmt: skip
+
+
+def _fragment(section: _Section, block: Block) -> str:
+    """A cell, a clause, a page or the nearest heading: the first of them that there is."""
+    page = f"page={block.page}" if block.page else ""
+    return block.cell or (section.anchor if section.whole else "") or page or section.anchor
+
+
+def _sections(document: Document) -> Iterator[_Section]:
+    """Runs of blocks that belong together, each begun by a heading, a clause or a row."""
+    stack: list[tuple[int, str]] = []
+    names = _Names()
+    untitled = True
+    section = _Section((), "", False)
+    for block in document.blocks:
+        if block.kind in ("heading", "clause", "row") and section.blocks:
+            yield section
+            section = _Section(section.path, section.anchor, False)
+        if block.kind in ("heading", "clause"):
+            while stack and stack[-1][0] >= block.level:
+                stack.pop()
+            if not (untitled and block.kind == "heading" and block.label == document.title):
+                stack.append((block.level, block.label))
+            untitled = False
+            path = tuple(label for _, label in stack if label)
+            section = _Section(path, names.anchor(block), _is_clause(block))
+        section.blocks.append(block)
+        if block.kind == "row":
+            yield replace(section, whole=True)
+            section = _Section(section.path, section.anchor, False)
+    if section.blocks:
+        yield section
+
+
+def _is_clause(block: Block) -> bool:
+    opened = opening(block.label) if block.kind == "heading" else None
+    return block.kind == "clause" or (opened is not None and opened.kind == "article")
+
+
+def _attached(sections: Iterable[_Section], text: str) -> list[_Section]:
+    """Sections that say nothing (a heading with no text of its own) go to the next one, at the end to the last."""
+    kept: list[_Section] = []
+    waiting: list[Block] = []
+    for section in sections:
+        if _says_nothing(section, text):
+            waiting += section.blocks
+        else:
+            kept.append(replace(section, blocks=waiting + section.blocks))
+            waiting = []
+    if waiting and kept:
+        kept[-1].blocks.extend(waiting)
+    elif waiting:
+        kept.append(_Section((), "", False, waiting))
+    return kept
+
+
+def _says_nothing(section: _Section, text: str) -> bool:
+    return not any(
+        b.kind == "clause" or (b.kind != "heading" and _speaks(text[b.start : b.end])) for b in section.blocks
+    )
+
+
+def _speaks(text: str) -> bool:
+    """Whether a text holds a letter or digit outside tags that only place or frame other content."""
+    return any(c.isalnum() for c in _FRAMES.sub("", text))
+
+
+# --- names ----------------------------------------------------------------------------------------------
+class _Names:
+    """Gives each place of a document a name of its own."""
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+        self._count: dict[str, int] = {}
+
+    def anchor(self, block: Block) -> str:
+        """As GitHub names headings: the second ``Scope`` is ``scope-1``. A clause is called by its label."""
+        name = slug(block.label) if block.kind == "heading" else "-".join(block.label.split())
+        return self._free(name or "section", "-{}", 1)
+
+    def part(self, name: str) -> str:
+        return self._free(name or "text", "-part-{}", 2)
+
+    def _free(self, name: str, suffix: str, first: int) -> str:
+        free = name
+        number = self._count.get(name, first)
+        while free in self._used:
+            free = name + suffix.format(number)
+            number += 1
+        self._count[name] = number
+        self._used.add(free)
+        return free
+
+
+def slug(heading: str) -> str:
+    """Anchor of a heading as GitHub makes it: ``第三章 投诉处理`` → ``第三章-投诉处理``, ``Q & A`` → ``q--a``."""
+    kept = (c for c in heading.strip().lower() if c.isalnum() or c in "-_" or c.isspace() or unicodedata.combining(c))
+    return "".join("-" if c.isspace() else c for c in kept)
+
+
+# --- splitting ------------------------------------------------------------------------------------------
+_LINES = re.compile(r"\n")
+_ITEMS = re.compile(
+    r"\n(?=[ \t]*\n|[ \t\u3000]*(?:[-*+•·●○■▪◆>|]|[0-9０-９]{1,3}[.)、．）]|[（(][^）)\s]{1,4}[）)]"
+    r"|[一二三四五六七八九十]{1,3}、))"
+)
+_SENTENCES = re.compile(r"[。！？；…]+[”’」』）)】》\"'*_]*|[.!?]+[\"'”’)\]*_]*(?=\s)")
+_PHRASES = re.compile(r"[，、：]+[”’」』）)】》\"']*|[,;:]+(?=\s)")
+_WORDS = re.compile(r"\s+")
+_SPLITS = {"code": _LINES, "table": _LINES, "row": _LINES}
+# A stop after one of these, after an initial or after a number at the start of a line ends no sentence.
+_ABBREVIATION = re.compile(
+    r"(?:(?<![A-Za-z])(?:[A-Za-z]|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Inc|Ltd|Co|Corp|No|Nos|Arts?|Secs?|Figs?|Eq|vs|etc"
+    r"|cf|al|approx|dept|e\.g|i\.e|a\.m|p\.m|U\.S|U\.K)|\n[ \t]*[0-9]{1,3})\.$"
+)
+_LEADS = (":", "：", "|--", "--|", "-|")
+_JOINED = frozenset("\u200d\ufe0e\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
+_FLAG = re.compile("[\U0001f1e6-\U0001f1ff]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Atom:
+    """What is not split further: ``text[start:end]``, its cost in hundredths of a token."""
+
+    start: int
+    end: int
+    cost: int
+    heading: bool
+
+
+class _Cutter:
+    """Cuts one section into spans of at most `limit` hundredths of a token."""
+
+    def __init__(self, text: str, meter: Meter, section: _Section, limit: int, target: int) -> None:
+        self._text = text
+        self._meter = meter
+        self._section = section
+        self._limit = limit
+        self._target = target
+
+    def spans(self) -> Iterator[_Span]:
+        """The spans of the section's passages, without white space around them."""
+        blocks = self._section.blocks
+        start, end = self._trim(blocks[0].start, blocks[-1].end)
+        total = self._meter(start, end)
+        wanted = ceil(total / self._limit)
+        if not self._section.whole:
+            wanted = max(wanted, round(total / self._target))
+        if wanted <= 1:
+            yield start, end
+            return
+        headings = sum(self._meter(b.start, b.end) for b in blocks if b.kind == "heading")
+        # Room is left in each piece for the headings, so that none of them must stand alone.
+        room = self._limit - headings if headings <= self._limit // 2 else self._limit
+        atoms = [atom for block in blocks for atom in self._atoms(block, room)]
+        for group in self._packed(atoms, total // wanted):
+            yield group[0].start, group[-1].end
+
+    def _trim(self, start: int, end: int) -> _Span:
+        while start < end and self._text[start].isspace():
+            start += 1
+        while start < end and self._text[end - 1].isspace():
+            end -= 1
+        return start, end
+
+    def _atoms(self, block: Block, room: int) -> Iterator[_Atom]:
+        levels = (_SPLITS.get(block.kind, _ITEMS), _SENTENCES, _PHRASES, _WORDS)
+        for start, end in self._pieces(block.start, block.end, room, levels):
+            yield _Atom(start, end, self._meter(start, end), block.kind == "heading")
+
+    def _pieces(self, start: int, end: int, room: int, levels: Sequence[re.Pattern[str]]) -> Iterator[_Span]:
+        start, end = self._trim(start, end)
+        if start == end:
+            return
+        if self._meter(start, end) <= room:
+            yield start, end
+        elif levels:
+            cuts = [m.end() for m in levels[0].finditer(self._text, start, end) if self._divides(m)]
+            for a, b in itertools.pairwise(sorted({start, *cuts, end})):
+                yield from self._pieces(a, b, room, levels[1:])
+        else:
+            yield from self._hard(start, end, room)
+
+    def _divides(self, match: re.Match[str]) -> bool:
+        if match[0][0] != ".":
+            return True
+        stop = match.start() + 1
+        return not _ABBREVIATION.search(self._text, max(0, stop - 12), stop)
+
+    def _hard(self, start: int, end: int, room: int) -> Iterator[_Span]:
+        while start < end:
+            cut = min(end, self._meter.reach(start, room))
+            whole = cut
+            while start < whole < end and _inside_character(self._text, whole):
+                whole -= 1
+            cut = whole if whole > start else cut  # a character longer than a passage is cut after all
+            yield start, cut
+            start = cut
+
+    def _packed(self, atoms: Sequence[_Atom], aim: int) -> list[list[_Atom]]:
+        """Neighbouring atoms in groups of about `aim`, never above the limit nor of headings alone."""
+        groups: list[list[_Atom]] = []
+        group: list[_Atom] = []
+        cost = 0
+        for atom in atoms:
+            if group and not self._joins(group, cost, atom, aim):
+                lead = self._lead(group, atom)
+                groups.append(group[: len(group) - len(lead)])
+                group, cost = lead, _cost(lead)
+            group.append(atom)
+            cost += atom.cost
+        groups.append(group)
+        return self._closed(groups, aim)
+
+    def _joins(self, group: Sequence[_Atom], cost: int, atom: _Atom, aim: int) -> bool:
+        if cost + atom.cost > self._limit:
+            return False
+        return cost + atom.cost // 2 <= aim or _bare(group) or self._introduces(group[-1])
+
+    def _introduces(self, atom: _Atom) -> bool:
+        return self._text.endswith(_LEADS, atom.start, atom.end)
+
+    def _lead(self, group: list[_Atom], atom: _Atom) -> list[_Atom]:
+        """What should move on with the next atom: the line that introduces it."""
+        last = group[-1]
+        fits = self._introduces(last) and last.cost + atom.cost <= self._limit
+        return [last] if fits and len(group) > 1 and not _bare(group[:-1]) else []
+
+    def _closed(self, groups: list[list[_Atom]], aim: int) -> list[list[_Atom]]:
+        """The same groups, without a last one that is a scrap or headings alone."""
+        if len(groups) < 2:
+            return groups
+        *rest, before, last = groups
+        if _cost(before) + _cost(last) <= self._limit and (_bare(last) or 3 * _cost(last) < aim):
+            return [*rest, before + last]
+        if _bare(last) and not _bare(before[:-1]) and before[-1].cost + _cost(last) <= self._limit:
+            return [*rest, before[:-1], [before[-1], *last]]
+        return groups
+
+
+def _cost(atoms: Iterable[_Atom]) -> int:
+    return sum(atom.cost for atom in atoms)
+
+
+def _bare(atoms: Sequence[_Atom]) -> bool:
+    return all(atom.heading for atom in atoms)
+
+
+def _inside_character(text: str, at: int) -> bool:
+    """Whether a cut before ``text[at]`` would part what a reader sees as one character."""
+    before, after = text[at - 1], text[at]
+    if after in _JOINED or before == "\u200d" or unicodedata.category(after)[0] == "M":
+        return True
+    if "\udc00" <= after <= "\udfff" and "\ud800" <= before <= "\udbff":
+        return True
+    start = at
+    while start and _FLAG.match(text[start - 1]) and at - start < 64:
+        start -= 1
+    return _FLAG.match(after) is not None and (at - start) % 2 == 1

@@ -1,0 +1,178 @@
+"""Every way in which the service can fail, by what the caller can do about it.
+
+::
+
+    KnowledgeError
+    ├── InvalidRequest          the request is malformed                    HTTP 400
+    ├── NotPermitted            the principal may not, or must not know     HTTP 403 / 404
+    ├── ConfigError             a setting is wrong: refuse to start
+    ├── SourceError             a source or a document cannot be taken in
+    │   └── DocumentRejected    this one document, with the reason
+    ├── CatalogError            the system of record
+    │   ├── CatalogUnavailable  cannot be opened, read or written (disk full, unreadable)
+    │   ├── CatalogBusy         another process is writing
+    │   └── CatalogVersion      written by another version of the program
+    ├── EngineError             a search index
+    │   ├── EngineUnavailable   not there, refused, broken
+    │   ├── EngineTimeout       the deadline passed
+    │   ├── IndexMismatch       built with another analyser or encoder, or behind the catalog
+    │   └── IndexCorrupt        its files do not say what they should
+    ├── EncoderError            text → vector
+    │   ├── EncoderUnavailable  not installed, refused, broken
+    │   ├── EncoderTimeout      the deadline passed
+    │   ├── EncoderMismatch     another model than the one the index was built with
+    │   └── VectorRejected      NaN, infinity, zero, wrong dimension, wrong count
+    └── RetrievalFailed         the caller's side: an answer said FAILED
+
+An exception is the only way for a part to say that it failed; an empty result never is.
+Adapters translate their driver's exceptions here, in one place each, with ``raise … from error``.
+Only ``service.facade`` turns a `KnowledgeError` into a response whose status is FAILED.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = [
+    "CatalogBusy",
+    "CatalogError",
+    "CatalogUnavailable",
+    "CatalogVersion",
+    "ConfigError",
+    "DocumentRejected",
+    "EncoderError",
+    "EncoderMismatch",
+    "EncoderTimeout",
+    "EncoderUnavailable",
+    "EngineError",
+    "EngineTimeout",
+    "EngineUnavailable",
+    "Fault",
+    "IndexCorrupt",
+    "IndexMismatch",
+    "InvalidRequest",
+    "KnowledgeError",
+    "NotPermitted",
+    "RetrievalFailed",
+    "SourceError",
+    "VectorRejected",
+]
+
+
+class KnowledgeError(Exception):
+    """Something failed.
+
+    Args:
+        message: What failed and why, in one sentence without secrets.
+        component: The part that failed, e.g. ``"engine local/keyword"``; it is named in the message.
+        hint: What to do next, e.g. a command; shown by the command line.
+    """
+
+    code = "knowledge_error"
+
+    def __init__(self, message: str, *, component: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.component = component
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.component}: {self.message}" if self.component else self.message
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong in a request: where (a JSON path such as ``context.task_id``) and what."""
+
+    path: str
+    message: str
+
+
+class InvalidRequest(KnowledgeError):
+    """The request is malformed; `faults` lists all that is wrong with it."""
+
+    code = "invalid_request"
+
+    def __init__(self, message: str, *, faults: tuple[Fault, ...] = (), hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.faults = faults
+
+
+class NotPermitted(KnowledgeError):
+    code = "not_permitted"
+
+
+class ConfigError(KnowledgeError):
+    code = "config_error"
+
+
+class SourceError(KnowledgeError):
+    code = "source_error"
+
+
+class DocumentRejected(SourceError):
+    """One document cannot be taken in; others go on."""
+
+    code = "document_rejected"
+
+
+class CatalogError(KnowledgeError):
+    code = "catalog_error"
+
+
+class CatalogUnavailable(CatalogError):
+    code = "catalog_unavailable"
+
+
+class CatalogBusy(CatalogError):
+    code = "catalog_busy"
+
+
+class CatalogVersion(CatalogError):
+    code = "catalog_version"
+
+
+class EngineError(KnowledgeError):
+    code = "engine_error"
+
+
+class EngineUnavailable(EngineError):
+    code = "engine_unavailable"
+
+
+class EngineTimeout(EngineError):
+    code = "engine_timeout"
+
+
+class IndexMismatch(EngineError):
+    code = "index_mismatch"
+
+
+class IndexCorrupt(EngineError):
+    code = "index_corrupt"
+
+
+class EncoderError(KnowledgeError):
+    code = "encoder_error"
+
+
+class EncoderUnavailable(EncoderError):
+    code = "encoder_unavailable"
+
+
+class EncoderTimeout(EncoderError):
+    code = "encoder_timeout"
+
+
+class EncoderMismatch(EncoderError):
+    code = "encoder_mismatch"
+
+
+class VectorRejected(EncoderError):
+    code = "vector_rejected"
+
+
+class RetrievalFailed(KnowledgeError):
+    """The service answered FAILED (or could not be reached): there is no answer, which is not an empty one."""
+
+    code = "retrieval_failed"

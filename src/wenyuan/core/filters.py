@@ -1,0 +1,192 @@
+"""The closed filter tree: the only way in which a condition reaches an engine. Every engine compiles it
+with bound values; `matches` is the reference that their tests compare with.
+
+Fields are ``source_id``, ``document_id``, ``language``, ``collection`` and ``metadata.<facet>``. What belongs
+to a source as a whole (domain, trust, validity of the source) is resolved to source ids in `Scope`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+
+from wenyuan.core.errors import Fault, InvalidRequest
+from wenyuan.core.model import Facet, IndexRow
+
+__all__ = ["And", "Filter", "In", "Not", "Or", "Range", "Scope", "field_value", "matches"]
+
+_FIELD = re.compile(r"source_id|document_id|language|collection|metadata\.[^\x00-\x1f]{1,128}")
+MAX_VALUES = 10_000
+MAX_DEPTH = 8
+
+
+def _check_field(name: str) -> None:
+    if not _FIELD.fullmatch(name):
+        raise InvalidRequest(
+            f"no such filter field: {name!r}",
+            faults=(Fault("filters", f"unknown field {name!r}"),),
+            hint="fields: source_id, document_id, language, collection, metadata.<facet>",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """The field has one of these values (exactly: ``"1"`` is not ``1``, ``True`` is not ``1``)."""
+
+    field: str
+    values: tuple[Facet, ...]
+
+    def __post_init__(self) -> None:
+        _check_field(self.field)
+        if not 1 <= len(self.values) <= MAX_VALUES:
+            raise InvalidRequest(f"filter on {self.field!r}: 1 to {MAX_VALUES} values, not {len(self.values)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The field is a number (or a string, compared as text) with ``ge <= value <= le``; either may be None."""
+
+    field: str
+    ge: float | str | None = None
+    le: float | str | None = None
+
+    def __post_init__(self) -> None:
+        _check_field(self.field)
+        if self.ge is None and self.le is None:
+            raise InvalidRequest(f"range filter on {self.field!r} has no bound")
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    parts: tuple[Filter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    parts: tuple[Filter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    part: Filter
+
+
+Filter = In | Range | And | Or | Not
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What a principal may see: a required argument of every engine call, made only where rights are known.
+
+    Attributes:
+        sources: Ids of the sources that are allowed, trusted enough and in force on `as_of`.
+        as_of: The day for which passages must be in force.
+        filter: The request's own narrowing, if any.
+    """
+
+    sources: frozenset[str]
+    as_of: date
+    filter: Filter | None = None
+
+    @property
+    def day(self) -> int:
+        return self.as_of.toordinal()
+
+    def allows(self, row: IndexRow) -> bool:
+        """The reference meaning of a scope, for the memory engine, the guard and the tests."""
+        return (
+            row.source_id in self.sources
+            and row.valid_from <= self.day <= row.valid_until
+            and (self.filter is None or matches(self.filter, row))
+        )
+
+
+def field_value(name: str, row: IndexRow) -> Facet | None:
+    if name.startswith("metadata."):
+        return row.facets.get(name[len("metadata.") :])
+    value: Facet = getattr(row, name)
+    return value
+
+
+def _same(a: Facet, b: Facet) -> bool:
+    if isinstance(a, bool) or isinstance(b, bool) or isinstance(a, str) or isinstance(b, str):
+        return type(a) is type(b) and a == b
+    return float(a) == float(b)
+
+
+def _within(value: Facet | None, test: Range) -> bool:
+    if value is None or isinstance(value, bool):
+        return False
+    for bound, low in ((test.ge, True), (test.le, False)):
+        if bound is None:
+            continue
+        if isinstance(bound, str) != isinstance(value, str):
+            return False
+        if (value < bound) if low else (value > bound):  # type: ignore[operator]
+            return False
+    return True
+
+
+def matches(test: Filter, row: IndexRow) -> bool:
+    """Whether a row meets a filter: the reference semantics."""
+    match test:
+        case In():
+            value = field_value(test.field, row)
+            return value is not None and any(_same(value, v) for v in test.values)
+        case Range():
+            return _within(field_value(test.field, row), test)
+        case And():
+            return all(matches(p, row) for p in test.parts)
+        case Or():
+            return any(matches(p, row) for p in test.parts)
+        case Not():
+            return not matches(test.part, row)
+
+
+def parse_filter(tree: Mapping[str, object]) -> Filter:
+    """Filter from its wire form: ``{"field": value | [values] | {"ge":…, "le":…}}`` joined by AND,
+    with ``{"and": [...]}``, ``{"or": [...]}``, ``{"not": {...}}``.
+
+    Raises:
+        InvalidRequest: unknown field, operator or value type, or too deep.
+    """
+    return _parse(tree, "filters", 0)
+
+
+def _bad(path: str, message: str) -> InvalidRequest:
+    return InvalidRequest(f"{path} {message}", faults=(Fault(path, message),))
+
+
+def _parse(tree: object, path: str, depth: int) -> Filter:
+    if depth > MAX_DEPTH:
+        raise _bad(path, f"is nested deeper than {MAX_DEPTH}")
+    if not isinstance(tree, Mapping) or not tree:
+        raise _bad(path, "must be a non-empty object")
+    parts = [_parse_entry(str(key), value, f"{path}.{key}", depth) for key, value in tree.items()]
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def _parse_entry(key: str, value: object, path: str, depth: int) -> Filter:
+    if key in ("and", "or"):
+        if not isinstance(value, list) or not value:
+            raise _bad(path, "must be a non-empty array")
+        parts = tuple(_parse(v, f"{path}[{i}]", depth + 1) for i, v in enumerate(value))
+        return And(parts) if key == "and" else Or(parts)
+    if key == "not":
+        return Not(_parse(value, path, depth + 1))
+    _check_field(key)
+    if isinstance(value, Mapping):
+        unknown = set(value) - {"ge", "le"}
+        bounds: list[float | str | None] = [value.get("ge"), value.get("le")]
+        if unknown or not all(
+            b is None or (isinstance(b, (int, float, str)) and not isinstance(b, bool)) for b in bounds
+        ):
+            raise _bad(path, "takes a value, an array of values, or {ge, le} with numbers or strings")
+        return Range(key, *bounds)
+    values = value if isinstance(value, list) else [value]
+    allowed = tuple(v for v in values if isinstance(v, (str, int, float, bool)))
+    if not allowed or len(allowed) != len(values):
+        raise _bad(path, "takes strings, numbers or booleans")
+    return In(key, allowed)

@@ -1,0 +1,128 @@
+"""From the scores of two legs to one ranking, and the bounded adjustments after it.
+
+Every step keeps scores absolute and leaves its part in `Hit.parts`, so that the parts shown add up to the
+score shown (see `explain`):
+
+    fused  = w · vector + (1 − w) · keyword
+    score  = min(1, fused · (1 + context) · trust) lifted by identifiers towards 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from wenyuan.core.model import Passage
+from wenyuan.core.ranking import Hit
+from wenyuan.core.score import fuse, rescale, trust_factor
+from wenyuan.core.text import identifiers, terms
+from wenyuan.core.uri import folder_of
+
+__all__ = ["CONTEXT_BOUND", "Topic", "adjusted", "explain", "fused"]
+
+CONTEXT_BOUND = 0.15
+"""The most by which the request's context may change a score, relative to it."""
+_SAME_DOCUMENT, _SIBLING, _TOPIC = 0.08, 0.04, 0.07
+_IDENTIFIER_LIFT = 0.5
+
+
+def fused(
+    keyword: Mapping[int, float] | None,
+    cosines: Mapping[int, float] | None,
+    *,
+    weight: float,
+    scale: tuple[float, float],
+) -> list[Hit]:
+    """One hit a passage from the legs' scores, best first.
+
+    Args:
+        keyword: Keyword score (0..1) by passage; a passage left out scored 0. None: no such leg.
+        cosines: Raw cosine by passage; a passage left out has no vector. None: no such leg.
+        weight: Of the vector leg.
+        scale: The encoder's, for `score.rescale`.
+    """
+    hits = []
+    for passage_id in (keyword or {}).keys() | (cosines or {}).keys():
+        parts: dict[str, float] = {}
+        if keyword is not None:
+            parts["keyword"] = keyword.get(passage_id, 0.0)
+        if cosines is not None:
+            cosine = cosines.get(passage_id)
+            parts["vector"] = 0.0 if cosine is None else rescale(cosine, scale)
+            if cosine is not None:
+                parts["cosine"] = cosine
+        parts["fused"] = fuse(parts.get("keyword"), parts.get("vector"), weight)
+        hits.append(Hit(passage_id=passage_id, score=parts["fused"], parts=parts))
+    return sorted(hits, key=lambda h: (-h.score, h.passage_id))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """What the request's context says: where its author is at work, and on what.
+
+    Attributes:
+        document_id: The document named by ``source_document_uri``, when the library has it.
+        folder: That document's folder (``""`` for none): its siblings.
+        weights: Terms of its title, its path and the task, with their information.
+    """
+
+    document_id: int | None = None
+    folder: str = ""
+    weights: Mapping[str, float]
+
+    def fit(self, passage: Passage) -> float:
+        """How well a passage fits, 0 … `CONTEXT_BOUND`."""
+        gain = 0.0
+        if self.document_id is not None and passage.document_id == self.document_id:
+            gain += _SAME_DOCUMENT
+        elif self.folder and folder_of(passage.uri) == self.folder:
+            gain += _SIBLING
+        total = sum(self.weights.values())
+        if total > 0:
+            own = set(terms("\n".join((passage.title, *passage.headings, passage.text))))
+            gain += _TOPIC * sum(w for term, w in self.weights.items() if term in own) / total
+        return min(CONTEXT_BOUND, gain)
+
+
+def adjusted(hit: Hit, passage: Passage, *, topic: Topic | None, named: Sequence[str]) -> Hit:
+    """The hit with the request's context, the passage's trust and exact identifiers taken into account.
+
+    A passage that carries the identifiers a query names in its own title or headings is lifted half the way
+    to 1; one that mentions them, a quarter of the way.
+    """
+    context = topic.fit(passage) if topic is not None else 0.0
+    trust = trust_factor(passage.trust)
+    score = min(1.0, hit.score * (1.0 + context) * trust)
+    parts = {**hit.parts, "trust": trust}
+    if context:
+        parts["context"] = context
+    if named:
+        share = _identified(passage, named)
+        if share:
+            parts["identifier"] = share * _IDENTIFIER_LIFT * (1.0 - score)
+            score += parts["identifier"]
+    return Hit(passage_id=hit.passage_id, score=score, origin=hit.origin, parts=parts)
+
+
+def _identified(passage: Passage, named: Iterable[str]) -> float:
+    own = set(identifiers("\n".join((passage.title, *passage.headings))))
+    mentioned = set(identifiers(passage.text))
+    shares = [1.0 if name in own else 0.5 if name in mentioned else 0.0 for name in named]
+    return sum(shares) / len(shares)
+
+
+def explain(hit: Hit, weight: float) -> str:
+    """The hit's score as a sum that a person can check."""
+    p = hit.parts
+    if "vector" in p and "keyword" in p:
+        text = f"{weight:.2f}·vector {p['vector']:.3f} + {1 - weight:.2f}·keyword {p['keyword']:.3f}"
+    else:
+        text = f"keyword {p['keyword']:.3f}" if "keyword" in p else f"vector {p['vector']:.3f}"
+    text += f" = {p['fused']:.3f}"
+    if "context" in p:
+        text += f" · (1 + context {p['context']:.3f})"
+    if p.get("trust", 1.0) != 1.0:
+        text += f" · trust {p['trust']:.2f}"
+    if "identifier" in p:
+        text += f" + identifier {p['identifier']:.3f}"
+    return f"{text} → {hit.score:.3f}"

@@ -1,0 +1,363 @@
+"""The values that every room speaks in. They are frozen, keyword-only, and check themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import pairwise
+from typing import Any, Literal
+
+from wenyuan.core.errors import Fault, InvalidRequest
+
+__all__ = [
+    "ORIGIN_PRIORITY",
+    "Block",
+    "BlockKind",
+    "Document",
+    "Draft",
+    "EncoderFingerprint",
+    "Facet",
+    "Fragment",
+    "IndexRow",
+    "NewDocument",
+    "NewPassage",
+    "Passage",
+    "RetrievalRequest",
+    "RetrievalResponse",
+    "Source",
+    "SourceType",
+    "heading_text",
+]
+
+Facet = str | int | float | bool
+SourceType = Literal["static_doc", "vector_index", "api"]
+BlockKind = Literal["heading", "clause", "paragraph", "list", "table", "code", "row"]
+
+ORIGIN_PRIORITY: Mapping[str, int] = {"kg_rule": 1, "vector": 2, "template": 3}
+"""Priority of a hit by its origin: 1 is a mandatory rule, 2 a similar case, 3 a template."""
+
+_SOURCE_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,63}")
+MAX_QUERY_CHARS = 8_000
+MAX_RESULTS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A registered origin of knowledge.
+
+    Attributes:
+        source_id: 1-64 of ``A-Z a-z 0-9 _ . -``, not starting with a dot or dash.
+        domain: The knowledge domain it belongs to; the source's own id by default.
+        trust: 1 (hearsay) … 5 (binding).
+        path: Where a ``static_doc`` source is read from.
+        language: BCP 47 primary tag, or ``""`` when mixed.
+    """
+
+    source_id: str
+    title: str = ""
+    type: SourceType = "static_doc"
+    domain: str = ""
+    trust: int = 3
+    language: str = ""
+    collection: str = ""
+    path: str = ""
+    copyright: str = ""
+    effective_from: date | None = None
+    effective_until: date | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        faults = []
+        if not _SOURCE_ID.fullmatch(self.source_id):
+            faults.append(
+                Fault(
+                    "source_id",
+                    f"{self.source_id!r} is no source id: 1-64 letters, digits, '_', '.', '-', "
+                    "starting with a letter, digit or '_'",
+                )
+            )
+        if type(self.trust) is not int or not 1 <= self.trust <= 5:
+            faults.append(Fault("trust", f"trust is {self.trust!r}; it must be an integer from 1 to 5"))
+        if self.effective_from and self.effective_until and self.effective_until < self.effective_from:
+            faults.append(Fault("effective_until", "effective_until lies before effective_from"))
+        if faults:
+            raise InvalidRequest("; ".join(f.message for f in faults), faults=tuple(faults))
+        if not self.title:
+            object.__setattr__(self, "title", self.source_id)
+        if not self.domain:
+            object.__setattr__(self, "domain", self.source_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A structural piece of a document: ``text[start:end]`` of the document that holds it.
+
+    Attributes:
+        kind: ``heading`` and ``clause`` open a section; ``row`` is a passage of its own (an FAQ entry).
+        level: For headings and clauses, the depth (1 = outermost); else 0.
+        label: A heading's text, or a clause's number as written (``第十三条``, ``3.2.1``).
+        line: First line (1-based) in the original file, where it has lines.
+        page: Page (1-based) of a paged document.
+        cell: Sheet and row of a table document, e.g. ``FAQ!5``.
+    """
+
+    kind: BlockKind
+    start: int
+    end: int
+    level: int = 0
+    label: str = ""
+    line: int | None = None
+    page: int | None = None
+    cell: str | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise ValueError(f"a block must hold text: start {self.start}, end {self.end}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """One thing read from a source: its text and the blocks that cover it.
+
+    Attributes:
+        uri: Absolute URI of the document, without a fragment.
+        text: The readable text, hidden and control characters removed; NFC is *not* applied.
+        blocks: In order, not overlapping; what lies between two blocks is white space only.
+        notes: What the reader did or saw, e.g. ``"removed 3 zero-width characters"``.
+        metadata: Facets: scalar values by name (front matter, file properties).
+    """
+
+    uri: str
+    title: str
+    text: str
+    blocks: tuple[Block, ...]
+    sha256: str
+    language: str = ""
+    media_type: str = ""
+    notes: tuple[str, ...] = ()
+    metadata: Mapping[str, Facet] = field(default_factory=dict)
+    effective_from: date | None = None
+    effective_until: date | None = None
+
+    def __post_init__(self) -> None:
+        at = 0
+        for block in self.blocks:
+            if block.start < at:
+                raise ValueError(f"blocks overlap at {block.start}")
+            if self.text[at : block.start].strip():
+                raise ValueError(f"text before offset {block.start} is in no block")
+            at = block.end
+        if self.text[at:].strip() or at > len(self.text):
+            raise ValueError(f"the blocks end at {at}, the text at {len(self.text)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A passage as the chunker cuts it: ``document.text[start:end]`` with its address.
+
+    Attributes:
+        headings: Path of headings and clause labels above and at the passage, outermost first.
+        fragment: URI fragment (unescaped) that finds the place: ``第三章-投诉处理``, ``page=4``, ``第十三条``.
+    """
+
+    start: int
+    end: int
+    headings: tuple[str, ...] = ()
+    fragment: str = ""
+    line: int | None = None
+    page: int | None = None
+    cell: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """The retrievable unit, as the catalog holds it.
+
+    Attributes:
+        uri: The document's URI with the fragment that finds the passage.
+        start: Character offset in the document's text (``end`` exclusive).
+        sha256: Of ``text`` in UTF-8.
+        facets: Scalar metadata of its document.
+    """
+
+    passage_id: int
+    source_id: str
+    document_id: int
+    uri: str
+    title: str
+    headings: tuple[str, ...]
+    text: str
+    sha256: str
+    start: int
+    end: int
+    page: int | None = None
+    line: int | None = None
+    cell: str | None = None
+    language: str = ""
+    trust: int = 3
+    domain: str = ""
+    collection: str = ""
+    copyright: str = ""
+    effective_from: date | None = None
+    effective_until: date | None = None
+    facets: Mapping[str, Facet] = field(default_factory=dict)
+
+    @property
+    def ref(self) -> str:
+        """Short address in prompts and audits: ``source_id#passage_id``."""
+        return f"{self.source_id}#{self.passage_id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewPassage:
+    """A passage about to be stored. ``vector_key`` names its vector, which is stored or given beside it."""
+
+    uri: str
+    headings: tuple[str, ...]
+    text: str
+    sha256: str
+    start: int
+    end: int
+    page: int | None = None
+    line: int | None = None
+    cell: str | None = None
+    vector_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewDocument:
+    """A document about to be stored, with all its passages."""
+
+    source_id: str
+    uri: str
+    title: str
+    fingerprint: str
+    passages: tuple[NewPassage, ...]
+    media_type: str = ""
+    language: str = ""
+    collection: str = ""
+    effective_from: date | None = None
+    effective_until: date | None = None
+    facets: Mapping[str, Facet] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def heading_text(title: str, headings: Sequence[str]) -> str:
+    """Title and heading path, one a line, each once: what is indexed and embedded with a passage."""
+    return "\n".join(dict.fromkeys(part for part in (title, *headings) if part))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncoderFingerprint:
+    """What makes two vectors comparable; stored with every index, never mixed.
+
+    Attributes:
+        scale: ``(lo, hi)``: raw cosines of this model from unrelated to identical, for `score.rescale`.
+    """
+
+    id: str
+    sha256: str
+    dimension: int
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    pooling: str = "mean"
+    quantisation: str = ""
+    scale: tuple[float, float] = (0.0, 1.0)
+
+    @property
+    def key(self) -> str:
+        """One string that differs whenever vectors would."""
+        return "|".join(
+            (self.id, self.sha256[:16], str(self.dimension), self.query_prefix, self.passage_prefix,
+             self.pooling, self.quantisation)
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexRow:
+    """What an engine needs to know of one passage.
+
+    Attributes:
+        heading_text: Title, heading path and clause labels, indexed with the text and marked as its own.
+        valid_from: Proleptic ordinal day, 0 when open; ``valid_until`` likewise, inclusive, `FOREVER` when open.
+        vector: ``(dim,)`` float32 unit vector, or None where the library has no encoder.
+    """
+
+    passage_id: int
+    source_id: str
+    document_id: int
+    heading_text: str
+    text: str
+    language: str
+    collection: str
+    facets: Mapping[str, Facet]
+    valid_from: int
+    valid_until: int
+    vector: Any = None
+
+
+FOREVER = date.max.toordinal()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalRequest:
+    """A request of the contract: ``retrieve_fragments(query, context?, max_results)``.
+
+    Raises:
+        InvalidRequest: on construction, listing every fault.
+    """
+
+    query: str
+    max_results: int
+    context: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        faults = []
+        if not isinstance(self.query, str):
+            faults.append(Fault("query", "must be a string"))
+        elif not self.query.strip():
+            faults.append(Fault("query", "must not be blank"))
+        elif len(self.query.strip()) > MAX_QUERY_CHARS:
+            faults.append(Fault("query", f"has {len(self.query.strip())} characters; at most {MAX_QUERY_CHARS}"))
+        if type(self.max_results) is not int:
+            faults.append(Fault("max_results", "must be an integer"))
+        elif not 1 <= self.max_results <= MAX_RESULTS:
+            faults.append(Fault("max_results", f"must be from 1 to {MAX_RESULTS}"))
+        if self.context is not None and not isinstance(self.context, Mapping):
+            faults.append(Fault("context", "must be an object"))
+        if faults:
+            raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=tuple(faults))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fragment:
+    """One piece of evidence: where from, what, how relevant (0..1)."""
+
+    source: str
+    content: str
+    retrieval_score: float
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.retrieval_score <= 1.0:  # also refuses NaN
+            raise ValueError(f"retrieval_score {self.retrieval_score!r} is not in 0..1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalResponse:
+    """SUCCESS with fragments (perhaps none), or FAILED with a reason: never anything between."""
+
+    status: Literal["SUCCESS", "FAILED"]
+    fragments: tuple[Fragment, ...] = ()
+    error_message: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.status == "FAILED" and (self.fragments or not (self.error_message or "").strip()):
+            raise ValueError("FAILED carries no fragments and says why")
+        if self.status == "SUCCESS" and self.error_message is not None:
+            raise ValueError("SUCCESS carries no error message")
+        scores = [f.retrieval_score for f in self.fragments]
+        if any(b > a for a, b in pairwise(scores)):
+            raise ValueError("fragments are not sorted by falling score")

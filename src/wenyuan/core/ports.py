@@ -1,0 +1,152 @@
+"""The sockets between rooms. One exists only where two real implementations do.
+
+Every engine call takes a `Scope` and a `Deadline`. A failure is an exception from `core.errors`; an empty
+answer is ``LegResult.ok(())`` and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from wenyuan.core.errors import EngineTimeout
+from wenyuan.core.filters import Scope
+from wenyuan.core.model import Document, EncoderFingerprint, IndexRow
+from wenyuan.core.ranking import LegResult
+
+__all__ = ["Change", "ChangeFeed", "Deadline", "Encoder", "Engine", "EngineStatus", "IndexSpec", "Reader"]
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A moment on a monotonic clock, with that clock: core itself reads none.
+
+    Attributes:
+        at: Seconds on `clock` after which work must have stopped.
+    """
+
+    at: float
+    clock: Callable[[], float]
+
+    def remaining(self) -> float:
+        """Seconds left, 0 when passed."""
+        return max(0.0, self.at - self.clock())
+
+    def check(self, component: str) -> None:
+        """Raise `EngineTimeout` when the moment has passed."""
+        if self.clock() > self.at:
+            raise EngineTimeout("the deadline passed", component=component)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexSpec:
+    """What an index is built with. Two that differ are two generations, never mixed."""
+
+    analyzer: str
+    encoder: EncoderFingerprint | None
+
+    @property
+    def key(self) -> str:
+        return f"{self.analyzer}/{self.encoder.key if self.encoder else 'keyword-only'}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineStatus:
+    """What an engine holds: counts of live passages and vectors, and the last change it has seen."""
+
+    name: str
+    watermark: int
+    passages: int
+    vectors: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One step of the catalog: `row` was added at `seq`, or `passage_id` was removed at `seq` (row is None)."""
+
+    seq: int
+    passage_id: int
+    row: IndexRow | None
+
+
+class ChangeFeed(Protocol):
+    """The catalog's ordered changes, as engines read them."""
+
+    def seq(self) -> int:
+        """Number of the last committed change (0 for an empty catalog)."""
+        ...
+
+    def changes(self, after: int, upto: int, *, vectors: bool = True) -> Iterator[Change]:
+        """Changes with ``after < seq <= upto``: removals first, then additions that are still live at `upto`."""
+        ...
+
+    def lag(self, watermark: int) -> float:
+        """Seconds since the oldest change after `watermark` was committed; 0 when there is none."""
+        ...
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Stores rows and ranks them. Scores are absolute, 0..1 (see `core.score`)."""
+
+    name: str
+
+    def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
+        """Best rows by BM25 share of the query's information; parts: ``keyword``."""
+        ...
+
+    def vector(self, vector: Any, *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
+        """Best rows by cosine to ``vector`` ((dim,) float32 unit); parts: ``vector`` and raw ``cosine``."""
+        ...
+
+    def keyword_scores(
+        self, terms: Sequence[str], passage_ids: Sequence[int], *, deadline: Deadline
+    ) -> Mapping[int, float]:
+        """The keyword score of given rows; a row without any of the terms is absent (its score is 0)."""
+        ...
+
+    def cosines(self, vector: Any, passage_ids: Sequence[int], *, deadline: Deadline) -> Mapping[int, float]:
+        """The raw cosine of given rows; a row without a vector is absent."""
+        ...
+
+    def information(self, terms: Sequence[str]) -> Mapping[str, float]:
+        """Inverse document frequency of each distinct term: what `explain` shows."""
+        ...
+
+    def sync(self, feed: ChangeFeed, *, deadline: Deadline) -> int:
+        """Bring the index up to the catalog; returns the watermark it now answers at.
+
+        Raises:
+            EngineError: it cannot; a shorter answer is never given instead.
+        """
+        ...
+
+    def status(self) -> EngineStatus: ...
+
+    def close(self) -> None: ...
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """Text → unit vectors, ``(n, dimension)`` float32, checked (finite, not zero) before they leave."""
+
+    fingerprint: EncoderFingerprint
+
+    def encode_queries(self, texts: Sequence[str], *, deadline: Deadline | None = None) -> Any: ...
+
+    def encode_passages(self, texts: Sequence[str], *, progress: Callable[[int], None] | None = None) -> Any:
+        """Vectors of passages, in the order given; ``progress(n)`` is told how many more are done."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Reader(Protocol):
+    """Bytes → `Document`. ``uri`` is the document's own; ``name`` is what a person calls it.
+
+    Raises:
+        DocumentRejected: with the reason.
+    """
+
+    def __call__(self, content: bytes, *, uri: str, name: str) -> Sequence[Document]: ...

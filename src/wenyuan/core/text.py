@@ -1,0 +1,149 @@
+"""From text to terms: one analyser for documents and queries, for every engine.
+
+A document's terms are, after folding (NFKC, lower case, Traditional → Simplified):
+
+* CJK runs: each character and each pair of neighbours (``连接池`` → ``连 连接 接 接池 池``);
+* Latin words: stemmed (Snowball English), accents dropped; parts of ``snake_case`` and ``kebab-case`` too;
+* numbers as written (``3.5``), and **identifiers** in one canonical form each: clause references
+  (``第十三条`` = ``第13条`` = ``Article 13`` → ``#article:13``), standard numbers
+  (``GB/T 50300—2013`` → ``#gb50300-2013`` and ``#gb50300``), codes (``ZX-4471`` → ``#zx4471``).
+
+Terms of a passage's own title and headings are indexed with it; identifiers found there also get the mark
+``@`` instead of ``#``, so that Article 13 itself outranks the articles that merely cite it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+from wenyuan.core.structure import CLAUSE, clause_keys
+
+__all__ = ["ANALYZER", "OWN", "fold", "identifiers", "language_of", "passage_terms", "query_terms", "terms"]
+
+ANALYZER = "cjk-bigram+en-stem/1"
+"""Name and version of the rules below; an index built with another one is another generation."""
+
+_TRADITIONAL, _SIMPLIFIED = resources.files("wenyuan.core").joinpath("t2s.txt").read_text("utf-8").split()
+_T2S = str.maketrans(_TRADITIONAL, _SIMPLIFIED)
+
+_CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff々〇"
+_RUN = re.compile(
+    rf"(?P<cjk>[{_CJK}]+)"
+    r"|(?P<latin>[^\W\d_](?:(?![" + _CJK + r"])[^\W_])*(?:[_\-'’.+#/&]*(?:(?![" + _CJK + r"])[^\W_])+)*[+#]*)"
+    r"|(?P<number>\d+(?:[.,:/\-]\d+)*%?)"
+)
+_CJK_RUN = re.compile(rf"[{_CJK}]+")
+_PART = re.compile(r"[^\W_]+")
+# Letters, then digits: GB 50300-2013, GB/T 50300, ISO 9001:2015, JGJ 59-2011, ZX-4471, CVE-2026-41947.
+_CODE = re.compile(
+    r"(?<![a-z0-9])(?P<letters>[a-z]{1,8})(?P<kind>/[a-z]{1,2})?(?P<gap>[ _\-]?)(?P<number>\d{1,8}(?:\.\d{1,4})*)"
+    r"(?P<year>[ ]?[-:—–][ ]?\d{1,8})?(?![a-z0-9])"
+)
+_WORDS_BEFORE_NUMBERS = frozenset(
+    """
+    a about above after age all an and article articles as at before between but by chapter chapters clause
+    day days figure first for from had has have in into is item last least less level line more most next no
+    not number of on only or order over page pages paragraph part per phase point rule section sections since
+    step steps table than the then these this those through title to top under until up version was week
+    weeks were which with within
+    """.split()
+)
+_MAX_TERM = 64
+OWN = "@"
+"""Mark of an identifier in a passage's own title or headings."""
+
+
+def fold(text: str) -> str:
+    """The form in which texts are compared: NFKC, lower case, Traditional characters as Simplified ones."""
+    return unicodedata.normalize("NFKC", text).lower().translate(_T2S)
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> Any:
+    import Stemmer
+
+    return Stemmer.Stemmer("english", 0)
+
+
+@lru_cache(maxsize=65_536)
+def _word_terms(word: str) -> tuple[str, ...]:
+    """Terms of one Latin word, which may hold ``_ - ' .`` inside."""
+    plain = "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
+    parts = _PART.findall(plain.replace("'s", "").replace("’s", "").replace("'", "").replace("’", ""))
+    stemmed = [s[:_MAX_TERM] for s in _stemmer().stemWords(parts)]
+    if len(parts) > 1 or plain.endswith(("+", "#")):
+        stemmed.append(plain.strip("-_./'’&")[:_MAX_TERM])
+    return tuple(stemmed)
+
+
+def _codes(folded: str) -> Iterator[str]:
+    for match in _CODE.finditer(folded):
+        letters, number = match["letters"], match["number"]
+        if letters in _WORDS_BEFORE_NUMBERS or (match["gap"] == " " and (len(letters) > 4 or len(number) < 3)):
+            continue
+        year = re.sub(r"[ \-:—–]", "", match["year"] or "")
+        if len(letters + number + year) < 4:
+            continue
+        yield f"{letters}{number}"
+        if year:
+            yield f"{letters}{number}-{year}"
+
+
+def identifiers(text: str) -> tuple[str, ...]:
+    """Canonical identifiers that a text names, most specific last; each once, in order."""
+    return tuple(dict.fromkeys([*clause_keys(text), *_codes(fold(text))]))
+
+
+def _plain_terms(folded: str) -> Iterator[str]:
+    for match in _RUN.finditer(folded):
+        run = match[0]
+        if match.lastgroup == "cjk":
+            yield run[0]
+            for i in range(1, len(run)):
+                yield run[i - 1 : i + 1]
+                yield run[i]
+        elif match.lastgroup == "latin":
+            yield from _word_terms(run)
+        else:
+            yield run[:_MAX_TERM]
+
+
+def terms(text: str) -> list[str]:
+    """All terms of a text, repeated as often as they occur (their order is of no meaning)."""
+    folded = fold(text)
+    found = list(_plain_terms(folded))
+    found += ["#" + name for name in dict.fromkeys([*clause_keys(text), *_codes(folded)])]
+    return found
+
+
+def language_of(text: str) -> str:
+    """``zh`` or ``en`` by the share of CJK characters among letters; ``""`` for a text without letters."""
+    sample = text[:4_000]
+    cjk = sum(len(run) for run in _CJK_RUN.findall(sample))
+    letters = sum(c.isalpha() for c in sample) - cjk
+    if cjk + letters == 0:
+        return ""
+    return "zh" if cjk * 4 >= letters else "en"  # one Chinese character says about as much as four letters
+
+
+def passage_terms(heading_text: str, text: str) -> list[str]:
+    """The terms under which a passage is indexed: its own title and headings, and its text."""
+    own = [OWN + name for name in identifiers(heading_text)]
+    return terms(heading_text) + own + terms(text)
+
+
+def query_terms(query: str) -> list[str]:
+    """The distinct terms of a query, in order. Identifiers ask for both marks.
+
+    The words of a clause reference are left out (``第``, ``13``, ``条``): its canonical form says it all, and
+    documents spell it in other ways.
+    """
+    plain = fold(CLAUSE.sub(" ", unicodedata.normalize("NFKC", query)))
+    named = identifiers(query)
+    found = [*_plain_terms(plain), *("#" + name for name in named), *(OWN + name for name in named)]
+    return list(dict.fromkeys(found))

@@ -1,0 +1,87 @@
+"""How many tokens a text takes, estimated without a tokenizer: fast, the same everywhere, a bit pessimistic.
+
+The vocabulary meant is that of multilingual-e5 (XLM-R): .75 for a CJK character, .7 for a mark, 1.4 for a word
+and .25 for each letter beyond the fifth, 2 for a run of digits and .4 for each beyond the fourth.
+"""
+
+from __future__ import annotations
+
+import bisect
+import unicodedata
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Meter", "estimate_tokens"]
+
+# In hundredths of a token: integers, so that sums are exact.
+_SPACE, _CJK, _MARK, _WIDE, _LETTER, _DIGIT = range(6)
+_FLAT = np.array([0, 75, 70, 100, 0, 0], dtype=np.int64)
+_RUN = {_LETTER: (140, 5, 25), _DIGIT: (200, 4, 40)}
+_CJK_RANGES = (
+    (0x2E80, 0x2FE0), (0x3005, 0x3008), (0x3040, 0x3400), (0x3400, 0x4DC0), (0x4E00, 0xA4D0),
+    (0xAC00, 0xD7B0), (0xF900, 0xFB00), (0xFF66, 0xFFDD),
+)  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def _classes() -> Any:
+    """Class of each character of the basic plane, (65537,) uint8; the last entry stands for all others."""
+    table = np.full(0x10001, _MARK, dtype=np.uint8)
+    for code in range(0x10000):
+        c = chr(code)
+        if c.isspace():
+            table[code] = _SPACE
+        elif c.isdecimal():
+            table[code] = _DIGIT
+        elif c.isalnum() or c == "_" or unicodedata.category(c)[0] == "M":
+            table[code] = _LETTER
+    for low, high in _CJK_RANGES:
+        table[low:high] = _CJK
+    table[0x10000] = _WIDE
+    return table
+
+
+class Meter:
+    """Token estimates of any part of one text, in hundredths, each in constant time."""
+
+    def __init__(self, text: str) -> None:
+        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+        self._kinds = kinds = _classes()[np.minimum(codes, 0x10000)]
+        weights = _FLAT[kinds]
+        index = np.arange(len(kinds))
+        fresh = np.ones(len(kinds), dtype=bool)
+        fresh[1:] = kinds[1:] != kinds[:-1]
+        place = index - np.maximum.accumulate(np.where(fresh, index, 0))
+        for kind, (first, free, more) in _RUN.items():
+            weights = np.where(kinds == kind, np.where(place == 0, first, np.where(place >= free, more, 0)), weights)
+        self._sums = np.concatenate(([0], np.cumsum(weights))).tolist()
+        self._place = place
+
+    def __call__(self, start: int, end: int) -> int:
+        """Hundredths of a token in ``text[start:end]``, as if it stood alone."""
+        if end <= start:
+            return 0
+        total: int = self._sums[end] - self._sums[start]
+        kind = int(self._kinds[start])
+        if kind not in _RUN or self._place[start] == 0:
+            return total
+        stop = start  # the part begins inside a word: that rest counts as a word of its own
+        while stop < end and self._kinds[stop] == kind and self._place[stop] > 0:
+            stop += 1
+        first, free, more = _RUN[kind]
+        alone = first + more * max(0, stop - start - free)
+        return int(total - (self._sums[stop] - self._sums[start]) + alone)
+
+    def reach(self, start: int, room: int) -> int:
+        """The largest end, at least ``start + 1``, for which the part costs no more than `room`."""
+        end = bisect.bisect_right(self._sums, self._sums[start] + room) - 1
+        while end > start + 1 and self(start, end) > room:
+            end -= 1
+        return max(end, start + 1)
+
+
+def estimate_tokens(text: str) -> int:
+    """About how many tokens of a multilingual-e5 encoder a text takes; rather too many than too few."""
+    return -(-Meter(text)(0, len(text)) // 100)

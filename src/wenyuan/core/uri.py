@@ -1,0 +1,43 @@
+"""Addresses that people can read: IRIs (RFC 3987), Chinese left as it is, spaces and controls escaped."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+from urllib.parse import unquote, urlsplit
+
+__all__ = ["file_uri", "folder_of", "path_words", "with_fragment"]
+
+_PATH_KEEP = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@/]|[^\x00-\xa0\u2028\u2029\ufeff\ud800-\udfff]")
+_FRAGMENT_KEEP = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@/?]|[^\x00-\xa0\u2028\u2029\ufeff\ud800-\udfff]")
+
+
+def _escape(text: str, keep: re.Pattern[str]) -> str:
+    pieces = (
+        c if keep.fullmatch(c) else "".join(f"%{b:02X}" for b in c.encode("utf-8", "surrogateescape")) for c in text
+    )
+    return "".join(pieces)
+
+
+def file_uri(path: PurePath) -> str:
+    """``file:///…`` of an absolute path."""
+    return "file://" + _escape(path.as_posix(), _PATH_KEEP)
+
+
+def with_fragment(uri: str, fragment: str) -> str:
+    """`uri` with an unescaped fragment added, escaped as far as needed."""
+    return f"{uri}#{_escape(fragment, _FRAGMENT_KEEP)}" if fragment else uri
+
+
+def folder_of(uri: str) -> str:
+    """The URI up to and with its last slash, without query and fragment."""
+    bare = uri.partition("#")[0].partition("?")[0]
+    return bare[: bare.rfind("/") + 1]
+
+
+def path_words(uri: str) -> str:
+    """The words of a URI's path, file extension left out: what its author called the thing."""
+    path = unquote(urlsplit(uri).path or uri.partition("#")[0])
+    path = re.sub(r"\.[A-Za-z0-9]{1,5}$", "", path)
+    words = re.sub(r"([a-z])([A-Z])", r"\1 \2", re.sub(r"[/_\-.\\]+", " ", path))
+    return words.strip()

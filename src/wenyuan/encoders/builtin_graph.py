@@ -1,0 +1,74 @@
+"""The built-in model as onnxruntime runs it: what the graph template asks for, made from the weight file.
+
+The template (`builtin.onnx`, made by ``scripts/make_encoder_graph.py``) holds the operations; the weights are handed
+over at load. Projections are `DynamicQuantizeMatMul` on 8-bit weights of which 7 bits are used (−63 … 63), with one
+scale per output: without VNNI the processor adds pairs of products in 16 bits, where full 8-bit weights saturate.
+"""
+
+from __future__ import annotations
+
+import importlib.resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wenyuan.encoders.builtin_weights import COMPONENT, WeightFile, unpack
+from wenyuan.encoders.sessions import open_session, run_session
+
+__all__ = ["HIDDEN", "LAYERS", "MAX_TOKENS", "Graph", "graph_weights"]
+
+HIDDEN, FFN, HEADS, LAYERS = 384, 1536, 12, 12
+MAX_TOKENS = 512
+EPSILON = 1e-12
+_LARGEST = 63
+
+PROJECTIONS = {"qkv": ("q", "k", "v"), "ao": ("ao",), "fi": ("fi",), "fo": ("fo",)}
+"""Matrix products of a layer, by the file's matrices that are stacked in each."""
+
+
+def graph_weights(file: WeightFile) -> dict[str, NDArray[Any]]:
+    """Every external initializer of the template, by name."""
+    weights: dict[str, NDArray[Any]] = {"ln.w": file.floats("emb.ln.w"), "ln.b": file.floats("emb.ln.b")}
+    for layer in (f"l{i}." for i in range(LAYERS)):
+        for name, parts in PROJECTIONS.items():
+            columns = FFN if name == "fo" else HIDDEN
+            matrix = np.concatenate([unpack(file.blocks(f"{layer}{part}.w", columns)) for part in parts])
+            weights[f"{layer}{name}.w"], weights[f"{layer}{name}.s"] = _quantised(matrix)
+            weights[f"{layer}{name}.b"] = np.concatenate([file.floats(f"{layer}{part}.b") for part in parts])
+        for name in ("aln.w", "aln.b", "oln.w", "oln.b"):
+            weights[layer + name] = file.floats(layer + name)
+    return weights
+
+
+def _quantised(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """``[out, in]`` floats → ``[in, out]`` 7-bit integers and the scale of each output."""
+    scales = np.abs(matrix).max(axis=1) / _LARGEST
+    integers = np.rint(matrix / scales[:, None]).astype(np.int8)
+    return np.ascontiguousarray(integers.T), scales.astype(np.float32)
+
+
+class Graph:
+    """Token ids → the mean of the last layer's states, ``(384,)``; safe to call from several threads.
+
+    Raises:
+        EncoderUnavailable: onnxruntime refuses the template or its weights.
+    """
+
+    def __init__(self, file: WeightFile) -> None:
+        import onnxruntime
+
+        template = importlib.resources.files(__package__).joinpath("builtin.onnx").read_bytes()
+        weights = {
+            name: onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array))
+            for name, array in graph_weights(file).items()
+        }
+        self._weights = weights  # the session reads their memory
+        self._session = open_session(template, component=COMPONENT, weights=weights)
+        self._words = file.blocks("emb.word", HIDDEN)
+        self._places = file.floats("emb.pos").reshape(-1, HIDDEN) + file.floats("emb.type")[:HIDDEN]
+
+    def __call__(self, ids: list[int]) -> NDArray[np.float32]:
+        states = unpack(self._words[ids]) + self._places[: len(ids)]
+        pooled: NDArray[np.float32] = run_session(self._session, None, {"states": states[None]}, COMPONENT)[0]
+        return pooled

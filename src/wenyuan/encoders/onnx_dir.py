@@ -1,0 +1,302 @@
+"""Any embedding model in a local directory laid out as on Hugging Face: nothing is downloaded, no code in it is run.
+
+What is read: ``model.onnx`` (or ``onnx/model.onnx``, or ``model_quantized.onnx`` in either place) and
+``tokenizer.json``; where they are, also ``config.json``, ``tokenizer_config.json``, ``modules.json``,
+``1_Pooling/config.json``, ``sentence_bert_config.json`` and ``config_sentence_transformers.json``. What they ask for
+and this encoder cannot do is refused: a model that runs half would give vectors that look right.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wenyuan.core.errors import EncoderUnavailable, VectorRejected
+from wenyuan.core.model import EncoderFingerprint
+from wenyuan.core.ports import Deadline
+from wenyuan.encoders.checks import checked_vectors
+from wenyuan.encoders.sessions import encode_each, open_session, run_session, usable_cores
+
+__all__ = ["OnnxEncoder", "Pooling", "open_onnx_dir"]
+
+Pooling = Literal["mean", "cls", "last"]
+
+_MODELS = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
+_POOLING_MODES: Mapping[str, Pooling] = {
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_lasttoken": "last",
+    "mean": "mean",
+    "cls": "cls",
+    "lasttoken": "last",
+}
+_PROBES = ("知识服务的第一条规定", "An apple a day keeps the doctor away")
+_MOST_TOKENS = 8_192
+_OFFSET_POSITIONS = {"roberta", "xlm-roberta", "camembert", "mpnet"}
+"""Model types whose positions begin behind the padding id, so that two of them cannot be used."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Layout:
+    model: Path
+    tokenizer: Path
+    pooling: Pooling
+    query_prefix: str
+    passage_prefix: str
+    max_tokens: int
+    component: str
+
+
+def open_onnx_dir(
+    path: str | Path,
+    *,
+    name: str = "",
+    pooling: Pooling | None = None,
+    query_prefix: str | None = None,
+    passage_prefix: str | None = None,
+    max_tokens: int = 0,
+    threads: int = 0,
+    scale: tuple[float, float] = (0.0, 1.0),
+) -> OnnxEncoder:
+    """An encoder from a model directory.
+
+    Args:
+        path: The directory.
+        name: The model's id in fingerprints; the directory's name by default.
+        pooling: How token states become one vector; by default what the directory says, else the mean.
+        query_prefix: Put before queries; by default the directory's prompt of that name, else nothing.
+        passage_prefix: Likewise for passages (prompt ``passage`` or ``document``).
+        max_tokens: Cut texts here; by default what the directory says.
+        threads: For many texts; 0 means every core the process may use.
+        scale: Cosines of this model from unrelated to identical texts (see `EncoderFingerprint`).
+
+    Raises:
+        EncoderUnavailable: something is missing, unreadable, or asks for what cannot be done.
+        VectorRejected: the model answers two different texts with no, or with the same, vector.
+    """
+    folder = Path(path).expanduser()
+    component = f"encoder {folder.name}"
+    prompts = _prompts(folder, component)
+    layout = _Layout(
+        model=_first(folder, _MODELS, component),
+        tokenizer=_first(folder, ("tokenizer.json",), component),
+        pooling=pooling or _pooling(folder, component),
+        query_prefix=prompts.get("query", "") if query_prefix is None else query_prefix,
+        passage_prefix=(
+            prompts.get("passage", prompts.get("document", "")) if passage_prefix is None else passage_prefix
+        ),
+        max_tokens=max_tokens or _max_tokens(folder, component),
+        component=component,
+    )
+    _check_modules(folder, component)
+    return OnnxEncoder(layout, name or folder.name, threads or usable_cores(), scale)
+
+
+class OnnxEncoder:
+    """Text → vectors with a local ONNX model; made by `open_onnx_dir`. Safe to use from several threads."""
+
+    def __init__(self, layout: _Layout, name: str, threads: int, scale: tuple[float, float]) -> None:
+        self._layout, self._threads = layout, threads
+        self._tokenizer = _tokenizer(layout)
+        self._session = open_session(str(layout.model), component=layout.component)
+        self._inputs = _input_types(self._session, layout.component)
+        names = [output.name for output in self._session.get_outputs()]
+        self._output = next((n for n in ("sentence_embedding", "last_hidden_state") if n in names), names[0])
+        probes = [self._vector(text) for text in _PROBES]
+        dimension = len(probes[0])
+        checked_vectors(probes, len(_PROBES), dimension, layout.component, texts=_PROBES)
+        self.fingerprint = EncoderFingerprint(
+            id=name,
+            sha256=_sha256(layout.model),
+            dimension=dimension,
+            query_prefix=layout.query_prefix,
+            passage_prefix=layout.passage_prefix,
+            pooling=layout.pooling,
+            scale=scale,
+        )
+
+    @property
+    def max_tokens(self) -> int:
+        """What lies behind so many tokens of a text does not count."""
+        return self._layout.max_tokens
+
+    def encode_queries(self, texts: Sequence[str], *, deadline: Deadline | None = None) -> Any:
+        """Vectors of queries.
+
+        Raises:
+            EncoderTimeout: the deadline passed; it is looked at before every text.
+            EncoderUnavailable: the model failed.
+            VectorRejected: it answered with something that is no vector.
+        """
+        return self._encode(self._layout.query_prefix, texts, deadline, None)
+
+    def encode_passages(self, texts: Sequence[str], *, progress: Callable[[int], None] | None = None) -> Any:
+        return self._encode(self._layout.passage_prefix, texts, None, progress)
+
+    def close(self) -> None:
+        """Nothing to close: the session goes with the encoder."""
+
+    def _encode(
+        self,
+        prefix: str,
+        texts: Sequence[str],
+        deadline: Deadline | None,
+        progress: Callable[[int], None] | None,
+    ) -> NDArray[np.float32]:
+        return encode_each(
+            lambda text: self._vector(prefix + text),
+            texts,
+            dimension=self.fingerprint.dimension,
+            threads=self._threads,
+            component=self._layout.component,
+            deadline=deadline,
+            progress=progress,
+        )
+
+    def _vector(self, text: str) -> NDArray[np.float32]:
+        """``(dimension,)``, not normalised, not checked."""
+        tokens = self._tokenizer.encode(text.encode("utf-8", "replace").decode("utf-8"))
+        columns = {
+            "input_ids": tokens.ids,
+            "attention_mask": [1] * len(tokens.ids),
+            "token_type_ids": tokens.type_ids,
+            "position_ids": range(len(tokens.ids)),
+        }
+        feed = {name: np.array([columns[name]], kind) for name, kind in self._inputs.items()}
+        if not tokens.ids:
+            raise VectorRejected("the tokenizer leaves nothing of a text", component=self._layout.component)
+        states: NDArray[np.float32] = run_session(self._session, [self._output], feed, self._layout.component)[0]
+        if states.ndim == 1:  # the graph pools by itself
+            return states
+        if states.ndim != 2:
+            raise EncoderUnavailable(
+                f"the model's output has {states.ndim + 1} axes, 2 or 3 expected", component=self._layout.component
+            )
+        return _pooled(states, self._layout.pooling)
+
+
+def _pooled(states: NDArray[np.float32], pooling: Pooling) -> NDArray[np.float32]:
+    """``(tokens, dimension)`` → ``(dimension,)``; there is no padding to leave out."""
+    if pooling == "mean":
+        states = states.mean(axis=0, dtype=np.float32, keepdims=True)
+    row: NDArray[np.float32] = states[-1 if pooling == "last" else 0]
+    return row
+
+
+def _tokenizer(layout: _Layout) -> Any:
+    import tokenizers
+
+    try:
+        tokenizer = tokenizers.Tokenizer.from_file(str(layout.tokenizer))
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(layout.max_tokens)
+    except Exception as error:  # the driver raises plain Exception
+        raise EncoderUnavailable(
+            f"tokenizer.json cannot be used: {str(error)[:200]}", component=layout.component
+        ) from error
+    return tokenizer
+
+
+def _input_types(session: Any, component: str) -> dict[str, Any]:
+    known = {"input_ids", "attention_mask", "token_type_ids", "position_ids"}
+    types: dict[str, Any] = {}
+    for wanted in session.get_inputs():
+        if wanted.name not in known:
+            raise EncoderUnavailable(
+                f"the model wants an input {wanted.name!r}; known are {', '.join(sorted(known))}",
+                component=component,
+            )
+        types[wanted.name] = np.int32 if wanted.type == "tensor(int32)" else np.int64
+    return types
+
+
+def _first(folder: Path, names: Sequence[str], component: str) -> Path:
+    for name in names:
+        if (path := folder / name).is_file():
+            return path
+    raise EncoderUnavailable(
+        f"the directory {folder} has no {' or '.join(names)}",
+        component=component,
+        hint="name a directory with a model exported to ONNX and its tokenizer.json",
+    )
+
+
+def _json(folder: Path, name: str, component: str) -> Any:
+    """The parsed file, or an empty object where there is none."""
+    try:
+        return json.loads((folder / name).read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise EncoderUnavailable(f"{name} cannot be read as JSON", component=component) from error
+
+
+def _object(folder: Path, name: str, component: str) -> dict[str, Any]:
+    parsed = _json(folder, name, component)
+    if not isinstance(parsed, dict):
+        raise EncoderUnavailable(f"{name} holds no JSON object", component=component)
+    return parsed
+
+
+def _pooling(folder: Path, component: str) -> Pooling:
+    settings = _object(folder, "1_Pooling/config.json", component)
+    asked = [key for key, value in settings.items() if key.startswith("pooling_mode_") and value is True]
+    if isinstance(settings.get("pooling_mode"), str):  # the newer spelling: one name
+        asked.append(settings["pooling_mode"])
+    if not asked:
+        return "mean"
+    if len(asked) > 1 or asked[0] not in _POOLING_MODES:
+        raise EncoderUnavailable(f"pooling by {' and '.join(asked)} is not supported", component=component)
+    return _POOLING_MODES[asked[0]]
+
+
+def _prompts(folder: Path, component: str) -> dict[str, str]:
+    prompts = _object(folder, "config_sentence_transformers.json", component).get("prompts") or {}
+    if not isinstance(prompts, dict) or not all(isinstance(p, str) for p in prompts.values()):
+        raise EncoderUnavailable(
+            "the prompts in config_sentence_transformers.json are not texts", component=component
+        )
+    return prompts
+
+
+def _check_modules(folder: Path, component: str) -> None:
+    modules = _json(folder, "modules.json", component) or []
+    kinds = [str(module.get("type", "")).rsplit(".", 1)[-1] for module in modules if isinstance(module, dict)]
+    if unknown := sorted(set(kinds) - {"Transformer", "Pooling", "Normalize"}):
+        raise EncoderUnavailable(
+            f"its module {', '.join(unknown)} is not supported",
+            component=component,
+            hint="export the whole model, so that the graph gives the final vectors, and remove modules.json",
+        )
+
+
+def _max_tokens(folder: Path, component: str) -> int:
+    config = _object(folder, "config.json", component)
+    positions = config.get("max_position_embeddings")
+    if isinstance(positions, int) and config.get("model_type") in _OFFSET_POSITIONS:
+        positions -= 2
+    said = (
+        positions,
+        _object(folder, "sentence_bert_config.json", component).get("max_seq_length"),
+        _object(folder, "tokenizer_config.json", component).get("model_max_length"),
+    )
+    limits = [limit for limit in said if isinstance(limit, int) and 0 < limit <= _MOST_TOKENS]
+    return min(limits, default=512)
+
+
+def _sha256(model: Path) -> str:
+    """Of the model file, with the file of its weights where they lie apart."""
+    digest = hashlib.sha256()
+    for path in (model, model.with_name(model.name + "_data"), model.with_name(model.name + ".data")):
+        if path.is_file():
+            with path.open("rb") as stream:
+                while block := stream.read(1 << 20):
+                    digest.update(block)
+    return digest.hexdigest()

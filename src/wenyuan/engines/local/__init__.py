@@ -1,0 +1,302 @@
+"""The default engine: tantivy for keywords, an exact-recall scan for vectors, both derived from the catalog.
+
+Both halves answer at one watermark: the last change of the catalog that they hold. `sync` replays what is
+missing; if it cannot, that is an `EngineError`, never a shorter answer. Files that were lost or damaged are
+rebuilt from the catalog when the engine is opened.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wenyuan.core.errors import CatalogBusy, EngineError, IndexCorrupt, IndexMismatch
+from wenyuan.core.filters import Scope
+from wenyuan.core.ports import Change, ChangeFeed, Deadline, EngineStatus, IndexSpec
+from wenyuan.core.ranking import Hit, LegResult
+from wenyuan.core.score import rescale
+from wenyuan.engines.local.columns import Columns
+from wenyuan.engines.local.keyword import KeywordIndex
+from wenyuan.engines.local.vectors import VectorScan, as_vectors
+
+__all__ = ["LocalEngine"]
+
+log = logging.getLogger(__name__)
+
+MAX_LAG = 5.0
+"""Seconds for which another process that is writing may keep this one behind before that is an error."""
+_SAVE_AFTER = 2_000  # changes after which the row files are worth writing again
+_APPLY_BATCH = 2_000
+_COMPACT_ROWS = 10_000  # below, removed rows cost nothing worth saving
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What queries read: one state of both halves, replaced as a whole."""
+
+    searcher: Any
+    columns: Columns
+    scan: VectorScan | None
+    watermark: int
+
+
+class LocalEngine:
+    """An engine in a folder.
+
+    Args:
+        folder: Its own; made when missing.
+        spec: Analyser and encoder; each gets a folder of its own inside, so that changing one builds anew
+            beside the old.
+        exclusive: Gives the library's writer lock; only its holder writes index files.
+    """
+
+    name = "local"
+
+    def __init__(
+        self, folder: Path, spec: IndexSpec, *, exclusive: Callable[..., AbstractContextManager[None]]
+    ) -> None:
+        self._spec = spec
+        self._dimension = spec.encoder.dimension if spec.encoder else 0
+        self._scale = spec.encoder.scale if spec.encoder else (0.0, 1.0)
+        self._exclusive = exclusive
+        self._folder = folder / _generation(spec)
+        self._lock = threading.Lock()
+        self._unsaved = 0
+        try:
+            self._load()
+        except IndexCorrupt as error:
+            log.warning("%s; rebuilding from the catalog", error)
+            with exclusive():
+                shutil.rmtree(self._folder, ignore_errors=True)
+                self._load()
+
+    # -- following the catalog ------------------------------------------------------------------------
+
+    def _load(self) -> None:
+        self._keyword = KeywordIndex(self._folder / "keyword", self._spec.key)
+        manifest = self._folder / "rows.json"
+        columns, scan, watermark = Columns(), self._empty_scan(), 0
+        if manifest.exists():
+            try:
+                state = json.loads(manifest.read_text("utf-8"))
+                columns = Columns.load(self._folder / state["columns"], state["columns_crc"])
+                watermark = state["seq"]
+                if scan is not None:
+                    scan = VectorScan.load(
+                        self._dimension, len(columns), self._folder / state["vectors"],
+                        self._folder / state["codes"], state["codes_crc"],
+                    )  # fmt: skip
+            except (OSError, ValueError, KeyError) as error:
+                raise IndexCorrupt(f"{manifest.name}: {error}", component="engine local") from error
+        if watermark > self._keyword.watermark:
+            raise IndexCorrupt("the vector rows are ahead of the keyword index", component="engine local")
+        if len(columns) > _COMPACT_ROWS and 2 * np.count_nonzero(columns.alive) < len(columns):
+            columns, scan, watermark = (
+                Columns(),
+                self._empty_scan(),
+                0,
+            )  # mostly removed rows: read the live ones anew
+        self._columns, self._scan, self._saved = columns, scan, watermark
+        self._set_view(watermark)
+
+    def _empty_scan(self) -> VectorScan | None:
+        return VectorScan(self._dimension) if self._dimension else None
+
+    def _set_view(self, watermark: int) -> None:
+        self._view = _View(
+            searcher=self._keyword.searcher,
+            columns=self._columns.frozen(),
+            scan=self._scan.frozen() if self._scan is not None else None,
+            watermark=watermark,
+        )
+
+    def sync(self, feed: ChangeFeed, *, deadline: Deadline) -> int:
+        target = feed.seq()
+        if self._view.watermark == target:
+            return target
+        if not self._lock.acquire(timeout=deadline.remaining()):
+            deadline.check("engine local")
+        try:
+            return self._catch_up(feed, target)
+        finally:
+            self._lock.release()
+
+    def _catch_up(self, feed: ChangeFeed, target: int) -> int:
+        if self._view.watermark > target:
+            raise IndexMismatch(
+                f"the index holds change {self._view.watermark}, the catalog ends at {target}",
+                component="engine local",
+                hint="the catalog was replaced by an older one: remove the library's index folder",
+            )
+        self._keyword.reload()
+        if self._keyword.watermark < target:
+            try:
+                with self._exclusive(wait=0.05):
+                    self._keyword.reload()
+                    self._apply(feed, target)
+                return target
+            except CatalogBusy as error:
+                if feed.lag(self._keyword.watermark) > MAX_LAG:
+                    raise IndexMismatch(
+                        f"behind the catalog ({self._keyword.watermark} of {target}), and {error.message}",
+                        component="engine local",
+                    ) from error
+        # Somebody else writes, or has written: follow to where the keyword index stands.
+        self._apply_rows(feed.changes(self._view.watermark, self._keyword.watermark), self._keyword.watermark)
+        return self._keyword.watermark
+
+    def _apply(self, feed: ChangeFeed, target: int) -> None:
+        """Replay changes into both halves: the keyword index commits first, the rows follow."""
+        after = min(self._keyword.watermark, self._view.watermark)
+        changes = feed.changes(after, target, vectors=self._scan is not None)
+        first = next(changes, None)
+        if first is None:  # only the registry has changed
+            self._keyword.mark(target)
+        else:
+            self._write(itertools.chain([first], changes), target)
+        self._set_view(target)
+
+    def _write(self, changes: Iterator[Change], target: int) -> None:
+        indexed = self._keyword.watermark
+        with self._keyword.writing(target) as writer:
+            for batch in _batched(changes):
+                for change in batch:
+                    if change.seq <= indexed:
+                        continue
+                    if change.row is None:
+                        self._keyword.remove(writer, change.passage_id)
+                    else:
+                        self._keyword.put(writer, change.row, replaces=indexed > 0)
+                self._take_rows(batch)
+
+    def _apply_rows(self, changes: Iterator[Change], target: int) -> None:
+        for batch in _batched(changes):
+            self._take_rows(batch)
+        self._set_view(target)
+
+    def _take_rows(self, batch: Sequence[Change]) -> None:
+        self._columns.remove([c.passage_id for c in batch if c.row is None])
+        rows = [c.row for c in batch if c.row is not None]
+        if rows:
+            crcs = [0] * len(rows)
+            if self._scan is not None:
+                vectors, crcs = as_vectors(rows, self._dimension)
+                self._scan.extend(vectors)
+            self._columns.append(rows, crcs)
+        self._unsaved += len(batch)
+
+    def checkpoint(self, *, always: bool = False) -> None:
+        """Write the row files, if enough has changed, so that the next start has little to replay."""
+        with self._lock, self._exclusive():
+            if self._unsaved == 0 or not (always or self._unsaved >= _SAVE_AFTER):
+                return
+            manifest = self._folder / "rows.json"
+            disk: dict[str, Any] = {"seq": 0}
+            if manifest.exists():
+                disk = json.loads(manifest.read_text("utf-8"))
+            seq = self._view.watermark
+            if disk["seq"] < seq:
+                # Rows are appended in place only to the file that this process has read or written itself.
+                append = self._saved > 0 and disk["seq"] == self._saved
+                self._write_rows(manifest, seq, disk["vectors"] if append else f"vectors-{seq}.f32", append)
+            self._unsaved = 0
+
+    def _write_rows(self, manifest: Path, seq: int, vectors: str, append: bool) -> None:
+        names = {"columns": f"columns-{seq}.npz", "codes": f"codes-{seq}.faiss", "vectors": vectors}
+        state: dict[str, Any] = {"seq": seq, **names, "codes_crc": 0}
+        state["columns_crc"] = self._columns.save(self._folder / names["columns"])
+        if self._scan is not None:
+            codes = self._folder / names["codes"]
+            state["codes_crc"] = self._scan.save(self._folder / vectors, codes, append=append)
+        part = manifest.with_suffix(".part")
+        part.write_text(json.dumps(state), "utf-8")
+        part.replace(manifest)
+        for pattern in ("columns-*.npz", "codes-*.faiss", "vectors-*.f32"):
+            for old in self._folder.glob(pattern):
+                if old.name not in names.values():
+                    old.unlink(missing_ok=True)  # processes that have it mapped keep it
+        self._saved = seq
+        self._set_view(seq)
+
+    # -- answering ----------------------------------------------------------------------------------
+
+    def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
+        view = self._view
+        found = self._keyword.search(view.searcher, terms, limit, self._keyword.restriction(scope, view.columns))
+        deadline.check("engine local/keyword")
+        return LegResult.ok([Hit(passage_id=i, score=s, parts={"keyword": s}) for i, s in found])
+
+    def vector(self, vector: Any, *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
+        view = self._view
+        scan = self._vectors(view)
+        mask = view.columns.mask(scope)
+        numbers, cosines = scan.search(vector, mask, view.columns.crcs, limit, deadline)
+        ids = view.columns.passage_ids[numbers].tolist()
+        hits = []
+        for passage_id, cosine in zip(ids, cosines.tolist(), strict=True):
+            score = rescale(cosine, self._scale)
+            hits.append(Hit(passage_id=passage_id, score=score, parts={"vector": score, "cosine": cosine}))
+        return LegResult.ok(hits)
+
+    def _vectors(self, view: _View) -> VectorScan:
+        if view.scan is None:
+            raise EngineError("this index was built without an encoder", component="engine local/vector")
+        return view.scan
+
+    def keyword_scores(
+        self, terms: Sequence[str], passage_ids: Sequence[int], *, deadline: Deadline
+    ) -> Mapping[int, float]:
+        if not passage_ids:
+            return {}
+        found = self._keyword.search(self._view.searcher, terms, len(passage_ids), self._keyword.among(passage_ids))
+        deadline.check("engine local/keyword")
+        return dict(found)
+
+    def cosines(self, vector: Any, passage_ids: Sequence[int], *, deadline: Deadline) -> Mapping[int, float]:
+        view = self._view
+        scan = self._vectors(view)
+        pairs = [(i, view.columns.row_of(i)) for i in passage_ids]
+        known = [(i, row) for i, row in pairs if row is not None and view.columns.crcs[row] != 0]
+        if not known:
+            return {}
+        numbers = np.array([row for _, row in known], dtype=np.int64)
+        cosines = scan.checked_rows(numbers, view.columns.crcs) @ vector
+        deadline.check("engine local/vector")
+        return dict(zip((i for i, _ in known), cosines.tolist(), strict=True))
+
+    def information(self, terms: Sequence[str]) -> Mapping[str, float]:
+        return self._keyword.information(self._view.searcher, terms)
+
+    def status(self) -> EngineStatus:
+        view = self._view
+        alive = view.columns.alive
+        return EngineStatus(
+            name=self.name,
+            watermark=view.watermark,
+            passages=int(np.count_nonzero(alive)),
+            vectors=int(np.count_nonzero(alive & (view.columns.crcs != 0))),
+        )
+
+    def close(self) -> None:
+        self._set_view(self._view.watermark)
+
+
+def _generation(spec: IndexSpec) -> str:
+    import hashlib
+
+    return hashlib.sha256(spec.key.encode()).hexdigest()[:16]
+
+
+def _batched(changes: Iterator[Change]) -> Iterator[tuple[Change, ...]]:
+    while batch := tuple(itertools.islice(changes, _APPLY_BATCH)):
+        yield batch

@@ -1,0 +1,242 @@
+"""Who is what: one row a passage, one column a field, so that any filter becomes a mask of rows in microseconds.
+
+A filter's leaf is tested against the distinct values of its column, not against rows; the same distinct values
+compile it for the keyword index. Both legs therefore mean the same by a filter.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wenyuan.core.errors import IndexCorrupt
+from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, matches
+from wenyuan.core.model import FOREVER, Facet, IndexRow
+from wenyuan.engines.local.grown import Array, Grown
+
+__all__ = ["Columns", "leaf_values"]
+
+_NUMBERS = ("passage_id", "document_id", "valid_from", "valid_until", "crc")
+_WORDS = ("source_id", "language", "collection")
+_ABSENT = -1
+
+
+class _Words:
+    """A column of values by code."""
+
+    def __init__(self, codes: Array, values: list[Facet]) -> None:
+        self.codes = Grown(codes)
+        self.values = values
+        self._code = {_key(v): i for i, v in enumerate(values)}
+
+    def frozen(self, size: int) -> _Words:
+        copy = object.__new__(_Words)
+        copy.codes, copy.values, copy._code = self.codes.frozen(size), self.values, self._code
+        return copy
+
+    def code(self, value: Facet | None) -> int:
+        if value is None:
+            return _ABSENT
+        key = _key(value)
+        if key not in self._code:
+            self._code[key] = len(self.values)
+            self.values.append(value)
+        return self._code[key]
+
+    def mask(self, wanted: Callable[[Facet], bool]) -> Array:
+        allowed = np.zeros(len(self.values) + 1, dtype=bool)  # the last place stands for an absent value
+        for i, value in enumerate(list(self.values)):
+            allowed[i] = wanted(value)
+        return allowed[self.codes.view]
+
+
+def _key(value: Facet) -> tuple[str, Facet]:
+    kind = "bool" if isinstance(value, bool) else "str" if isinstance(value, str) else "number"
+    return kind, value
+
+
+def leaf_values(leaf: In | Range, values: Iterable[Facet]) -> list[Facet]:
+    """Those of a column's distinct values that meet a leaf."""
+    return [v for v in values if _meets(leaf, v)]
+
+
+def _meets(leaf: In | Range, value: Facet) -> bool:
+    probe = IndexRow(
+        passage_id=0, source_id="", document_id=0, heading_text="", text="", language="", collection="",
+        facets={"probe": value}, valid_from=0, valid_until=FOREVER,
+    )  # fmt: skip
+    test = In("metadata.probe", leaf.values) if isinstance(leaf, In) else Range("metadata.probe", leaf.ge, leaf.le)
+    return matches(test, probe)
+
+
+class Columns:
+    """All rows of an index, those removed included (masked out)."""
+
+    def __init__(self) -> None:
+        self._numbers = {name: Grown(np.empty(0, dtype=np.int64)) for name in _NUMBERS}
+        self._words = {name: _Words(np.empty(0, dtype=np.int32), []) for name in _WORDS}
+        self._facets: dict[str, _Words] = {}
+        self.alive: Array = np.empty(0, dtype=bool)
+        self.bounded = False  # whether any row was ever limited in time
+        self._row_of: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.alive)
+
+    # -- writing ------------------------------------------------------------------------------------
+
+    def append(self, rows: list[IndexRow], crcs: list[int]) -> None:
+        """Add rows; a row whose passage is here already replaces it."""
+        self.remove([row.passage_id for row in rows])
+        first = len(self.alive)
+        numbers = {
+            "passage_id": [row.passage_id for row in rows],
+            "document_id": [row.document_id for row in rows],
+            "valid_from": [row.valid_from for row in rows],
+            "valid_until": [row.valid_until for row in rows],
+            "crc": crcs,
+        }
+        for name, values in numbers.items():
+            self._numbers[name].extend(np.array(values, dtype=np.int64))
+        for name, column in self._words.items():
+            column.codes.extend(np.array([column.code(getattr(row, name)) for row in rows], dtype=np.int32))
+        for name in {name for row in rows for name in row.facets} - self._facets.keys():
+            self._facets[name] = _Words(np.full(first, _ABSENT, dtype=np.int32), [])
+        for name, column in self._facets.items():
+            column.codes.extend(np.array([column.code(row.facets.get(name)) for row in rows], dtype=np.int32))
+        self.alive = np.concatenate([self.alive, np.ones(len(rows), dtype=bool)])
+        self.bounded |= any(row.valid_from > 0 or row.valid_until < FOREVER for row in rows)
+        self._row_of.update({row.passage_id: first + i for i, row in enumerate(rows)})
+
+    def remove(self, passage_ids: Iterable[int]) -> None:
+        gone = [self._row_of.pop(i) for i in passage_ids if i in self._row_of]
+        if gone:
+            alive = self.alive.copy()  # queries under way keep the mask they began with
+            alive[gone] = False
+            self.alive = alive
+
+    # -- reading ------------------------------------------------------------------------------------
+
+    def frozen(self) -> Columns:
+        """The rows as they are now, for queries to read while others are added."""
+        copy, size = Columns(), len(self)
+        copy._numbers = {name: column.frozen(size) for name, column in self._numbers.items()}
+        copy._words = {name: column.frozen(size) for name, column in self._words.items()}
+        copy._facets = {name: column.frozen(size) for name, column in self._facets.items()}
+        copy.alive, copy.bounded, copy._row_of = self.alive, self.bounded, self._row_of
+        return copy
+
+    def row_of(self, passage_id: int) -> int | None:
+        row = self._row_of.get(passage_id)
+        return row if row is not None and row < len(self) and self.alive[row] else None
+
+    @property
+    def passage_ids(self) -> Array:
+        return self._numbers["passage_id"].view
+
+    @property
+    def crcs(self) -> Array:
+        return self._numbers["crc"].view
+
+    def sources(self) -> list[str]:
+        return [str(v) for v in self._words["source_id"].values]
+
+    def values(self, field: str) -> list[Facet]:
+        """Distinct values of a field of words or facets."""
+        column = self._facets.get(field[9:]) if field.startswith("metadata.") else self._words.get(field)
+        return [] if column is None else list(column.values)
+
+    def mask(self, scope: Scope) -> Array | None:
+        """Rows that a scope allows, (n,) bool; None when it allows all live rows and none is removed."""
+        mask = None if bool(self.alive.all()) else self.alive
+        if not scope.sources.issuperset(self.sources()):
+            mask = _and(mask, self._words["source_id"].mask(lambda v: v in scope.sources))
+        if self.bounded:
+            begun = self._numbers["valid_from"].view <= scope.day
+            mask = _and(mask, begun & (self._numbers["valid_until"].view >= scope.day))
+        if scope.filter is not None:
+            mask = _and(mask, self._filter_mask(scope.filter))
+        return mask
+
+    def _filter_mask(self, test: Filter) -> Array:
+        match test:
+            case And():
+                return reduce(np.logical_and, (self._filter_mask(p) for p in test.parts))
+            case Or():
+                return reduce(np.logical_or, (self._filter_mask(p) for p in test.parts))
+            case Not():
+                return ~self._filter_mask(test.part)
+            case In() | Range():
+                return self._leaf_mask(test)
+
+    def _leaf_mask(self, leaf: In | Range) -> Array:
+        if leaf.field == "document_id":
+            return _number_mask(self._numbers["document_id"].view, leaf)
+        column = self._facets.get(leaf.field[9:]) if leaf.field.startswith("metadata.") else self._words[leaf.field]
+        if column is None:
+            return np.zeros(len(self), dtype=bool)
+        wanted = {_key(v) for v in leaf_values(leaf, column.values)}
+        return column.mask(lambda v: _key(v) in wanted)
+
+    # -- on disk ------------------------------------------------------------------------------------
+
+    def save(self, path: Path) -> int:
+        """Write to `path`; returns the checksum to be kept elsewhere."""
+        arrays = {"alive": self.alive}
+        arrays |= {f"n.{name}": column.view for name, column in self._numbers.items()}
+        arrays |= {f"w.{name}": column.codes.view for name, column in self._words.items()}
+        facets = sorted(self._facets)
+        arrays |= {f"f.{i}": self._facets[name].codes.view for i, name in enumerate(facets)}
+        words = {
+            "bounded": self.bounded,
+            "words": {name: column.values for name, column in self._words.items()},
+            "facets": {name: self._facets[name].values for name in facets},
+        }
+        arrays["json"] = np.frombuffer(json.dumps(words, ensure_ascii=False).encode(), dtype=np.uint8)
+        with path.open("wb") as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]
+        return zlib.crc32(path.read_bytes())
+
+    @classmethod
+    def load(cls, path: Path, crc: int) -> Columns:
+        """Read what `save` wrote; IndexCorrupt when it is not that."""
+        try:
+            raw = path.read_bytes()
+            if zlib.crc32(raw) != crc:
+                raise ValueError("wrong checksum")
+            with np.load(path, allow_pickle=False) as arrays:
+                columns = cls()
+                words: Mapping[str, Any] = json.loads(arrays["json"].tobytes())
+                columns.bounded = words["bounded"]
+                columns.alive = arrays["alive"]
+                columns._numbers = {name: Grown(arrays[f"n.{name}"]) for name in _NUMBERS}
+                columns._words = {n: _Words(arrays[f"w.{n}"], words["words"][n]) for n in _WORDS}
+                facets = sorted(words["facets"].items())
+                columns._facets = {n: _Words(arrays[f"f.{i}"], v) for i, (n, v) in enumerate(facets)}
+        except (OSError, ValueError, KeyError) as error:
+            raise IndexCorrupt(f"{path.name}: {error}", component="engine local") from error
+        live = np.flatnonzero(columns.alive)
+        columns._row_of = dict(zip(columns.passage_ids[live].tolist(), live.tolist(), strict=True))
+        return columns
+
+
+def _and(mask: Array | None, other: Array) -> Array:
+    return other if mask is None else mask & other
+
+
+def _number_mask(numbers: Array, leaf: In | Range) -> Array:
+    if isinstance(leaf, In):
+        return np.isin(numbers, [v for v in leaf.values if not isinstance(v, (str, bool))])
+    mask = np.ones(len(numbers), dtype=bool)
+    for bound, low in ((leaf.ge, True), (leaf.le, False)):
+        if isinstance(bound, str):
+            return np.zeros(len(numbers), dtype=bool)
+        if bound is not None:
+            mask &= (numbers >= bound) if low else (numbers <= bound)
+    return mask

@@ -1,0 +1,215 @@
+"""The vector half: an exact-recall scan. 1-bit codes find candidates, float32 rows decide.
+
+Codes are RaBitQ (Gao & Long 2024, in faiss): 56 bytes a row at 384 dimensions. The candidates' float32 rows
+are read from a memory-mapped file and checked against their checksums before they count. A filter is a row mask
+handed to the scan, so it makes the scan faster and keeps it exact; few enough rows are compared in float32.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import faiss as _faiss
+import numpy as np
+
+from wenyuan.core.errors import IndexCorrupt
+from wenyuan.core.ports import Deadline
+from wenyuan.engines.local.grown import Array, Grown
+
+__all__ = ["VectorScan"]
+
+_COMPONENT = "engine local/vector"
+EXACT_ROWS = 4_096  # up to here comparing all float32 rows is as fast as the coded scan
+_RESCORE_FLOOR = 200  # candidates rescored at the least; see bench/vectors.py for the recall this gives
+_RESCORE_FACTOR = 4
+_TRAIN_ROWS = 50_000
+_QUERY_BITS = 8
+_ROTATION = "RR{dim},RaBitQ"
+
+faiss: Any = _faiss  # its stubs know the C++ signatures only, not the Python ones
+faiss.omp_set_num_threads(1)  # requests run in threads of their own
+
+
+class VectorScan:
+    """Vectors by row number: those on disk, then those that are in memory only.
+
+    Queries read a `frozen` scan; only the one that grows is changed.
+    """
+
+    def __init__(self, dimension: int) -> None:
+        self.dimension = dimension
+        self._stored: Array = np.empty((0, dimension), dtype=np.float32)  # memory-mapped
+        self._tail = Grown(np.empty((0, dimension), dtype=np.float32))
+        self._codes: _Codes | None = None  # of all rows; None while they are few
+
+    def __len__(self) -> int:
+        return len(self._stored) + len(self._tail)
+
+    def frozen(self) -> VectorScan:
+        """The rows as they are now, for queries to read while others are added."""
+        copy = VectorScan(self.dimension)
+        copy._stored, copy._tail, copy._codes = self._stored, self._tail.frozen(len(self._tail)), self._codes
+        if self._codes is not None:
+            self._codes.shared = True
+        return copy
+
+    def extend(self, vectors: Array) -> None:
+        """Add rows, (k, dim) float32; a row of zeros stands for a passage without a vector."""
+        self._tail.extend(vectors)
+        if len(self) <= EXACT_ROWS:
+            return
+        if self._codes is None or len(self) > 8 * self._codes.trained_on:
+            self._codes = self._encode_all()
+        else:
+            self._codes = self._codes.grown(vectors)
+
+    def _encode_all(self) -> _Codes:
+        count = len(self)
+        sample = self.rows(np.linspace(0, count - 1, min(count, _TRAIN_ROWS), dtype=np.int64))
+        codes = _Codes.trained(self.dimension, sample)
+        for at in range(0, count, 65_536):
+            codes.index.add(self.rows(np.arange(at, min(count, at + 65_536))))
+        return codes
+
+    def rows(self, numbers: Array) -> Array:
+        """The float32 rows of these numbers, (k, dim)."""
+        split = len(self._stored)
+        if not len(self._tail):
+            return np.asarray(self._stored[numbers])
+        if split == 0:
+            return self._tail.view[numbers]
+        out = np.empty((len(numbers), self.dimension), dtype=np.float32)
+        old = numbers < split
+        out[old] = self._stored[numbers[old]]
+        out[~old] = self._tail.view[numbers[~old] - split]
+        return out
+
+    def checked_rows(self, numbers: Array, crcs: Array) -> Array:
+        """As `rows`; IndexCorrupt when one does not match its checksum."""
+        rows = self.rows(numbers)
+        for row, number, crc in zip(rows, numbers.tolist(), crcs[numbers].tolist(), strict=True):
+            if zlib.crc32(row) != crc:
+                raise IndexCorrupt(f"row {number} does not match its checksum", component=_COMPONENT)
+        return rows
+
+    def search(
+        self, query: Array, mask: Array | None, crcs: Array, limit: int, deadline: Deadline
+    ) -> tuple[Array, Array]:
+        """(row numbers, cosines) of the best rows, best first.
+
+        Args:
+            query: (dim,) float32, unit.
+            mask: (n,) bool, rows that may be found; None for all.
+            crcs: (n,) checksums of the rows; 0 for a row without a vector.
+            limit: How many at most.
+            deadline: Checked between blocks.
+        """
+        count = len(self)
+        matching = count if mask is None else int(np.count_nonzero(mask))
+        if matching == 0:
+            none = np.empty(0, dtype=np.int64)
+            return none, none.astype(np.float32)
+        if self._codes is None or matching <= EXACT_ROWS:
+            candidates = np.arange(count) if mask is None else np.flatnonzero(mask)
+        else:
+            wanted = max(_RESCORE_FLOOR, _RESCORE_FACTOR * limit)
+            candidates = self._codes.search(query, mask, min(wanted, matching))
+        deadline.check(_COMPONENT)
+        candidates = candidates[crcs[candidates] != 0]
+        cosines = self.rows(candidates) @ query
+        best = np.argsort(-cosines, kind="stable")[:limit]
+        self.checked_rows(candidates[best], crcs)
+        return candidates[best], cosines[best]
+
+    # -- on disk ------------------------------------------------------------------------------------
+
+    def save(self, vectors: Path, codes: Path, *, append: bool) -> int:
+        """Write the rows to `vectors` (only those it lacks, when appending) and the codes.
+
+        Returns:
+            The checksum of the codes, 0 when there are none.
+        """
+        with vectors.open("r+b" if append else "wb") as file:
+            if append:
+                file.truncate(len(self._stored) * self.dimension * 4)
+                file.seek(0, 2)
+            else:
+                file.write(np.ascontiguousarray(self._stored).tobytes())
+            file.write(np.ascontiguousarray(self._tail.view).tobytes())
+        self._stored, self._tail = _mapped(vectors, len(self), self.dimension), self._tail.frozen(0)
+        if self._codes is None:
+            return 0
+        raw = faiss.serialize_index(self._codes.index).tobytes()
+        codes.write_bytes(raw)
+        return zlib.crc32(raw)
+
+    @classmethod
+    def load(cls, dimension: int, count: int, vectors: Path, codes: Path, crc: int) -> VectorScan:
+        """Read what `save` wrote; IndexCorrupt when it is not that."""
+        scan = cls(dimension)
+        try:
+            scan._stored = _mapped(vectors, count, dimension)
+            raw = codes.read_bytes() if crc else b""
+            if zlib.crc32(raw) != crc or (not crc and count > EXACT_ROWS):
+                raise ValueError(f"{codes.name}: wrong checksum, or missing")
+        except (OSError, ValueError) as error:
+            raise IndexCorrupt(str(error), component=_COMPONENT) from error
+        if crc:
+            scan._codes = _Codes(faiss.deserialize_index(np.frombuffer(raw, dtype=np.uint8)))
+            if scan._codes.index.ntotal != count:
+                raise IndexCorrupt(f"{codes.name} holds another number of rows", component=_COMPONENT)
+        return scan
+
+
+def _mapped(path: Path, count: int, dimension: int) -> Array:
+    if path.stat().st_size < count * dimension * 4:
+        raise ValueError(f"{path.name} is shorter than {count} rows")
+    if count == 0:
+        return np.empty((0, dimension), dtype=np.float32)
+    return np.memmap(path, dtype="<f4", mode="r", shape=(count, dimension))
+
+
+class _Codes:
+    """faiss's index with what was learned of the rows; copied before it grows, since scans may be reading it."""
+
+    def __init__(self, index: Any, trained_on: int = 0) -> None:
+        self.index = index
+        self.trained_on = trained_on or index.ntotal
+        self.shared = False  # whether queries may be reading it
+
+    @classmethod
+    def trained(cls, dimension: int, sample: Array) -> _Codes:
+        index = faiss.index_factory(dimension, _ROTATION.format(dim=dimension), faiss.METRIC_INNER_PRODUCT)
+        index.train(np.ascontiguousarray(sample))
+        return cls(index, trained_on=len(sample))
+
+    def grown(self, vectors: Array) -> _Codes:
+        codes = _Codes(faiss.clone_index(self.index), self.trained_on) if self.shared else self
+        codes.index.add(np.ascontiguousarray(vectors, dtype=np.float32))
+        return codes
+
+    def search(self, query: Array, mask: Array | None, limit: int) -> Array:
+        parameters = faiss.RaBitQSearchParameters(qb=_QUERY_BITS)
+        if mask is not None:
+            packed = np.packbits(mask, bitorder="little")
+            parameters.sel = faiss.IDSelectorBitmap(packed)
+        outer = faiss.SearchParametersPreTransform(index_params=parameters)
+        _, found = self.index.search(query[None, :], limit, params=outer)
+        numbers: Array = found[0]
+        return numbers[numbers >= 0]
+
+
+def as_vectors(rows: Sequence[Any], dimension: int) -> tuple[Array, list[int]]:
+    """Vectors of rows as (n, dim) float32 with their checksums; zeros and 0 for a row without one."""
+    out = np.zeros((len(rows), dimension), dtype=np.float32)
+    crcs = []
+    for i, row in enumerate(rows):
+        if row.vector is None:
+            crcs.append(0)
+        else:
+            out[i] = row.vector
+            crcs.append(zlib.crc32(out[i]) or 1)
+    return out, crcs

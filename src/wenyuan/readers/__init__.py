@@ -1,0 +1,134 @@
+"""Bytes → `Document`: one reader for each kind of file, found by its suffix and imported when first used.
+
+Which reader takes a file is decided by its name; that its bytes agree is checked first (`check_signature`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import PurePosixPath
+from types import MappingProxyType
+from typing import TYPE_CHECKING, cast
+
+from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.model import Document
+
+if TYPE_CHECKING:
+    from wenyuan.core.ports import Reader
+
+__all__ = [
+    "READERS",
+    "check_signature",
+    "load_reader",
+    "read_guarded",
+    "reader_for",
+    "suffix_of",
+    "supported_suffixes",
+]
+
+READERS: Mapping[str, str] = MappingProxyType(
+    {
+        ".md": "wenyuan.readers.markdown:read_markdown",
+        ".markdown": "wenyuan.readers.markdown:read_markdown",
+        ".txt": "wenyuan.readers.text:read_text",
+        ".text": "wenyuan.readers.text:read_text",
+        ".html": "wenyuan.readers.html:read_html",
+        ".htm": "wenyuan.readers.html:read_html",
+        ".xhtml": "wenyuan.readers.html:read_html",
+        ".pdf": "wenyuan.readers.pdf:read_pdf",
+        ".docx": "wenyuan.readers.office:read_docx",
+        ".xlsx": "wenyuan.readers.table:read_xlsx",
+        ".csv": "wenyuan.readers.table:read_csv",
+        ".tsv": "wenyuan.readers.table:read_tsv",
+        ".jsonl": "wenyuan.readers.jsonl:read_jsonl",
+        ".ndjson": "wenyuan.readers.jsonl:read_jsonl",
+    }
+)
+"""Reader by suffix, as ``module:function``."""
+
+_SIGNATURES = (
+    (b"%PDF-", "a PDF"),
+    (b"PK\x03\x04", "a ZIP container (DOCX, XLSX …)"),
+    (b"PK\x05\x06", "an empty ZIP container"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an encrypted or old binary Office file"),
+    (b"{\\rtf", "RTF"),
+    (b"\x1f\x8b", "gzip"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"Rar!\x1a\x07", "a RAR archive"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"\x7fELF", "a program"),
+    (b"SQLite format 3\x00", "an SQLite database"),
+)
+_EXPECTED = {".pdf": "a PDF", ".docx": "a ZIP container (DOCX, XLSX …)", ".xlsx": "a ZIP container (DOCX, XLSX …)"}
+_PDF_HEADER_WITHIN = 1_024
+
+
+def suffix_of(name: str) -> str:
+    """The suffix of a file's name in lower case, e.g. ``.md``; ``""`` without one."""
+    return PurePosixPath(name.replace("\\", "/")).suffix.lower()
+
+
+def supported_suffixes() -> tuple[str, ...]:
+    """All suffixes that can be read."""
+    return tuple(READERS)
+
+
+def reader_for(name: str) -> Reader | None:
+    """The reader for a file of this name; None for a kind that is not read (the caller skips and counts it)."""
+    dotted = READERS.get(suffix_of(name))
+    return load_reader(dotted) if dotted else None
+
+
+def load_reader(dotted: str) -> Reader:
+    """The reader ``module:function``."""
+    module, _, function = dotted.partition(":")
+    return cast("Reader", getattr(import_module(module), function))
+
+
+def check_signature(content: bytes, name: str) -> None:
+    """Refuse a file whose bytes are not of the kind that its suffix says.
+
+    Raises:
+        DocumentRejected: e.g. a PDF that is named ``.txt``.
+    """
+    if not content:
+        raise DocumentRejected("the file is empty", component=name)
+    suffix = suffix_of(name)
+    seen = next((what for magic, what in _SIGNATURES if content.startswith(magic)), "")
+    if suffix == ".pdf" and b"%PDF-" in content[:_PDF_HEADER_WITHIN]:
+        seen = "a PDF"  # the format allows bytes before its header
+    expected = _EXPECTED.get(suffix, "")
+    if seen != expected:
+        raise DocumentRejected(f"it is named {suffix} but is {seen or f'not {expected}'}", component=name)
+
+
+def read_guarded(content: bytes, *, uri: str, name: str, reader: str) -> tuple[Document, ...]:
+    """Check the signature and read; whatever goes wrong in a parser becomes a reason.
+
+    Args:
+        reader: ``module:function``, as in `READERS`.
+
+    Raises:
+        DocumentRejected: the reader's reason, or the name of what it ran into.
+    """
+    check_signature(content, name)
+    read = load_reader(reader)
+    try:
+        documents = tuple(read(content, uri=uri, name=name))
+    except DocumentRejected as error:
+        if error.component:
+            raise
+        raise DocumentRejected(error.message, component=name, hint=error.hint) from error
+    except RecursionError as error:
+        raise DocumentRejected("it is nested too deeply", component=name) from error
+    except MemoryError as error:
+        raise DocumentRejected("it needs more memory than is allowed", component=name) from error
+    except Exception as error:
+        reason = f"the reader failed: {type(error).__name__}: {error}"
+        raise DocumentRejected(reason[:500], component=name) from error
+    if not documents:
+        raise DocumentRejected("the reader found no document in it", component=name)
+    return documents

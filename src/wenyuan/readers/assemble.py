@@ -1,0 +1,110 @@
+"""From pieces to a `Document`: one text, blocks that cover it, and the notes of what was done on the way."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.model import Block, BlockKind, Document, Facet
+from wenyuan.readers.decode import clean
+
+__all__ = ["Original", "Piece", "assemble", "rejected", "stem"]
+
+_GAP = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A block with its own text, before it has a place in the document. See `core.model.Block`."""
+
+    kind: BlockKind
+    text: str
+    level: int = 0
+    label: str = ""
+    line: int | None = None
+    page: int | None = None
+    cell: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """A file as it came: its bytes, the document's URI, and what a person calls it."""
+
+    content: bytes
+    uri: str
+    name: str
+
+
+def stem(name: str) -> str:
+    """The name of a file without folders and suffix: the title of last resort."""
+    return PurePosixPath(name.replace("\\", "/")).stem or name
+
+
+def rejected(reason: str, name: str) -> DocumentRejected:
+    """A refusal that names its document: ``str()`` of it is ``name: reason``."""
+    return DocumentRejected(reason, component=name)
+
+
+def assemble(
+    pieces: Iterable[Piece],
+    original: Original,
+    *,
+    title: str = "",
+    media_type: str = "",
+    language: str = "",
+    empty: str = "it holds no text",
+    notes: Sequence[str] = (),
+    metadata: Mapping[str, Facet] | None = None,
+) -> Document:
+    """Join pieces with a blank line between, cleaned of hidden characters; pieces without text vanish.
+
+    Args:
+        title: Of the document; the first heading, else the file's stem, when empty.
+        empty: Why the document is rejected when no piece has text.
+
+    Raises:
+        DocumentRejected: no piece has text.
+    """
+    kept, seen = _cleaned(tuple(pieces))
+    if not kept:
+        raise rejected(empty, original.name)
+    blocks = []
+    at = 0
+    for piece in kept:
+        end = at + len(piece.text)
+        label = piece.label or (" ".join(piece.text.split()) if piece.kind == "heading" else "")
+        blocks.append(
+            Block(kind=piece.kind, start=at, end=end, level=piece.level, label=label,
+                  line=piece.line, page=piece.page, cell=piece.cell)
+        )  # fmt: skip
+        at = end + len(_GAP)
+    headings = (block.label for block in blocks if block.kind == "heading")
+    title = " ".join(clean(title)[0].split())
+    return Document(
+        uri=original.uri,
+        title=title or next(headings, "") or stem(original.name),
+        text=_GAP.join(piece.text for piece in kept),
+        blocks=tuple(blocks),
+        sha256=hashlib.sha256(original.content).hexdigest(),
+        language=language,
+        media_type=media_type,
+        notes=(*notes, *seen),
+        metadata=dict(metadata or {}),
+    )
+
+
+def _cleaned(pieces: tuple[Piece, ...]) -> tuple[list[Piece], tuple[str, ...]]:
+    """Pieces with clean text, and the cleaner's notes on the whole (so that it counts once, not per piece)."""
+    joined = _GAP.join(piece.text for piece in pieces)
+    cleaned, notes = clean(joined)
+    untouched = cleaned == joined
+    kept = []
+    for piece in pieces:
+        text = piece.text if untouched else clean(piece.text)[0]
+        text = text.strip("\n").rstrip() if piece.kind == "code" else text.strip()
+        if text.strip():
+            kept.append(replace(piece, text=text))
+    return kept, tuple(notes)

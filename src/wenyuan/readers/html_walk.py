@@ -1,0 +1,242 @@
+"""The walk over a parsed page: which elements are seen, and what piece each of them becomes.
+
+It does not recurse, since a page may nest a hundred thousand elements deep.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from wenyuan.readers.assemble import Piece
+
+__all__ = ["Page"]
+
+_UNSEEN = frozenset(
+    "script style template noscript iframe object svg datalist select rp rt title canvas audio video".split()
+)
+_AROUND = frozenset("nav footer aside dialog".split())
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_BLOCKS = frozenset(
+    "p div section article main header address blockquote figure figcaption fieldset form legend details "
+    "summary hgroup dl dt dd hr center caption li ul ol table tbody thead tfoot tr td th pre".split()
+) | frozenset(_HEADINGS)
+_NOT_SIMPLE = {"table": "table, h1, h2, h3, h4, h5, h6", "ul": "table, pre, h1, h2, h3, h4, h5, h6"}
+_HIDING = re.compile(r"display:none|visibility:hidden|font-size:0(?![.\d])|opacity:0(?![.\d])")
+_SPACE = re.compile(r"[ \t\r\n\f]+")
+_WIDE = r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]"
+_SOFT_BETWEEN_WIDE = re.compile(rf"(?<={_WIDE})[ \r]*\r[ \r]*(?={_WIDE})")
+_MAX_SPAN = 1_000
+
+
+class Page:
+    """The pieces of a page's body, in order, and how much was left out of them."""
+
+    def __init__(self, body: Any) -> None:
+        self.pieces: list[Piece] = []
+        self._left_out: Counter[str] = Counter()
+        self._inline: list[str] = []
+        if body is not None:
+            self._walk(body)
+
+    def notes(self) -> tuple[str, ...]:
+        """What the reader saw and left out, e.g. ``"left out hidden elements (2), nav (1)"``."""
+        counts = ", ".join(f"{what} ({count})" for what, count in sorted(self._left_out.items()))
+        return (f"left out {counts}",) if counts else ()
+
+    def _walk(self, body: Any) -> None:
+        stack = [(body, False)]
+        while stack:
+            node, leaving = stack.pop()
+            if node.is_text_node:
+                self._inline.append(_soft(node.text()))
+            elif leaving:
+                self._flush()
+            elif self._seen(node) and not self._whole(node):
+                if node.tag == "br":
+                    self._inline.append("\n")
+                elif node.tag in _BLOCKS:
+                    self._flush()
+                    stack.append((node, True))
+                stack.extend((child, False) for child in _children(node))
+        self._flush()
+
+    def _flush(self) -> None:
+        if self._inline:
+            self.pieces.append(Piece("paragraph", _settled("".join(self._inline))))
+            self._inline.clear()
+
+    def _whole(self, node: Any) -> bool:
+        """Take an element that makes one piece; False when it is to be walked into."""
+        tag = node.tag
+        if tag in _HEADINGS:
+            piece = Piece("heading", self._text(node).replace("\n", " "), level=_HEADINGS[tag])
+        elif tag == "pre":
+            piece = Piece("code", "".join(x if isinstance(x, str) else "" for x, _ in self._events(node, raw=True)))
+        elif tag == "table" and _simple(node, "table"):
+            piece = self._table(node)
+        elif tag in ("ul", "ol") and _simple(node, "ul"):
+            piece = Piece("list", "\n".join(self._list_lines(node)))
+        else:
+            return False
+        self._flush()
+        self.pieces.append(piece)
+        return True
+
+    def _seen(self, node: Any) -> bool:
+        if not node.is_element_node:
+            self._left_out["comments"] += node.is_comment_node
+            return False
+        if node.tag in _UNSEEN or node.tag in _AROUND:
+            self._left_out[node.tag] += 1
+            return False
+        if _hidden(node.attributes):
+            self._left_out["hidden elements"] += 1
+            return False
+        return True
+
+    def _events(self, root: Any, *, raw: bool = False) -> Iterator[tuple[Any, bool]]:
+        """Below `root`: ``(text, False)``, ``(element, False)`` at its start, ``(element, True)`` at its end."""
+        stack = [(child, False) for child in _children(root)]
+        while stack:
+            node, leaving = stack.pop()
+            if node.is_text_node:
+                yield (node.text() if raw else _soft(node.text())), False
+            elif leaving:
+                yield node, True
+            elif self._seen(node):
+                if raw and node.tag == "br":
+                    yield "\n", False
+                yield node, False
+                stack.append((node, True))
+                stack.extend((child, False) for child in _children(node))
+
+    def _text(self, root: Any) -> str:
+        parts = []
+        for event, _ in self._events(root):
+            if isinstance(event, str):
+                parts.append(event)
+            elif event.tag == "br" or event.tag in _BLOCKS:
+                parts.append("\n")
+        return _settled("".join(parts))
+
+    def _table(self, table: Any) -> Piece:
+        rows: list[list[str]] = []
+        spans: dict[int, tuple[int, str]] = {}
+        cells: list[tuple[str, int, int]] = []
+        inline: list[str] = []
+        for event, leaving in self._events(table):
+            if isinstance(event, str):
+                inline.append(event)
+            elif event.tag in ("td", "th", "caption"):
+                text = _settled("".join(inline)).replace("\n", " ")
+                inline = []
+                if leaving and event.tag == "caption":
+                    rows.append([text])
+                elif leaving:
+                    cells.append((text, _span(event, "rowspan"), _span(event, "colspan")))
+            elif event.tag == "tr" and leaving:
+                rows.append(_spread(cells, spans))
+                cells = []
+            elif event.tag == "br" or event.tag in _BLOCKS:
+                inline.append("\n")
+        return Piece("table", "\n".join(" | ".join(filter(None, row)) for row in rows if any(row)))
+
+    def _list_lines(self, root: Any) -> Iterator[str]:
+        """One line for each item, indented by its depth; a further paragraph of an item has no mark."""
+        numbers = [_first_number(root)]
+        mark, line = "", [""]
+        for event, leaving in self._events(root):
+            if isinstance(event, str):
+                line.append(event)
+            elif event.tag == "br" or event.tag in _BLOCKS:
+                text = _settled("".join(line)).replace("\n", " ")
+                line = []
+                if text:
+                    yield (mark or "  " * len(numbers)) + text
+                    mark = ""
+            if isinstance(event, str):
+                continue
+            if event.tag in ("ul", "ol"):
+                numbers = numbers[:-1] if leaving else [*numbers, _first_number(event)]
+            elif event.tag == "li" and not leaving and numbers:
+                mark = "  " * (len(numbers) - 1) + (f"{numbers[-1]}. " if numbers[-1] else "- ")
+                numbers[-1] += bool(numbers[-1])
+        text = _settled("".join(line)).replace("\n", " ")
+        if text:
+            yield text
+
+
+def _children(node: Any) -> Iterator[Any]:
+    """Last child first, as a stack wants them."""
+    child = node.last_child
+    while child is not None:
+        yield child
+        child = child.prev
+
+
+def _hidden(attributes: dict[str, str | None]) -> bool:
+    if not attributes:
+        return False
+    if "hidden" in attributes or (attributes.get("aria-hidden") or "").strip().lower() == "true":
+        return True
+    style = attributes.get("style")
+    return bool(style and _HIDING.search(_SPACE.sub("", style).lower()))
+
+
+def _simple(node: Any, kind: str) -> bool:
+    """Whether a table holds cells of text only, and does not arrange the page; likewise a list."""
+    return all(inner.mem_id == node.mem_id for inner in node.css(_NOT_SIMPLE[kind]))
+
+
+def _soft(text: str) -> str:
+    r"""Source white space squeezed: ``\r`` where it held a line break, else one space."""
+    return _SPACE.sub(lambda run: "\r" if "\n" in run[0] or "\r" in run[0] else " ", text)
+
+
+def _settled(text: str) -> str:
+    r"""A block's text: ``\n`` stays a line break; ``\r`` is a space between Latin words, nothing between 汉字."""
+    text = _SOFT_BETWEEN_WIDE.sub("", text.replace("\xa0", " "))
+    text = re.sub(r"[ \r]+", " ", text)
+    return re.sub(r" ?\n[ \n]*", "\n", text).strip(" \n")
+
+
+def _whole_number(node: Any, attribute: str, default: int) -> int:
+    value = (node.attributes.get(attribute) or "").strip()
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 7 else default
+
+
+def _span(node: Any, attribute: str) -> int:
+    return min(max(_whole_number(node, attribute, 1), 1), _MAX_SPAN)
+
+
+def _first_number(node: Any) -> int:
+    """Number of a list's first item; 0 for bullets."""
+    return _whole_number(node, "start", 1) or 1 if node.tag == "ol" else 0
+
+
+def _spread(cells: list[tuple[str, int, int]], spans: dict[int, tuple[int, str]]) -> list[str]:
+    """A row's texts by column, those that reach down from rows above repeated: each row stands alone.
+
+    Args:
+        cells: Text, rows and columns that it covers, for each cell written in this row.
+        spans: By column, how many more rows a text covers; brought up to date.
+    """
+    row: list[str] = []
+    written = iter(cells)
+    while True:
+        if len(row) in spans:
+            left, text = spans.pop(len(row))
+            if left > 1:
+                spans[len(row)] = (left - 1, text)
+            row.append(text)
+            continue
+        cell = next(written, None)
+        if cell is None:
+            return row
+        text, down, across = cell
+        if down > 1:
+            spans |= {len(row) + i: (down - 1, text if i == 0 else "") for i in range(across)}
+        row += [text] + [""] * (across - 1)

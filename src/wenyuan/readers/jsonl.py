@@ -1,0 +1,132 @@
+"""JSON Lines → one `Document` for each line: a title or question, a text or answer, an address, facets."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NoReturn
+from urllib.parse import quote, urldefrag, urlsplit
+
+from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.model import Document, Facet
+from wenyuan.readers.assemble import Original, Piece, assemble, rejected
+from wenyuan.readers.decode import decode
+from wenyuan.readers.text import read_text
+
+__all__ = ["read_jsonl"]
+
+_TITLES = ("title", "question")
+_TEXTS = ("text", "content", "answer")
+_MEDIA_TYPE = "application/jsonl"
+_MAX_INTEGER = 2**53
+
+
+def read_jsonl(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
+    """Read one document per line.
+
+    A line is an object with ``title`` or ``question``; ``text``, ``content`` or ``answer``; optionally ``url`` or
+    ``uri`` (absolute), or ``id``; and ``metadata``, whose scalars become facets. Without an address of its own
+    a line is ``<uri>?id=<id>`` or ``<uri>?line=<n>``. A question and an answer make one ``row`` block. The hash
+    is that of the line.
+
+    Raises:
+        DocumentRejected: a line is not such an object (the message names it), or there is none.
+    """
+    decoded = decode(content)
+    documents: dict[str, Document] = {}
+    for number, line in enumerate(decoded.text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            document = _document(_parsed(line), line.strip(), uri, name, number)
+        except (ValueError, RecursionError, DocumentRejected) as error:
+            reason = error.message if isinstance(error, DocumentRejected) else str(error)
+            raise rejected(f"line {number}: {reason}", name) from error
+        if document.uri in documents:
+            raise rejected(f"line {number}: its address {document.uri!r} was used before", name)
+        documents[document.uri] = replace(document, notes=(*decoded.notes, *document.notes))
+    if not documents:
+        raise rejected("it holds no lines", name)
+    return tuple(documents.values())
+
+
+def _parsed(line: str) -> Mapping[str, Any]:
+    def no_constant(constant: str) -> NoReturn:
+        raise ValueError(f"{constant} is not JSON")
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise ValueError("a key stands twice in one object")
+        return found
+
+    record = json.loads(line, parse_constant=no_constant, object_pairs_hook=unique)
+    if not isinstance(record, dict):
+        raise ValueError("it is not an object")
+    return record
+
+
+def _string(record: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+    for key in keys:
+        value = record.get(key)
+        if value is None:
+            continue
+        if not isinstance(value, str):
+            raise ValueError(f"{key!r} is not a string")
+        if value.strip():
+            return value.strip()
+    return ""
+
+
+def _document(record: Mapping[str, Any], line: str, uri: str, name: str, number: int) -> Document:
+    body = _string(record, _TEXTS)
+    question = _string(record, ("question",))
+    title = _string(record, _TITLES)
+    if not body:
+        raise ValueError("it has no text: one of 'text', 'content', 'answer' is needed")
+    own = _address(record, uri) or f"{uri}?line={number}"
+    content = line.encode("utf-8", "surrogatepass")
+    if question and _string(record, ("answer",)) == body:
+        pieces = [Piece("row", f"{question}\n{body}", line=number)]
+        document = assemble(pieces, Original(content, own, name), title=title)
+    else:
+        (document,) = read_text(body.encode("utf-8", "replace"), uri=own, name=name)
+        blocks = tuple(replace(block, line=number) for block in document.blocks)
+        document = replace(document, blocks=blocks, title=title or document.title)
+    sha256 = hashlib.sha256(content).hexdigest()
+    return replace(document, sha256=sha256, media_type=_MEDIA_TYPE, metadata=_facets(record))
+
+
+def _address(record: Mapping[str, Any], uri: str) -> str:
+    for key in ("url", "uri"):
+        own = _string(record, (key,))
+        if own and not urlsplit(own).scheme:
+            raise ValueError(f"{key!r} is not absolute: {own[:100]!r}")
+        if own:
+            return urldefrag(own).url
+    own_id = record.get("id")
+    if own_id is None or own_id == "":
+        return ""
+    if isinstance(own_id, bool) or not isinstance(own_id, (str, int)):
+        raise ValueError("'id' is neither a string nor an integer")
+    return f"{uri}?id={quote(str(own_id), safe='')}"
+
+
+def _facets(record: Mapping[str, Any]) -> dict[str, Facet]:
+    metadata = record.get("metadata")
+    if metadata is None:
+        return {}
+    if not isinstance(metadata, dict):
+        raise ValueError("'metadata' is not an object")
+    facets: dict[str, Facet] = {}
+    for key, value in metadata.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"metadata {key!r} is not a finite number")
+        if isinstance(value, int) and abs(value) > _MAX_INTEGER:
+            raise ValueError(f"metadata {key!r} is beyond 2^53")
+        if isinstance(value, (str, int, float, bool)):
+            facets[key] = value
+    return facets

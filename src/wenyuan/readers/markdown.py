@@ -1,0 +1,295 @@
+"""Markdown: the text is the source itself (so that offsets and lines are exact), the blocks are its structure.
+
+Front matter becomes title, dates, language and facets. Comments are removed: a reader of the page does not
+see them, so neither does a passage.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from functools import lru_cache
+from typing import Any
+
+from wenyuan.core.model import Block, BlockKind, Document, Facet
+from wenyuan.core.structure import Line, Opening, openings
+from wenyuan.readers.assemble import rejected, stem
+from wenyuan.readers.decode import clean
+from wenyuan.readers.text import heading_label, readable, spans
+
+__all__ = ["read_markdown"]
+
+_KINDS: dict[str, BlockKind] = {
+    "heading_open": "heading", "paragraph_open": "paragraph", "bullet_list_open": "list",
+    "ordered_list_open": "list", "table_open": "table", "fence": "code", "code_block": "code",
+}  # fmt: skip
+_FRONT_MATTER = re.compile(r"---[ \t]*\n((?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
+_MAX_FRONT_MATTER = 65_536
+_ENTRY = re.compile(r"([^\s:#\-][^:]*):[ \t]+(.*\S)")
+_CODE = (
+    r"^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*?^ {0,3}(?P=fence)[`~]*[ \t]*$|.*\Z)"
+    r"|(?<!`)(?P<tick>`{1,8})(?!`)[^`\n]+(?P=tick)(?!`)"
+)
+_COMMENTS = (
+    ("-->", re.compile(rf"{_CODE}|(?P<comment><!--.*?-->)", re.M | re.S)),
+    ("endcomment", re.compile(
+        rf"{_CODE}|(?P<comment>\{{%-?\s*comment\s*-?%\}}.*?\{{%-?\s*endcomment\s*-?%\}})", re.M | re.S)),
+)  # fmt: skip
+_ATTRIBUTES = re.compile(r"\s*\{[#:.][^{}]*\}\s*$")
+_HTML_TABLE = re.compile(r"\s*<table\b", re.IGNORECASE)
+_MAX_UNDERLINED = 120
+_MAX_HEADING = 1_000  # characters of a heading that are looked at for its label
+_NAMES = {"标题": "title", "語言": "language", "语言": "language", "lang": "language",
+          "生效日期": "effective_from", "施行日期": "effective_from",
+          "失效日期": "effective_until"}  # fmt: skip
+_CHINESE_DATE = re.compile(r"(\d{4})年(\d{1,2})月(\d{1,2})日")
+
+
+@dataclass(slots=True)
+class _Front:
+    """What the front matter says, and how much of the file it takes."""
+
+    length: int = 0
+    title: str = ""
+    language: str = ""
+    effective_from: date | None = None
+    effective_until: date | None = None
+    metadata: dict[str, Facet] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def read_markdown(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
+    """Read a Markdown file (CommonMark with tables) as one document.
+
+    Its title is the front matter's, else the first level-1 heading, else the file's stem.
+
+    Raises:
+        DocumentRejected: no text, or front matter with a date or language that is none.
+    """
+    whole, notes = readable(content, name)
+    front = _front_matter(whole, name)
+    text, removed = _without_comments(whole[front.length :])
+    if not text.strip():
+        raise rejected("it holds no text besides front matter and comments", name)
+    blocks = tuple(_blocks(text, first_line=1 + whole.count("\n", 0, front.length)))
+    title = front.title or next((b.label for b in blocks if b.kind == "heading" and b.level == 1), "")
+    if removed:
+        notes += (f"removed {removed} comment{'s' if removed > 1 else ''}",)
+    document = Document(
+        uri=uri,
+        title=title or stem(name),
+        text=text,
+        blocks=blocks,
+        sha256=hashlib.sha256(content).hexdigest(),
+        language=front.language,
+        media_type="text/markdown",
+        notes=notes + front.notes,
+        metadata=front.metadata,
+        effective_from=front.effective_from,
+        effective_until=front.effective_until,
+    )
+    return (document,)
+
+
+def _without_comments(text: str) -> tuple[str, int]:
+    """Text without HTML and template comments outside code; their line ends stay, so lines keep their numbers."""
+    removed = 0
+
+    def blank(match: re.Match[str]) -> str:
+        nonlocal removed
+        if match["comment"] is None:
+            return match[0]
+        removed += 1
+        # A space where the two sides would otherwise make another comment between them.
+        joins = match.string[match.start() - 1 : match.start()] in ("<", "!", "-", "{", "%")
+        return "\n" * match[0].count("\n") or (" " if joins else "")
+
+    for closing, pattern in _COMMENTS:
+        # Beyond the last closing mark nothing can match: looking there would cost quadratic time.
+        upto = text.rfind(closing) + len(closing) + 4
+        if upto > len(closing) + 3:
+            text = pattern.sub(blank, text[:upto]) + text[upto:]
+    return text, removed
+
+
+@lru_cache(maxsize=1)
+def _parsers() -> tuple[Any, Any]:
+    """A parser for blocks alone (ten times faster), and one for the text inside headings."""
+    from markdown_it import MarkdownIt
+
+    blocks = MarkdownIt("commonmark").enable("table")
+    blocks.core.ruler.enableOnly(["normalize", "block"])
+    return blocks, MarkdownIt("commonmark")
+
+
+def _plain(source: str) -> str:
+    """A heading's text without markup."""
+    children = _parsers()[1].parseInline(source[:_MAX_HEADING])[0].children or []
+    parts = [" " if c.type in ("softbreak", "hardbreak") else c.content for c in children if c.type != "html_inline"]
+    return " ".join(_ATTRIBUTES.sub("", "".join(parts)).split())
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Lines ``first:after`` of the text, as one top-level element."""
+
+    kind: BlockKind
+    first: int
+    after: int
+    level: int = 0
+    label: str = ""
+    prose: bool = False
+
+
+def _parts(text: str, lines: Sequence[str]) -> Iterator[_Part]:
+    """Top-level elements in order, covering all lines that are not blank (link definitions give no token)."""
+    tokens = _parsers()[0].parse(text)
+    at = 0
+    for i, token in enumerate(tokens):
+        if token.level or token.map is None or token.nesting < 0:
+            continue
+        first, after = max(token.map[0], at), max(token.map[1], at)
+        if any(line.strip() for line in lines[at:first]):
+            yield _Part("paragraph", at, first, prose=True)
+        if first < after:
+            inner = tokens[i + 1].content if token.type == "heading_open" else ""
+            yield _part(token, first, after, inner, lines)
+        at = after
+    if any(line.strip() for line in lines[at:]):
+        yield _Part("paragraph", at, len(lines))
+
+
+def _part(token: Any, first: int, after: int, inner: str, lines: Sequence[str]) -> _Part:
+    kind = _KINDS.get(token.type, "paragraph")
+    if kind == "heading":
+        label = _plain(inner)
+        # A paragraph above a dashed line is no heading, whatever CommonMark says.
+        if label and (token.markup.startswith("#") or len(label) <= _MAX_UNDERLINED):
+            return _Part("heading", first, after, int(token.tag[1:]), label)
+        return _Part("paragraph", first, after)
+    if token.type == "html_block" and _HTML_TABLE.match(lines[first]):
+        kind = "table"
+    # Quotes, rules and HTML count as paragraphs, but open no clauses.
+    return _Part(kind, first, after, prose=token.type == "paragraph_open")
+
+
+def _blocks(text: str, *, first_line: int) -> Iterator[Block]:
+    places = spans(text)
+    lines = [text[p.start : p.end] for p in places]
+    parts = list(_parts(text, lines))
+    found = openings(_candidates(parts, lines))
+    depth = 0
+    for part in parts:
+        if part.kind == "heading":
+            depth = part.level
+        for piece, opened in _split(part, found):
+            start, end = places[piece.first].start, places[piece.after - 1].end
+            end = start + len(text[start:end].rstrip())
+            if piece.kind != "code":  # whose indentation is part of it
+                start = end - len(text[start:end].lstrip())
+            level = depth + opened.level if opened else piece.level
+            yield Block(kind=piece.kind, start=start, end=end, level=level, label=piece.label,
+                        line=first_line + piece.first)  # fmt: skip
+
+
+def _candidates(parts: Sequence[_Part], lines: Sequence[str]) -> list[Line]:
+    """The lines of paragraphs as they are; a placeholder where something else stands."""
+    found = [Line("")] * len(lines)
+    for part in parts:
+        for i in range(part.first, part.after):
+            found[i] = Line(lines[i] if part.prose else "#", first=i == part.first)
+    return found
+
+
+def _split(part: _Part, found: Sequence[Opening | None]) -> Iterator[tuple[_Part, Opening | None]]:
+    """A paragraph, parted where one of its lines opens a clause or is a numbered heading."""
+    if not part.prose:
+        yield part, None
+        return
+    starts = [i for i in range(part.first, part.after) if found[i]]
+    starts += [i + 1 for i in starts if (o := found[i]) and o.heading and i + 1 < part.after]
+    edges = sorted({part.first, *starts, part.after})
+    for first, after in itertools.pairwise(edges):
+        opened = found[first]
+        if opened is None:
+            yield _Part("paragraph", first, after), None
+        elif opened.heading:
+            yield _Part("heading", first, after, label=heading_label(opened)), opened
+        else:
+            yield _Part("clause", first, after, label=opened.label), opened
+
+
+def _front_matter(text: str, name: str) -> _Front:
+    match = _FRONT_MATTER.match(text[:_MAX_FRONT_MATTER])
+    entries, notes = _entries(match[1]) if match else ({}, ())
+    if match is None or not entries:
+        return _Front()
+    front = _Front(length=match.end(), notes=notes)
+    for key, value in entries.items():
+        field_name = _NAMES.get(key, key)
+        if field_name in ("effective_from", "effective_until"):
+            setattr(front, field_name, _day(value, key, name))
+        elif field_name in ("title", "language"):
+            setattr(front, field_name, _words(value, key, name))
+        else:
+            facet = _facet(value)
+            if facet is not None:
+                front.metadata[key] = facet
+    if front.effective_from and front.effective_until and front.effective_until < front.effective_from:
+        raise rejected("front matter: effective_until lies before effective_from", name)
+    return front
+
+
+def _entries(source: str) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """Front matter as YAML; where it is none, its plain ``key: value`` lines, with a note that says so."""
+    import yaml
+
+    try:
+        loaded = yaml.safe_load(source)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        reason = " ".join(str(getattr(error, "problem", None) or error).split())
+        plain = {
+            m[1].strip(): m[2].strip("\"' ") for line in source.split("\n") if (m := _ENTRY.fullmatch(line.rstrip()))
+        }
+        return plain, (f"front matter is not valid YAML ({reason}); read line by line",)
+    return ({str(k): v for k, v in loaded.items()} if isinstance(loaded, dict) else {}), ()
+
+
+def _facet(value: Any) -> Facet | None:
+    """A scalar as it is, a date in ISO form, a list of scalars joined with commas; nothing else is a facet."""
+    if isinstance(value, str):
+        return clean(value)[0]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, (int, float)):  # and bool, which is an int
+        return value
+    if isinstance(value, (date, datetime)):
+        return value.isoformat()
+    if isinstance(value, list) and value and all(isinstance(v, (str, int, float, bool, date)) for v in value):
+        return clean(", ".join(str(v) for v in value))[0]
+    return None
+
+
+def _words(value: Any, key: str, name: str) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, (bool, list, dict)):
+        raise rejected(f"front matter: {key} must be text (put it in quotes), not {value!r}", name)
+    return " ".join(clean(str(value))[0].split())
+
+
+def _day(value: Any, key: str, name: str) -> date | None:
+    if isinstance(value, datetime):
+        return value.date()
+    if value is None or isinstance(value, date):
+        return value
+    written = _CHINESE_DATE.fullmatch(str(value).strip())
+    try:
+        return date(*map(int, written.groups())) if written else date.fromisoformat(str(value).strip())
+    except ValueError as error:
+        raise rejected(f"front matter: {key} is no date (YYYY-MM-DD): {value!r}", name) from error

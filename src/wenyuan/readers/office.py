@@ -1,0 +1,243 @@
+"""DOCX → `Document`: headings, paragraphs, lists and tables in the order of the document.
+
+python-docx opens the package and resolves styles; the walk is our own, because its paragraphs leave out
+what stands in content controls and tracked insertions, and know no automatic numbers.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import unicodedata
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.model import Document, Facet
+from wenyuan.readers.archive import check_archive
+from wenyuan.readers.assemble import Original, Piece, assemble, rejected
+from wenyuan.readers.numbering import Numbering
+from wenyuan.readers.sections import sectioned
+
+__all__ = ["read_docx"]
+
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_GONE = {f"{_W}del": "deleted passages", f"{_W}moveFrom": "deleted passages", f"{_W}delText": "deleted passages"}
+_HEADING_STYLE = re.compile(r"(?:heading|标题|標題)\s*([1-9])")
+_TITLE_STYLE = re.compile(r"title|标题|標題")
+_CONTENTS_STYLE = re.compile(r"toc.*|目录.*|目錄.*")
+_OUTLINE_BODY = 9
+_MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+
+
+def read_docx(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
+    """Read a Word document.
+
+    Raises:
+        DocumentRejected: it is no DOCX, unpacks to too much, declares a DTD, or holds no text.
+    """
+    check_archive(content, name=name, needs="word/document.xml")
+    import docx
+    from docx.opc.exceptions import OpcError
+    from lxml.etree import LxmlError  # type: ignore[import-untyped]
+
+    try:
+        package = docx.Document(io.BytesIO(content))
+        body = _Body(package)
+        pieces = [*body.pieces(package.element.body), *body.footnotes()]
+        title, metadata = _properties(package)
+    except DocumentRejected:
+        raise
+    except (OpcError, LxmlError, zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError) as error:
+        raise rejected(f"it is damaged: {error}", name) from error
+    return (
+        assemble(
+            sectioned(_lists_joined(pieces)),
+            Original(content, uri, name),
+            title=body.title or title,
+            media_type=_MEDIA_TYPE,
+            notes=body.notes(),
+            metadata=metadata,
+        ),
+    )
+
+
+def _properties(package: Any) -> tuple[str, dict[str, Facet]]:
+    properties = package.core_properties
+    found: dict[str, Facet] = {}
+    for key in ("author", "subject", "keywords", "category"):
+        value = (getattr(properties, key) or "").strip()
+        if value and value != "python-docx":
+            found[key] = value[:500]
+    return (properties.title or "").strip(), found
+
+
+def _lists_joined(pieces: Sequence[Piece]) -> list[Piece]:
+    """Word knows list paragraphs, not lists: neighbours become one list."""
+    joined: list[Piece] = []
+    for piece in pieces:
+        if piece.kind == "list" and joined and joined[-1].kind == "list":
+            joined[-1] = replace(joined[-1], text=f"{joined[-1].text}\n{piece.text}")
+        else:
+            joined.append(piece)
+    return joined
+
+
+class _Body:
+    """The walk: keeps the counts of automatic numbers and of what was left out."""
+
+    def __init__(self, package: Any) -> None:
+        self.title = ""
+        self._package = package
+        self._left_out: Counter[str] = Counter()
+        self._numbering = Numbering(_part_root(package, "numbering"))
+        self._styles = {style.style_id: style for style in package.styles}
+
+    def notes(self) -> tuple[str, ...]:
+        counts = ", ".join(f"{what} ({count})" for what, count in sorted(self._left_out.items()))
+        return (f"left out {counts}",) if counts else ()
+
+    def pieces(self, parent: Any) -> Iterator[Piece]:
+        """Pieces of a body, through content controls and other wrappers."""
+        for child in parent:
+            if child.tag == f"{_W}p":
+                yield from self._paragraph(child)
+            elif child.tag == f"{_W}tbl":
+                yield Piece("table", "\n".join(self._rows(child)))
+            elif child.tag in _GONE:
+                self._left_out[_GONE[child.tag]] += 1
+            elif child.tag in (f"{_W}sdt", f"{_W}sdtContent", f"{_W}ins", f"{_W}customXml", f"{_W}moveTo"):
+                yield from self.pieces(child)
+
+    def footnotes(self) -> Iterator[Piece]:
+        """Footnotes and endnotes, after the text, each with its number."""
+        for kind in ("footnote", "endnote"):
+            root = _part_root(self._package, f"{kind}s")
+            for note in () if root is None else root.iter(f"{_W}{kind}"):
+                text = " ".join(self._text(p) for p in note.iter(f"{_W}p")).strip()
+                if text and not note.get(f"{_W}type"):
+                    yield Piece("paragraph", f"[{note.get(f'{_W}id')}] {text}")
+
+    def _paragraph(self, p: Any) -> Iterator[Piece]:
+        style = self._styles.get(_own(p, "pStyle"))
+        names = list(_style_names(style))
+        if names and _CONTENTS_STYLE.fullmatch(names[0]):
+            self._left_out["lines of the table of contents"] += 1
+            return
+        mark = self._mark(p, style)
+        text = self._text(p)
+        if not text.strip():
+            return
+        level = _heading_level(p, style, names)
+        if level == 0:
+            self.title = self.title or text.strip()
+        shown = f"{mark} {text}" if mark else text
+        if level is not None:
+            yield Piece("heading", shown.replace("\n", " "), level=max(level, 1))
+        else:
+            listed = mark == "-" or (names and names[0].startswith("list"))
+            yield Piece("list" if listed else "paragraph", shown)
+
+    def _mark(self, p: Any, style: Any) -> str:
+        """The automatic number, by the paragraph's own numbering or that of its style."""
+        for holder in (p.find(f"{_W}pPr"), *(s.element.find(f"{_W}pPr") for s in _lineage(style))):
+            numbering = holder.find(f"{_W}numPr") if holder is not None else None
+            if numbering is None:
+                continue
+            values = {child.tag: child.get(f"{_W}val") for child in numbering}
+            return self._numbering.next(values.get(f"{_W}numId") or "0", int(values.get(f"{_W}ilvl") or 0))
+        return ""
+
+    def _text(self, root: Any) -> str:
+        """Visible text below an element: tracked deletions, hidden runs and fallback copies are left out."""
+        parts: list[str] = []
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            if node.tag in _GONE:
+                self._left_out[_GONE[node.tag]] += 1
+            elif node.tag == f"{_W}r" and _is_hidden(node):
+                self._left_out["hidden runs"] += 1
+            elif node.tag == f"{_W}t":
+                parts.append(node.text or "")
+            elif node.tag in (f"{_W}br", f"{_W}cr", f"{_W}tab"):
+                parts.append("\t" if node.tag == f"{_W}tab" else "\n")
+            elif node.tag == f"{_W}noBreakHyphen":
+                parts.append("-")
+            elif node.tag not in (_FALLBACK, f"{_W}pPr", f"{_W}rPr"):
+                if node.tag == f"{_W}p" and node is not root:  # a paragraph of a text box
+                    parts.append("\n")
+                stack.extend(reversed(node))
+        return "".join(parts)
+
+    def _rows(self, table: Any) -> Iterator[str]:
+        """Rows as ``a | b``; a cell merged downwards is repeated, so that each row stands alone."""
+        above: dict[int, str] = {}
+        for row in table.iter(f"{_W}tr"):
+            if next(row.iterancestors(f"{_W}tbl")) is not table:
+                continue
+            cells, column = [], 0
+            for cell in row.iter(f"{_W}tc"):
+                if next(cell.iterancestors(f"{_W}tr")) is not row:
+                    continue
+                merge = cell.find(f"{_W}tcPr/{_W}vMerge")
+                text = " ".join(" ".join(self._text(p) for p in cell.iter(f"{_W}p")).split())
+                if merge is not None and merge.get(f"{_W}val") != "restart":
+                    text = text or above.get(column, "")
+                above[column] = text
+                cells.append(text)
+                span = cell.find(f"{_W}tcPr/{_W}gridSpan")
+                column += int(span.get(f"{_W}val")) if span is not None else 1
+            if any(cells):
+                yield " | ".join(text for text in cells if text)
+
+
+def _part_root(package: Any, kind: str) -> Any | None:
+    from docx.oxml import parse_xml
+
+    for relation in package.part.rels.values():
+        if relation.reltype.endswith(f"/{kind}") and not relation.is_external:
+            return parse_xml(relation.target_part.blob)
+    return None
+
+
+def _own(p: Any, tag: str) -> str | None:
+    node = p.find(f"{_W}pPr/{_W}{tag}")
+    return None if node is None else node.get(f"{_W}val")
+
+
+def _lineage(style: Any) -> Iterator[Any]:
+    """A style and those it is based on (at most ten: damaged files have rings)."""
+    for _ in range(10):
+        if style is None:
+            return
+        yield style
+        style = style.base_style
+
+
+def _style_names(style: Any) -> Iterator[str]:
+    for each in _lineage(style):
+        yield unicodedata.normalize("NFKC", each.name or "").strip().lower()
+
+
+def _heading_level(p: Any, style: Any, names: list[str]) -> int | None:
+    """1 … 9 for a heading, 0 for the document's title, None for other paragraphs."""
+    for holder in (p, *(each.element for each in _lineage(style))):
+        outline = _own(holder, "outlineLvl")
+        if outline is not None and outline.isdigit():
+            return int(outline) + 1 if int(outline) < _OUTLINE_BODY else None
+    for name in names:
+        if found := _HEADING_STYLE.fullmatch(name):
+            return int(found[1])
+        if _TITLE_STYLE.fullmatch(name):
+            return 0
+    return None
+
+
+def _is_hidden(run: Any) -> bool:
+    vanish = run.find(f"{_W}rPr/{_W}vanish")
+    return vanish is not None and vanish.get(f"{_W}val") not in ("0", "false", "off")

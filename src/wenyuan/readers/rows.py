@@ -1,0 +1,140 @@
+"""Rows of a table → pieces: which row is the header, which columns ask and answer, and a row's text."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from wenyuan.readers.assemble import Piece
+
+__all__ = ["Row", "row_pieces"]
+
+QUESTION = frozenset(
+    "问题 問題 提问 提問 问 問 问句 疑问 疑問 标准问 標準問 标准问题 標準問題 "
+    "标准提问 常见问题 常見問題 用户问题 用戶問題 "
+    "客户问题 咨询问题 問題描述 问题描述 问题内容 問題內容 问题标题 question questions q query queries faq ask "
+    "standardquestion userquestion".split()
+)
+SIMILAR = frozenset(
+    "相似问 相似問 相似问题 相似問題 相似问法 相似提问 扩展问 擴展問 "
+    "扩展问题 扩展问法 同义问 同義問 同义问题 其他问法 "
+    "similarquestion similarquestions similar alternativequestion alternativequestions alternatives "
+    "variant variants paraphrase paraphrases".split()
+)
+ANSWER = frozenset(
+    "答案 回答 解答 答复 答覆 答復 回复 回覆 回復 答 标准答案 標準答案 参考答案 參考答案 标准回答 回答内容 回答內容 "
+    "答案内容 答案內容 答复内容 答覆內容 回复内容 解决方案 解決方案 解决办法 解决方法 处理方法 "
+    "answer answers a reply replies response responses solution standardanswer".split()
+)
+_ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|【[^【】]*】")
+_ORNAMENT = re.compile(r"[\s*:_\-./#]+|[0-9一二三四五六七八九十]+$")
+_NUMERIC = re.compile(r"[-+]?[0-9][0-9.,:/\-%\s]*")
+_HEADER_WITHIN = 10
+_SHORT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row with text: its number in the sheet (1-based), its cells, and its first line in a text file."""
+
+    number: int
+    cells: Sequence[str]
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """What the columns hold: their names, and for an FAQ which ask, ask otherwise, and answer."""
+
+    names: Sequence[str] = ()
+    question: Sequence[int] = ()
+    similar: Sequence[int] = ()
+    answer: Sequence[int] = ()
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def named(self, at: int, value: str) -> str:
+        name = self.names[at] if at < len(self.names) else ""
+        return f"{name}: {value}" if name else value
+
+
+def row_pieces(rows: Sequence[Row], *, table: str) -> tuple[list[Piece], list[str]]:
+    r"""One ``row`` piece for each row below the header, and notes; rows above it become paragraphs.
+
+    With a question and an answer column a row reads ``question\nanswer``, then its other short columns as
+    ``name: value``; in any other table ``name: value; name: value``.
+
+    Args:
+        table: Name of the sheet or file: an address is ``table!row``.
+    """
+    at, columns = _header(rows)
+    pieces = [
+        Piece("paragraph", " ".join(filter(None, r.cells)), line=r.line, cell=f"{table}!{r.number}")
+        for r in rows[:at]
+    ]
+    faq = bool(columns.question and columns.answer)
+    for row in rows[at + 1 if columns.names else at :]:
+        text = _faq_text(row, columns) if faq else _plain_text(row, columns)
+        pieces.append(Piece("row", text, line=row.line, cell=f"{table}!{row.number}"))
+    notes = [
+        f"left out {count} cells of more than {_SHORT} characters in column {name!r}"
+        for name, count in columns.left_out.items()
+    ]
+    return pieces, notes
+
+
+def _header(rows: Sequence[Row]) -> tuple[int, _Columns]:
+    """Index of the header row and its columns; without a header, 0 and no names."""
+    for at, row in enumerate(rows[:_HEADER_WITHIN]):
+        columns = _faq_columns(row)
+        if columns.question and columns.answer:
+            return at, columns
+    widest = max((sum(map(bool, row.cells)) for row in rows), default=0)
+    for at, row in enumerate(rows[:_HEADER_WITHIN]):
+        filled = [cell for cell in row.cells if cell]
+        if len(filled) < max(2, widest / 2):
+            continue
+        unlike = not any(_NUMERIC.fullmatch(cell) for cell in filled) and len(set(filled)) == len(filled)
+        if unlike and max(map(len, filled)) <= 40 and len(rows) > at + 1:
+            return at, _Columns(names=row.cells)
+        break
+    return 0, _Columns()
+
+
+def _faq_columns(row: Row) -> _Columns:
+    keys = [_key(cell) for cell in row.cells]
+    question = [at for at, key in enumerate(keys) if key in QUESTION]
+    similar = [at for at, key in enumerate(keys) if key in SIMILAR]
+    if not question:
+        question, similar = similar[:1], similar[1:]
+    answer = [at for at, key in enumerate(keys) if key in ANSWER]
+    return _Columns(names=row.cells, question=question, similar=similar, answer=answer)
+
+
+def _key(header: str) -> str:
+    """``１. 标准问（必填）`` → ``标准问``, ``Similar Question 2`` → ``similarquestion``."""
+    text = _ASIDE.sub("", unicodedata.normalize("NFKC", header).casefold())
+    return _ORNAMENT.sub("", re.sub(r"^[\s0-9.、]+|[\s0-9]+$", "", text))
+
+
+def _faq_text(row: Row, columns: _Columns) -> str:
+    def cells(places: Sequence[int]) -> list[str]:
+        return [row.cells[at] for at in places if at < len(row.cells) and row.cells[at]]
+
+    told = {*columns.question, *columns.answer, *columns.similar}
+    lines = [*cells(columns.question), *cells(columns.answer)]
+    lines += [columns.named(at, row.cells[at]) for at in columns.similar if at < len(row.cells) and row.cells[at]]
+    for at, value in enumerate(row.cells):
+        if at in told or not value:
+            continue
+        if len(value) <= _SHORT:
+            lines.append(columns.named(at, value))
+        else:
+            columns.left_out[columns.named(at, "").rstrip(": ")] += 1
+    return "\n".join(lines)
+
+
+def _plain_text(row: Row, columns: _Columns) -> str:
+    return "; ".join(columns.named(at, value) for at, value in enumerate(row.cells) if value)

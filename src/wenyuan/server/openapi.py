@@ -1,0 +1,151 @@
+"""The OpenAPI 3.1 document: what the server takes and gives, made from the models that enforce it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from pydantic.json_schema import models_json_schema
+
+from wenyuan.server.problem import PROBLEM_JSON
+from wenyuan.server.seams import ServerSettings
+from wenyuan.wire import shapes
+from wenyuan.wire.strict_json import MAX_DEPTH, MAX_INTEGER
+
+__all__ = ["openapi_document"]
+
+_REF = "#/components/schemas/"
+_WIRE_RULES = (
+    "Bodies are strict JSON (RFC 8259, UTF-8): no NaN or Infinity, no key twice, no NUL, no half surrogate pair, "
+    f"at most {MAX_DEPTH} levels, integers up to 2^53, and `3.0` is not an integer."
+)
+
+
+def _any_json() -> dict[str, Any]:
+    """What a further key of the context may hold: any JSON that the strict reader lets in."""
+    text = {"type": "string", "pattern": r"^[^\u0000]*$"}
+    return {
+        "title": "Json",
+        "anyOf": [
+            {"type": "null"},
+            {"type": "boolean"},
+            {"type": "number", "minimum": -MAX_INTEGER, "maximum": MAX_INTEGER},
+            text,
+            {"type": "array", "items": {"$ref": f"{_REF}Json"}},
+            {"type": "object", "additionalProperties": {"$ref": f"{_REF}Json"}, "propertyNames": text},
+        ],
+    }
+
+
+def _schemas() -> dict[str, Any]:
+    requests = (shapes.RetrievalRequestShape, shapes.ContextShape)
+    answers = (
+        shapes.RetrievalResponseShape,
+        shapes.ProblemShape,
+        shapes.ReadinessShape,
+        shapes.SourceListShape,
+    )
+    _, document = models_json_schema(
+        [*((m, "validation") for m in requests), *((m, "serialization") for m in answers)],
+        ref_template=f"{_REF}{{model}}",
+    )
+    schemas: dict[str, Any] = document["$defs"]
+    schemas["ContextShape"]["additionalProperties"] = {"$ref": f"{_REF}Json"}
+    schemas["ContextShape"]["propertyNames"] = {"pattern": r"^[^\u0000]*$"}
+    schemas["ContextShape"]["maxProperties"] = shapes.MAX_CONTEXT_KEYS
+    return {**schemas, "Json": _any_json()}
+
+
+_HEADERS = {
+    "X-Request-Id": {
+        "description": "Names the request in the server's log.",
+        "schema": {"type": "string"},
+        "required": True,
+    }
+}
+_STATUS_HEADER = {
+    "X-Retrieval-Status": {"schema": {"type": "string", "enum": ["SUCCESS", "FAILED"]}, "required": True}
+}
+_RETRY_AFTER = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
+
+
+def _content(shape: str, media_type: str = "application/json") -> dict[str, Any]:
+    return {media_type: {"schema": {"$ref": f"{_REF}{shape}"}}}
+
+
+def _problem(status: int) -> dict[str, Any]:
+    headers = {**_HEADERS, **(_RETRY_AFTER if status == 503 else {})}
+    return {
+        "description": HTTPStatus(status).phrase,
+        "headers": headers,
+        "content": _content("ProblemShape", PROBLEM_JSON),
+    }
+
+
+def _problems(*statuses: int) -> dict[str, Any]:
+    return {str(status): _problem(status) for status in statuses}
+
+
+def _get(name: str, summary: str, answer: Mapping[str, Any], *problems: int) -> dict[str, Any]:
+    ok = {"description": summary, "headers": _HEADERS, "content": answer}
+    return {"get": {"operationId": name, "summary": summary, "responses": {"200": ok, **_problems(*problems)}}}
+
+
+def _retrieve(name: str, failed_http_status: int) -> dict[str, Any]:
+    answer = {
+        "description": "The answer: read `status` first.",
+        "headers": {**_HEADERS, **_STATUS_HEADER},
+        "content": _content("RetrievalResponseShape"),
+    }
+    responses = {"200": answer, **_problems(400, 401, 403, 408, 413, 415, 500, 503)}
+    if failed_http_status != 200:
+        key = str(failed_http_status)
+        problem = responses.get(key) or _problem(failed_http_status)
+        responses[key] = {
+            **problem,
+            "description": "The answer has status FAILED, or there is none.",
+            "content": {**answer["content"], **problem["content"]},  # type: ignore[dict-item]
+        }
+    return {
+        "post": {
+            "operationId": name,
+            "summary": "Fragments that answer a query, best first",
+            "description": _WIRE_RULES,
+            "requestBody": {"required": True, "content": _content("RetrievalRequestShape")},
+            "responses": responses,
+        }
+    }
+
+
+def _package_version() -> str:
+    try:
+        return version("wenyuan")
+    except PackageNotFoundError:  # run from a source tree
+        return "0"
+
+
+def openapi_document(settings: ServerSettings) -> dict[str, Any]:
+    """The document for a server with these settings."""
+    live = {"application/json": {"schema": {"type": "object", "properties": {"live": {"const": True}}}}}
+    ready = _get("readyz", "Whether the service can answer", _content("ReadinessShape"), 500, 503)
+    ready["get"]["responses"]["503"]["content"] = {
+        **_content("ReadinessShape"),
+        **_content("ProblemShape", PROBLEM_JSON),
+    }
+    failed = settings.failed_http_status
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Wenyuan", "version": _package_version(), "description": _WIRE_RULES},
+        "paths": {
+            "/v1/retrieve_fragments": _retrieve("retrieve_fragments", failed),
+            "/retrieve_fragments": _retrieve("retrieve_fragments_unversioned", failed),
+            "/v1/sources": _get(
+                "list_sources", "The registered sources", _content("SourceListShape"), 401, 403, 500, 503
+            ),
+            "/livez": _get("livez", "Whether the process runs", live, 500),
+            "/readyz": ready,
+        },
+        "components": {"schemas": _schemas()},
+    }

@@ -1,0 +1,41 @@
+"""Threads for the work, and a bound on who may wait for one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+
+from wenyuan.server.problem import Problem
+
+__all__ = ["Pool"]
+
+T = TypeVar("T")
+
+
+class Pool:
+    """At most `threads` calls at a time, at most `queue_limit` waiting; the rest is refused at once.
+
+    Refusing early keeps the answers that are given fast: a longer queue only makes all of them late.
+    """
+
+    def __init__(self, threads: int, queue_limit: int) -> None:
+        self._limiter = anyio.CapacityLimiter(threads)
+        self._places = threads + queue_limit
+        self._inside = 0
+
+    async def run(self, call: Callable[[], T]) -> T:
+        """The result of `call`, made in a thread.
+
+        Raises:
+            Problem: 503, no place is left to wait in.
+        """
+        if self._inside >= self._places:
+            raise Problem(503, "overloaded", "too many requests are waiting; try again", headers={"Retry-After": "1"})
+        self._inside += 1
+        try:
+            return await anyio.to_thread.run_sync(call, limiter=self._limiter)
+        finally:
+            self._inside -= 1

@@ -1,0 +1,162 @@
+"""Running the server: in the foreground until a signal, or in a thread until told to stop."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from wenyuan.core.errors import ConfigError
+from wenyuan.server.protocol import StrictProtocol
+from wenyuan.server.seams import (
+    Authenticate,
+    FaultSwitch,
+    ServerSettings,
+    Service,
+    is_loopback,
+    open_on_loopback,
+    open_to_all,
+)
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+__all__ = ["serve", "start_in_thread"]
+
+_BACKLOG = 512
+_KEEP_ALIVE = 30
+"""Seconds an idle connection stays open: longer than clients keep theirs, so that they close first."""
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, but a stop that was asked for is a success."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        with super().capture_signals():
+            yield
+            # uvicorn would raise the signal once more after draining, and the process would die by it:
+            # to a supervisor that is a crash.
+            self._captured_signals.clear()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if self.should_exit:  # asked twice, by whatever signal: do not wait for open requests
+            self.force_exit = True
+        super().handle_exit(sig, frame)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # With the protocol named, asyncio switches Nagle's algorithm off on what it accepts; without, each answer
+    # waits 40 ms for the client's delayed acknowledgement.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(_BACKLOG)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ConfigError(
+            f"cannot listen on {host} port {port}: {reason}",
+            component="server",
+            hint="choose another port, or stop what uses this one",
+        ) from error
+    return listener
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _server(app: ASGIApp, grace: float) -> _Server:
+    return _Server(
+        uvicorn.Config(
+            app,
+            http=StrictProtocol,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=_KEEP_ALIVE,
+            timeout_graceful_shutdown=max(1, round(grace)),
+        )
+    )
+
+
+def serve(
+    service: Service,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    *,
+    settings: ServerSettings | None = None,
+    authenticate: Authenticate | None = None,
+    fault: FaultSwitch | None = None,
+    allow_remote: bool = False,
+    on_listening: Callable[[str], None] | None = None,
+) -> None:
+    """Serve until SIGTERM or SIGINT, then finish the open requests and return.
+
+    Call it from the main thread, which is where signals arrive; a second signal ends the waiting.
+
+    Args:
+        port: 0 for any free one.
+        allow_remote: Listen on other than loopback addresses; then `authenticate` is open unless given.
+        on_listening: Is told the URL as soon as clients can connect.
+
+    Raises:
+        ConfigError: the host is not a loopback address and `allow_remote` is not given, or the address
+            cannot be listened on.
+    """
+    from wenyuan.server.app import create_app
+
+    if not allow_remote and not is_loopback(host):
+        raise ConfigError(
+            f"{host} is not a loopback address, and without API keys everybody who reaches it could read everything",
+            component="server",
+            hint="keep to 127.0.0.1, or put a gateway that checks keys in front and allow remote access",
+        )
+    settings = settings or ServerSettings()
+    authenticate = authenticate or (open_to_all if allow_remote else open_on_loopback)
+    app = create_app(service, settings=settings, authenticate=authenticate, fault=fault)
+    listener = _listen(host, port)
+    with listener:
+        if on_listening:
+            on_listening(_url(listener))
+        _server(app, settings.grace).run(sockets=[listener])
+
+
+def start_in_thread(app: ASGIApp, *, port: int = 0, grace: float = 5.0) -> tuple[str, Callable[[], None]]:
+    """Serve an application on loopback from a thread.
+
+    Returns:
+        Its URL, and the function that stops it and waits until it has.
+
+    Raises:
+        ConfigError: the port is taken, or the server does not start.
+    """
+    listener = _listen("127.0.0.1", port)
+    server = _server(app, grace)
+    thread = threading.Thread(target=server.run, args=([listener],), name="wenyuan-server", daemon=True)
+    thread.start()
+
+    def stop() -> None:
+        server.should_exit = True
+        thread.join()
+        listener.close()
+
+    while not server.started:
+        if not thread.is_alive():
+            listener.close()
+            raise ConfigError("the server did not start", component="server")
+        time.sleep(0.005)
+    return _url(listener), stop

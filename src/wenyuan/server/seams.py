@@ -1,0 +1,137 @@
+"""What the server is given: the service behind it, and who may call it."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from wenyuan.core.errors import ConfigError, NotPermitted
+from wenyuan.core.model import RetrievalRequest, RetrievalResponse
+
+__all__ = [
+    "Authenticate",
+    "FaultSwitch",
+    "Readiness",
+    "ServerSettings",
+    "Service",
+    "is_loopback",
+    "open_on_loopback",
+    "open_to_all",
+]
+
+
+class Readiness(Protocol):
+    """Whether the service can answer; ``parts[name]`` has ``state`` (ok, degraded, failed) and ``detail``."""
+
+    @property
+    def ready(self) -> bool: ...
+
+    @property
+    def parts(self) -> Mapping[str, Mapping[str, object]]: ...
+
+
+class Service(Protocol):
+    """What stands behind the server. It is called from several threads at once."""
+
+    def retrieve_fragments(self, request: RetrievalRequest) -> RetrievalResponse:
+        """Answer; a failure is a response with status FAILED.
+
+        Raises:
+            InvalidRequest, NotPermitted: the request cannot be served as it is.
+        """
+        ...
+
+    def readiness(self) -> Readiness: ...
+
+    def list_sources(self) -> Sequence[Mapping[str, object]]: ...
+
+
+Authenticate = Callable[[Mapping[str, str]], object]
+"""``authenticate(headers) -> principal``, before anything else is looked at.
+
+Header names are lower-case. It runs on the event loop, so it must not block. To refuse it raises
+`NotPermitted` (403) or `Problem.unauthenticated` (401). The principal goes to ``request.state.principal``.
+"""
+
+FaultSwitch = Callable[[str], AbstractContextManager[object]]
+"""``fault(name)``: while the context is entered, in the same thread, the named part really fails.
+
+For an unknown name it raises `InvalidRequest`.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    """Limits and choices of the server.
+
+    Attributes:
+        threads: Requests that are worked on at the same time.
+        queue_limit: Requests that may wait for a thread; further ones get 503 with Retry-After.
+        max_body: Bytes of a request body.
+        body_timeout: Seconds in which a body must have arrived whole.
+        grace: Seconds that open requests get to finish when the server is told to stop.
+        failed_http_status: HTTP status of a FAILED response: 200, or 5xx for clients that look only there.
+
+    Raises:
+        ConfigError: a value that makes no sense.
+    """
+
+    threads: int = 8
+    queue_limit: int = 64
+    max_body: int = 1024 * 1024
+    body_timeout: float = 10.0
+    grace: float = 30.0
+    failed_http_status: int = 200
+
+    def __post_init__(self) -> None:
+        if min(self.threads, self.max_body) < 1 or self.queue_limit < 0 or not self.body_timeout > 0:
+            raise ConfigError(
+                "threads, max_body and body_timeout must be positive, queue_limit not negative",
+                component="server settings",
+            )
+        if self.failed_http_status != 200 and not 500 <= self.failed_http_status <= 599:
+            raise ConfigError(
+                f"failed_http_status is {self.failed_http_status}; it must be 200 or 500 to 599",
+                component="server settings",
+            )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address stands for this machine alone."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _host_name(header: str) -> str:
+    try:
+        return urlsplit(f"//{header}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def open_on_loopback(headers: Mapping[str, str]) -> object:
+    """Everybody who can reach a loopback address may call, but not through a foreign host name.
+
+    A web page can make its own host name resolve to 127.0.0.1 and so read the answers of local servers;
+    its requests carry that name in ``Host``. HTTP/1.0 clients without ``Host`` are no browsers.
+
+    Raises:
+        NotPermitted: ``Host`` is not a loopback name.
+    """
+    host = headers.get("host")
+    if host and not is_loopback(_host_name(host)):
+        raise NotPermitted("this server answers only to localhost and loopback addresses as host name")
+    return "anonymous"
+
+
+def open_to_all(_headers: Mapping[str, str]) -> object:
+    """Everybody may call, under any host name: for servers behind something that checks callers."""
+    return "anonymous"

@@ -1,0 +1,108 @@
+"""The outermost layer: names each request, asks who calls, and lets nothing unstructured out."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+import uuid
+
+import anyio
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from wenyuan.server.body import Body, ClientGone
+from wenyuan.server.problem import Problem
+from wenyuan.server.seams import Authenticate, ServerSettings
+
+__all__ = ["PUBLIC", "Shield"]
+
+PUBLIC = frozenset({"/livez", "/readyz", "/openapi.json"})
+"""Paths that need no principal: probes carry no keys."""
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9_\-]{1,64}")
+_log = logging.getLogger("wenyuan.server")
+
+
+class _Answer:
+    """The `send` of one request: adds the headers that every response has, once the body is out of the way."""
+
+    def __init__(self, send: Send, body: Body, request_id: str) -> None:
+        self._send = send
+        self._body = body
+        self._request_id = request_id
+        self.status = 0
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            reusable = self._body.finished or await self._body.discard()
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            headers["X-Request-Id"] = self._request_id
+            headers["X-Content-Type-Options"] = "nosniff"
+            headers["Cache-Control"] = "no-store"
+            if not reusable:
+                headers["Connection"] = "close"
+        await self._send(message)
+
+
+class Shield:
+    """ASGI middleware around everything.
+
+    It sets ``request.state.request_id`` (the client's own X-Request-Id if that is 1-64 of ``A-Z a-z 0-9 _ -``),
+    ``principal`` and ``body``, and turns every exception into a problem document. Logged at INFO are the
+    method, the path if a route has it, the status and the time: never a query, a body or a header.
+    """
+
+    def __init__(self, app: ASGIApp, *, authenticate: Authenticate, settings: ServerSettings) -> None:
+        self._app = app
+        self._authenticate = authenticate
+        self._settings = settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.perf_counter()
+        headers = Headers(scope=scope)
+        offered = headers.get("x-request-id", "")
+        request_id = offered if _REQUEST_ID.fullmatch(offered) else uuid.uuid4().hex
+        body = Body(headers, receive, limit=self._settings.max_body, timeout=self._settings.body_timeout)
+        answer = _Answer(send, body, request_id)
+        scope.setdefault("state", {}).update(request_id=request_id, body=body)
+        try:
+            if scope["path"] not in PUBLIC:
+                scope["state"]["principal"] = self._authenticate(headers)
+            await self._app(scope, body.receive, answer.send)
+        except ClientGone:
+            _log.info("the client hung up: request_id=%s", request_id)
+        except anyio.get_cancelled_exc_class():
+            # The server stops and this request outlived its grace: say so, as the last thing.
+            await self._refuse(Problem(503, "shutting_down", "the server stops"), scope, answer, request_id)
+        except Exception as error:
+            problem = Problem.of(error)
+            if problem.status >= 500 and problem is not error:
+                _log.exception("request failed: request_id=%s", request_id)
+            await self._refuse(problem, scope, answer, request_id)
+        self._record(scope, answer.status, request_id, time.perf_counter() - started)
+
+    @staticmethod
+    async def _refuse(problem: Problem, scope: Scope, answer: _Answer, request_id: str) -> None:
+        if answer.status:  # the head is out already: the server cuts the connection, which no one can misread
+            return
+        try:
+            await problem.response(request_id)(scope, _nothing, answer.send)
+        except ClientGone:
+            _log.info("the client hung up: request_id=%s", request_id)
+
+    @staticmethod
+    def _record(scope: Scope, status: int, request_id: str, seconds: float) -> None:
+        if status and _log.isEnabledFor(logging.INFO):
+            path = scope["path"] if "endpoint" in scope or scope["path"] in PUBLIC else "-"
+            _log.info(
+                "%s %s %d %.1f ms request_id=%s", scope["method"][:16], path, status, seconds * 1000, request_id
+            )
+
+
+async def _nothing() -> Message:
+    return {"type": "http.disconnect"}

@@ -1,0 +1,308 @@
+"""`Library`: what callers hold. The one place where an error becomes an answer that says FAILED."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import date
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol
+
+from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, KnowledgeError, NotPermitted, SourceError
+from wenyuan.core.filters import Filter
+from wenyuan.core.model import (
+    ORIGIN_PRIORITY,
+    Document,
+    Fragment,
+    Passage,
+    RetrievalRequest,
+    RetrievalResponse,
+    Source,
+)
+from wenyuan.core.ports import Encoder, Engine
+from wenyuan.core.ranking import Hit
+from wenyuan.service.ingest import Ingester, IngestReport, Progress, Shelf
+from wenyuan.service.probes import FLOOR_SHARE, junk_queries, percentile
+from wenyuan.service.record import Record
+from wenyuan.service.retrieve import Answer, Query, Retriever, parse_day
+from wenyuan.settings import Settings
+
+__all__ = ["Library", "Readiness", "Registry"]
+
+log = logging.getLogger(__name__)
+
+_REMEASURE = 0.05  # share of passages that must have changed before the floor is measured again
+
+
+class Registry(Record, Shelf, Protocol):
+    """The catalog, as the library uses it."""
+
+    def source(self, source_id: str) -> Source: ...
+
+    def put_source(self, source: Source) -> None: ...
+
+    def remove_source(self, source_id: str) -> int: ...
+
+    def counts(self, source_id: str | None = None) -> Mapping[str, int]: ...
+
+    def value(self, key: str) -> Any: ...
+
+    def set_value(self, key: str, value: Any) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readiness:
+    """Whether the library can answer; each part has ``state`` (ok, degraded, failed) and ``detail``."""
+
+    ready: bool
+    parts: Mapping[str, Mapping[str, object]]
+
+
+class Library:
+    """A library that is open. Made by `wenyuan.open`; a context manager; safe to share between threads."""
+
+    def __init__(  # noqa: PLR0913  (the wiring of a library, called in one place)
+        self,
+        *,
+        folder: Path,
+        settings: Settings,
+        catalog: Registry,
+        engine: Engine,
+        encoder: Encoder | None,
+        read: Callable[[Path, str], Sequence[Document]],
+        readable: Callable[[str], bool],
+        encoder_note: str = "",
+        may_write: str = "",
+    ) -> None:
+        self.folder = folder
+        self.settings = settings
+        self.catalog = catalog
+        self.engine = engine
+        self.encoder = encoder
+        self._encoder_note = encoder_note
+        self._may_write = may_write
+        self._ingester = Ingester(shelf=catalog, engine=engine, encoder=encoder, read=read, readable=readable)
+        self._retriever = Retriever(catalog, engine, encoder, settings.search)
+
+    def __enter__(self) -> Library:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of everything; may be called twice."""
+        self._retriever.close()
+        self.engine.close()
+        self.catalog.close()
+
+    # -- the contract -------------------------------------------------------------------------------
+
+    def retrieve_fragments(self, request: RetrievalRequest) -> RetrievalResponse:
+        """The contract's one method: SUCCESS with what was found (perhaps nothing), or FAILED and why.
+
+        Raises:
+            InvalidRequest, NotPermitted: the request itself is at fault; it was not executed.
+        """
+        try:
+            answer = self._retriever.retrieve(_query_of(request))
+            fragments = tuple(self._fragment(hit, answer) for hit in answer.hits)
+            return RetrievalResponse(status="SUCCESS", fragments=fragments)
+        except (InvalidRequest, NotPermitted):
+            raise
+        except KnowledgeError as error:
+            log.error("retrieval failed: %s", error)
+            return RetrievalResponse(status="FAILED", error_message=str(error))
+        except Exception as error:
+            log.exception("retrieval failed")
+            return RetrievalResponse(status="FAILED", error_message=f"internal error: {type(error).__name__}")
+
+    def _fragment(self, hit: Hit, answer: Answer) -> Fragment:
+        passage = answer.passages[hit.passage_id]
+        return Fragment(
+            source=passage.uri,
+            content=passage.text,
+            retrieval_score=hit.score,
+            metadata=_metadata(hit, passage, answer.mode),
+        )
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        sources: Sequence[str] | None = None,
+        filter: Filter | None = None,
+        as_of: date | None = None,
+        context: Mapping[str, Any] | None = None,
+    ) -> Answer:
+        """As `retrieve_fragments`, with all that is known about the answer; raises instead of answering FAILED."""
+        request = RetrievalRequest(query=query, max_results=limit, context=context)
+        asked = replace(_query_of(request), filter=filter, sources=None if sources is None else tuple(sources))
+        return self._retriever.retrieve(asked if as_of is None else replace(asked, as_of=as_of))
+
+    # -- sources ------------------------------------------------------------------------------------
+
+    def sources(self) -> tuple[Source, ...]:
+        return self.catalog.sources()
+
+    def list_sources(self) -> list[dict[str, object]]:
+        """Each source with the counts of what the library holds of it."""
+        listed = []
+        for source in self.sources():
+            shown: dict[str, object] = {
+                "source_id": source.source_id,
+                "title": source.title,
+                "type": source.type,
+                "domain": source.domain,
+                "trust": source.trust,
+                "language": source.language,
+                "collection": source.collection,
+                "copyright": source.copyright,
+            }
+            listed.append(shown | dict(self.catalog.counts(source.source_id)))
+        return listed
+
+    def add(self, source: Source, progress: Callable[[Progress], None] | None = None) -> IngestReport:
+        """Register a source and take it in; one that is registered already must have the same path.
+
+        Raises:
+            InvalidRequest: the id is taken by another path.
+            SourceError: nothing could be taken in; then nothing is registered.
+        """
+        known = {s.source_id: s for s in self.sources()}.get(source.source_id)
+        if known is not None and known.path != source.path:
+            raise InvalidRequest(
+                f"the source id {source.source_id!r} is taken: it reads {known.path}",
+                hint="choose another --source, or remove that one: wenyuan source remove " + source.source_id,
+            )
+        self.catalog.put_source(source)
+        try:
+            report = self.ingest(source.source_id, progress)
+            if known is None and report.failed and not (report.added or report.unchanged):
+                raise SourceError(_all_failed(report), hint="see the reasons above")
+        except SourceError:
+            if known is None:
+                self.catalog.remove_source(source.source_id)
+            raise
+        return report
+
+    def ingest(self, source_id: str, progress: Callable[[Progress], None] | None = None) -> IngestReport:
+        """Read a registered source again; only what changed is read, embedded and indexed anew."""
+        if self._may_write:
+            raise EncoderUnavailable(self._may_write, component="encoder", hint="wenyuan doctor")
+        if self.encoder is not None and self.catalog.value("encoder") is None:
+            self.catalog.set_value("encoder", asdict(self.encoder.fingerprint))
+        report = self._ingester.ingest(self.catalog.source(source_id), progress)
+        self._settle()
+        return report
+
+    def remove(self, source_id: str) -> int:
+        """Remove a source and all that came from it; returns the number of documents."""
+        gone = self.catalog.remove_source(source_id)
+        self._settle()
+        return gone
+
+    def _settle(self) -> None:
+        """After a change: measure the floor anew if much has changed, and make the next start quick."""
+        passages = self.catalog.counts()["passages"]
+        measured = self.catalog.value("floor") or {"passages": 0}
+        if passages and abs(passages - measured["passages"]) > _REMEASURE * passages:
+            self.measure_floor()
+        checkpoint = getattr(self.engine, "checkpoint", None)
+        if checkpoint is not None:
+            checkpoint()
+
+    def measure_floor(self) -> Mapping[str, float]:
+        """Ask nonsense and keep what it scores: the floor of this library, by mode."""
+        scores = [self._retriever.best_score(probe) for probe in junk_queries()]
+        known = self.catalog.value("floor") or {}
+        floor = known | {
+            self._retriever.mode: percentile(scores, FLOOR_SHARE),
+            "passages": self.catalog.counts()["passages"],
+        }
+        self.catalog.set_value("floor", floor)
+        self._retriever.forget_floor()
+        return floor
+
+    # -- health -------------------------------------------------------------------------------------
+
+    def readiness(self) -> Readiness:
+        """Whether the library can answer, part by part."""
+        parts: dict[str, Mapping[str, object]] = {}
+        for name, check in (("catalog", self._check_catalog), ("engine", self._check_engine)):
+            begun = time.perf_counter()
+            try:
+                parts[name] = {"state": "ok", "detail": check(), "ms": round((time.perf_counter() - begun) * 1e3, 2)}
+            except KnowledgeError as error:
+                parts[name] = {"state": "failed", "detail": str(error)}
+        if self.encoder is not None:
+            parts["encoder"] = {"state": "ok", "detail": self.encoder.fingerprint.id}
+        else:
+            parts["encoder"] = {"state": "degraded", "detail": self._encoder_note or "keyword-only by setting"}
+        return Readiness(ready=all(part["state"] != "failed" for part in parts.values()), parts=parts)
+
+    def _check_catalog(self) -> str:
+        counts = self.catalog.counts()
+        return f"{counts['documents']} documents, {counts['passages']} passages, change {self.catalog.seq()}"
+
+    def _check_engine(self) -> str:
+        self._retriever.follow()
+        status, counts = self.engine.status(), self.catalog.counts()
+        held = {"passages": status.passages, "vectors": status.vectors}
+        recorded = {name: counts[name] for name in held}
+        if status.watermark == self.catalog.seq() and held != recorded:
+            raise KnowledgeError(
+                f"holds {held}, the catalog {recorded}",
+                component=f"engine {status.name}",
+                hint="remove the library's index folder; it is rebuilt from the catalog",
+            )
+        return f"{status.name}: {status.passages} passages, {status.vectors} vectors, change {status.watermark}"
+
+
+def _query_of(request: RetrievalRequest) -> Query:
+    context = request.context or {}
+    for name in ("source_document_uri", "task_id"):
+        if not isinstance(context.get(name, ""), str):
+            raise InvalidRequest(f"context.{name} must be a string")
+    return Query(
+        text=request.query.strip(),
+        limit=request.max_results,
+        as_of=parse_day(context.get("as_of")),
+        source_document_uri=context.get("source_document_uri", ""),
+        task_id=context.get("task_id", ""),
+    )
+
+
+def _metadata(hit: Hit, passage: Passage, mode: str) -> dict[str, Any]:
+    place = {"page": passage.page, "line": passage.line, "cell": passage.cell}
+    force = {"effective_from": passage.effective_from, "effective_until": passage.effective_until}
+    return {
+        "source_id": passage.source_id,
+        "passage_id": passage.ref,
+        "title": passage.title,
+        "heading": " > ".join(passage.headings),
+        "trust": passage.trust,
+        "origin": hit.origin,
+        "priority": ORIGIN_PRIORITY[hit.origin],
+        "sha256": passage.sha256,
+        "copyright": passage.copyright,
+        "language": passage.language,
+        "mode": mode,
+        "scores": {name: round(value, 6) for name, value in hit.parts.items()},
+        **{name: value for name, value in place.items() if value is not None},
+        **{name: day.isoformat() for name, day in force.items() if day is not None},
+    }
+
+
+def _all_failed(report: IngestReport) -> str:
+    uri, reason = next(iter(report.failed.items()))
+    more = f" (and {len(report.failed) - 1} more)" if len(report.failed) > 1 else ""
+    return f"nothing could be taken in: {uri}: {reason}{more}"

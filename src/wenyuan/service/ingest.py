@@ -1,0 +1,279 @@
+"""The write path: source → read → chunk → passages → embed → catalog commit → index sync → report."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from wenyuan.core.chunk import chunk
+from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.model import Document, Draft, NewDocument, NewPassage, Source, heading_text
+from wenyuan.core.ports import ChangeFeed, Deadline, Encoder, Engine
+from wenyuan.core.text import language_of
+from wenyuan.core.uri import file_uri, with_fragment
+from wenyuan.service.files import find_files
+
+__all__ = ["IngestReport", "Ingester", "Progress", "Shelf"]
+
+READING = "read/1+chunk/1"
+"""Version of what turns a file into passages; documents read by another version are read anew."""
+
+_BATCH_EMBEDDED = 192  # passages in one commit: some seconds of embedding
+_BATCH_PLAIN = 2_000
+_SYNC_AFTER = 4_000  # passages after which the index follows during a long run
+_NO_HURRY = 3_600.0  # seconds: writing an index has no deadline of a request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Where a run is: files read, passages made and embedded so far, and the file at hand."""
+
+    files: int
+    files_total: int
+    passages: int
+    embedded: int
+    name: str
+
+
+@dataclass(slots=True, kw_only=True)
+class IngestReport:
+    """What a run did. Documents that failed keep their older version, if they had one."""
+
+    source_id: str
+    files: int = 0
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    retired: int = 0
+    passages: int = 0
+    embedded: int = 0
+    seconds: float = 0.0
+    failed: dict[str, str] = field(default_factory=dict)
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+class Shelf(ChangeFeed, Protocol):
+    """The writing side of the system of record; `catalog.Catalog` is one."""
+
+    def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
+
+    def live_documents(self, source_id: str) -> Mapping[str, tuple[int, str]]: ...
+
+    def known_vectors(self, keys: Sequence[str]) -> set[str]: ...
+
+    def commit_documents(self, documents: Sequence[NewDocument], vectors: Mapping[str, Any]) -> int: ...
+
+    def retire_documents(self, source_id: str, document_ids: Sequence[int]) -> int: ...
+
+    def record_failure(self, source_id: str, uri: str, code: str, reason: str) -> None: ...
+
+    def failures(self, source_id: str) -> Mapping[str, str]: ...
+
+    def forget_failures(self, source_id: str, uris: Sequence[str]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingester:
+    """Takes sources in.
+
+    Attributes:
+        read: File and its URI → documents; raises `DocumentRejected`.
+        readable: Whether a file of this name can be read at all.
+    """
+
+    shelf: Shelf
+    engine: Engine
+    encoder: Encoder | None
+    read: Callable[[Path, str], Sequence[Document]]
+    readable: Callable[[str], bool]
+
+    def ingest(self, source: Source, progress: Callable[[Progress], None] | None = None) -> IngestReport:
+        """Bring the catalog and the index up to what lies at the source's path.
+
+        Raises:
+            SourceError: the path is gone, or holds nothing that can be read (then nothing is retired).
+            CatalogError, EncoderError, EngineError: what was committed before stays, the next run goes on.
+        """
+        begun = time.monotonic()
+        found = find_files(Path(source.path), self.readable)
+        report = IngestReport(source_id=source.source_id, files=len(found.files), skipped=found.skipped)
+        with self.shelf.writing():
+            run = _Run(self, source, report, progress)
+            for number, file in enumerate(found.files):
+                run.take(file, number)
+            run.flush()
+            run.retire_vanished()
+            self.engine.sync(self.shelf, deadline=_unhurried())
+        report.seconds = time.monotonic() - begun
+        return report
+
+
+class _Run:
+    """One pass over a source: collects documents until a batch is worth a commit."""
+
+    def __init__(
+        self, ingester: Ingester, source: Source, report: IngestReport, progress: Callable[[Progress], None] | None
+    ) -> None:
+        self._to = ingester
+        self._source = source
+        self._report = report
+        self._progress = progress
+        self._live = ingester.shelf.live_documents(source.source_id)
+        self._seen: set[str] = set()
+        self._batch: list[NewDocument] = []
+        self._texts: dict[str, str] = {}  # vector key → what is embedded
+        self._size = 0
+        self._since_sync = 0
+        self._at = (0, "")
+        encoder = ingester.encoder.fingerprint.key if ingester.encoder else ""
+        self._how = _digest(READING, encoder, source.language, source.collection)[:16]
+
+    def take(self, file: Path, number: int) -> None:
+        """Read one file, unless its live version came of the same bytes in the same way."""
+        uri = file_uri(file.absolute())
+        self._at = (number, file.name)
+        self._tell(0)
+        try:
+            stamp = f"{self._how}:{hashlib.sha256(file.read_bytes()).hexdigest()}"
+            if self._is_live(uri, stamp):
+                return
+            documents = self._to.read(file, uri)
+        except (DocumentRejected, OSError) as error:
+            self._fail(uri, error)
+            return
+        for document in documents:
+            own = stamp if document.uri == uri else f"{self._how}:{_content_digest(document)}"
+            if document.uri in self._seen:
+                self._fail(f"{uri}#{document.uri}", DocumentRejected(f"the URI {document.uri} stands twice"))
+            elif not self._is_live(document.uri, own):
+                self._add(document, own)
+            if self._size >= (_BATCH_EMBEDDED if self._to.encoder else _BATCH_PLAIN):
+                self.flush()
+
+    def _is_live(self, uri: str, stamp: str) -> bool:
+        if self._live.get(uri, (0, ""))[1] != stamp:
+            return False
+        self._seen.add(uri)
+        self._report.unchanged += 1
+        return True
+
+    def _fail(self, uri: str, error: Exception) -> None:
+        self._seen.add(uri)
+        reason = str(error) if isinstance(error, DocumentRejected) else f"cannot be read: {error}"
+        self._report.failed[uri] = reason
+        code = getattr(error, "code", "unreadable")
+        self._to.shelf.record_failure(self._source.source_id, uri, code, reason)
+
+    def _add(self, document: Document, stamp: str) -> None:
+        self._seen.add(document.uri)
+        if document.notes:
+            self._report.notes[document.uri] = document.notes
+        passages = tuple(self._passage(document, draft) for draft in chunk(document))
+        if document.uri in self._live:
+            self._report.changed += 1
+        else:
+            self._report.added += 1
+        self._batch.append(
+            NewDocument(
+                source_id=self._source.source_id,
+                uri=document.uri,
+                title=document.title,
+                fingerprint=stamp,
+                passages=passages,
+                media_type=document.media_type,
+                language=document.language or self._source.language or language_of(document.text),
+                collection=self._source.collection,
+                effective_from=document.effective_from,
+                effective_until=document.effective_until,
+                facets=document.metadata,
+                notes=document.notes,
+            )
+        )
+        self._size += len(passages)
+        self._report.passages += len(passages)
+
+    def _passage(self, document: Document, draft: Draft) -> NewPassage:
+        text = document.text[draft.start : draft.end]
+        passage = NewPassage(
+            uri=with_fragment(document.uri, draft.fragment),
+            headings=draft.headings,
+            text=text,
+            sha256=hashlib.sha256(text.encode()).hexdigest(),
+            start=draft.start,
+            end=draft.end,
+            page=draft.page,
+            line=draft.line,
+            cell=draft.cell,
+        )
+        if self._to.encoder is None:
+            return passage
+        embedded = f"{heading_text(document.title, draft.headings)}\n{text}".strip()
+        key = _digest(self._to.encoder.fingerprint.key, embedded)
+        self._texts[key] = embedded
+        return replace(passage, vector_key=key)
+
+    def flush(self) -> None:
+        """Embed what is new, commit the batch, and let the index follow from time to time."""
+        if not self._batch:
+            return
+        self._to.shelf.commit_documents(self._batch, self._vectors())
+        self._since_sync += self._size
+        self._batch, self._texts, self._size = [], {}, 0
+        if self._since_sync >= _SYNC_AFTER:
+            self._to.engine.sync(self._to.shelf, deadline=_unhurried())
+            self._since_sync = 0
+
+    def _vectors(self) -> Mapping[str, Any]:
+        encoder = self._to.encoder
+        if encoder is None:
+            return {}
+        known = self._to.shelf.known_vectors(list(self._texts))
+        new = [key for key in self._texts if key not in known]
+        if not new:
+            return {}
+        vectors = encoder.encode_passages([self._texts[key] for key in new], progress=self._tell)
+        return dict(zip(new, vectors, strict=True))
+
+    def retire_vanished(self) -> None:
+        """Documents that are no longer there leave the library, unless a file that held several failed."""
+        source_id = self._source.source_id
+        gone = [document_id for uri, (document_id, _) in self._live.items() if uri not in self._seen]
+        unsure = any(uri.endswith((".jsonl", ".ndjson")) for uri in self._report.failed)
+        if gone and not unsure:
+            self._report.retired = self._to.shelf.retire_documents(source_id, gone)
+        old = [uri for uri in self._to.shelf.failures(source_id) if uri not in self._report.failed]
+        self._to.shelf.forget_failures(source_id, old)
+
+    def _tell(self, embedded: int) -> None:
+        self._report.embedded += embedded
+        if self._progress is not None:
+            number, name = self._at
+            self._progress(
+                Progress(
+                    files=number,
+                    files_total=self._report.files,
+                    passages=self._report.passages,
+                    embedded=self._report.embedded,
+                    name=name,
+                )
+            )
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\x00".join(parts).encode()).hexdigest()
+
+
+def _content_digest(document: Document) -> str:
+    facets = json.dumps(dict(document.metadata), sort_keys=True, ensure_ascii=False, default=str)
+    return _digest(document.title, document.text, facets, str(document.effective_from), str(document.effective_until))
+
+
+def _unhurried() -> Deadline:
+    return Deadline(time.monotonic() + _NO_HURRY, time.monotonic)

@@ -1,0 +1,25 @@
+"""What the service asks of the catalog, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from wenyuan.core.model import Passage, Source
+from wenyuan.core.ports import ChangeFeed, Deadline
+
+__all__ = ["Record"]
+
+
+class Record(ChangeFeed, Protocol):
+    """The reading side of the system of record; `catalog.Catalog` is one."""
+
+    def sources(self, deadline: Deadline | None = None) -> tuple[Source, ...]: ...
+
+    def passages(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Passage]: ...
+
+    def document_by_uri(self, uri: str, deadline: Deadline | None = None) -> tuple[int, str, str] | None: ...
+
+    def floor(self, mode: str) -> float:
+        """The score below which nothing is an answer, 0..1."""
+        ...

@@ -1,0 +1,120 @@
+"""One frozen `Settings`, read once: ``wenyuan.toml`` in the library's folder, then the environment over it."""
+
+from __future__ import annotations
+
+import tomllib
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+from wenyuan.core.errors import ConfigError
+
+__all__ = ["EncoderSettings", "SearchSettings", "ServerSettings", "Settings", "load_settings"]
+
+FILE_NAME = "wenyuan.toml"
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class EncoderSettings(_Section):
+    """Which encoder embeds passages and queries."""
+
+    kind: Literal["builtin", "onnx_dir", "http", "hashing", "none"] = "builtin"
+    path: Path | None = None  # onnx_dir
+    url: str = ""  # http
+    model: str = ""  # http
+    key: SecretStr = SecretStr("")  # http; better given as WENYUAN_ENCODER__KEY
+    dimension: int | None = Field(default=None, ge=1, le=65_536)
+    query_prefix: str | None = None
+    passage_prefix: str | None = None
+    timeout: float = Field(default=10.0, gt=0, le=600)
+    threads: int = Field(default=0, ge=0, le=256)  # 0: one per core
+
+
+class SearchSettings(_Section):
+    """How answers are found; see `core.score`."""
+
+    vector_weight: float = Field(default=0.7, ge=0, le=1)
+    depth: int = Field(default=100, ge=10, le=1_000)  # candidates of each leg, at least
+    floor: float | None = Field(default=None, ge=0, le=1)  # overrides the index's own
+    deadline: float = Field(default=2.0, gt=0, le=60)  # seconds for one request
+    threads: int = Field(default=16, ge=1, le=256)  # legs at work at once
+
+
+class ServerSettings(_Section):
+    """The HTTP door."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8765, ge=0, le=65_535)
+    failed_http_status: Literal[200, 503] = 200
+    threads: int = Field(default=8, ge=1, le=256)
+    queue: int = Field(default=64, ge=0, le=10_000)
+
+
+class Settings(BaseSettings):
+    """All settings. Environment: ``WENYUAN_ENGINE``, ``WENYUAN_ENCODER__KIND``, ``WENYUAN_SEARCH__DEADLINE`` …"""
+
+    model_config = SettingsConfigDict(
+        env_prefix="WENYUAN_", env_nested_delimiter="__", extra="forbid", frozen=True, case_sensitive=False
+    )
+
+    engine: Literal["local", "memory"] = "local"
+    encoder: EncoderSettings = EncoderSettings()
+    search: SearchSettings = SearchSettings()
+    server: ServerSettings = ServerSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        file = settings_cls.model_config.get("toml_file")
+        sources: list[PydanticBaseSettingsSource] = [init_settings, env_settings]
+        if file is not None:
+            sources.append(TomlConfigSettingsSource(settings_cls, toml_file=file))
+        return tuple(sources)
+
+
+def load_settings(folder: Path | None = None, **overrides: Any) -> Settings:
+    """Settings of a library in `folder`; `overrides` come before the environment, which comes before the file.
+
+    Raises:
+        ConfigError: listing every fault at once.
+    """
+    file = folder / FILE_NAME if folder is not None else None
+    chosen: type[Settings] = Settings
+    if file is not None and file.exists():
+
+        class FromFile(Settings):
+            model_config = SettingsConfigDict(toml_file=file)
+
+        chosen = FromFile
+    try:
+        return chosen(**overrides)
+    except ValidationError as error:
+        faults = "; ".join(_fault(e) for e in error.errors())
+        raise ConfigError(
+            faults, component="settings", hint=f"see {file}, or WENYUAN_… in the environment"
+        ) from error
+    except (tomllib.TOMLDecodeError, OSError) as error:
+        raise ConfigError(f"{file}: {error}", component="settings") from error
+
+
+def _fault(error: Any) -> str:
+    path = ".".join(str(part) for part in error["loc"])
+    if error["type"] != "extra_forbidden":
+        return f"{path}: {error['msg']}"  # the value itself is not shown: it may be a secret
+    section: Any = Settings
+    for part in error["loc"][:-1]:
+        section = section.model_fields[part].annotation
+    near = get_close_matches(str(error["loc"][-1]), list(section.model_fields), n=1)
+    return f"{path}: there is no such setting" + (f"; did you mean {near[0]!r}?" if near else "")

@@ -1,0 +1,183 @@
+"""JSON as RFC 8259 means it: what two readers could take differently is refused, before any value is used.
+
+The standard reader accepts ``NaN``, numbers that overflow, repeated keys and lone surrogates, and its
+recursion ends in a `RecursionError`. Here each of them is an `InvalidRequest` that says where, and never
+repeats what was sent.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from wenyuan.core.errors import Fault, InvalidRequest
+
+__all__ = ["MAX_DEPTH", "MAX_FAULTS", "MAX_INTEGER", "ROOT", "loads", "path_of", "shown", "walk"]
+
+MAX_DEPTH = 32
+MAX_FAULTS = 100
+MAX_INTEGER = 2**53
+"""The largest magnitude below which a double, and so every other JSON reader, keeps integers apart."""
+
+ROOT = "$"
+"""The path of the whole document in a `Fault`."""
+
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)  # an unterminated one runs to the end
+_NOT_BRACKET = re.compile(r"[^\[\]{}]+")
+_PAIRS = str.maketrans("[{]}", "(())")
+# Only an escape can bring in a surrogate or a NUL: UTF-8 has no surrogates, and a raw NUL is no JSON.
+_SUSPECT = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
+_UNPAIRED = re.compile(r"[\x00\ud800-\udfff]")
+_SHOWABLE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]{0,39}")
+
+Place = tuple["Place", str | int] | None
+"""Where a value stands in a tree: the place of what holds it and its key or index; None is the tree."""
+
+
+class _Refused:
+    """Stands in the tree for a value that must not be there, until `walk` finds its path."""
+
+    __slots__ = ("message",)
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+
+
+class _Marks:
+    """The hooks of one reading; `found` tells whether any of them refused something."""
+
+    def __init__(self) -> None:
+        self.found = False
+
+    def refuse(self, message: str) -> _Refused:
+        self.found = True
+        return _Refused(message)
+
+    def constant(self, _name: str) -> object:
+        return self.refuse("must not be NaN or Infinity")
+
+    def integer(self, digits: str) -> object:
+        # The length first: converting a million digits takes quadratic time.
+        if len(digits) <= 17 and abs(int(digits)) <= MAX_INTEGER:
+            return int(digits)
+        return self.refuse("must be an integer from -2^53 to 2^53")
+
+    def number(self, digits: str) -> object:
+        value = float(digits)
+        return value if math.isfinite(value) else self.refuse("must fit in a 64-bit float")
+
+    def members(self, pairs: list[tuple[str, object]]) -> object:
+        members = dict(pairs)
+        if len(members) < len(pairs):
+            seen: set[str] = set()
+            for key, _ in pairs:
+                if key in seen:
+                    members[key] = self.refuse("must occur only once in its object")
+                seen.add(key)
+        return members
+
+
+def shown(key: str) -> str:
+    """A key as an error message may show it: itself if it looks like an identifier, else ``?``."""
+    return key if _SHOWABLE_KEY.fullmatch(key) else "?"
+
+
+def walk(tree: object) -> Iterator[tuple[Place, int, object]]:
+    """Every value of a tree with its place (see `path_of`) and depth, the tree itself at depth 0.
+
+    A key comes as a value of its own, right before what it names, at the same place.
+    """
+    pending: list[tuple[Place, int, object]] = [(None, 0, tree)]
+    while pending:
+        place, depth, value = pending.pop()
+        yield place, depth, value
+        if isinstance(value, dict):
+            for key, member in reversed(value.items()):
+                pending += (((place, key), depth + 1, member), ((place, key), depth + 1, key))
+        elif isinstance(value, list):
+            pending += [((place, i), depth + 1, value[i]) for i in range(len(value) - 1, -1, -1)]
+
+
+def path_of(place: Place) -> str:
+    """The path of a place: ``context.tags[0]``, or `ROOT` for the tree itself."""
+    parts: list[str] = []
+    while place:
+        place, step = place
+        parts.append(f"[{step}]" if isinstance(step, int) else f".{shown(step)}")
+    path = "".join(reversed(parts))
+    return path[1:] if path.startswith(".") else f"{ROOT}{path}"
+
+
+def _refuse(message: str) -> InvalidRequest:
+    return InvalidRequest(f"the body {message}", faults=(Fault(ROOT, message),))
+
+
+def _decode(body: bytes) -> str:
+    if body.startswith(b"\xef\xbb\xbf"):
+        raise _refuse("must not start with a byte order mark")
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _refuse(f"is not UTF-8 at byte {error.start}") from error
+    if not text.strip(" \t\r\n"):
+        raise _refuse("is empty")
+    return text
+
+
+def _check_depth(text: str) -> None:
+    """Refuse what is nested too deep, without recursion and in time linear in the text.
+
+    Each round removes the innermost brackets, so the rounds count the depth.
+    """
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return
+    brackets = _NOT_BRACKET.sub("", _STRING.sub("", text)).translate(_PAIRS)
+    for _ in range(MAX_DEPTH):
+        brackets = brackets.replace("()", "")
+        if not brackets:
+            return
+    raise _refuse(f"is nested deeper than {MAX_DEPTH}, or its brackets do not match")
+
+
+def _faults(tree: object) -> Iterator[Fault]:
+    for place, _, value in walk(tree):
+        if isinstance(value, _Refused):
+            yield Fault(path_of(place), value.message)
+        elif isinstance(value, str) and _UNPAIRED.search(value):
+            yield Fault(path_of(place), "must not contain NUL or half of a surrogate pair")
+
+
+def loads(body: bytes) -> object:
+    """The value of a JSON text.
+
+    Args:
+        body: UTF-8 without a byte order mark.
+
+    Returns:
+        None, bool, int (magnitude at most 2^53), finite float, str (whole code points, no NUL), list or
+        dict (no key twice), at most `MAX_DEPTH` deep.
+
+    Raises:
+        InvalidRequest: anything else; `faults` names the place, never the content.
+    """
+    text = _decode(body)
+    _check_depth(text)
+    marks = _Marks()
+    try:
+        tree = json.loads(
+            text,
+            parse_constant=marks.constant,
+            parse_int=marks.integer,
+            parse_float=marks.number,
+            object_pairs_hook=marks.members,
+        )
+    except json.JSONDecodeError as error:
+        raise _refuse(f"is not JSON: error at line {error.lineno}, column {error.colno}") from error
+    if marks.found or _SUSPECT.search(text):
+        faults = tuple(islice(_faults(tree), MAX_FAULTS))
+        if faults:
+            raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults[:3]), faults=faults)
+    return tree

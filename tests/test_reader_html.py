@@ -1,0 +1,182 @@
+"""Reading HTML: what a visitor of the page sees, and nothing else."""
+
+from __future__ import annotations
+
+import html
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.model import Document
+from wenyuan.readers.html import read_html
+
+
+def read(page: str | bytes) -> Document:
+    content = page.encode() if isinstance(page, str) else page
+    (document,) = read_html(content, uri="file:///a.html", name="a.html")
+    return document
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    document = read(page)
+    return [(block.kind, document.text[block.start : block.end]) for block in document.blocks]
+
+
+def test_headings_paragraphs_lists_tables_and_code_become_blocks_in_order() -> None:
+    """Each visible element is one block of its own kind, in the order of the page."""
+    page = (
+        "<h1>Guide</h1><p>First<br>second</p><ul><li>one<ul><li>deep</ul><li>two</ul>"
+        "<table><tr><th>A<th>B<tr><td>1<td>2</table><pre>  x = 1\n    y</pre><h2>End</h2>text"
+    )
+    assert blocks(page) == [
+        ("heading", "Guide"),
+        ("paragraph", "First\nsecond"),
+        ("list", "- one\n  - deep\n- two"),
+        ("table", "A | B\n1 | 2"),
+        ("code", "  x = 1\n    y"),
+        ("heading", "End"),
+        ("paragraph", "text"),
+    ]
+    levels = [(b.level, b.label) for b in read(page).blocks if b.kind == "heading"]
+    assert levels == [(1, "Guide"), (2, "End")]
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "<script>secret</script>",
+        "<style>secret</style>",
+        "<template><p>secret</p></template>",
+        "<noscript>secret</noscript>",
+        "<nav>secret</nav>",
+        "<footer>secret</footer>",
+        "<aside>secret</aside>",
+        "<!-- secret -->",
+        "<p hidden>secret</p>",
+        "<div hidden=until-found><p>secret</div>",
+        "<p style='color:red; DISPLAY : none'>secret</p>",
+        "<p style='visibility:hidden'>secret</p>",
+        "<p style='font-size: 0px'>secret</p>",
+        "<b style='opacity:0'>secret</b>",
+        "<span aria-hidden='TRUE'>secret</span>",
+        "<ul><li hidden>secret</ul>",
+        "<table><tr hidden><td>secret</table>",
+        "<h1 hidden>secret</h1>",
+    ],
+)
+def test_what_the_page_hides_is_left_out_and_noted(hidden: str) -> None:
+    """Hidden elements, comments and page furniture leave no text, but a note."""
+    document = read(f"<body><p>seen</p>{hidden}</body>")
+    assert document.text == "seen"
+    assert any(note.startswith("left out") for note in document.notes)
+
+
+@pytest.mark.parametrize("style", ["opacity:0.5", "font-size:0.8em", "display:block"])
+def test_styles_that_only_look_like_hiding_keep_their_text(style: str) -> None:
+    """Half opacity and small print are visible."""
+    assert read(f"<p style='{style}'>seen</p>").text == "seen"
+
+
+def test_line_breaks_of_the_source_part_latin_words_only() -> None:
+    """A source line break is a space between Latin words and nothing between Chinese characters."""
+    assert read("<p>知识\n  服务 for\nagents\n使用</p>").text == "知识服务 for agents 使用"
+
+
+def test_entities_are_decoded_and_their_hidden_characters_removed() -> None:
+    """Entities give the characters that they name; a zero-width one is removed with a note."""
+    document = read("<p>A&amp;B &#x6587;&#28170;&nbsp;x&#8203;y</p>")
+    assert document.text == "A&B 文渊 xy"
+    assert any("zero-width" in note for note in document.notes)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "label"), [("gbk", "gb2312"), ("big5", "big5"), ("utf-8", "utf-8"), ("cp1252", "iso-8859-1")]
+)
+def test_the_declared_encoding_is_believed_when_it_fits(encoding: str, label: str) -> None:
+    """A page is decoded by its own meta element."""
+    text = "café “quoted”" if encoding == "cp1252" else "繁體中文知識"  # in GBK as well
+    page = f'<meta http-equiv="Content-Type" content="text/html; charset={label}"><p>{text}</p>'
+    assert read(page.encode(encoding)).text == text
+
+
+def test_a_wrong_declaration_is_noted_and_the_bytes_decide() -> None:
+    """Bytes that do not fit the declared encoding are decoded by what they are."""
+    page = "<meta charset=utf-8><p>知识服务的内容，是我们的。</p>".encode("gb18030")
+    document = read(page)
+    assert document.text == "知识服务的内容，是我们的。"
+    assert any("declares the encoding utf-8" in note for note in document.notes)
+
+
+def test_a_byte_order_mark_wins_over_the_declaration() -> None:
+    """UTF-16 with its mark is read as such whatever the meta element says."""
+    assert read("<meta charset=gbk><p>文渊</p>".encode("utf-16")).text == "文渊"
+
+
+def test_merged_cells_reach_into_the_rows_they_span() -> None:
+    """A cell that spans rows is repeated, so that each row can stand alone."""
+    page = "<table><caption>表</caption><tr><td rowspan=2>甲<td>一<tr><td>二<tr><td colspan=2>合</table>"
+    assert blocks(page) == [("table", "表\n甲 | 一\n甲 | 二\n合")]
+
+
+def test_a_table_that_arranges_the_page_is_no_table() -> None:
+    """Layout tables dissolve; the table within is kept."""
+    page = "<table><tr><td><h1>T</h1><p>a</p><td><table><tr><td>1<td>2</table></table>"
+    assert blocks(page) == [("heading", "T"), ("paragraph", "a"), ("table", "1 | 2")]
+
+
+def test_clauses_in_paragraphs_open_sections() -> None:
+    """Numbered clauses are found in paragraphs and behind line breaks."""
+    document = read("<h1>办法</h1><p>第一章 总则</p><p>第一条 为了规范管理，制定本办法。<br>第二条 本办法适用于本市。</p>")
+    found = [(block.kind, block.label) for block in document.blocks]
+    assert found == [("heading", "办法"), ("heading", "第一章 总则"), ("clause", "第一条"), ("clause", "第二条")]
+    levels = [block.level for block in document.blocks]
+    assert levels[0] < levels[1] < levels[2] == levels[3]
+
+
+def test_title_language_and_facets_come_from_the_page() -> None:
+    """The title element, the language's primary tag and the author are taken over."""
+    document = read("<html lang=zh-CN><head><title> 投诉\n指南 </title><meta name=Author content=文渊></head><p>x")
+    assert (document.title, document.language, document.metadata["author"]) == ("投诉 指南", "zh", "文渊")
+    assert read("<h1>Only <i>heading</i></h1><p>x").title == "Only heading"
+    assert read("<p>x").title == "a"
+
+
+@pytest.mark.parametrize("page", ["<p> </p>", "<script>x</script>", "<nav>menu</nav>", "<body hidden>x</body>"])
+def test_a_page_without_visible_text_is_rejected(page: str) -> None:
+    """No text is a refusal that names the document, never an empty document."""
+    with pytest.raises(DocumentRejected, match=r"a\.html: .*no visible text"):
+        read(page)
+
+
+def test_five_thousand_nested_elements_are_read() -> None:
+    """Depth does not exhaust the stack."""
+    assert read("<div>" * 5_000 + "deep").text == "deep"
+    assert "deep" in read("<ul><li>" * 1_000 + "deep").text
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8", categories=("L", "N", "P", "S")), min_size=1))
+def test_visible_text_survives_unchanged(text: str) -> None:
+    """The text of a paragraph is the document's text, character by character."""
+    try:
+        assert read(f"<!doctype html><meta charset=utf-8><pre>{html.escape(text)}</pre>").text == text
+    except DocumentRejected:
+        assert not text.strip("\u3164\u115f\u1160\uffa0")  # letters that cannot be seen
+
+
+_SCRAPS = st.sampled_from(
+    "<p> </p> <ul> <li> </ul> <ol start=-1> <table> <tr> <td rowspan=3> <td colspan=9> </table> <h2> </h2> <pre> </pre> "
+    "<br> <caption> <div hidden> </div> <!-- --> &#0; &nbsp; 第一条 文 a <svg> </svg> <select> <a href".split()
+)
+
+
+@given(st.lists(st.one_of(_SCRAPS, st.text(string.printable, max_size=3)), max_size=40))
+def test_no_markup_breaks_the_reader(parts: list[str]) -> None:
+    """Any soup of tags gives a document whose blocks cover its text, or a refusal."""
+    try:
+        document = read(" ".join(parts))
+    except DocumentRejected:
+        return
+    assert document.text.strip()

@@ -1,0 +1,209 @@
+"""Reading PDF: the text layer, its paragraphs and numbered headings; scans and locked files are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.model import Document
+from wenyuan.readers.pdf import read_pdf
+
+_LATIN = (b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",)
+_SONG = (
+    b"<< /Type /Font /Subtype /Type0 /BaseFont /STSong-Light /Encoding /UniGB-UCS2-H /DescendantFonts [4 0 R] >>",
+    b"<< /Type /Font /Subtype /CIDFontType0 /BaseFont /STSong-Light /DW 1000 /FontDescriptor 5 0 R"
+    b" /CIDSystemInfo << /Registry (Adobe) /Ordering (GB1) /Supplement 2 >> >>",
+    b"<< /Type /FontDescriptor /FontName /STSong-Light /Flags 6 /FontBBox [-25 -254 1000 880] /ItalicAngle 0"
+    b" /Ascent 880 /Descent -120 /CapHeight 880 /StemV 93 >>",
+)
+Line = tuple[int, int, str] | tuple[int, int, str, int]
+
+
+def make_pdf(pages: list[list[Line]], *, chinese: bool = False, title: str = "", trailer: bytes = b"") -> bytes:
+    """A PDF by hand: lines are (x, y, text[, size]); Chinese is set in a standard CID font, not embedded."""
+    objects = [b"", b"", *(_SONG if chinese else _LATIN)]
+    kids = []
+    for lines in pages:
+        shows = []
+        for x, y, text, *size in lines:
+            shown = b"<" + text.encode("utf-16-be").hex().encode() + b">" if chinese else b"(" + text.encode() + b")"
+            shows.append(b"/F %d Tf 1 0 0 1 %d %d Tm %s Tj" % (*(size or [12]), x, y, shown))
+        stream = b"BT " + b" ".join(shows) + b" ET" if lines else b""
+        objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream))
+        objects.append(
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F 3 0 R >> >>"
+            b" /Contents %d 0 R >>" % len(objects)
+        )
+        kids.append(b"%d 0 R" % len(objects))
+    if title:
+        objects.append(b"<< /Title <%s> >>" % (b"\xfe\xff" + title.encode("utf-16-be")).hex().encode())
+        trailer += b" /Info %d 0 R" % len(objects)
+    objects[0] = b"<< /Type /Catalog /Pages 2 0 R >>"
+    objects[1] = b"<< /Type /Pages /Count %d /Kids [%s] >>" % (len(kids), b" ".join(kids))
+    out, offsets = bytearray(b"%PDF-1.4\n"), []
+    for number, body in enumerate(objects, 1):
+        offsets.append(len(out))
+        out += b"%d 0 obj\n%s\nendobj\n" % (number, body)
+    table = len(out)
+    out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
+    out += b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
+    out += b"trailer << /Size %d /Root 1 0 R%s >>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, trailer, table)
+    return bytes(out)
+
+
+def read(content: bytes) -> Document:
+    (document,) = read_pdf(content, uri="file:///a.pdf", name="a.pdf")
+    return document
+
+
+def texts(document: Document) -> list[str]:
+    return [document.text[block.start : block.end] for block in document.blocks]
+
+
+def test_latin_lines_join_to_paragraphs_and_broken_words_heal() -> None:
+    """A line that had no room for the next word goes on; a hyphen before a small letter disappears."""
+    document = read(
+        make_pdf(
+            [
+                [
+                    (72, 700, "The knowledge service answers with fragments that are exam-"),
+                    (72, 686, "ined, each of them with an address and the hash of its text."),
+                    (72, 672, "It ends here."),
+                    (72, 658, "Another paragraph begins since the line above had room left,"),
+                    (72, 644, "and goes on for a second line."),
+                ]
+            ]
+        )
+    )
+    assert texts(document) == [
+        "The knowledge service answers with fragments that are examined, each of them with an address and "
+        "the hash of its text. It ends here.",
+        "Another paragraph begins since the line above had room left, and goes on for a second line.",
+    ]
+    assert {block.page for block in document.blocks} == {1}
+
+
+def test_chinese_lines_join_without_spaces_and_quotation_marks_survive() -> None:
+    """Chinese paragraphs are joined closely; an indented line begins the next."""
+    document = read(
+        make_pdf(
+            [
+                [
+                    (96, 700, "为了规范“知识服务”的管理，提高检索的准确性和可核"),
+                    (72, 680, "查性，保障使用者的合法权益，根据有关规定制定本办法。"),
+                    (96, 660, "本办法所称的知识服务，是指向智能体提供可核查依据的"),
+                    (72, 640, "服务。"),
+                ]
+            ],
+            chinese=True,
+        )
+    )
+    assert texts(document) == [
+        "为了规范“知识服务”的管理，提高检索的准确性和可核查性，保障使用者的合法权益，根据有关规定制定本办法。",
+        "本办法所称的知识服务，是指向智能体提供可核查依据的服务。",
+    ]
+
+
+def test_numbered_lines_become_headings_and_clauses_with_pages() -> None:
+    """Chapters and articles are found by their numbers, and know their page."""
+    pages: list[list[Line]] = [
+        [(200, 700, "第一章 总则"), (96, 660, "第一条 为了规范管理，制定本办法。")],
+        [(200, 700, "第二章 责任"), (96, 660, "第二条 违反本办法的，责令改正。")],
+    ]
+    document = read(make_pdf(pages, chinese=True))
+    assert [(b.kind, b.label, b.page) for b in document.blocks] == [
+        ("heading", "第一章 总则", 1),
+        ("clause", "第一条", 1),
+        ("heading", "第二章 责任", 2),
+        ("clause", "第二条", 2),
+    ]
+
+
+def test_a_sentence_goes_on_over_the_page() -> None:
+    """A paragraph that a page break cuts is one block, on the page where it begins."""
+    first: list[Line] = [(72, 700, "This sentence is as long as a line of this page can possibly be and")]
+    document = read(make_pdf([first, [(72, 760, "goes on over the page.")]]))
+    assert texts(document) == [first[0][2] + " goes on over the page."]
+
+
+def _book(pages: int) -> bytes:
+    return make_pdf(
+        [
+            [
+                (72, 810, "ACME Safety Manual"),
+                (72, 700, f"Body text number {'abcdef'[at]} of this page."),
+                (72, 500, "This line repeats in the body of every page."),
+                (280, 30, f"Page {at + 1} of {pages}"),
+            ]
+            for at in range(pages)
+        ]
+    )
+
+
+def test_running_headers_and_page_numbers_are_removed_with_a_note() -> None:
+    """Lines in the margins that three pages share are gone; what repeats in the body stays."""
+    document = read(_book(4))
+    assert "ACME" not in document.text
+    assert "Page" not in document.text
+    assert document.text.count("This line repeats") == 4
+    assert any("ACME Safety Manual" in note and "4 pages" in note for note in document.notes)
+
+
+def test_what_only_two_pages_share_is_kept() -> None:
+    """Two pages are no proof of a running header."""
+    assert read(_book(2)).text.count("ACME Safety Manual") == 2
+
+
+def test_large_letters_make_headings_and_the_title() -> None:
+    """Without a number, a line in larger letters is a heading; the file's own name is no title."""
+    page: list[Line] = [
+        (72, 700, "Annual Report", 24),
+        (72, 650, "Introduction", 16),
+        (72, 620, "This is the body of the text, set in small letters."),
+        (72, 606, "It has a second line."),
+    ]
+    document = read(make_pdf([page], title="Microsoft Word - report.docx"))
+    assert [b.kind for b in document.blocks][:2] == ["heading", "heading"]
+    assert [b.level for b in document.blocks][:2] == [1, 2]
+    assert document.title == "Annual Report"
+    assert read(make_pdf([page], title="年度报告")).title == "年度报告"
+
+
+def test_pages_without_text_are_counted() -> None:
+    """A document that is scanned in part says which pages are missing."""
+    document = read(make_pdf([[(72, 700, "Text")], [], []]))
+    assert any("no text layer on 2 of 3 pages: 2, 3" in note for note in document.notes)
+    assert document.metadata["pages"] == 3
+
+
+def test_a_scan_is_rejected_with_its_page_count() -> None:
+    """A PDF without any text is refused, never read as empty."""
+    with pytest.raises(DocumentRejected, match=r"a\.pdf: no text layer on any of its 2 pages \(scanned\?\)"):
+        read(make_pdf([[], []]))
+
+
+def test_an_encrypted_file_is_rejected() -> None:
+    """A password that nobody has told is a reason."""
+    secret = b"<" + b"41" * 32 + b">"
+    trailer = (
+        b" /ID [<00><00>] /Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O " + secret + b" /U " + secret + b" >>"
+    )
+    with pytest.raises(DocumentRejected, match="encrypted"):
+        read(make_pdf([[(72, 700, "Text")]], trailer=trailer))
+
+
+@pytest.mark.parametrize("content", [b"%PDF-1.4 nothing else", b"%PDF-1.7\n" + b"\x00" * 1000])
+def test_a_damaged_file_is_rejected(content: bytes) -> None:
+    """What pdfium cannot open is refused with its reason."""
+    with pytest.raises(DocumentRejected, match="damaged"):
+        read(content)
+
+
+def test_every_truncation_is_read_or_rejected() -> None:
+    """A cut file gives a document or a refusal, no other error."""
+    whole = _book(3)
+    for end in range(0, len(whole), 97):
+        try:
+            assert read(whole[:end]).text
+        except DocumentRejected:
+            continue
