@@ -391,6 +391,38 @@ class ErrorBesideSuccess(Reference):
         return super().success(request) | {"error_message": "one shard did not answer"}
 
 
+class StatusInLowerCase(Reference):
+    def success(self, request):
+        return super().success(request) | {"status": "success"}
+
+
+class FragmentsByName(Reference):
+    def success(self, request):
+        answer = super().success(request)
+        return answer | {"fragments": {f["source"]: f for f in answer["fragments"]}}
+
+
+class ErrorMessageIsACode(Reference):
+    def success(self, request):
+        return super().success(request) | {"error_message": 0}
+
+
+class FragmentsAreTexts(Reference):
+    def fragment(self, name, score):
+        return self.library[name][0]
+
+
+class OddMembers(Reference):
+    def fragment(self, name, score):
+        return super().fragment(name, score) | {"source": 7, "metadata": name}
+
+
+class NotUtf8(Reference):
+    def respond(self, body, content_type, failing):
+        status, content_type, content = super().respond(body, content_type, failing)
+        return status, content_type, content.decode().encode("gb18030")
+
+
 class RefusesContext(Reference):
     def check(self, request):
         if isinstance(request, dict) and "context" in request:

@@ -65,7 +65,7 @@ def test_other_encodings_rejected(text, written):
         (b"%PDF-1.7\nrest", "PDF"),
         (b"PK\x03\x04rest", "ZIP"),
         (b"{\\rtf1\\ansi text}", "RTF"),
-        (b"a\x00b\x00\x00c", "NUL"),
+        (b"abc\x00\x00def", "NUL"),
         (b"abc\x01\x02\x03\x04\x05\x06 def", "control characters"),
         (b"\xff\xfea\xd8", "UTF-16"),
         (b"abc \xe6\x8a", "byte 4"),

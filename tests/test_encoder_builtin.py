@@ -123,9 +123,9 @@ def test_strange_texts_have_vectors(encoder: BuiltinEncoder, text: str) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.text(st.characters(), max_size=200))
-def test_any_text_has_a_vector(text: str) -> None:
+def test_any_text_has_a_vector(encoder: BuiltinEncoder, text: str) -> None:
     """No string of code points breaks the tokeniser or the model."""
-    row = load_builtin(threads=1).encode_passages([text])
+    row = encoder.encode_passages([text])
     assert row.shape == (1, 384)
     assert row.dtype == np.float32
 

@@ -129,7 +129,9 @@ def test_a_table_that_arranges_the_page_is_no_table() -> None:
 
 def test_clauses_in_paragraphs_open_sections() -> None:
     """Numbered clauses are found in paragraphs and behind line breaks."""
-    document = read("<h1>办法</h1><p>第一章 总则</p><p>第一条 为了规范管理，制定本办法。<br>第二条 本办法适用于本市。</p>")
+    document = read(
+        "<h1>办法</h1><p>第一章 总则</p><p>第一条 为了规范管理，制定本办法。<br>第二条 本办法适用于本市。</p>"
+    )
     found = [(block.kind, block.label) for block in document.blocks]
     assert found == [("heading", "办法"), ("heading", "第一章 总则"), ("clause", "第一条"), ("clause", "第二条")]
     levels = [block.level for block in document.blocks]
@@ -167,8 +169,9 @@ def test_visible_text_survives_unchanged(text: str) -> None:
 
 
 _SCRAPS = st.sampled_from(
-    "<p> </p> <ul> <li> </ul> <ol start=-1> <table> <tr> <td rowspan=3> <td colspan=9> </table> <h2> </h2> <pre> </pre> "
-    "<br> <caption> <div hidden> </div> <!-- --> &#0; &nbsp; 第一条 文 a <svg> </svg> <select> <a href".split()
+    "<p> </p> <ul> <li> </ul> <ol start=-1> <table> <tr> <td rowspan=3> <td colspan=9> </table> <h2> </h2> "
+    "<pre> </pre> <br> <caption> <div hidden> </div> <!-- --> &#0; &nbsp; 第一条 文 a "
+    "<svg> </svg> <select> <a href".split()
 )
 
 

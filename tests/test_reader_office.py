@@ -147,7 +147,16 @@ def test_deeper_levels_start_again_below_each_upper_one() -> None:
 
 @pytest.mark.parametrize(
     ("number", "written"),
-    [(1, "一"), (10, "十"), (13, "十三"), (20, "二十"), (105, "一百零五"), (110, "一百一十"), (1001, "一千零一"), (2024, "二千零二十四")],
+    [
+        (1, "一"),
+        (10, "十"),
+        (13, "十三"),
+        (20, "二十"),
+        (105, "一百零五"),
+        (110, "一百一十"),
+        (1001, "一千零一"),
+        (2024, "二千零二十四"),
+    ],
 )
 def test_chinese_numerals_are_written_as_in_statutes(number: int, written: str) -> None:
     """Zeros between digits are read once, and 十 stands without 一 at the beginning only."""
@@ -162,7 +171,8 @@ def test_content_controls_and_insertions_are_read_deletions_and_hidden_runs_are_
     for number, xml in enumerate(
         (
             f"<w:sdt {word}><w:sdtContent><w:p><w:r><w:t>control</w:t></w:r></w:p></w:sdtContent></w:sdt>",
-            f"<w:p {word}><w:ins><w:r><w:t>inserted</w:t></w:r></w:ins><w:del><w:r><w:delText>gone</w:delText></w:r></w:del></w:p>",
+            f"<w:p {word}><w:ins><w:r><w:t>inserted</w:t></w:r></w:ins>"
+            "<w:del><w:r><w:delText>gone</w:delText></w:r></w:del></w:p>",
             f"<w:p {word}><w:r><w:rPr><w:vanish/></w:rPr><w:t>hidden</w:t></w:r><w:r><w:t>shown</w:t></w:r></w:p>",
         )
     ):
@@ -191,7 +201,9 @@ def test_a_document_without_text_is_rejected() -> None:
 _DTD = b"""<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">%s]>"""
 
 
-@pytest.mark.parametrize("part", ["word/document.xml", "word/styles.xml", "[Content_Types].xml", "word/_rels/document.xml.rels"])
+@pytest.mark.parametrize(
+    "part", ["word/document.xml", "word/styles.xml", "[Content_Types].xml", "word/_rels/document.xml.rels"]
+)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 @pytest.mark.parametrize("declares", [b"", b'<!ENTITY x SYSTEM "file:///etc/passwd">'])
 def test_any_part_that_declares_a_dtd_is_rejected(part: str, encoding: str, declares: bytes) -> None:
@@ -261,7 +273,7 @@ def test_nested_archives_and_climbing_names_are_left_alone() -> None:
 @pytest.mark.parametrize("content", [b"PK\x03\x04 and no more", b"PK\x05\x06" + bytes(18)])
 def test_a_damaged_archive_is_rejected(content: bytes) -> None:
     """A broken or empty container is refused with its reason."""
-    with pytest.raises(DocumentRejected, match="damaged|another kind"):
+    with pytest.raises(DocumentRejected, match=r"damaged|another kind"):
         read(content)
 
 

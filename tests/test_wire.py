@@ -140,7 +140,7 @@ def test_depth_is_counted_as_brackets_nest_outside_of_strings(levels, random):
 @pytest.mark.parametrize(
     "body",
     [
-        b'"' + b'\\"' * 500_000,
+        b"[" * 33 + b'"' + b'\\"' * 500_000,
         b"[" * 1_000_000,
         b"[[" + b"]" * 1_000_000,
         b"9" * 1_000_000,

@@ -78,7 +78,7 @@ class CatalogReads:
         f = t.failures.c
         with reading(self._reader, "listing failures") as connection:
             query = sa.select(f.uri, f.reason).where(f.source_id == source_id).order_by(f.uri)
-            return dict(connection.execute(query).tuples().all())
+            return dict(connection.execute(query).all())
 
     # -- passages -------------------------------------------------------------------------------------
 

@@ -114,10 +114,10 @@ def _wrapped(text: str, indent: str = "") -> Iterator[str]:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Pieces that a line may break between: before a space, around a wide character, every 60 characters."""
+    """Pieces that a line may break between: before a space, around a wide character, every 72 characters."""
     piece = ""
     for char in text:
-        if piece and (char == " " or _cells(char) == 2 or _cells(piece[-1]) == 2 or len(piece) >= 60):
+        if piece and (char == " " or _cells(char) == 2 or _cells(piece[-1]) == 2 or len(piece) >= COLUMNS - 8):
             yield piece
             piece = ""
         piece += char

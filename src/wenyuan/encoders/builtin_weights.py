@@ -11,6 +11,7 @@ import hashlib
 import importlib.util
 import itertools
 import json
+import mmap
 import os
 import struct
 import tempfile
@@ -53,6 +54,7 @@ class WeightFile:
     table: dict[int, str]
     tensors: dict[str, tuple[int, int]]
     content: NDArray[np.uint8]
+    mapping: mmap.mmap
 
     def floats(self, name: str) -> NDArray[np.float32]:
         """A tensor kept in single precision, flat."""
@@ -63,6 +65,10 @@ class WeightFile:
         """A 4-bit tensor as it lies in the file: ``(rows, columns / 32, 18)``; see `unpack`."""
         offset, size = self.tensors[name]
         return self.content[offset : offset + size].reshape(-1, columns // _BLOCK, _BLOCK_BYTES)
+
+    def release(self) -> None:
+        """Give back the pages read so far (about 17 MB after loading); what is needed again comes back by itself."""
+        self.mapping.madvise(mmap.MADV_DONTNEED)
 
 
 def unpack(blocks: NDArray[np.uint8]) -> NDArray[np.float32]:
@@ -126,12 +132,14 @@ def read_weights(path: Path) -> WeightFile:
         EncoderUnavailable: it cannot be read, or changed after it was verified.
     """
     try:
-        return _parsed(np.memmap(path, np.uint8, "r"))
+        with path.open("rb") as stream:
+            return _parsed(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
     except (OSError, ValueError, struct.error) as error:
         raise EncoderUnavailable("its weight file is damaged", component=COMPONENT) from error
 
 
-def _parsed(content: NDArray[np.uint8]) -> WeightFile:
+def _parsed(mapping: mmap.mmap) -> WeightFile:
+    content = np.frombuffer(mapping, np.uint8)
     reader = _Cursor(content)
     reader.take("<4si7ifi")  # the sha256 says what they are
     count, bos, eos, pad, unk, blob_length = reader.take("<5iQ")
@@ -149,6 +157,7 @@ def _parsed(content: NDArray[np.uint8]) -> WeightFile:
         table=dict(_table(reader)),
         tensors=dict(_tensors(reader)),
         content=content,
+        mapping=mapping,
     )
 
 

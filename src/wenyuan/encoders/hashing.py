@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline
-from wenyuan.encoders.checks import check_deadline, checked_vectors
+from wenyuan.core.vectors import check_deadline, checked_vectors
 
 __all__ = ["HashingEncoder"]
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from wenyuan.core.errors import ConfigError, EncoderError, EncoderTimeout, EncoderUnavailable, VectorRejected
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline
-from wenyuan.encoders.checks import check_deadline, checked_vectors
+from wenyuan.core.vectors import check_deadline, checked_vectors
 
 __all__ = ["HttpEncoder", "open_http"]
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from wenyuan.core.errors import EncoderUnavailable, VectorRejected
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline
-from wenyuan.encoders.checks import checked_vectors
+from wenyuan.core.vectors import checked_vectors
 from wenyuan.encoders.sessions import encode_each, open_session, run_session, usable_cores
 
 __all__ = ["OnnxEncoder", "Pooling", "open_onnx_dir"]

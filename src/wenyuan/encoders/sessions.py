@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from wenyuan.core.errors import EncoderUnavailable
 from wenyuan.core.ports import Deadline
-from wenyuan.encoders.checks import check_deadline, checked_vectors
+from wenyuan.core.vectors import check_deadline, checked_vectors
 
 __all__ = ["encode_each", "open_session", "run_session", "usable_cores"]
 

@@ -1,0 +1,4 @@
+"""How well does it find? Judged sets in BEIR layout, asked of the real engines through a real library.
+
+``command.evaluate`` is the way in; ``python -m pip install 'wenyuan[eval]'`` brings what it measures with.
+"""

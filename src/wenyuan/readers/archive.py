@@ -114,6 +114,6 @@ def _check_prolog(stream: IO[bytes], filename: str, name: str) -> None:
         raise rejected(
             f"its part {filename!r} declares a document type (DTD), which may hide entities", name
         ) from None
-    except expat.ExpatError as error:
+    except (expat.ExpatError, ValueError, LookupError) as error:  # the latter two: an encoding it does not know
         if filename.lower().endswith(_XML_SUFFIXES):
             raise rejected(f"its part {filename!r} is not well-formed XML: {error}", name) from error

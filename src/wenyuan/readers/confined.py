@@ -45,7 +45,17 @@ class Limits:
 
 
 class Died(Exception):
-    """The worker ended, or was ended; the message is the reason for the document."""
+    """The worker ended, or was ended; the message is the reason for the document.
+
+    Attributes:
+        by_itself: It ended without our doing: perhaps for what an earlier document has left in it.
+    """
+
+    by_itself = False
+
+
+class _Ended(Died):
+    by_itself = True
 
 
 class Worker:
@@ -115,7 +125,7 @@ class Worker:
             if self._from.fileno() in ready:
                 chunk = os.read(self._from.fileno(), _PIPE_BYTES)
                 if not chunk:
-                    raise Died(self._cause())
+                    raise self._death()
                 incoming += chunk
 
     def _ready(self, deadline: float, *, writing: bool) -> set[int]:
@@ -142,15 +152,15 @@ class Worker:
         except (ValueError, RecursionError) as error:
             raise Died(f"the reader's answer is not valid: {error}") from error
 
-    def _cause(self) -> str:
-        """Why the process has ended by itself."""
+    def _death(self) -> Died:
+        """Why the process has ended."""
         code = self._process.wait(timeout=5)
         if code >= 0:
-            return f"the reader ended with code {code}"
+            return _Ended(f"the reader ended with code {code}")
         name = signal.Signals(-code).name
         if name == "SIGXCPU":
-            return f"reading it took more than {self._limits.cpu_seconds:g} s of processor time (SIGXCPU)"
-        return f"the reader was ended by {name}: a crash, or memory ran out"
+            return Died(f"reading it took more than {self._limits.cpu_seconds:g} s of processor time (SIGXCPU)")
+        return _Ended(f"the reader was ended by {name}: a crash, or memory ran out")
 
 
 def _environment() -> dict[str, str]:

@@ -37,6 +37,7 @@ _SIGNATURES = (
 )  # fmt: skip
 _SAMPLE = 16_384
 _FEW = 8
+_SOME, _MOST = 0.25, 0.8  # shares of familiar characters that make UTF-16 without a mark credible
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _MAX_CONTROLS = 0.02
 _COMMON = frozenset(
@@ -65,9 +66,9 @@ def decode(content: bytes) -> Decoded:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
-        return _unmarked_utf16(content) or _gb18030(content, error)
+        return _unmarked_utf16(content, least=_SOME) or _gb18030(content, error)
     if "\x00" in text:  # ASCII in UTF-16 is valid UTF-8 with a NUL beside each letter
-        return _unmarked_utf16(content) or _checked(text, "utf-8", ())
+        return _unmarked_utf16(content, least=_MOST) or _checked(text, "utf-8", ())
     return _checked(text, "utf-8", ())
 
 
@@ -96,13 +97,13 @@ def _familiar(text: str) -> float:
     return sum(" " < c < "\x7f" or c in _COMMON for c in seen) / len(seen) if seen else 0.0
 
 
-def _unmarked_utf16(content: bytes) -> Decoded | None:
+def _unmarked_utf16(content: bytes, *, least: float) -> Decoded | None:
     """UTF-16 without its mark, only where it is obvious: readable in one byte order, not as anything else."""
     if len(content) < 4 or len(content) % 2:
         return None
     sample = content[:_SAMPLE]
     best, order = max((_familiar(_loosely(sample, e)), e) for e in ("utf-16-le", "utf-16-be"))
-    if best < 0.25 or (b"\x00" not in sample and best < 2 * _familiar(_loosely(sample, "gb18030"))):
+    if best < least or (b"\x00" not in sample and best < 2 * _familiar(_loosely(sample, "gb18030"))):
         return None
     try:
         text = content.decode(order)

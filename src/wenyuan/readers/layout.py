@@ -134,18 +134,14 @@ def _begins(lines: Sequence[PrintedLine], at: int, first: PrintedLine, pitch: fl
         return _looks_closed(before.text, lines[max(0, at - _NEIGHBOURS) : at + _NEIGHBOURS])
     if abs(line.height - before.height) > 0.15 * max(line.height, before.height):
         return True
+    if line.page != before.page:
+        return bool(_SENTENCE_END.search(before.text)) or _had_room(lines, at)
     drop = before.bottom - line.bottom
-    if line.page == before.page:
-        if abs(drop) < line.height / 3:
-            return False  # the same line of print, in two parts
-        if drop > 1.4 * pitch:
-            return True
-        marked = bool(opening(first.text) or _MARK.match(first.text))
-        if drop > 0 and line.left > before.left + 0.8 * line.em and not marked:
-            return True
-    elif _SENTENCE_END.search(before.text):
-        return True
-    return _had_room(lines, at)
+    if abs(drop) < line.height / 3:
+        return False  # the same line of print, in two parts
+    marked = opening(first.text) or _MARK.match(first.text)
+    indented = drop > 0 and line.left > before.left + 0.8 * line.em and not marked
+    return drop > 1.4 * pitch or bool(indented) or _had_room(lines, at)
 
 
 def _looks_closed(text: str, around: Sequence[PrintedLine]) -> bool:
@@ -156,6 +152,8 @@ def _looks_closed(text: str, around: Sequence[PrintedLine]) -> bool:
 def _had_room(lines: Sequence[PrintedLine], at: int) -> bool:
     """Whether the first word of ``lines[at]`` would have fit on the line before."""
     line, before = lines[at], lines[at - 1]
+    if line.text[0].islower() and not _SENTENCE_END.search(before.text):
+        return False  # lines may be broken early, but no paragraph begins so
     column = max(
         other.right
         for other in lines[max(0, at - _NEIGHBOURS) : at + _NEIGHBOURS]

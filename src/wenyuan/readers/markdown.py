@@ -154,14 +154,17 @@ def _parts(text: str, lines: Sequence[str]) -> Iterator[_Part]:
         if token.level or token.map is None or token.nesting < 0:
             continue
         first, after = max(token.map[0], at), max(token.map[1], at)
-        if any(line.strip() for line in lines[at:first]):
-            yield _Part("paragraph", at, first, prose=True)
+        yield from _between(lines, at, first)
         if first < after:
             inner = tokens[i + 1].content if token.type == "heading_open" else ""
             yield _part(token, first, after, inner, lines)
         at = after
-    if any(line.strip() for line in lines[at:]):
-        yield _Part("paragraph", at, len(lines))
+    yield from _between(lines, at, len(lines))
+
+
+def _between(lines: Sequence[str], first: int, after: int) -> Iterator[_Part]:
+    if any(line.strip() for line in lines[first:after]):
+        yield _Part("paragraph", first, after, prose=True)
 
 
 def _part(token: Any, first: int, after: int, inner: str, lines: Sequence[str]) -> _Part:
@@ -188,13 +191,17 @@ def _blocks(text: str, *, first_line: int) -> Iterator[Block]:
         if part.kind == "heading":
             depth = part.level
         for piece, opened in _split(part, found):
-            start, end = places[piece.first].start, places[piece.after - 1].end
+            # A line of ideographic spaces is a paragraph to CommonMark and blank to everyone else.
+            written = [i for i in range(piece.first, piece.after) if lines[i].strip()]
+            if not written:
+                continue
+            start, end = places[written[0]].start, places[written[-1]].end
             end = start + len(text[start:end].rstrip())
             if piece.kind != "code":  # whose indentation is part of it
                 start = end - len(text[start:end].lstrip())
             level = depth + opened.level if opened else piece.level
             yield Block(kind=piece.kind, start=start, end=end, level=level, label=piece.label,
-                        line=first_line + piece.first)  # fmt: skip
+                        line=first_line + written[0])  # fmt: skip
 
 
 def _candidates(parts: Sequence[_Part], lines: Sequence[str]) -> list[Line]:

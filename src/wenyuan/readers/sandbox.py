@@ -7,13 +7,13 @@ for many documents, and replaced when it dies: one document fails with its reaso
 
 from __future__ import annotations
 
-import os
 import stat
 import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Document
@@ -94,20 +94,33 @@ class Sandbox:
         request = encode_json({"uri": uri, "name": name, "reader": reader})
         with self._lock:
             try:
-                worker = self._warm()
-                answer = worker.ask(request, content)
+                answer = self._asked(request, content)
             except Died as death:
-                self._drop()
                 raise DocumentRejected(str(death), component=name) from death
-            except BaseException:
-                self._drop()  # an interrupted exchange leaves half an answer in the pipe
-                raise
         if "rejected" in answer:
             raise DocumentRejected(str(answer["rejected"]), component=name, hint=str(answer.get("hint", "")))
         try:
             return decode_documents(answer["documents"])
         except (KeyError, TypeError, ValueError) as error:
             raise DocumentRejected(f"the reader's answer is not valid: {error}", component=name) from error
+
+    def _asked(self, request: bytes, content: bytes) -> dict[str, Any]:
+        """The worker's answer; a death of its own is blamed on the document only when nothing was read before."""
+        while True:
+            worker = self._warm()
+            try:
+                answer = worker.ask(request, content)
+            except Died as death:
+                self._drop()
+                if not death.by_itself or worker.served == 1:
+                    raise
+            except BaseException:
+                self._drop()  # an interrupted exchange leaves half an answer in the pipe
+                raise
+            else:
+                if answer.get("retires"):
+                    self._drop()
+                return answer
 
     def _warm(self) -> Worker:
         if self._worker and (self._worker.served >= self.limits.documents_per_worker or not self._worker.alive()):
@@ -139,12 +152,12 @@ def _too_large(size: int, limit: int, name: str) -> DocumentRejected:
 
 def _content(path: Path, name: str, limit: int) -> bytes:
     try:
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise DocumentRejected("it is not a regular file", component=name)
-            if status.st_size > limit:
-                raise _too_large(status.st_size, limit, name)
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise DocumentRejected("it is not a regular file", component=name)
+        if status.st_size > limit:
+            raise _too_large(status.st_size, limit, name)
+        with path.open("rb") as file:
             content = file.read(limit + 1)
     except OSError as error:
         raise DocumentRejected(f"it cannot be opened: {error.strerror}", component=name) from error

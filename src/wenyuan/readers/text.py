@@ -134,6 +134,7 @@ def _ends(text: str, lines: Sequence[_Span], found: Sequence[Opening | None], i:
         or found[i]
         or (before and before.heading)
         or written.startswith("\u3000")
+        or bool(_BULLET.match(above)) < bool(_BULLET.match(written))
         or (above.rstrip().endswith(_FULL_STOPS) and not _BULLET.match(written))
         or (_INDENT.match(written) and not _INDENT.match(above) and not _BULLET.match(above))
     )

@@ -77,10 +77,10 @@ def _answer(request: dict[str, Any], content: bytes, answers: BinaryIO) -> bool:
         documents = read_guarded(content, uri=request["uri"], name=request["name"], reader=request["reader"])
         answer = encode_json({"documents": encode_documents(documents)})
     except DocumentRejected as error:
-        answer = encode_json({"rejected": error.message, "hint": error.hint})
         sound = not isinstance(error.__cause__, MemoryError)
+        answer = encode_json({"rejected": error.message, "hint": error.hint, "retires": not sound})
     except MemoryError:
-        answer, sound = encode_json({"rejected": "it needs more memory than is allowed"}), False
+        answer, sound = encode_json({"rejected": "it needs more memory than is allowed", "retires": True}), False
     answers.write(frame(answer))
     answers.flush()
     return sound

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -84,14 +84,14 @@ class Ingester:
     """Takes sources in.
 
     Attributes:
-        read: File and its URI → documents; raises `DocumentRejected`.
+        read: File and its URI → documents, perhaps as a stream; raises `DocumentRejected`.
         readable: Whether a file of this name can be read at all.
     """
 
     shelf: Shelf
     engine: Engine
     encoder: Encoder | None
-    read: Callable[[Path, str], Sequence[Document]]
+    read: Callable[[Path, str], Iterable[Document]]
     readable: Callable[[str], bool]
 
     def ingest(self, source: Source, progress: Callable[[Progress], None] | None = None) -> IngestReport:
@@ -141,7 +141,8 @@ class _Run:
         self._at = (number, file.name)
         self._tell(0)
         try:
-            stamp = f"{self._how}:{hashlib.sha256(file.read_bytes()).hexdigest()}"
+            with file.open("rb") as content:
+                stamp = f"{self._how}:{hashlib.file_digest(content, 'sha256').hexdigest()}"
             if self._is_live(uri, stamp):
                 return
             documents = self._to.read(file, uri)

@@ -19,6 +19,7 @@ from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.ranking import Hit, LegResult, Ranking
 from wenyuan.core.text import identifiers, query_terms, terms
 from wenyuan.core.uri import folder_of, path_words
+from wenyuan.core.vectors import checked_vectors
 from wenyuan.service.legs import Crew, outcome
 from wenyuan.service.record import Record
 from wenyuan.settings import SearchSettings
@@ -162,7 +163,8 @@ class Retriever:
         def vector(encoder: Encoder) -> LegResult:
             begun = time.perf_counter()
             text = unicodedata.normalize("NFKC", query.text.strip())
-            encoded.append(encoder.encode_queries([text], deadline=deadline)[0])
+            answered = encoder.encode_queries([text], deadline=deadline)
+            encoded.append(checked_vectors(answered, 1, encoder.fingerprint.dimension, "encoder")[0])
             clock["encode"] = (time.perf_counter() - begun) * 1e3
             result = self._engine.vector(encoded[0], scope=scope, limit=depth, deadline=deadline)
             clock["vector"] = (time.perf_counter() - begun) * 1e3
@@ -191,11 +193,11 @@ class Retriever:
         unseen_vectors = [i for i in keyword if i not in cosines]
         first = self._crew.begin(lambda: self._engine.keyword_scores(words, unseen_words, deadline=deadline))
         second = self._crew.begin(lambda: self._engine.cosines(vector, unseen_vectors, deadline=deadline))
-        keyword.update(outcome(first, "keyword leg", deadline))
-        cosines.update(outcome(second, "vector leg", deadline))
+        keyword_more: Mapping[int, float] = outcome(first, "keyword leg", deadline)
+        cosines_more: Mapping[int, float] = outcome(second, "vector leg", deadline)
         assert self._encoder is not None
         scale = self._encoder.fingerprint.scale
-        return fused(keyword, cosines, weight=self._settings.vector_weight, scale=scale)
+        return fused({**keyword, **keyword_more}, {**cosines, **cosines_more}, weight=self._settings.vector_weight, scale=scale)
 
     # -- from candidates to the answer ----------------------------------------------------------------
 

@@ -37,6 +37,7 @@ MAX_LAG = 5.0
 """Seconds for which another process that is writing may keep this one behind before that is an error."""
 _SAVE_AFTER = 2_000  # changes after which the row files are worth writing again
 _APPLY_BATCH = 2_000
+_TIME_TO_REBUILD = 300.0  # seconds that a caller must be willing to wait
 _COMPACT_ROWS = 10_000  # below, removed rows cost nothing worth saving
 
 
@@ -75,15 +76,20 @@ class LocalEngine:
         try:
             self._load()
         except IndexCorrupt as error:
-            log.warning("%s; rebuilding from the catalog", error)
-            with exclusive():
-                shutil.rmtree(self._folder, ignore_errors=True)
-                self._load()
+            self._start_anew(error)
+
+    def _start_anew(self, error: IndexCorrupt) -> None:
+        """Throw the files away; the next `sync` replays the catalog from its beginning."""
+        log.warning("%s; rebuilding from the catalog", error)
+        with self._exclusive():
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._load()
 
     # -- following the catalog ------------------------------------------------------------------------
 
     def _load(self) -> None:
         self._keyword = KeywordIndex(self._folder / "keyword", self._spec.key)
+        self._keyword.probe()
         manifest = self._folder / "rows.json"
         columns, scan, watermark = Columns(), self._empty_scan(), 0
         if manifest.exists():
@@ -128,6 +134,11 @@ class LocalEngine:
             deadline.check("engine local")
         try:
             return self._catch_up(feed, target)
+        except IndexCorrupt as error:
+            if deadline.remaining() < _TIME_TO_REBUILD:
+                raise  # a request cannot wait for it; the next start or ingest mends it
+            self._start_anew(error)
+            return self._catch_up(feed, target)
         finally:
             self._lock.release()
 
@@ -170,13 +181,12 @@ class LocalEngine:
         indexed = self._keyword.watermark
         with self._keyword.writing(target) as writer:
             for batch in _batched(changes):
-                for change in batch:
-                    if change.seq <= indexed:
-                        continue
-                    if change.row is None:
-                        self._keyword.remove(writer, change.passage_id)
-                    else:
-                        self._keyword.put(writer, change.row, replaces=indexed > 0)
+                news = [change for change in batch if change.seq > indexed]
+                if indexed and news:  # also what is added: a run that died may have left it here
+                    self._keyword.remove(writer, [change.passage_id for change in news])
+                for change in news:
+                    if change.row is not None:
+                        self._keyword.put(writer, change.row)
                 self._take_rows(batch)
 
     def _apply_rows(self, changes: Iterator[Change], target: int) -> None:

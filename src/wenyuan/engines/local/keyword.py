@@ -101,6 +101,16 @@ class KeywordIndex:
             raise IndexCorrupt("the watermark belongs to another index", component=_COMPONENT)
         self.watermark = mark["seq"]
 
+    def probe(self) -> None:
+        """Touch every file that queries read, in every segment; IndexCorrupt when one is lost or damaged."""
+        with _translated("probing the index"):
+            for field, term in (("body", "a"), ("facet", "a")):
+                self.searcher.doc_freq(field, term)
+            everything = tantivy.Query.all_query()
+            self.searcher.search(everything, 1, count=False, order_by_field="passage")
+            for field in ("document", "valid_from", "valid_until"):
+                self.searcher.search(self._range(field, 0, 1), 1, count=False)
+
     def _opstamp(self) -> int:
         return int(json.loads((self._folder / "meta.json").read_text("utf-8"))["opstamp"])
 
@@ -132,9 +142,7 @@ class KeywordIndex:
         part.replace(self._mark)
         self.watermark = seq
 
-    def put(self, writer: Any, row: IndexRow, *, replaces: bool) -> None:
-        if replaces:
-            self.remove(writer, row.passage_id)
+    def put(self, writer: Any, row: IndexRow) -> None:
         document = tantivy.Document()
         document.add_unsigned("passage", row.passage_id)
         document.add_unsigned("document", row.document_id)
@@ -147,8 +155,9 @@ class KeywordIndex:
         document.add_text("body", " ".join(passage_terms(row.heading_text, row.text)))
         writer.add_document(document)
 
-    def remove(self, writer: Any, passage_id: int) -> None:
-        writer.delete_documents_by_term("passage", passage_id)
+    def remove(self, writer: Any, passage_ids: Sequence[int]) -> None:
+        # By query: a deletion by term takes the number for a signed one and matches nothing.
+        writer.delete_documents_by_query(tantivy.Query.term_set_query(self._schema, "passage", list(passage_ids)))
 
     # -- reading ------------------------------------------------------------------------------------
 

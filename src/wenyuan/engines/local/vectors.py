@@ -23,11 +23,11 @@ __all__ = ["VectorScan"]
 
 _COMPONENT = "engine local/vector"
 EXACT_ROWS = 4_096  # up to here comparing all float32 rows is as fast as the coded scan
-_RESCORE_FLOOR = 200  # candidates rescored at the least; see bench/vectors.py for the recall this gives
-_RESCORE_FACTOR = 4
+# Candidates rescored: enough for recall 1.0 even where hundreds of rows are about equally near
+# (tests/test_engines.py has such a set: 100 candidates find 83 % there, 400 all).
+_RESCORE_FLOOR, _RESCORE_FACTOR, _RESCORE_SHARE = 400, 4, 1 / 250
 _TRAIN_ROWS = 50_000
 _QUERY_BITS = 8
-_ROTATION = "RR{dim},RaBitQ"
 
 faiss: Any = _faiss  # its stubs know the C++ signatures only, not the Python ones
 faiss.omp_set_num_threads(1)  # requests run in threads of their own
@@ -115,7 +115,7 @@ class VectorScan:
         if self._codes is None or matching <= EXACT_ROWS:
             candidates = np.arange(count) if mask is None else np.flatnonzero(mask)
         else:
-            wanted = max(_RESCORE_FLOOR, _RESCORE_FACTOR * limit)
+            wanted = max(_RESCORE_FLOOR, _RESCORE_FACTOR * limit, int(_RESCORE_SHARE * matching))
             candidates = self._codes.search(query, mask, min(wanted, matching))
         deadline.check(_COMPONENT)
         candidates = candidates[crcs[candidates] != 0]
@@ -182,7 +182,7 @@ class _Codes:
 
     @classmethod
     def trained(cls, dimension: int, sample: Array) -> _Codes:
-        index = faiss.index_factory(dimension, _ROTATION.format(dim=dimension), faiss.METRIC_INNER_PRODUCT)
+        index = faiss.index_factory(dimension, "RaBitQ", faiss.METRIC_INNER_PRODUCT)
         index.train(np.ascontiguousarray(sample))
         return cls(index, trained_on=len(sample))
 
@@ -196,8 +196,7 @@ class _Codes:
         if mask is not None:
             packed = np.packbits(mask, bitorder="little")
             parameters.sel = faiss.IDSelectorBitmap(packed)
-        outer = faiss.SearchParametersPreTransform(index_params=parameters)
-        _, found = self.index.search(query[None, :], limit, params=outer)
+        _, found = self.index.search(query[None, :], limit, params=parameters)
         numbers: Array = found[0]
         return numbers[numbers >= 0]
 

@@ -1,4 +1,4 @@
-"""What a model answers is not trusted: vectors are checked and made unit rows before they leave this room."""
+"""What a model answers is not trusted: vectors are checked and made unit rows before they are used."""
 
 from __future__ import annotations
 

@@ -1,0 +1,46 @@
+# Everything runs in a virtual environment of its own, .venv, made from the hashed lock files.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.PHONY: demo test check bench lock clean
+
+demo: $(VENV)/.run           ## set up, then run the main job on a small bilingual library
+	$(BIN)/wenyuan demo
+
+test: $(VENV)/.dev           ## set up, then run all tests
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev          ## format, lint, types, import layers, tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest
+
+bench: $(VENV)/.dev          ## measure speed; prints the environment beside the figures
+	$(BIN)/python bench/search.py
+	$(BIN)/python bench/encoder.py
+
+lock: $(VENV)/.dev           ## renew the lock files
+	$(PIP) install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --group build --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-header --quiet -o requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --group build --group dev --universal --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-header --quiet -o requirements-dev.lock
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: requirements.lock pyproject.toml | $(VENV)/bin/python
+	$(PIP) install --quiet --require-hashes -r requirements.lock
+	$(PIP) install --quiet --no-deps --no-build-isolation -e .
+	touch $@
+
+$(VENV)/.dev: requirements-dev.lock $(VENV)/.run | $(VENV)/bin/python
+	$(PIP) install --quiet --require-hashes -r requirements-dev.lock
+	touch $@
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

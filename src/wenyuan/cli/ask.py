@@ -1,0 +1,170 @@
+"""``search``: one query, and the evidence for its answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import date
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, day, opened
+from wenyuan.cli.sources import stars
+from wenyuan.cli.terminal import Terminal, printable
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from wenyuan.core.filters import Filter
+    from wenyuan.core.model import Passage
+    from wenyuan.core.ranking import Hit
+    from wenyuan.service.retrieve import Answer
+
+__all__ = ["answer_document", "search", "show_answer"]
+
+_BAR = 10
+
+
+def search(  # noqa: PLR0913  (an argument here is an option there)
+    ctx: typer.Context,
+    query: Annotated[str, typer.Argument(help="A question or some words. 问题或关键词")],
+    limit: Annotated[int, typer.Option("-k", "--limit", help="Passages at most, 1 to 100. 最多几个段落")] = 5,
+    source: Annotated[
+        list[str] | None, typer.Option("--source", metavar="ID", help="Only these sources (repeatable). 限定来源")
+    ] = None,
+    as_of: Annotated[
+        date | None, typer.Option(parser=day, metavar="DATE", help="What was in force that day. 按日期生效")
+    ] = None,
+    filter_by: Annotated[
+        str | None, typer.Option("--filter", metavar="JSON", help="Conditions on fields. 过滤条件")
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="How each score came about. 解释得分")] = False,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Search the library. To find nothing is an answer, too: it comes with its reason.
+
+    检索知识库；没有结果时会说明原因。
+
+    \b
+    Example 示例:
+      wenyuan search "投诉多久答复" -k 3
+      wenyuan search "carry over leave" --source handbook --explain
+      wenyuan search 深基坑 --filter '{"language": "zh"}' --json
+    """
+    terminal: Terminal = ctx.obj
+    condition = _condition(filter_by)
+    with opened(terminal) as found:
+        answer = found.search(query, limit=limit, sources=source or None, filter=condition, as_of=as_of)
+        weight = found.settings.search.vector_weight
+    terminal.document(answer_document(query, answer, weight, explain=explain))
+    if not terminal.as_json:
+        show_answer(terminal, query, answer, weight, explain=explain)
+
+
+def _condition(text: str | None) -> Filter | None:
+    from wenyuan.core.errors import InvalidRequest
+    from wenyuan.core.filters import parse_filter
+
+    if text is None:
+        return None
+    try:
+        tree = json.loads(text)
+    except ValueError as error:
+        raise InvalidRequest(
+            f"the filter is no JSON: {error}", hint="""--filter '{"language": "zh", "metadata.year": {"ge": 2024}}'"""
+        ) from error
+    return parse_filter(tree)
+
+
+def answer_document(query: str, answer: Answer, weight: float, *, explain: bool = False) -> Mapping[str, Any]:
+    """An answer as JSON: the contract's names, then all that is known about each passage."""
+    from wenyuan.core.fuse import explain as explained
+
+    fragments = []
+    for rank, hit in enumerate(answer.hits, 1):
+        passage = answer.passages[hit.passage_id]
+        known = {key: value for key, value in asdict(passage).items() if key not in ("uri", "text")}
+        entry = {
+            "rank": rank,
+            "source": passage.uri,
+            "content": passage.text,
+            "retrieval_score": hit.score,
+            "metadata": known | {"passage_id": passage.ref, "origin": hit.origin, "scores": dict(hit.parts)},
+        }
+        fragments.append(entry | ({"explanation": explained(hit, weight)} if explain else {}))
+    return {
+        "status": "SUCCESS",
+        "query": query,
+        "fragments": fragments,
+        "reason": answer.reason,
+        "mode": answer.mode,
+        "floor": answer.floor,
+        "legs": [asdict(leg) for leg in answer.legs],
+        "ms": dict(answer.ms),
+    }
+
+
+def show_answer(terminal: Terminal, query: str, answer: Answer, weight: float, *, explain: bool = False) -> None:
+    """An answer for a person, on 80 columns."""
+    from wenyuan.core.fuse import explain as explained
+
+    seen = {"mode": terminal.text(f"mode_{answer.mode}"), "ms": f"{answer.ms.get('total', 0.0):.0f}"}
+    if answer.hits:
+        seen |= {"count": str(len(answer.hits)), "floor": f"{answer.floor:.2f}"}
+    terminal.show(terminal.text("found" if answer.hits else "found_none", **seen))
+    if answer.mode == "keyword-only" and not answer.hits:
+        terminal.say("try_doctor")
+    if not answer.hits:
+        terminal.show(terminal.text("reason", reason=terminal.own(answer.reason)))
+    for rank, hit in enumerate(answer.hits, 1):
+        terminal.show("")
+        _show_hit(terminal, query, rank, hit, answer.passages[hit.passage_id])
+        if explain:
+            terminal.show(f"    = {explained(hit, weight)}")
+    if explain:
+        terminal.show("")
+        for leg in answer.legs:
+            told = {"name": terminal.text(leg.name), "state": terminal.text(leg.state), "hits": leg.hits}
+            terminal.show(terminal.text("leg", **told, ms=f"{leg.ms:.1f}"))
+
+
+def _show_hit(terminal: Terminal, query: str, rank: int, hit: Hit, passage: Passage) -> None:
+    from rich.text import Text
+
+    full = round(hit.score * _BAR)
+    line = Text(f"{rank:>2}  ")
+    line.append("█" * full, style="green").append("░" * (_BAR - full), style="dim")
+    line.append(f" {hit.score:.2f}  {stars(passage.trust)}  {passage.source_id}")
+    terminal.show(line)
+    path = dict.fromkeys(part for part in (passage.title, *passage.headings) if part)
+    terminal.show(_indented(Text(printable(" › ".join(path)), style="bold")))
+    # Not cut and not broken: a terminal wraps it, and it can still be copied and clicked.
+    terminal.show(Text(f"    {printable(passage.uri)}", style="cyan"), wrap=False)
+    span = "–".join(str(d or "") for d in (passage.effective_from, passage.effective_until))
+    if span != "–":
+        terminal.show(_indented(Text(terminal.text("in_force", span=span), style="dim")))
+    terminal.show(_indented(_excerpt(terminal, passage.text, query)))
+
+
+def _indented(text: Text) -> Any:
+    from rich.padding import Padding
+
+    return Padding(text, (0, 0, 0, 4))
+
+
+def _excerpt(terminal: Terminal, text: str, query: str) -> Text:
+    """The snippet with the query's words marked: in bold, or between asterisks where there is no colour."""
+    from rich.text import Text
+
+    from wenyuan.cli.snippet import snippet
+
+    excerpt = Text()
+    colour = terminal.out.color_system is not None
+    for piece, marked in snippet(text, query):
+        shown = printable(piece)
+        excerpt.append(f"*{shown}*" if marked and not colour else shown, style="bold yellow" if marked else "")
+    return excerpt

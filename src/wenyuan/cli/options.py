@@ -1,0 +1,85 @@
+"""Options that several commands share. Given before or after the command's name, the last one counts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from wenyuan.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from wenyuan.service.facade import Library
+
+__all__ = ["JsonOption", "LangOption", "LibraryOption", "day", "interactive", "opened"]
+
+
+def _library(ctx: typer.Context, value: Path | None) -> Path | None:
+    if value is not None:
+        ctx.ensure_object(Terminal).library = value
+    return value
+
+
+def _lang(ctx: typer.Context, value: str | None) -> str | None:
+    if value is not None:
+        ctx.ensure_object(Terminal).language = value
+    return value
+
+
+def _json(ctx: typer.Context, value: bool) -> bool:
+    if value:
+        ctx.ensure_object(Terminal).as_json = True
+    return value
+
+
+LibraryOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--library",
+        metavar="DIR",
+        callback=_library,
+        help="Folder of the library. 知识库目录  [env: WENYUAN_LIBRARY; default: ./library]",
+    ),
+]
+LangOption = Annotated[
+    Literal["zh", "en"] | None,
+    typer.Option("--lang", metavar="zh|en", callback=_lang, help="Language of messages. 提示语言  [default: locale]"),
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", callback=_json, help="One JSON document on standard output. 以 JSON 输出")
+]
+
+
+def day(text: str) -> date:
+    """A date as written on a command line.
+
+    Raises:
+        typer.BadParameter: it is none.
+    """
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} is not a date like 2026-11-21 不是日期") from error
+
+
+@contextmanager
+def opened(terminal: Terminal, **overrides: Any) -> Iterator[Library]:
+    """The library that the caller means; says so when it answers by keywords alone.
+
+    Raises:
+        KnowledgeError: see `wenyuan.app.open_library`.
+    """
+    from wenyuan.app import open_library
+
+    with open_library(terminal.folder, **overrides) as library:
+        yield library
+
+
+def interactive() -> bool:
+    """Whether a person can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()

@@ -1,0 +1,86 @@
+"""How far an ingest is: a bar on a terminal, a line now and then elsewhere, and nothing for what is quick."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from wenyuan.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from wenyuan.service.ingest import Progress
+
+__all__ = ["Bar"]
+
+_QUIET = 1.0  # seconds before anything is shown
+_EVERY = 10.0  # seconds between two lines where there is no terminal
+
+
+class Bar:
+    """A context manager to give to `Library.add` as its ``progress``."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._begun = time.monotonic()
+        self._line_at = self._begun + _QUIET
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, at: Progress) -> None:
+        now = time.monotonic()
+        if now < self._begun + _QUIET:
+            return
+        rate, left = _pace(at, now - self._begun)
+        if self._terminal.err.is_terminal:
+            self._draw(at, rate, left)
+        elif now >= self._line_at:
+            self._line_at = now + _EVERY
+            self._terminal.say(
+                "progress", files=at.files, total=at.files_total, passages=at.passages, rate=f"{rate:.1f}", left=left
+            )
+
+    def _draw(self, at: Progress, rate: float, left: str) -> None:
+        if self._bar is None:
+            self._start()
+        text = self._terminal.text
+        shown = f"{at.files}/{at.files_total} {text('files')} · {at.passages} {text('passages')} · {rate:.1f}/s"
+        self._bar.update(self._task, completed=_share(at), shown=f"{shown} · {left} {text('left')}")
+
+    def _start(self) -> None:
+        from rich import progress
+
+        self._bar = progress.Progress(
+            progress.BarColumn(bar_width=20),
+            progress.TaskProgressColumn(),
+            progress.TextColumn("{task.fields[shown]}", markup=False),
+            console=self._terminal.err,
+            transient=True,
+        )
+        self._task = self._bar.add_task("", total=1.0, shown="")
+        self._bar.start()
+
+
+def _share(at: Progress) -> float:
+    """How much of the work is done. Passages are read long before they are embedded, which takes the time."""
+    files = at.files / max(1, at.files_total)
+    return files * at.embedded / at.passages if at.embedded and at.passages else files
+
+
+def _pace(at: Progress, seconds: float) -> tuple[float, str]:
+    """Passages a second, and the time left as ``m:ss`` (``?`` while nothing can be said)."""
+    rate = (at.embedded or at.passages) / seconds
+    share = _share(at)
+    if not 0 < share < 1:
+        return rate, "?"
+    left = round(seconds * (1 - share) / share)
+    return rate, f"{left // 60}:{left % 60:02d}"

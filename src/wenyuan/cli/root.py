@@ -1,0 +1,124 @@
+"""The command `wenyuan` itself: its options, its sub-commands, and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from wenyuan import __version__
+from wenyuan.cli import ask, conform, demonstrate, diagnose, evaluate, sources, stock, web
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption
+from wenyuan.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from wenyuan.core.errors import KnowledgeError
+
+__all__ = ["app"]
+
+_HELP = """Wenyuan: a knowledge service for LLM agents. Governed sources in, checkable evidence out.
+
+文渊：面向大模型智能体的知识服务。
+
+\b
+Example 示例:
+  wenyuan demo
+  wenyuan init
+  wenyuan add ./docs --source policies --trust 4
+  wenyuan search "how long until a complaint is answered"
+"""
+
+_CODES = """\b
+Exit codes 退出码:
+    0  done 完成 (a search that finds nothing is done, too)
+    1  failed 失败
+    2  wrong usage or invalid request 用法或请求有误
+    3  done, but some documents could not be taken in 完成，但部分文档未能收录
+    4  not conformant 未通过一致性测试
+  130  interrupted 已中断
+
+\b
+Environment 环境变量: WENYUAN_LIBRARY, WENYUAN_ENGINE, WENYUAN_ENCODER__KIND …;
+WENYUAN_DEBUG=1 shows the traceback of an unexpected error.
+"""
+
+
+class _Root(TyperGroup):
+    """Turns whatever a command raises into a message and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        from wenyuan.core.errors import KnowledgeError
+
+        terminal = ctx.ensure_object(Terminal)
+        try:
+            return super().invoke(ctx)
+        except KnowledgeError as error:
+            code = terminal.failed(error)
+        except KeyboardInterrupt:
+            code = terminal.interrupted()
+        except BrokenPipeError:
+            raise  # whoever read our output has gone: typer ends quietly
+        except Exception as error:
+            # The parser's own exceptions (usage errors, Exit) have no public parent; they are its to handle.
+            if type(error).__module__.startswith("typer") or os.environ.get("WENYUAN_DEBUG"):
+                raise
+            code = terminal.failed(_unexpected(error))
+        ctx.exit(code)
+
+
+def _unexpected(error: Exception) -> KnowledgeError:
+    from wenyuan.core.errors import KnowledgeError
+
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return KnowledgeError(f"{where}{error.strerror}", component="system", hint="wenyuan doctor")
+    return KnowledgeError(
+        f"internal error: {type(error).__name__}: {error}",
+        component="program",
+        hint="set WENYUAN_DEBUG=1 to see where, and report it",
+    )
+
+
+app = typer.Typer(
+    cls=_Root,
+    help=_HELP,
+    epilog=_CODES,
+    no_args_is_help=True,
+    # Drawn help would import rich, which takes longer than all the rest.
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"wenyuan {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _wenyuan(
+    ctx: typer.Context,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="版本号")] = False,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    ctx.ensure_object(Terminal).command = f"wenyuan {ctx.invoked_subcommand or ''}".strip()
+    logging.basicConfig(level=logging.ERROR, format="%(name)s: %(message)s")
+
+
+app.command("init")(stock.init)
+app.command("add")(stock.add)
+app.command("ingest")(stock.ingest)
+app.command("search")(ask.search)
+app.add_typer(sources.app, name="source")
+app.command("serve")(web.serve)
+app.command("conformance")(conform.conformance)
+app.command("eval")(evaluate.evaluation)
+app.command("doctor")(diagnose.doctor)
+app.command("demo")(demonstrate.demo)

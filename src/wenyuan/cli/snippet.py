@@ -1,0 +1,118 @@
+"""The part of a passage that answers a query, with the query's words in it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+
+from wenyuan.core.structure import CLAUSE, clause_keys
+from wenyuan.core.text import fold, query_terms, terms
+
+__all__ = ["cells", "marks", "snippet"]
+
+_WORD = re.compile(r"[^\W_]+")
+_LATIN = re.compile(r"[a-z0-9]")
+_SENTENCE_END = re.compile(r"[。！？；\n]|[.!?;](?=\s)")
+_BEFORE = 24  # characters before the first word that are worth showing
+
+Span = tuple[int, int]
+
+
+def cells(text: str) -> int:
+    """Columns that a text takes on a terminal."""
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
+    )
+
+
+def marks(text: str, query: str) -> list[Span]:
+    """Where words of the query stand in a text, compared as the index does: folded, stemmed, neighbours merged."""
+    asked = query_terms(query)
+    folded, origin = _folded(text)
+    wanted = {term for term in asked if term[0] not in "#@"}
+    # One Chinese character says little: it counts only when the query has no pair.
+    pairs = [term for term in wanted if not _LATIN.match(term) and len(term) == 2]
+    single = [] if pairs else [term for term in wanted if not _LATIN.match(term) and len(term) == 1]
+    found = [
+        (origin[at.start()], origin[at.end() - 1] + 1)
+        for term in (*pairs, *single)
+        for at in re.finditer(re.escape(term), folded)
+    ]
+    for word in _WORD.finditer(folded):
+        if _LATIN.match(word[0]) and wanted.intersection(terms(word[0])):
+            found.append((origin[word.start()], origin[word.end() - 1] + 1))
+    named = {term[1:] for term in asked if term[0] in "#@"}
+    found += [at.span() for at in CLAUSE.finditer(text) if named.intersection(clause_keys(at[0]))]
+    return list(_merged(sorted(found)))
+
+
+def _folded(text: str) -> tuple[str, list[int]]:
+    """Text as it is compared, and for each of its characters the place in the original."""
+    pieces = [fold(c) for c in text]
+    return "".join(pieces), [at for at, piece in enumerate(pieces) for _ in piece]
+
+
+def _merged(spans: Sequence[Span]) -> Iterator[Span]:
+    last: Span | None = None
+    for start, end in spans:
+        if last is not None and start <= last[1]:
+            last = (last[0], max(last[1], end))
+            continue
+        if last is not None:
+            yield last
+        last = (start, end)
+    if last is not None:
+        yield last
+
+
+def snippet(text: str, query: str, width: int = 220) -> list[tuple[str, bool]]:
+    """At most `width` columns of a passage: pieces, each with whether it is a word of the query.
+
+    The window is the one that holds the most of the query's words; it begins with a sentence where it can.
+    """
+    flat = " ".join(text.split())
+    spans = marks(flat, query)
+    start, end = _window(flat, spans, width)
+    pieces = [("…", False)] if start else []
+    at = start
+    for left, right in spans:
+        if start <= left and right <= end:
+            pieces += [(flat[at:left], False), (flat[left:right], True)]
+            at = right
+    pieces.append((flat[at:end], False))
+    if end < len(flat):
+        pieces.append(("…", False))
+    return [piece for piece in pieces if piece[0]]
+
+
+def _window(flat: str, spans: Sequence[Span], width: int) -> Span:
+    best, most = (0, _fitting(flat, 0, width)), -1
+    starts = [right for _, right in spans]
+    for left, _ in spans[:50]:
+        start = _sentence_start(flat, left)
+        end = _fitting(flat, start, width)
+        inside = spans[bisect_left(starts, start) : bisect_left(starts, end + 1)]
+        score = len({flat[a:b].lower() for a, b in inside})
+        if score > most:
+            best, most = (start, end), score
+    return best
+
+
+def _sentence_start(flat: str, at: int) -> int:
+    """Where the sentence of `at` begins, unless that is too far away to be shown."""
+    ends = [match.end() for match in _SENTENCE_END.finditer(flat, max(0, at - 4 * _BEFORE), at)]
+    start = ends[-1] if ends else 0 if at <= 4 * _BEFORE else at - _BEFORE
+    while start < at and flat[start] == " ":
+        start += 1
+    return start if at - start <= 2 * _BEFORE or not ends else at - _BEFORE
+
+
+def _fitting(flat: str, start: int, width: int) -> int:
+    room = width - 2  # for the two ellipses
+    for at in range(start, len(flat)):
+        room -= cells(flat[at])
+        if room < 0:
+            return at
+    return len(flat)

@@ -1,0 +1,123 @@
+"""``source list``, ``show`` and ``remove``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, interactive, opened
+from wenyuan.cli.terminal import OK, Terminal
+
+if TYPE_CHECKING:
+    from wenyuan.service.facade import Library
+
+__all__ = ["app", "stars"]
+
+app = typer.Typer(
+    help="Look at the sources of a library, or remove one.\n\n查看或移除来源。", no_args_is_help=True
+)
+_Id = Annotated[str, typer.Argument(metavar="ID", help="The source. 来源标识")]
+
+
+def stars(trust: int) -> str:
+    """Trust 1..5 as five stars."""
+    return "★" * trust + "☆" * (5 - trust)
+
+
+@app.command("list")
+def list_all(
+    ctx: typer.Context, library: LibraryOption = None, lang: LangOption = None, as_json: JsonOption = False
+) -> None:
+    """List all sources.
+
+    列出全部来源。
+
+    \b
+    Example 示例:
+      wenyuan source list
+    """
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        listed = found.list_sources()
+    terminal.document({"status": "SUCCESS", "sources": listed})
+    if not listed:
+        terminal.say("no_sources")
+    elif not terminal.as_json:
+        terminal.show(_table(terminal, listed))
+
+
+def _table(terminal: Terminal, listed: list[dict[str, object]]) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for key in ("col_source", "col_trust", "col_documents", "col_passages", "col_failures", "col_title"):
+        number = key in ("col_documents", "col_passages", "col_failures")
+        table.add_column(terminal.text(key), justify="right" if number else "left", overflow="fold")
+    for source in listed:
+        cells = (source["source_id"], stars(int(str(source["trust"]))), source["documents"], source["passages"])
+        table.add_row(*(Text(str(cell)) for cell in (*cells, source["failures"], source["title"])))
+    return table
+
+
+@app.command("show")
+def show(
+    ctx: typer.Context, source: _Id, library: LibraryOption = None, lang: LangOption = None, as_json: JsonOption = False
+) -> None:
+    """Show a source: how it is described, what the library holds of it, and what failed.
+
+    查看一个来源的说明、数量与失败的文档。
+
+    \b
+    Example 示例:
+      wenyuan source show policies
+    """
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        described = asdict(found.catalog.source(source)) | dict(found.catalog.counts(source))
+        failures = _failures(found, source)
+    described.pop("settings")
+    terminal.document({"status": "SUCCESS", "source": described, "failed": failures})
+    for key, value in described.items():
+        if value not in ("", None):
+            shown = stars(value) if key == "trust" else value
+            terminal.show(f"{terminal.text(key)}: {shown}", wrap=False)
+    for uri, reason in failures.items():
+        terminal.show(f"  {uri}: {terminal.own(reason)}", wrap=False)
+
+
+def _failures(library: Library, source: str) -> Mapping[str, str]:
+    failures: Mapping[str, str] = library.catalog.failures(source)
+    return failures
+
+
+@app.command("remove")
+def remove(  # noqa: PLR0913  (an argument here is an option there)
+    ctx: typer.Context,
+    source: _Id,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. 不再确认")] = False,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Remove a source and all that came from it from the library; the original files stay.
+
+    从知识库移除来源及其全部内容，原始文件不变。
+
+    \b
+    Example 示例:
+      wenyuan source remove policies
+    """
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        counts = found.catalog.counts(found.catalog.source(source).source_id)
+        question = terminal.text("really", source=source, documents=counts["documents"])
+        if not yes and interactive() and not typer.confirm(question, err=True):
+            terminal.say("not_removed")
+            raise typer.Exit(OK)
+        gone = found.remove(source)
+    terminal.document({"status": "SUCCESS", "source_id": source, "documents": gone})
+    terminal.show(terminal.text("removed", source=source, documents=gone))

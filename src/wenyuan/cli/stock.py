@@ -1,0 +1,186 @@
+"""``init``, ``add`` and ``ingest``: what comes into a library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, day, opened
+from wenyuan.cli.progress import Bar
+from wenyuan.cli.terminal import FAILED, OK, PARTLY, Terminal
+
+if TYPE_CHECKING:
+    from wenyuan.service.facade import Library
+    from wenyuan.service.ingest import IngestReport
+
+__all__ = ["add", "ingest", "init", "note_keyword_only", "show_report"]
+
+_SHOWN_FAILURES = 10
+_Day = Annotated[date | None, typer.Option(parser=day, metavar="DATE")]
+
+
+def init(
+    ctx: typer.Context, library: LibraryOption = None, lang: LangOption = None, as_json: JsonOption = False
+) -> None:
+    """Make an empty library.
+
+    建立空的知识库。
+
+    \b
+    Example 示例:
+      wenyuan init
+      wenyuan init --library ~/knowledge
+    """
+    from wenyuan.app import create_library
+
+    terminal: Terminal = ctx.obj
+    with create_library(terminal.folder) as made:
+        note_keyword_only(terminal, made)
+    terminal.document({"status": "SUCCESS", "library": str(terminal.folder.absolute())})
+    terminal.show(terminal.text("made", folder=terminal.folder.absolute()), wrap=False)
+    where = f" --library {library}" if library else ""
+    terminal.show(terminal.text("made_next", command=f"wenyuan add PATH --source ID{where}"), wrap=False)
+
+
+def add(  # noqa: PLR0913  (an argument here is an option there)
+    ctx: typer.Context,
+    path: Annotated[Path, typer.Argument(help="File or folder. 文件或目录")],
+    source: Annotated[str, typer.Option("--source", metavar="ID", help="Name of the new source. 来源标识")],
+    title: Annotated[str, typer.Option(help="What people call it. 标题")] = "",
+    trust: Annotated[int, typer.Option(help="1 (hearsay) to 5 (binding). 可信度")] = 3,
+    domain: Annotated[str, typer.Option(help="Knowledge domain. 知识领域  [default: the ID]")] = "",
+    collection: Annotated[str, typer.Option(help="A name to filter by. 集合")] = "",
+    language: Annotated[str, typer.Option(help="zh, en …; empty: found per document. 语言")] = "",
+    copyright: Annotated[str, typer.Option(help="Licence or owner. 版权")] = "",
+    effective_from: _Day = None,
+    effective_until: _Day = None,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Register a source and take its documents in.
+
+    登记来源并收录其文档（md、txt、html、pdf、docx、xlsx、csv、tsv、jsonl）。
+
+    \b
+    Example 示例:
+      wenyuan add ./policies --source policies --title "Company policies" --trust 5
+      wenyuan add faq.csv --source faq --effective-from 2026-01-01
+    """
+    from wenyuan.core.model import Source
+
+    terminal: Terminal = ctx.obj
+    made = Source(
+        source_id=source,
+        title=title,
+        trust=trust,
+        domain=domain,
+        collection=collection,
+        language=language,
+        copyright=copyright,
+        effective_from=effective_from,
+        effective_until=effective_until,
+        path=str(path.expanduser().absolute()),
+    )
+    with opened(terminal) as found:
+        note_keyword_only(terminal, found)
+        report = _watched(terminal, found, source, lambda bar: found.add(made, bar))
+    terminal.document({"status": "SUCCESS", "report": asdict(report)})
+    show_report(terminal, report)
+    raise typer.Exit(PARTLY if report.failed else OK)
+
+
+def ingest(
+    ctx: typer.Context,
+    source: Annotated[str | None, typer.Argument(help="A registered source. 已登记的来源")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All of them. 全部来源")] = False,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Read sources again; only what has changed is taken in anew.
+
+    重新读取来源，只处理有变化的文档。
+
+    \b
+    Example 示例:
+      wenyuan ingest policies
+      wenyuan ingest --all
+    """
+    from wenyuan.core.errors import KnowledgeError
+
+    terminal: Terminal = ctx.obj
+    if every == (source is not None):
+        raise typer.BadParameter(terminal.text("ingest_which"))
+    reports: list[IngestReport] = []
+    errors: dict[str, str] = {}
+    with opened(terminal) as found:
+        note_keyword_only(terminal, found)
+        names = [source] if source is not None else [s.source_id for s in found.sources()]
+        for name in names:
+            try:
+                reports.append(_watched(terminal, found, name, lambda bar, name=name: found.ingest(name, bar)))
+                show_report(terminal, reports[-1])
+            except KnowledgeError as error:
+                if not every:
+                    raise
+                errors[name] = str(error)  # one source that cannot be read does not keep the others from it
+                terminal.say("failed", what=name)
+                terminal.say("wrong", why=terminal.own(error.message))
+    if not names:
+        terminal.say("no_sources")
+    terminal.document(
+        {
+            "status": "FAILED" if errors else "SUCCESS",
+            "reports": [asdict(report) for report in reports],
+            "errors": errors,
+        }
+    )
+    raise typer.Exit(FAILED if errors else PARTLY if any(report.failed for report in reports) else OK)
+
+
+def _watched(
+    terminal: Terminal, library: Library, source: str, call: Callable[[Any], IngestReport]
+) -> IngestReport:
+    """`call` with a bar to tell; Ctrl-C ends it with a word on what is kept."""
+    try:
+        with Bar(terminal) as bar:
+            return call(bar)
+    except KeyboardInterrupt:
+        counts = library.catalog.counts(source)
+        kept = terminal.text("kept", source=source, documents=counts["documents"], passages=counts["passages"])
+        raise typer.Exit(terminal.interrupted(kept, f"wenyuan ingest {source}")) from None
+
+
+def note_keyword_only(terminal: Terminal, library: Library) -> None:
+    """Say it when a library has no encoder."""
+    if library.encoder is None:
+        why = str(library.readiness().parts["encoder"]["detail"])
+        terminal.say("keyword_only", why=terminal.own(why.removeprefix("keyword-only: ")))
+
+
+def show_report(terminal: Terminal, report: IngestReport) -> None:
+    """What a run did."""
+    text = terminal.text
+    counts = asdict(report)
+    terminal.show(text("report", source=report.source_id, seconds=f"{report.seconds:.1f}"))
+    terminal.show(text("report_documents", **counts))
+    terminal.show(text("report_passages", **counts))
+    if report.skipped:
+        kinds = ", ".join(f"{count} × {suffix}" for suffix, count in sorted(report.skipped.items()))
+        terminal.show(text("report_skipped", kinds=kinds))
+    if report.notes:
+        count = sum(map(len, report.notes.values()))
+        terminal.show(text("report_notes", count=count, documents=len(report.notes)))
+    if report.failed:
+        terminal.show(text("report_failed", count=len(report.failed)))
+        for uri, reason in list(report.failed.items())[:_SHOWN_FAILURES]:
+            name = uri.rpartition("/")[2]
+            terminal.show(f"    {name}: {terminal.own(reason.removeprefix(name + ': '))}", wrap=False)
+        if len(report.failed) > _SHOWN_FAILURES:
+            terminal.show(text("more", count=len(report.failed) - _SHOWN_FAILURES))

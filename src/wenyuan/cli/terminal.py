@@ -1,0 +1,143 @@
+"""What a command speaks with: results on standard output, everything else on standard error, in one language.
+
+With ``--json`` standard output carries exactly one JSON document, also when the command fails.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wenyuan.cli.messages import MESSAGES
+from wenyuan.cli.translate import translated
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from wenyuan.core.errors import KnowledgeError
+
+__all__ = ["CONFORMANCE", "FAILED", "INTERRUPTED", "OK", "PARTLY", "USAGE", "Terminal", "exit_code", "language_here"]
+
+OK, FAILED, USAGE, PARTLY, CONFORMANCE, INTERRUPTED = 0, 1, 2, 3, 4, 130
+"""Exit codes: done; failed; the request is wrong; done, but some documents failed; not conformant; Ctrl-C."""
+
+_WIDEST = 100
+
+
+def language_here() -> str:
+    """``zh`` or ``en``, by the locale's own variables."""
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        if value := os.environ.get(name):
+            return "zh" if value.lower().startswith("zh") else "en"
+    return "en"
+
+
+def exit_code(error: KnowledgeError) -> int:
+    """2 when the request itself is at fault, else 1."""
+    from wenyuan.core.errors import InvalidRequest, NotPermitted
+
+    return USAGE if isinstance(error, (InvalidRequest, NotPermitted)) else FAILED
+
+
+@dataclass
+class Terminal:
+    """The caller's choices, and the two streams.
+
+    Attributes:
+        library: As given by ``--library``; None: ``WENYUAN_LIBRARY`` or ``./library``.
+    """
+
+    language: str = ""
+    as_json: bool = False
+    library: Path | None = None
+    command: str = ""
+
+    def __post_init__(self) -> None:
+        self.language = self.language or language_here()
+
+    @property
+    def folder(self) -> Path:
+        """The library's folder."""
+        from wenyuan.app import default_library
+
+        return self.library or default_library()
+
+    @cached_property
+    def out(self) -> Console:
+        return _console(stderr=False)
+
+    @cached_property
+    def err(self) -> Console:
+        return _console(stderr=True)
+
+    def text(self, key: str, **values: object) -> str:
+        """A message of the catalogue in the caller's language."""
+        return MESSAGES[key][self.language == "zh"].format(**{k: printable(str(v)) for k, v in values.items()})
+
+    def own(self, english: str) -> str:
+        """A message of the library itself, which speaks English, in the caller's language."""
+        return printable(translated(english) if self.language == "zh" else english)
+
+    def say(self, key: str, **values: object) -> None:
+        """Tell a person something; it is no result."""
+        self.err.print(self.text(key, **values), markup=False, highlight=False, soft_wrap=True)
+
+    def show(self, *shown: RenderableType, wrap: bool = True) -> None:
+        """Results for a person; nothing with ``--json``."""
+        if not self.as_json:
+            self.out.print(*shown, markup=False, highlight=False, soft_wrap=not wrap)
+
+    def document(self, value: Mapping[str, Any]) -> None:
+        """The result as JSON, with ``--json`` only."""
+        if self.as_json:
+            plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+            sys.stdout.write(json.dumps(value, ensure_ascii=plain, indent=2, default=str) + "\n")
+            sys.stdout.flush()
+
+    def failed(self, error: KnowledgeError) -> int:
+        """Say what failed, where, why, and what to do next; returns the exit code."""
+        hint = error.hint or "wenyuan doctor"
+        self.document(
+            {
+                "status": "FAILED",
+                "error_message": str(error),
+                "error": {
+                    "code": error.code,
+                    "message": error.message,
+                    "component": error.component,
+                    "hint": hint,
+                },
+            }
+        )
+        where = f"{error.component} ({error.code})" if error.component else error.code
+        self.err.print(self.text("failed", what=self.command or "wenyuan"), style="bold red", markup=False)
+        for key, value in (("where", where), ("why", self.own(error.message)), ("next", self.own(hint))):
+            self.err.print(f"  {self.text(key)} {printable(value)}", markup=False, highlight=False, soft_wrap=True)
+        return exit_code(error)
+
+    def interrupted(self, kept: str = "", command: str = "") -> int:
+        """Ctrl-C: say what is kept and how to go on; returns the exit code."""
+        self.document({"status": "INTERRUPTED", "kept": kept, "next": command})
+        self.say("interrupted", kept=kept or self.text("nothing_lost"))
+        if command:
+            self.say("go_on", command=command)
+        return INTERRUPTED
+
+
+def printable(text: str) -> str:
+    """Without control characters, which a terminal would obey."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
+
+
+def _console(*, stderr: bool) -> Console:
+    from rich.console import Console
+
+    console = Console(stderr=stderr, emoji=False)
+    console.width = min(console.width, _WIDEST)
+    return console

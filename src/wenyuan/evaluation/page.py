@@ -1,0 +1,150 @@
+"""The report as one HTML page that needs nothing else: figures, score distributions, the worst queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+
+from wenyuan.core.errors import SourceError
+from wenyuan.evaluation.asking import Ranked, Run
+from wenyuan.evaluation.corpus import Corpus
+from wenyuan.evaluation.judged import Judged, Qrels, Question
+from wenyuan.evaluation.report import Report, rows
+
+__all__ = ["write_page"]
+
+_WORST = 20
+_BINS = 40
+_SHOWN = 10  # ranks whose scores are counted
+_SNIPPET = 200  # characters
+_BAR, _HEIGHT = 12, 120  # SVG units
+
+_STYLE = """
+:root { color-scheme: light dark; --yes: #2a7d5f; --no: #b9603c; --line: #8886; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; margin: 1rem 0; }
+th, td { padding: .3rem .8rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+svg { width: 100%; max-width: 36rem; height: auto; display: block; }
+svg text { font: 10px system-ui, sans-serif; fill: currentColor; }
+.yes { fill: var(--yes); background: var(--yes); } .no { fill: var(--no); background: var(--no); }
+.key { display: inline-block; width: .8em; height: .8em; margin-right: .3em; }
+small { opacity: .75; }
+"""
+
+
+def write_page(
+    path: Path, report: Report, runs: Sequence[Run], corpus: Corpus, judged: Judged, worth: Mapping[str, float]
+) -> None:
+    """Write the page to `path`.
+
+    Args:
+        worth: nDCG@k of each query for the last of `runs`, whose worst are shown.
+
+    Raises:
+        SourceError: it cannot be written.
+    """
+    parts = [
+        f"<!doctype html><html lang='en'><meta charset='utf-8'><title>{escape(report.set)}</title>",
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>",
+        f"<style>{_STYLE}</style><h1>{escape(report.set)}</h1>",
+        f"<p>{report.docs} documents, {report.passages} passages, {report.queries} queries; encoder: "
+        f"{escape(report.encoder or 'none')}.</p>",
+        *_figures(report),
+        *_distributions(runs, judged.qrels),
+        *_worst(runs[-1], report.k, corpus, judged, worth),
+        "</html>\n",
+    ]
+    try:
+        path.write_text("\n".join(parts), "utf-8", errors="replace")
+    except OSError as error:
+        raise SourceError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _figures(report: Report) -> Iterator[str]:
+    yield "<table><tr><th></th>" + "".join(f"<th class='n'>{escape(e)}</th>" for e in report.engines) + "</tr>"
+    for name, values in rows(report):
+        cells = "".join(f"<td class='n'>{escape(value)}</td>" for value in values)
+        yield f"<tr><td>{escape(name)}</td>{cells}</tr>"
+    yield "</table>"
+
+
+# -- distributions ----------------------------------------------------------------------------------------
+
+
+def _distributions(runs: Sequence[Run], qrels: Qrels) -> Iterator[str]:
+    yield f"<h2>Scores of answers and of the rest</h2><p>Among the first {_SHOWN} documents of each query. "
+    yield "<span class='key yes'></span>judged an answer (above) "
+    yield "<span class='key no'></span>everything else (below); each as a share of its kind.</p>"
+    for run in runs:
+        yield f"<h3>{escape(run.engine)}</h3>"
+        yield _histogram(*_bins(run, qrels), run.floor)
+
+
+def _bins(run: Run, qrels: Qrels) -> tuple[list[float], list[float]]:
+    """Share of scores in each of `_BINS` equal parts of 0..1: of answers, and of the rest."""
+    yes, no = [0] * _BINS, [0] * _BINS
+    for query_id, found in run.ranked.items():
+        for entry, score in zip(found.ids[:_SHOWN], found.scores, strict=False):
+            counts = yes if qrels[query_id].get(entry, 0) > 0 else no
+            counts[min(_BINS - 1, int(score * _BINS))] += 1
+    return [n / max(1, sum(yes)) for n in yes], [n / max(1, sum(no)) for n in no]
+
+
+def _histogram(yes: Sequence[float], no: Sequence[float], floor: float) -> str:
+    scale = (_HEIGHT - 4) / max(*yes, *no, 1e-9)
+    bars = []
+    for i, (above, below) in enumerate(zip(yes, no, strict=True)):
+        x, up, down = i * _BAR, above * scale, below * scale
+        title = f"<title>{i / _BINS:.3f}–{(i + 1) / _BINS:.3f}: {above:.1%} / {below:.1%}</title>"
+        bars.append(
+            f"<g>{title}<rect class='yes' x='{x}' y='{_HEIGHT - up:.1f}' width='{_BAR - 2}' height='{up:.1f}'/>"
+            f"<rect class='no' x='{x}' y='{_HEIGHT}' width='{_BAR - 2}' height='{down:.1f}'/></g>"
+        )
+    width = _BINS * _BAR
+    if floor:
+        at = floor * width
+        bars.append(f"<path d='M{at:.1f} 0V{2 * _HEIGHT}' stroke='currentColor' stroke-dasharray='3'/>")
+        bars.append(f"<text x='{at + 3:.1f}' y='10'>floor {floor:.3f}</text>")
+    marks = "".join(f"<text x='{tenth * width // 10}' y='{2 * _HEIGHT + 12}'>.{tenth}</text>" for tenth in range(10))
+    return f"<svg viewBox='0 0 {width} {2 * _HEIGHT + 16}' role='img'>{''.join(bars)}{marks}</svg>"
+
+
+# -- the worst queries ------------------------------------------------------------------------------------
+
+
+def _worst(run: Run, k: int, corpus: Corpus, judged: Judged, worth: Mapping[str, float]) -> Iterator[str]:
+    worst = sorted(judged.questions, key=lambda q: worth[q.query_id])[:_WORST]
+    expected = {q.query_id: _answers(judged.qrels[q.query_id]) for q in worst}
+    needed = {entry for q in worst for entry in (*expected[q.query_id][:1], *run.ranked[q.query_id].ids[:1])}
+    texts = corpus.texts(needed)
+    yield f"<h2>The {len(worst)} worst queries</h2><p>By nDCG@{k} of {escape(run.engine)}.</p>"
+    yield f"<table><tr><th>query</th><th class='n'>nDCG@{k}</th><th>came first</th><th>judged an answer</th></tr>"
+    for question in worst:
+        found = run.ranked[question.query_id]
+        yield _row(question, worth[question.query_id], found, expected[question.query_id], texts)
+    yield "</table>"
+
+
+def _answers(grades: Mapping[str, int]) -> list[str]:
+    return [entry for entry, grade in sorted(grades.items(), key=lambda item: -item[1]) if grade > 0]
+
+
+def _row(
+    question: Question, worth: float, found: Ranked, answers: list[str], texts: Mapping[str, tuple[str, str]]
+) -> str:
+    first = _entry(found.ids[0], texts, f"{found.scores[0]:.3f}") if found.ids else "<small>nothing</small>"
+    ranks = [rank for rank, entry in enumerate(found.ids, 1) if entry in answers]
+    place = f"rank {ranks[0]}: {found.scores[ranks[0] - 1]:.3f}" if ranks else "not found"
+    right = _entry(answers[0], texts, place)
+    return (
+        f"<tr><td>{escape(question.text)}<br><small>{escape(question.query_id)}</small></td>"
+        f"<td class='n'>{worth:.3f}</td><td>{first}</td><td>{right}</td></tr>"
+    )
+
+
+def _entry(entry: str, texts: Mapping[str, tuple[str, str]], score: str) -> str:
+    title, text = texts[entry]
+    short = text if len(text) <= _SNIPPET else text[:_SNIPPET] + "…"
+    return f"<b>{escape(title or entry)}</b> <small>{escape(score)}</small><br>{escape(short)}"

@@ -1,0 +1,339 @@
+"""The laws every engine keeps: meaning, not shape. A test module binds them to an engine with `make_engine`."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from wenyuan.catalog import Catalog
+from wenyuan.core.errors import EngineError, EngineTimeout
+from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, matches
+from wenyuan.core.model import EncoderFingerprint, NewDocument, NewPassage, Source
+from wenyuan.core.ports import Deadline, Engine, IndexSpec
+from wenyuan.core.text import query_terms
+from wenyuan.engines.memory import MemoryEngine
+
+DIMENSION = 16
+SPEC = IndexSpec(
+    analyzer="test/1",
+    encoder=EncoderFingerprint(id="test", sha256="0" * 64, dimension=DIMENSION, scale=(0.0, 1.0)),
+)
+DAY = date(2026, 6, 1)
+TEXTS = (
+    "客户投诉需在 24 小时内第一次响应，并登记投诉编号。",
+    "数据库连接池的最大连接数由 max_connections 决定。",
+    "The connection pool times out after 30 seconds of waiting.",
+    "第十三条 个人信息处理者应当取得个人的同意。",
+    "依照本办法第十三条的规定，可以不取得同意。",
+    "Unused annual leave of up to five days may be carried over.",
+    "連接池應當設定逾時時間，以免執行緒無限等待。",
+    "施工单位应当按照 GB 50300-2013 进行验收。",
+    "安全",
+    "GB/T 50300—2013 规定了验收的程序和组织。",
+    "高温天气应当调整作业时间，防止中暑。",
+    "Complaints are answered within one working day.",
+)
+
+HOSTILE = ["", " ", "a", "A", "1", "x' OR '1'='1", 'y" or "1"=="1', "c:\\d", "涉密", "\u200b", "a\x1fb", "%", "*", "ü", "ü"]
+FACETS = {
+    "tag": HOSTILE,
+    "level": [0, 1, 2, -3, 2.5, 10**12],
+    "flag": [True, False],
+    "a b": ["true", "1", "True"],
+}
+
+
+def unit(seed: int) -> Any:
+    v = np.random.default_rng(seed).normal(size=DIMENSION).astype(np.float32)
+    return v / np.linalg.norm(v)
+
+
+def document(
+    number: int, *, source: str = "s1", text: str | None = None, facets: dict[str, Any] | None = None, **more: Any
+) -> tuple[NewDocument, dict[str, Any]]:
+    """A document of one passage, with its vector."""
+    body = text if text is not None else TEXTS[number % len(TEXTS)]
+    passage = NewPassage(
+        uri=f"urn:t:{source}:{number}#p", headings=("标题",) if number % 2 else (), text=body, sha256="0" * 64,
+        start=0, end=len(body), vector_key=f"{source}-{number}-{body}",
+    )  # fmt: skip
+    made = NewDocument(
+        source_id=source, uri=f"urn:t:{source}:{number}", title=f"document {number}", fingerprint=body,
+        passages=(passage,), facets=facets or {}, **more,
+    )  # fmt: skip
+    return made, {f"{source}-{number}-{body}": unit(number)}
+
+
+class World:
+    """A catalog with an engine that follows it, and the reference engine beside it."""
+
+    def __init__(self, folder: Path, make_engine: Callable[[Path, Catalog], Engine]) -> None:
+        self.catalog = Catalog.create(folder)
+        for source in ("s1", "s2"):
+            self.catalog.put_source(Source(source_id=source))
+        self.folder = folder
+        self.make_engine = make_engine
+        self.engine = make_engine(folder, self.catalog)
+        self.reference = MemoryEngine(SPEC)
+
+    def deadline(self, seconds: float = 30.0) -> Deadline:
+        import time
+
+        return Deadline(time.monotonic() + seconds, time.monotonic)
+
+    def put(self, *documents: tuple[NewDocument, dict[str, Any]]) -> None:
+        vectors = {key: vector for _, found in documents for key, vector in found.items()}
+        self.catalog.commit_documents([d for d, _ in documents], vectors)
+
+    def remove(self, source: str, number: int) -> None:
+        (document_id, _) = self.catalog.live_documents(source)[f"urn:t:{source}:{number}"]
+        self.catalog.retire_documents(source, [document_id])
+
+    def sync(self) -> None:
+        self.engine.sync(self.catalog, deadline=self.deadline())
+        self.reference.sync(self.catalog, deadline=self.deadline())
+
+    def scope(self, *sources: str, day: date = DAY, filter: Filter | None = None) -> Scope:
+        return Scope(sources=frozenset(sources or ("s1", "s2")), as_of=day, filter=filter)
+
+    def keyword(self, query: str, scope: Scope | None = None, limit: int = 50, engine: Engine | None = None) -> Any:
+        chosen = engine or self.engine
+        return chosen.keyword(query_terms(query), scope=scope or self.scope(), limit=limit, deadline=self.deadline()).hits
+
+    def vector(self, v: Any, scope: Scope | None = None, limit: int = 50, engine: Engine | None = None) -> Any:
+        chosen = engine or self.engine
+        return chosen.vector(v, scope=scope or self.scope(), limit=limit, deadline=self.deadline()).hits
+
+    def close(self) -> None:
+        self.engine.close()
+        self.catalog.close()
+
+
+def same(found: Any, expected: Any) -> None:
+    """Equal rankings: ids in order (ties by id) and scores to 1e-5."""
+    assert [h.passage_id for h in found] == [h.passage_id for h in expected]
+    assert [h.score for h in found] == pytest.approx([h.score for h in expected], abs=1e-5)
+
+
+QUERIES = ("连接池", "安全", "投诉 响应", "connection pools", "第13条", "GB 50300", "驗收程序", "ｍａｘ＿connections", "的", "5")
+
+
+class EngineLaws:
+    """Bind by subclassing with a `make_engine` fixture: (library folder, catalog) → engine."""
+
+    @pytest.fixture
+    def world(self, tmp_path: Path, make_engine: Callable[[Path, Catalog], Engine]) -> Any:
+        made = World(tmp_path / "library", make_engine)
+        yield made
+        made.close()
+
+    @pytest.fixture
+    def filled(self, world: World) -> World:
+        world.put(*(document(i, source="s1" if i % 3 else "s2") for i in range(len(TEXTS))))
+        world.sync()
+        return world
+
+    def test_own_best_hit(self, filled: World) -> None:
+        """A stored passage is its own best hit, by its text and by its vector."""
+        for number, text in enumerate(TEXTS):
+            passage = next(iter(self.ids_of(filled, number)))
+            assert filled.keyword(text)[0].passage_id == passage
+            best = filled.vector(unit(number))[0]
+            assert (best.passage_id, best.score) == (passage, pytest.approx(1.0, abs=1e-5))
+
+    @staticmethod
+    def ids_of(world: World, number: int) -> list[int]:
+        everything = world.catalog.passages(range(1, 500))
+        return [i for i, p in everything.items() if p.title == f"document {number}"]
+
+    @pytest.mark.parametrize("query", QUERIES)
+    def test_known_scores(self, filled: World, query: str) -> None:
+        """Keyword scores are those of the reference engine to 1e-5, in the same order."""
+        expected = filled.keyword(query, engine=filled.reference)
+        assert len(expected)
+        same(filled.keyword(query), expected)
+
+    def test_known_cosines(self, filled: World) -> None:
+        """Vector scores are those of the reference engine to 1e-5, in the same order."""
+        same(filled.vector(unit(77)), filled.vector(unit(77), engine=filled.reference))
+
+    def test_limit(self, filled: World) -> None:
+        """A limit cuts the ranking and changes nothing else."""
+        assert list(filled.vector(unit(5), limit=3)) == list(filled.vector(unit(5)))[:3]
+        same(filled.keyword("的", limit=2), list(filled.keyword("的"))[:2])
+
+    def test_scores_of_given_rows(self, filled: World) -> None:
+        """Scores asked for by id are the scores of the ranking; rows without a term are absent."""
+        ranking = {h.passage_id: h.score for h in filled.keyword("连接池 pool")}
+        ids = list(range(1, len(TEXTS) + 3))
+        asked = filled.engine.keyword_scores(query_terms("连接池 pool"), ids, deadline=filled.deadline())
+        assert dict(asked) == pytest.approx(ranking, abs=1e-6)
+        cosines = filled.engine.cosines(unit(3), ids, deadline=filled.deadline())
+        assert dict(cosines) == pytest.approx(
+            {h.passage_id: h.parts["cosine"] for h in filled.vector(unit(3))}, abs=1e-6
+        )
+
+    def test_meaningless(self, filled: World) -> None:
+        """A query whose terms no passage has finds nothing, and that is an answer."""
+        assert len(filled.keyword("zxqv wvkj 龘靐齉爩")) == 0
+        assert len(filled.keyword("")) == 0
+
+    def test_empty_index(self, world: World) -> None:
+        """An empty index answers with nothing."""
+        world.sync()
+        assert len(world.keyword("连接池")) == 0
+        assert len(world.vector(unit(1))) == 0
+
+    def test_deleted_is_gone(self, filled: World) -> None:
+        """A removed document is found by neither leg, and the others stay."""
+        gone = self.ids_of(filled, 1)
+        filled.remove("s1", 1)
+        filled.sync()
+        for ranking in (filled.keyword("连接池 max_connections"), filled.vector(unit(1))):
+            assert len(ranking)
+            assert not {h.passage_id for h in ranking} & set(gone)
+        assert len(filled.vector(unit(1))) == len(TEXTS) - 1
+
+    def test_replaced(self, filled: World) -> None:
+        """A changed document is found by its new text only."""
+        filled.put(document(1, text="完全不同的内容：吊装作业"))
+        filled.sync()
+        assert filled.keyword("吊装作业")[0].score > 0.5
+        titles = {filled.catalog.passages([h.passage_id])[h.passage_id].title for h in filled.keyword("max_connections")}
+        assert "document 1" not in titles
+
+    def test_reopened(self, filled: World) -> None:
+        """A reopened engine gives the same rankings."""
+        before = [list(filled.keyword(q)) for q in QUERIES] + [list(filled.vector(unit(9)))]
+        filled.engine.close()
+        filled.engine = filled.make_engine(filled.folder, filled.catalog)
+        filled.sync()
+        for old, new in zip(before, [*(filled.keyword(q) for q in QUERIES), filled.vector(unit(9))], strict=True):
+            same(new, old)
+
+    def test_scope_before_cut(self, filled: World) -> None:
+        """A scope applies before the cut: one allowed row is found however many others score better."""
+        only = filled.scope("s2")
+        allowed = {i for i, p in filled.catalog.passages(range(1, 500)).items() if p.source_id == "s2"}
+        assert {h.passage_id for h in filled.vector(unit(1), only, limit=2)} <= allowed
+        assert len(filled.vector(unit(1), only, limit=2)) == 2
+        assert {h.passage_id for h in filled.keyword("的 pool 投诉", only)} <= allowed
+        assert len(filled.vector(unit(1), filled.scope("nobody"))) == 0
+
+    def test_validity(self, world: World) -> None:
+        """Only what is in force on the day asked for is found, its first and last day included."""
+        world.put(
+            document(0, effective_from=date(2020, 1, 1), effective_until=date(2025, 12, 31)),
+            document(1, text=TEXTS[0], effective_from=date(2026, 1, 1)),
+            document(2, text=TEXTS[0]),
+        )
+        world.sync()
+        expected = {
+            date(2019, 12, 31): {2}, date(2020, 1, 1): {0, 2}, date(2025, 12, 31): {0, 2},
+            date(2026, 1, 1): {1, 2}, date(2030, 1, 1): {1, 2},
+        }  # fmt: skip
+        for day, numbers in expected.items():
+            ids = {i for n in numbers for i in self.ids_of(world, n)}
+            assert {h.passage_id for h in world.keyword("投诉", world.scope(day=day))} == ids
+            assert {h.passage_id for h in world.vector(unit(0), world.scope(day=day))} == ids
+
+    def test_filters_mean_what_the_reference_means(self, world: World) -> None:
+        """Any filter over hostile values selects exactly the rows that the reference filter selects."""
+        draw = random.Random(7)
+        numbers = range(60)
+        world.put(
+            *(
+                document(
+                    n, source=draw.choice(["s1", "s2"]), text="安全 safety", language=draw.choice(["zh", "en", ""]),
+                    collection=draw.choice(HOSTILE),
+                    facets={k: draw.choice(v) for k, v in FACETS.items() if draw.random() < 0.8},
+                )
+                for n in numbers
+            )
+        )  # fmt: skip
+        world.sync()
+        rows = {c.passage_id: c.row for c in world.catalog.changes(0, world.catalog.seq())}
+        values = st.sampled_from([v for column in FACETS.values() for v in column] + ["zh", "en", 3, 3.0, "3"])
+        fields = st.sampled_from(["language", "collection", "source_id", "document_id", "metadata.none"])
+        fields |= st.sampled_from([f"metadata.{name}" for name in FACETS])
+        bound = st.none() | st.integers(-5, 70) | st.floats(-5, 70) | st.sampled_from(["", "a", "m", "zz"])
+        leaves: Any = st.builds(In, fields, st.lists(values, min_size=1, max_size=4).map(tuple))
+        leaves |= st.tuples(fields, bound, bound).filter(lambda t: t[1:] != (None, None)).map(lambda t: Range(*t))
+        trees = st.recursive(
+            leaves,
+            lambda inner: st.builds(Not, inner)
+            | st.lists(inner, min_size=1, max_size=3).map(lambda p: And(tuple(p)))
+            | st.lists(inner, min_size=1, max_size=3).map(lambda p: Or(tuple(p))),
+            max_leaves=5,
+        )
+
+        @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+        @given(trees)
+        def check(tree: Filter) -> None:
+            expected = {i for i, row in rows.items() if row is not None and matches(tree, row)}
+            scope = world.scope(filter=tree)
+            assert {h.passage_id for h in world.keyword("安全", scope, limit=100)} == expected
+            assert {h.passage_id for h in world.vector(unit(1), scope, limit=100)} == expected
+
+        check()
+
+    def test_deadline(self, filled: World) -> None:
+        """Work past its deadline ends in EngineTimeout, not in fewer hits."""
+        over = filled.deadline(-1.0)
+        for call in (
+            lambda: filled.engine.keyword(query_terms("的"), scope=filled.scope(), limit=5, deadline=over),
+            lambda: filled.engine.vector(unit(1), scope=filled.scope(), limit=5, deadline=over),
+        ):
+            with pytest.raises(EngineTimeout):
+                call()
+
+    def test_catalog_gone_backwards(self, filled: World) -> None:
+        """An index that holds more than the catalog says so instead of answering."""
+
+        class Older:
+            def seq(self) -> int:
+                return 1
+
+        with pytest.raises(EngineError):
+            filled.engine.sync(Older(), deadline=filled.deadline())  # type: ignore[arg-type]
+
+    def test_status_counts(self, filled: World) -> None:
+        """The engine's counts are the catalog's."""
+        counts, status = filled.catalog.counts(), filled.engine.status()
+        assert (status.passages, status.vectors) == (counts["passages"], counts["vectors"])
+        assert status.watermark == filled.catalog.seq()
+
+    def test_readers_beside_a_writer(self, filled: World) -> None:
+        """While documents come and go, every answer is a full ranking: never an error, never empty."""
+        stop, wrong = threading.Event(), []
+
+        def read() -> None:
+            while not stop.is_set():
+                try:
+                    if not len(filled.keyword("投诉 响应")) or len(filled.vector(unit(0))) < len(TEXTS):
+                        wrong.append("short answer")
+                except Exception as error:
+                    wrong.append(repr(error))
+
+        threads = [threading.Thread(target=read) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for number in range(20, 32):
+            filled.put(document(number, facets={"n": number, f"k{number}": "v"}))
+            filled.sync()
+            if number % 3 == 0:
+                filled.remove("s1", number)
+                filled.sync()
+        stop.set()
+        for thread in threads:
+            thread.join()
+        assert wrong == []
