@@ -434,12 +434,44 @@ def test_a_head_that_does_not_arrive_closes_the_connection(url, monkeypatch):
         assert 0.2 < time.monotonic() - started < 5
 
 
-def test_a_client_that_hangs_up_midway_harms_nobody(url):
-    """A connection closed in the middle of a body leaves the server serving."""
+def test_a_client_that_hangs_up_midway_harms_nobody(url, caplog):
+    """A connection closed in the middle of a body leaves the server serving, and is no error of it."""
+    caplog.set_level(logging.INFO)
     head = b"POST /v1/retrieve_fragments HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     for _ in range(5):
         raw(url, head + b'Content-Length: 1000\r\n\r\n{"query', finish=True)
     assert ask(url).status == 200
+    assert sum("hung up" in message for message in caplog.messages) == 5
+    assert all(record.levelno < logging.WARNING for record in caplog.records)
+
+
+def test_answers_on_one_connection_do_not_wait_for_acknowledgements(url):
+    """Requests one after the other on a kept connection take a few milliseconds, not the 40 of a delayed ACK."""
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=20)
+    seconds = []
+    with contextlib.closing(connection):
+        for _ in range(21):
+            started = time.perf_counter()
+            connection.request("POST", PATH, q(), JSON)
+            assert connection.getresponse().read()
+            seconds.append(time.perf_counter() - started)
+    assert sorted(seconds)[10] < 0.03
+
+
+def test_a_request_that_outlives_the_grace_is_told_that_the_server_stops():
+    """When draining takes too long the open request still gets a problem document."""
+    service = EchoService()
+    url, stop = start_in_thread(create_app(service), grace=1)
+    answers: list[Answer] = []
+    caller = threading.Thread(target=lambda: answers.append(ask(url, "wait")))
+    caller.start()
+    assert service.entered.acquire(timeout=10)
+    try:
+        stop()
+        caller.join(10)
+    finally:
+        service.gate.set()
+    assert_problem(answers[0], 503, "shutting_down")
 
 
 @pytest.mark.parametrize(

@@ -112,9 +112,10 @@ class CatalogReads:
             ).first()
         return None if row is None else (row[0], row[1], row[2])
 
-    def floor(self, mode: str) -> float:
-        """The measured floor of scores in this mode, 0 while none was measured."""
-        return float((self.value("floor") or {}).get(mode, 0.0))
+    def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
+        """The measured floor in this mode, by script: ``score`` and ``lift``; empty while none was measured."""
+        measured: Mapping[str, Mapping[str, float]] = (self.value("floor") or {}).get(mode, {})
+        return measured
 
     def counts(self, source_id: str | None = None) -> Mapping[str, int]:
         """Live documents, passages and vectors, and failures: of one source, or of all."""

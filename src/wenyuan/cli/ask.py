@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,8 +15,7 @@ from wenyuan.cli.sources import stars
 from wenyuan.cli.terminal import Terminal, printable
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
+    from wenyuan.cli.snippet import Piece
     from wenyuan.core.filters import Filter
     from wenyuan.core.model import Passage
     from wenyuan.core.ranking import Hit
@@ -25,9 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["answer_document", "search", "show_answer"]
 
 _BAR = 10
+_INDENT = "    "
 
 
-def search(  # noqa: PLR0913  (an argument here is an option there)
+def search(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ctx: typer.Context,
     query: Annotated[str, typer.Argument(help="A question or some words. 问题或关键词")],
     limit: Annotated[int, typer.Option("-k", "--limit", help="Passages at most, 1 to 100. 最多几个段落")] = 5,
@@ -49,7 +49,6 @@ def search(  # noqa: PLR0913  (an argument here is an option there)
 
     检索知识库；没有结果时会说明原因。
 
-    \b
     Example 示例:
       wenyuan search "投诉多久答复" -k 3
       wenyuan search "carry over leave" --source handbook --explain
@@ -114,7 +113,7 @@ def show_answer(terminal: Terminal, query: str, answer: Answer, weight: float, *
 
     seen = {"mode": terminal.text(f"mode_{answer.mode}"), "ms": f"{answer.ms.get('total', 0.0):.0f}"}
     if answer.hits:
-        seen |= {"count": str(len(answer.hits)), "floor": f"{answer.floor:.2f}"}
+        seen["count"] = str(len(answer.hits))
     terminal.show(terminal.text("found" if answer.hits else "found_none", **seen))
     if answer.mode == "keyword-only" and not answer.hits:
         terminal.say("try_doctor")
@@ -124,9 +123,10 @@ def show_answer(terminal: Terminal, query: str, answer: Answer, weight: float, *
         terminal.show("")
         _show_hit(terminal, query, rank, hit, answer.passages[hit.passage_id])
         if explain:
-            terminal.show(f"    = {explained(hit, weight)}")
+            terminal.show(f"    = {explained(hit, weight)}", wrap=False)
     if explain:
         terminal.show("")
+        terminal.show(terminal.text("floor", floor=f"{answer.floor:.3f}"))
         for leg in answer.legs:
             told = {"name": terminal.text(leg.name), "state": terminal.text(leg.state), "hits": leg.hits}
             terminal.show(terminal.text("leg", **told, ms=f"{leg.ms:.1f}"))
@@ -135,36 +135,44 @@ def show_answer(terminal: Terminal, query: str, answer: Answer, weight: float, *
 def _show_hit(terminal: Terminal, query: str, rank: int, hit: Hit, passage: Passage) -> None:
     from rich.text import Text
 
+    from wenyuan.cli.snippet import body, snippet
+
     full = round(hit.score * _BAR)
     line = Text(f"{rank:>2}  ")
     line.append("█" * full, style="green").append("░" * (_BAR - full), style="dim")
     line.append(f" {hit.score:.2f}  {stars(passage.trust)}  {passage.source_id}")
     terminal.show(line)
-    path = dict.fromkeys(part for part in (passage.title, *passage.headings) if part)
-    terminal.show(_indented(Text(printable(" › ".join(path)), style="bold")))
+    path = " › ".join(dict.fromkeys(part for part in (passage.title, *passage.headings) if part))
+    _show_wrapped(terminal, [(path, False)], plain="bold")
     # Not cut and not broken: a terminal wraps it, and it can still be copied and clicked.
     terminal.show(Text(f"    {printable(passage.uri)}", style="cyan"), wrap=False)
-    span = "–".join(str(d or "") for d in (passage.effective_from, passage.effective_until))
-    if span != "–":
-        terminal.show(_indented(Text(terminal.text("in_force", span=span), style="dim")))
-    terminal.show(_indented(_excerpt(terminal, passage.text, query)))
+    if in_force := _in_force(terminal, passage):
+        terminal.show(Text(f"    {in_force}", style="dim"))
+    _show_wrapped(terminal, snippet(body(passage.text, passage.headings), query))
 
 
-def _indented(text: Text) -> Any:
-    from rich.padding import Padding
+def _in_force(terminal: Terminal, passage: Passage) -> str:
+    since, until = passage.effective_from, passage.effective_until
+    if since and until:
+        return terminal.text("in_force", since=since, until=until)
+    if since:
+        return terminal.text("in_force_since", since=since)
+    return terminal.text("in_force_until", until=until) if until else ""
 
-    return Padding(text, (0, 0, 0, 4))
 
-
-def _excerpt(terminal: Terminal, text: str, query: str) -> Text:
-    """The snippet with the query's words marked: in bold, or between asterisks where there is no colour."""
+def _show_wrapped(terminal: Terminal, pieces: Sequence[Piece], plain: str = "") -> None:
+    """Indented lines; words of the query are yellow, or between asterisks where there is no colour."""
     from rich.text import Text
 
-    from wenyuan.cli.snippet import snippet
+    from wenyuan.cli.snippet import wrapped
 
-    excerpt = Text()
     colour = terminal.out.color_system is not None
-    for piece, marked in snippet(text, query):
-        shown = printable(piece)
-        excerpt.append(f"*{shown}*" if marked and not colour else shown, style="bold yellow" if marked else "")
-    return excerpt
+    shown = [
+        (f"*{p}*" if marked and not colour else p, marked) for p, marked in ((printable(p), m) for p, m in pieces)
+    ]
+    for line in wrapped(shown, terminal.out.width - len(_INDENT) - 1):
+        text = Text(_INDENT)
+        for piece, marked in line:
+            text.append(piece, style="bold yellow" if marked else plain)
+        text.rstrip()
+        terminal.show(text, wrap=False)

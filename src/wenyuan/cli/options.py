@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
@@ -16,7 +17,7 @@ from wenyuan.cli.terminal import Terminal
 if TYPE_CHECKING:
     from wenyuan.service.facade import Library
 
-__all__ = ["JsonOption", "LangOption", "LibraryOption", "day", "interactive", "opened"]
+__all__ = ["JsonOption", "LangOption", "LibraryOption", "day", "helped", "interactive", "opened"]
 
 
 def _library(ctx: typer.Context, value: Path | None) -> Path | None:
@@ -67,9 +68,15 @@ def day(text: str) -> date:
         raise typer.BadParameter(f"{text!r} is not a date like 2026-11-21 不是日期") from error
 
 
+def helped(command: Callable[..., None]) -> str:
+    """The help of a command: its docstring, the example's lines left as they are."""
+    text = inspect.getdoc(command) or ""
+    return text.replace("Example 示例:", "\b\nExample 示例:")
+
+
 @contextmanager
 def opened(terminal: Terminal, **overrides: Any) -> Iterator[Library]:
-    """The library that the caller means; says so when it answers by keywords alone.
+    """The library that the caller means.
 
     Raises:
         KnowledgeError: see `wenyuan.app.open_library`.

@@ -18,10 +18,15 @@ _EVERY = 10.0  # seconds between two lines where there is no terminal
 
 
 class Bar:
-    """A context manager to give to `Library.add` as its ``progress``."""
+    """A context manager to give to `Library.add` as its ``progress``.
 
-    def __init__(self, terminal: Terminal) -> None:
+    Args:
+        embeds: Whether passages are embedded, which then takes nearly all of the time.
+    """
+
+    def __init__(self, terminal: Terminal, *, embeds: bool) -> None:
         self._terminal = terminal
+        self._embeds = embeds
         self._begun = time.monotonic()
         self._line_at = self._begun + _QUIET
         self._bar: Any = None
@@ -40,21 +45,32 @@ class Bar:
         now = time.monotonic()
         if now < self._begun + _QUIET:
             return
-        rate, left = _pace(at, now - self._begun)
+        rate, left = self._pace(at, now - self._begun)
         if self._terminal.err.is_terminal:
             self._draw(at, rate, left)
         elif now >= self._line_at:
             self._line_at = now + _EVERY
-            self._terminal.say(
-                "progress", files=at.files, total=at.files_total, passages=at.passages, rate=f"{rate:.1f}", left=left
-            )
+            self._terminal.say("progress", **_counts(at), rate=rate, left=left)
 
-    def _draw(self, at: Progress, rate: float, left: str) -> None:
+    def _draw(self, at: Progress, rate: str, left: str) -> None:
         if self._bar is None:
             self._start()
-        text = self._terminal.text
-        shown = f"{at.files}/{at.files_total} {text('files')} · {at.passages} {text('passages')} · {rate:.1f}/s"
-        self._bar.update(self._task, completed=_share(at), shown=f"{shown} · {left} {text('left')}")
+        shown = self._terminal.text("progress", **_counts(at), rate=rate, left=left)
+        self._bar.update(self._task, completed=self._share(at), shown=shown)
+
+    def _share(self, at: Progress) -> float:
+        """How much of the work is done: passages are read long before they are embedded."""
+        files = (at.files + 1) / max(1, at.files_total)
+        return files * at.embedded / at.passages if self._embeds and at.passages else files
+
+    def _pace(self, at: Progress, seconds: float) -> tuple[str, str]:
+        """Passages a second, and the time left as ``m:ss`` (``?`` while nothing can be said)."""
+        rate = f"{(at.embedded if self._embeds else at.passages) / seconds:.1f}"
+        share = self._share(at)
+        if not share:
+            return rate, "?"
+        left = round(seconds * (1 - share) / share)
+        return rate, f"{left // 60}:{left % 60:02d}"
 
     def _start(self) -> None:
         from rich import progress
@@ -70,17 +86,5 @@ class Bar:
         self._bar.start()
 
 
-def _share(at: Progress) -> float:
-    """How much of the work is done. Passages are read long before they are embedded, which takes the time."""
-    files = at.files / max(1, at.files_total)
-    return files * at.embedded / at.passages if at.embedded and at.passages else files
-
-
-def _pace(at: Progress, seconds: float) -> tuple[float, str]:
-    """Passages a second, and the time left as ``m:ss`` (``?`` while nothing can be said)."""
-    rate = (at.embedded or at.passages) / seconds
-    share = _share(at)
-    if not 0 < share < 1:
-        return rate, "?"
-    left = round(seconds * (1 - share) / share)
-    return rate, f"{left // 60}:{left % 60:02d}"
+def _counts(at: Progress) -> dict[str, int]:
+    return {"files": at.files + 1, "total": at.files_total, "passages": at.passages}

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from wenyuan import __version__
-from wenyuan.cli import ask, conform, demonstrate, diagnose, evaluate, sources, stock, web
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption
+from wenyuan.cli.ask import search
+from wenyuan.cli.conform import conformance
+from wenyuan.cli.demonstrate import demo
+from wenyuan.cli.diagnose import doctor
+from wenyuan.cli.evaluate import evaluation
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped
+from wenyuan.cli.sources import app as source_app
+from wenyuan.cli.stock import add, ingest, init
 from wenyuan.cli.terminal import Terminal
+from wenyuan.cli.web import serve
 
 if TYPE_CHECKING:
     from wenyuan.core.errors import KnowledgeError
@@ -66,7 +74,7 @@ class _Root(TyperGroup):
             if type(error).__module__.startswith("typer") or os.environ.get("WENYUAN_DEBUG"):
                 raise
             code = terminal.failed(_unexpected(error))
-        ctx.exit(code)
+        raise typer.Exit(code)
 
 
 def _unexpected(error: Exception) -> KnowledgeError:
@@ -103,7 +111,9 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _wenyuan(
     ctx: typer.Context,
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="版本号")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which. 版本号")
+    ] = False,
     library: LibraryOption = None,
     lang: LangOption = None,
     as_json: JsonOption = False,
@@ -112,13 +122,17 @@ def _wenyuan(
     logging.basicConfig(level=logging.ERROR, format="%(name)s: %(message)s")
 
 
-app.command("init")(stock.init)
-app.command("add")(stock.add)
-app.command("ingest")(stock.ingest)
-app.command("search")(ask.search)
-app.add_typer(sources.app, name="source")
-app.command("serve")(web.serve)
-app.command("conformance")(conform.conformance)
-app.command("eval")(evaluate.evaluation)
-app.command("doctor")(diagnose.doctor)
-app.command("demo")(demonstrate.demo)
+_COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
+    "init": (init, "Make an empty library. 建立知识库"),
+    "add": (add, "Register a source and take it in. 登记并收录来源"),
+    "ingest": (ingest, "Read sources again. 重新读取来源"),
+    "search": (search, "Search the library. 检索"),
+    "serve": (serve, "Serve the library over HTTP. 提供 HTTP 服务"),
+    "conformance": (conformance, "Test a service against the contract. 一致性测试"),
+    "eval": (evaluation, "Measure retrieval. 评测检索质量"),
+    "doctor": (doctor, "Check installation and library. 检查"),
+    "demo": (demo, "See it all in one minute. 演示"),
+}
+for name, (function, short) in _COMMANDS.items():
+    app.command(name, help=helped(function), short_help=short)(function)
+app.add_typer(source_app, name="source")

@@ -10,28 +10,38 @@ from collections.abc import Iterator, Sequence
 from wenyuan.core.structure import CLAUSE, clause_keys
 from wenyuan.core.text import fold, query_terms, terms
 
-__all__ = ["cells", "marks", "snippet"]
+__all__ = ["body", "cells", "marks", "snippet", "wrapped"]
 
 _WORD = re.compile(r"[^\W_]+")
 _LATIN = re.compile(r"[a-z0-9]")
 _SENTENCE_END = re.compile(r"[。！？；\n]|[.!?;](?=\s)")
+# One wide character with the mark of a word at its side, white space, or a word of narrow characters.
+_TOKEN = re.compile(r"\*?[^\s\u0021-\u2e7f]\*?|\s+|[\u0021-\u2e7f]+")
+_RULE = re.compile(r"\|?(?:\s*:?-{3,}:?\s*\|)+(?:\s*:?-{3,}:?\s*)?")
+_PARTIAL = re.compile(r"(?<=\s)[!-~]+$")
+_CLOSING = frozenset("，。、；：！？）》」』】”’")
+_WEAK = frozenset(
+    "a an and are as at be by can could did do does for from how i if in is it may me my of on or our should so "
+    "that the there this to was we what when where which who why will with you your".split()
+)
+_PARTICLES = frozenset("的了吗呢么是在")
 _BEFORE = 24  # characters before the first word that are worth showing
 
 Span = tuple[int, int]
+Piece = tuple[str, bool]
+"""Some text, and whether it is a word of the query."""
 
 
 def cells(text: str) -> int:
     """Columns that a text takes on a terminal."""
-    return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
-    )
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def marks(text: str, query: str) -> list[Span]:
     """Where words of the query stand in a text, compared as the index does: folded, stemmed, neighbours merged."""
     asked = query_terms(query)
     folded, origin = _folded(text)
-    wanted = {term for term in asked if term[0] not in "#@"}
+    wanted = {term for term in asked if term[0] not in "#@" and not _PARTICLES.intersection(term)}
     # One Chinese character says little: it counts only when the query has no pair.
     pairs = [term for term in wanted if not _LATIN.match(term) and len(term) == 2]
     single = [] if pairs else [term for term in wanted if not _LATIN.match(term) and len(term) == 1]
@@ -41,7 +51,7 @@ def marks(text: str, query: str) -> list[Span]:
         for at in re.finditer(re.escape(term), folded)
     ]
     for word in _WORD.finditer(folded):
-        if _LATIN.match(word[0]) and wanted.intersection(terms(word[0])):
+        if _LATIN.match(word[0]) and word[0] not in _WEAK and wanted.intersection(terms(word[0])):
             found.append((origin[word.start()], origin[word.end() - 1] + 1))
     named = {term[1:] for term in asked if term[0] in "#@"}
     found += [at.span() for at in CLAUSE.finditer(text) if named.intersection(clause_keys(at[0]))]
@@ -67,7 +77,34 @@ def _merged(spans: Sequence[Span]) -> Iterator[Span]:
         yield last
 
 
-def snippet(text: str, query: str, width: int = 220) -> list[tuple[str, bool]]:
+def body(text: str, headings: Sequence[str]) -> str:
+    """A passage without the headings that it begins with, and without the rules of its tables."""
+    known = {"".join(heading.split()) for heading in headings}
+    lines = text.split("\n")
+    while len(lines) > 1 and (not lines[0].strip() or "".join(lines[0].lstrip("#").split()) in known):
+        del lines[0]
+    return "\n".join(line for line in lines if not _RULE.fullmatch(line.strip()))
+
+
+def wrapped(pieces: Sequence[Piece], width: int) -> Iterator[list[Piece]]:
+    """Lines of at most `width` columns. Chinese may break anywhere, but a line does not begin with a full stop."""
+    line: list[Piece] = []
+    column = 0
+    for piece, marked in pieces:
+        for token in _TOKEN.findall(piece):
+            if column + cells(token.rstrip()) > width and line and token not in _CLOSING:
+                yield line
+                line, column = [], 0
+            if line and line[-1][1] == marked:
+                line[-1] = (line[-1][0] + token, marked)
+            elif line or not token.isspace():
+                line.append((token, marked))
+            column = sum(cells(text) for text, _ in line)
+    if line:
+        yield line
+
+
+def snippet(text: str, query: str, width: int = 290) -> list[Piece]:
     """At most `width` columns of a passage: pieces, each with whether it is a word of the query.
 
     The window is the one that holds the most of the query's words; it begins with a sentence where it can.
@@ -110,9 +147,11 @@ def _sentence_start(flat: str, at: int) -> int:
 
 
 def _fitting(flat: str, start: int, width: int) -> int:
+    """The end of what fits: not inside a word of letters, unless that is very long."""
     room = width - 2  # for the two ellipses
     for at in range(start, len(flat)):
         room -= cells(flat[at])
         if room < 0:
-            return at
+            cut = _PARTIAL.search(flat, max(start, at - _BEFORE), at + 1)
+            return cut.start() if cut else at
     return len(flat)

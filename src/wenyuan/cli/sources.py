@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, interactive, opened
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, interactive, opened
 from wenyuan.cli.terminal import OK, Terminal
 
 if TYPE_CHECKING:
@@ -16,9 +16,16 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "stars"]
 
-app = typer.Typer(
-    help="Look at the sources of a library, or remove one.\n\n查看或移除来源。", no_args_is_help=True
-)
+_HELP = """Look at the sources of a library, or remove one.
+
+查看或移除来源。
+
+\b
+Example 示例:
+  wenyuan source list
+  wenyuan source show policies
+"""
+app = typer.Typer(help=_HELP, short_help="List, show or remove sources. 管理来源", no_args_is_help=True)
 _Id = Annotated[str, typer.Argument(metavar="ID", help="The source. 来源标识")]
 
 
@@ -27,7 +34,6 @@ def stars(trust: int) -> str:
     return "★" * trust + "☆" * (5 - trust)
 
 
-@app.command("list")
 def list_all(
     ctx: typer.Context, library: LibraryOption = None, lang: LangOption = None, as_json: JsonOption = False
 ) -> None:
@@ -35,7 +41,6 @@ def list_all(
 
     列出全部来源。
 
-    \b
     Example 示例:
       wenyuan source list
     """
@@ -63,15 +68,17 @@ def _table(terminal: Terminal, listed: list[dict[str, object]]) -> Any:
     return table
 
 
-@app.command("show")
 def show(
-    ctx: typer.Context, source: _Id, library: LibraryOption = None, lang: LangOption = None, as_json: JsonOption = False
+    ctx: typer.Context,
+    source: _Id,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Show a source: how it is described, what the library holds of it, and what failed.
 
     查看一个来源的说明、数量与失败的文档。
 
-    \b
     Example 示例:
       wenyuan source show policies
     """
@@ -94,8 +101,7 @@ def _failures(library: Library, source: str) -> Mapping[str, str]:
     return failures
 
 
-@app.command("remove")
-def remove(  # noqa: PLR0913  (an argument here is an option there)
+def remove(
     ctx: typer.Context,
     source: _Id,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. 不再确认")] = False,
@@ -107,7 +113,6 @@ def remove(  # noqa: PLR0913  (an argument here is an option there)
 
     从知识库移除来源及其全部内容，原始文件不变。
 
-    \b
     Example 示例:
       wenyuan source remove policies
     """
@@ -121,3 +126,12 @@ def remove(  # noqa: PLR0913  (an argument here is an option there)
         gone = found.remove(source)
     terminal.document({"status": "SUCCESS", "source_id": source, "documents": gone})
     terminal.show(terminal.text("removed", source=source, documents=gone))
+
+
+_COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
+    "list": (list_all, "List all sources. 列出来源"),
+    "show": (show, "Show one. 查看来源"),
+    "remove": (remove, "Remove one from the library. 移除来源"),
+}
+for name, (function, short) in _COMMANDS.items():
+    app.command(name, help=helped(function), short_help=short)(function)

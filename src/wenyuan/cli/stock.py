@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["add", "ingest", "init", "note_keyword_only", "show_report"]
 
 _SHOWN_FAILURES = 10
-_Day = Annotated[date | None, typer.Option(parser=day, metavar="DATE")]
 
 
 def init(
@@ -31,7 +31,6 @@ def init(
 
     建立空的知识库。
 
-    \b
     Example 示例:
       wenyuan init
       wenyuan init --library ~/knowledge
@@ -47,7 +46,7 @@ def init(
     terminal.show(terminal.text("made_next", command=f"wenyuan add PATH --source ID{where}"), wrap=False)
 
 
-def add(  # noqa: PLR0913  (an argument here is an option there)
+def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ctx: typer.Context,
     path: Annotated[Path, typer.Argument(help="File or folder. 文件或目录")],
     source: Annotated[str, typer.Option("--source", metavar="ID", help="Name of the new source. 来源标识")],
@@ -57,8 +56,12 @@ def add(  # noqa: PLR0913  (an argument here is an option there)
     collection: Annotated[str, typer.Option(help="A name to filter by. 集合")] = "",
     language: Annotated[str, typer.Option(help="zh, en …; empty: found per document. 语言")] = "",
     copyright: Annotated[str, typer.Option(help="Licence or owner. 版权")] = "",
-    effective_from: _Day = None,
-    effective_until: _Day = None,
+    effective_from: Annotated[
+        date | None, typer.Option(parser=day, metavar="DATE", help="In force from that day. 生效日期")
+    ] = None,
+    effective_until: Annotated[
+        date | None, typer.Option(parser=day, metavar="DATE", help="In force until that day. 失效日期")
+    ] = None,
     library: LibraryOption = None,
     lang: LangOption = None,
     as_json: JsonOption = False,
@@ -67,7 +70,6 @@ def add(  # noqa: PLR0913  (an argument here is an option there)
 
     登记来源并收录其文档（md、txt、html、pdf、docx、xlsx、csv、tsv、jsonl）。
 
-    \b
     Example 示例:
       wenyuan add ./policies --source policies --title "Company policies" --trust 5
       wenyuan add faq.csv --source faq --effective-from 2026-01-01
@@ -89,7 +91,7 @@ def add(  # noqa: PLR0913  (an argument here is an option there)
     )
     with opened(terminal) as found:
         note_keyword_only(terminal, found)
-        report = _watched(terminal, found, source, lambda bar: found.add(made, bar))
+        report = _watched(terminal, found, source, partial(found.add, made))
     terminal.document({"status": "SUCCESS", "report": asdict(report)})
     show_report(terminal, report)
     raise typer.Exit(PARTLY if report.failed else OK)
@@ -107,7 +109,6 @@ def ingest(
 
     重新读取来源，只处理有变化的文档。
 
-    \b
     Example 示例:
       wenyuan ingest policies
       wenyuan ingest --all
@@ -124,7 +125,7 @@ def ingest(
         names = [source] if source is not None else [s.source_id for s in found.sources()]
         for name in names:
             try:
-                reports.append(_watched(terminal, found, name, lambda bar, name=name: found.ingest(name, bar)))
+                reports.append(_watched(terminal, found, name, partial(found.ingest, name)))
                 show_report(terminal, reports[-1])
             except KnowledgeError as error:
                 if not every:
@@ -144,12 +145,10 @@ def ingest(
     raise typer.Exit(FAILED if errors else PARTLY if any(report.failed for report in reports) else OK)
 
 
-def _watched(
-    terminal: Terminal, library: Library, source: str, call: Callable[[Any], IngestReport]
-) -> IngestReport:
+def _watched(terminal: Terminal, library: Library, source: str, call: Callable[[Any], IngestReport]) -> IngestReport:
     """`call` with a bar to tell; Ctrl-C ends it with a word on what is kept."""
     try:
-        with Bar(terminal) as bar:
+        with Bar(terminal, embeds=library.encoder is not None) as bar:
             return call(bar)
     except KeyboardInterrupt:
         counts = library.catalog.counts(source)

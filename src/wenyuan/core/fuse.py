@@ -32,6 +32,7 @@ def fused(
     *,
     weight: float,
     scale: tuple[float, float],
+    mean: float = 0.0,
 ) -> list[Hit]:
     """One hit a passage from the legs' scores, best first.
 
@@ -40,6 +41,7 @@ def fused(
         cosines: Raw cosine by passage; a passage left out has no vector. None: no such leg.
         weight: Of the vector leg.
         scale: The encoder's, for `score.rescale`.
+        mean: The mean cosine of the whole index to the query; part ``lift`` is a cosine's distance from it.
     """
     hits = []
     for passage_id in (keyword or {}).keys() | (cosines or {}).keys():
@@ -50,7 +52,7 @@ def fused(
             cosine = cosines.get(passage_id)
             parts["vector"] = 0.0 if cosine is None else rescale(cosine, scale)
             if cosine is not None:
-                parts["cosine"] = cosine
+                parts |= {"cosine": cosine, "lift": cosine - mean}
         parts["fused"] = fuse(parts.get("keyword"), parts.get("vector"), weight)
         hits.append(Hit(passage_id=passage_id, score=parts["fused"], parts=parts))
     return sorted(hits, key=lambda h: (-h.score, h.passage_id))

@@ -100,6 +100,10 @@ class Engine(Protocol):
         """Best rows by cosine to ``vector`` ((dim,) float32 unit); parts: ``vector`` and raw ``cosine``."""
         ...
 
+    def mean_cosine(self, vector: Any) -> float:
+        """The mean cosine of all indexed vectors to ``vector``: what a passage must stand out from; 0 for none."""
+        ...
+
     def keyword_scores(
         self, terms: Sequence[str], passage_ids: Sequence[int], *, deadline: Deadline
     ) -> Mapping[int, float]:

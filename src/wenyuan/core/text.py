@@ -23,7 +23,17 @@ from typing import Any
 
 from wenyuan.core.structure import CLAUSE, clause_keys
 
-__all__ = ["ANALYZER", "OWN", "fold", "identifiers", "language_of", "passage_terms", "query_terms", "terms"]
+__all__ = [
+    "ANALYZER",
+    "OWN",
+    "fold",
+    "has_han",
+    "identifiers",
+    "language_of",
+    "passage_terms",
+    "query_terms",
+    "terms",
+]
 
 ANALYZER = "cjk-bigram+en-stem/1"
 """Name and version of the rules below; an index built with another one is another generation."""
@@ -119,6 +129,11 @@ def terms(text: str) -> list[str]:
     found = list(_plain_terms(folded))
     found += ["#" + name for name in dict.fromkeys([*clause_keys(text), *_codes(folded)])]
     return found
+
+
+def has_han(text: str) -> bool:
+    """Whether a text has a CJK character."""
+    return _CJK_RUN.search(text) is not None
 
 
 def language_of(text: str) -> str:

@@ -122,6 +122,11 @@ class MemoryEngine:
     def _held(self, passage_ids: Iterable[int]) -> list[int]:
         return [i for i in passage_ids if i in self._rows]
 
+    def mean_cosine(self, vector: Any) -> float:
+        with self._lock:
+            cosines = [float(np.dot(row.vector, vector)) for row in self._rows.values() if row.vector is not None]
+        return math.fsum(cosines) / len(cosines) if cosines else 0.0
+
     def status(self) -> EngineStatus:
         vectors = sum(row.vector is not None for row in self._rows.values())
         return EngineStatus(name=self.name, watermark=self._watermark, passages=len(self._rows), vectors=vectors)

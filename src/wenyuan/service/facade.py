@@ -25,7 +25,7 @@ from wenyuan.core.model import (
 from wenyuan.core.ports import Encoder, Engine
 from wenyuan.core.ranking import Hit
 from wenyuan.service.ingest import Ingester, IngestReport, Progress, Shelf
-from wenyuan.service.probes import FLOOR_SHARE, junk_queries, percentile
+from wenyuan.service.probes import FLOOR_SHARE, SCRIPTS, junk_queries, percentile
 from wenyuan.service.record import Record
 from wenyuan.service.retrieve import Answer, Query, Retriever, parse_day
 from wenyuan.settings import Settings
@@ -220,14 +220,17 @@ class Library:
         if checkpoint is not None:
             checkpoint()
 
-    def measure_floor(self) -> Mapping[str, float]:
+    def measure_floor(self) -> Mapping[str, Any]:
         """Ask nonsense and keep what it scores: the floor of this library, by mode."""
-        scores = [self._retriever.best_score(probe) for probe in junk_queries()]
+        measured = {}
+        for script in SCRIPTS:
+            scores, lifts = zip(*map(self._retriever.best_of_all, junk_queries(script)), strict=True)
+            measured[script] = {
+                "score": percentile(scores, FLOOR_SHARE),
+                "lift": percentile(lifts, FLOOR_SHARE),
+            }
         known = self.catalog.value("floor") or {}
-        floor = known | {
-            self._retriever.mode: percentile(scores, FLOOR_SHARE),
-            "passages": self.catalog.counts()["passages"],
-        }
+        floor = known | {self._retriever.mode: measured, "passages": self.catalog.counts()["passages"]}
         self.catalog.set_value("floor", floor)
         self._retriever.forget_floor()
         return floor

@@ -20,6 +20,6 @@ class Record(ChangeFeed, Protocol):
 
     def document_by_uri(self, uri: str, deadline: Deadline | None = None) -> tuple[int, str, str] | None: ...
 
-    def floor(self, mode: str) -> float:
-        """The score below which nothing is an answer, 0..1."""
+    def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
+        """What nonsense reaches in this library: by script, ``score`` and ``lift``; empty while not measured."""
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import unicodedata
@@ -21,6 +22,7 @@ from wenyuan.core.text import identifiers, query_terms, terms
 from wenyuan.core.uri import folder_of, path_words
 from wenyuan.core.vectors import checked_vectors
 from wenyuan.service.legs import Crew, outcome
+from wenyuan.service.probes import script_of
 from wenyuan.service.record import Record
 from wenyuan.settings import SearchSettings
 
@@ -65,6 +67,14 @@ class Answer:
     ms: Mapping[str, float] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """What nonsense reaches in this library: in score, and in lift (cosine above the query's mean cosine)."""
+
+    score: float
+    lift: float
+
+
 class Retriever:
     """Answers queries from one engine and one encoder (None: keyword-only)."""
 
@@ -75,7 +85,7 @@ class Retriever:
         self._settings = settings
         self._crew = Crew(settings.threads)
         self._floor_lock = threading.Lock()
-        self._floor: tuple[int, float] | None = None
+        self._floors: tuple[int, Mapping[str, Mapping[str, float]]] | None = None
         self.mode = "hybrid" if encoder is not None else "keyword-only"
 
     def close(self) -> None:
@@ -93,15 +103,15 @@ class Retriever:
         if not scope.sources:
             return self._nothing("the library has no source that is in force on that day")
         hits, legs = self._legs(query, words, scope, deadline)
-        floor = self._floor_at(watermark)
-        above = [hit for hit in hits if hit.score >= floor and hit.score > 0]
+        floor = self._floor(watermark, script_of(query.text))
+        above = _above(hits, floor)
         chosen, passages = self._choose(above, query, scope, deadline)
-        reason = "" if chosen else self._why_empty(hits, floor)
+        reason = "" if chosen else self._why_empty(hits, floor.score)
         return Answer(
             hits=Ranking(chosen),
             passages=passages,
             mode=self.mode,
-            floor=floor,
+            floor=floor.score,
             legs=legs,
             reason=reason,
             ms={"total": (time.perf_counter() - begun) * 1e3, **{leg.name: leg.ms for leg in legs}},
@@ -111,20 +121,17 @@ class Retriever:
         """Bring the index up to the record, within the time of one request."""
         self._engine.sync(self._record, deadline=self._deadline())
 
-    def best_score(self, text: str) -> float:
-        """What the best passage of the whole library scores for `text`, 0 for none: no floor, no adjustment."""
+    def best_of_all(self, text: str) -> tuple[float, float]:
+        """The best score and lift that any passage of the library has for `text`, without floor or adjustment."""
         query = Query(text=text, limit=1)
-        words = query_terms(text)
-        if not words:
-            return 0.0
         deadline = self._deadline()
-        hits, _ = self._legs(query, words, self._scope(query, deadline), deadline)
-        return hits[0].score if hits else 0.0
+        hits, _ = self._legs(query, query_terms(text), self._scope(query, deadline), deadline)
+        return max((h.score for h in hits), default=0.0), max((h.parts.get("lift", 0.0) for h in hits), default=0.0)
 
     def forget_floor(self) -> None:
         """Read the floor anew from the record with the next query."""
         with self._floor_lock:
-            self._floor = None
+            self._floors = None
 
     def _deadline(self) -> Deadline:
         return Deadline(time.monotonic() + self._settings.deadline, time.monotonic)
@@ -196,8 +203,15 @@ class Retriever:
         keyword_more: Mapping[int, float] = outcome(first, "keyword leg", deadline)
         cosines_more: Mapping[int, float] = outcome(second, "vector leg", deadline)
         assert self._encoder is not None
+        mean = self._engine.mean_cosine(vector)
         scale = self._encoder.fingerprint.scale
-        return fused({**keyword, **keyword_more}, {**cosines, **cosines_more}, weight=self._settings.vector_weight, scale=scale)
+        return fused(
+            {**keyword, **keyword_more},
+            {**cosines, **cosines_more},
+            weight=self._settings.vector_weight,
+            scale=scale,
+            mean=mean,
+        )
 
     # -- from candidates to the answer ----------------------------------------------------------------
 
@@ -229,13 +243,14 @@ class Retriever:
         weights = self._engine.information([t for t in terms(words) if t not in asked and len(t) > 1])
         return Topic(document_id=known[0] if known else None, folder=folder_of(uri) if known else "", weights=weights)
 
-    def _floor_at(self, watermark: int) -> float:
+    def _floor(self, watermark: int, script: str) -> Floor:
         if self._settings.floor is not None:
-            return self._settings.floor
+            return Floor(score=self._settings.floor, lift=math.inf)
         with self._floor_lock:
-            if self._floor is None or self._floor[0] != watermark:
-                self._floor = (watermark, self._record.floor(self.mode))
-            return self._floor[1]
+            if self._floors is None or self._floors[0] != watermark:
+                self._floors = (watermark, self._record.floor(self.mode))
+            measured = self._floors[1].get(script, {})
+        return Floor(score=measured.get("score", 0.0), lift=measured.get("lift", math.inf))
 
     def _nothing(self, reason: str) -> Answer:
         return Answer(hits=Ranking(), passages={}, mode=self.mode, floor=0.0, legs=(), reason=reason)
@@ -248,6 +263,17 @@ class Retriever:
             f"the best passage scores {hits[0].score:.3f}, below the floor {floor:.3f} at which nonsense scores "
             "in this library"
         )
+
+
+def _above(hits: list[Hit], floor: Floor) -> list[Hit]:
+    """The hits that say something.
+
+    Those that score above the floor; if there are none, those that stand out from the collection as no
+    nonsense does. A question in another language than the passages shares no words with them and has lower
+    cosines than nonsense in their own, yet its answer stands out.
+    """
+    above = [hit for hit in hits if hit.score >= floor.score and hit.score > 0]
+    return above or [hit for hit in hits if hit.parts.get("lift", 0.0) > floor.lift and hit.score > 0]
 
 
 def _guard(passage: Passage, scope: Scope) -> None:

@@ -284,6 +284,9 @@ class LocalEngine:
         deadline.check("engine local/vector")
         return dict(zip((i for i, _ in known), cosines.tolist(), strict=True))
 
+    def mean_cosine(self, vector: Any) -> float:
+        return self._vectors(self._view).mean_cosine(vector)
+
     def information(self, terms: Sequence[str]) -> Mapping[str, float]:
         return self._keyword.information(self._view.searcher, terms)
 

@@ -45,6 +45,8 @@ class VectorScan:
         self._tail = Grown(np.empty((0, dimension), dtype=np.float32))
         self._codes: _Codes | None = None  # of all rows; None while they are few
 
+        self._sum: Array = np.zeros(dimension, dtype=np.float64)
+
     def __len__(self) -> int:
         return len(self._stored) + len(self._tail)
 
@@ -52,6 +54,7 @@ class VectorScan:
         """The rows as they are now, for queries to read while others are added."""
         copy = VectorScan(self.dimension)
         copy._stored, copy._tail, copy._codes = self._stored, self._tail.frozen(len(self._tail)), self._codes
+        copy._sum = self._sum
         if self._codes is not None:
             self._codes.shared = True
         return copy
@@ -59,12 +62,17 @@ class VectorScan:
     def extend(self, vectors: Array) -> None:
         """Add rows, (k, dim) float32; a row of zeros stands for a passage without a vector."""
         self._tail.extend(vectors)
+        self._sum = self._sum + vectors.sum(axis=0, dtype=np.float64)
         if len(self) <= EXACT_ROWS:
             return
         if self._codes is None or len(self) > 8 * self._codes.trained_on:
             self._codes = self._encode_all()
         else:
             self._codes = self._codes.grown(vectors)
+
+    def mean_cosine(self, vector: Array) -> float:
+        """Over all rows, removed ones until the files are written anew."""
+        return float(self._sum @ vector) / len(self) if len(self) else 0.0
 
     def _encode_all(self) -> _Codes:
         count = len(self)
@@ -152,6 +160,8 @@ class VectorScan:
         scan = cls(dimension)
         try:
             scan._stored = _mapped(vectors, count, dimension)
+            for at in range(0, count, 65_536):
+                scan._sum += scan._stored[at : at + 65_536].sum(axis=0, dtype=np.float64)
             raw = codes.read_bytes() if crc else b""
             if zlib.crc32(raw) != crc or (not crc and count > EXACT_ROWS):
                 raise ValueError(f"{codes.name}: wrong checksum, or missing")

@@ -1,0 +1,202 @@
+"""What ``wenyuan doctor`` looks at: each check says how it is, and what to do when it is not well."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wenyuan import __version__
+from wenyuan.cli.terminal import Terminal
+from wenyuan.core.errors import KnowledgeError
+
+if TYPE_CHECKING:
+    from wenyuan.service.facade import Library
+
+__all__ = ["Check", "checks"]
+
+_PACKAGES = ("tantivy", "faiss-cpu", "onnxruntime", "numpy", "SQLAlchemy")
+_LOW_DISK = 512 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of the doctor's report.
+
+    Attributes:
+        name: Its key in the catalogue of messages is ``d_<name>``.
+        state: ``ok``, ``warn`` or ``fail``.
+        next: The command that helps.
+        more: Further values for the JSON document.
+    """
+
+    name: str
+    state: str
+    detail: str
+    next: str = ""
+    more: dict[str, Any] = field(default_factory=dict)
+
+
+def checks(terminal: Terminal) -> Iterator[Check]:
+    """All checks, one after another; a library that cannot be opened is one that failed."""
+    yield Check("program", "ok", f"wenyuan {__version__}")
+    yield Check("python", "ok", f"{platform.python_version()}, {platform.platform(terse=True)}")
+    yield _sqlite(terminal)
+    yield _packages()
+    yield _settings(terminal)
+    yield from _library(terminal)
+
+
+def _failed(terminal: Terminal, name: str, error: KnowledgeError) -> Check:
+    more = {"code": error.code, "message": str(error)}
+    return Check(name, "fail", terminal.own(error.message), terminal.own(error.hint), more)
+
+
+def _sqlite(terminal: Terminal) -> Check:
+    import pysqlite3.dbapi2 as driver
+
+    version = driver.sqlite_version
+    if driver.sqlite_version_info < (3, 51, 3):
+        detail = f"{version}: {terminal.text('d_old_sqlite')}"
+        return Check("sqlite", "fail", detail, "pip install --upgrade pysqlite3")
+    return Check("sqlite", "ok", version)
+
+
+def _packages() -> Check:
+    versions: dict[str, str | None] = {}
+    for name in _PACKAGES:
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            versions[name] = None
+    detail = ", ".join(f"{name} {version or '–'}" for name, version in versions.items())
+    missing = " ".join(name for name, version in versions.items() if version is None)
+    if missing:
+        return Check("packages", "fail", detail, f"pip install {missing}", {"versions": versions})
+    return Check("packages", "ok", detail, more={"versions": versions})
+
+
+def _settings(terminal: Terminal) -> Check:
+    """Where the settings come from. Names only: a value may be a secret."""
+    from wenyuan.settings import FILE_NAME, load_settings
+
+    file = terminal.folder / FILE_NAME
+    variables = sorted(
+        name
+        for name in os.environ
+        if name.startswith("WENYUAN_") and name not in ("WENYUAN_LIBRARY", "WENYUAN_DEBUG")
+    )
+    origins = ([str(file)] if file.exists() else []) + variables
+    try:
+        chosen = load_settings(terminal.folder)
+    except KnowledgeError as error:
+        return _failed(terminal, "settings", error)
+    shown = f"engine {chosen.engine}, encoder {chosen.encoder.kind}"
+    detail = f"{shown} ({', '.join(origins) or terminal.text('d_defaults')})"
+    return Check("settings", "ok", detail, more={"origins": origins})
+
+
+def _library(terminal: Terminal) -> Iterator[Check]:
+    from wenyuan.app import open_library
+
+    folder = terminal.folder.absolute()
+    try:
+        library = open_library(terminal.folder)
+    except KnowledgeError as error:
+        yield _failed(terminal, "library", error)
+        return
+    except OSError as error:
+        yield Check("library", "fail", f"{error.filename or folder}: {error.strerror}")
+        return
+    with library:
+        yield Check("library", "ok", str(folder), more={"path": str(folder)})
+        for look in (_parts, _content, _floor):
+            try:
+                yield from look(terminal, library)
+            except KnowledgeError as error:
+                yield _failed(terminal, look.__name__.strip("_").replace("parts", "engine"), error)
+    yield _disk(terminal)
+
+
+def _parts(terminal: Terminal, library: Library) -> Iterator[Check]:
+    states = {"ok": "ok", "degraded": "warn", "failed": "fail"}
+    hints = {
+        "encoder": "pip install --upgrade --force-reinstall wenyuan",
+        "engine": f"rm -r {library.folder / 'index'}",
+        "catalog": "",
+    }
+    for name, part in library.readiness().parts.items():
+        state = states[str(part["state"])]
+        detail = terminal.own(str(part["detail"]))
+        more = {}
+        if name == "encoder" and library.encoder is not None:
+            detail = f"{detail}, {library.encoder.fingerprint.dimension}d"
+            more = {"fingerprint": library.encoder.fingerprint.key}
+        by_choice = library.settings.encoder.kind == "none" and name == "encoder"
+        yield Check(
+            name, "ok" if by_choice else state, detail, "" if state == "ok" or by_choice else hints[name], more
+        )
+
+
+def _content(terminal: Terminal, library: Library) -> Iterator[Check]:
+    counts = dict(library.catalog.counts()) | {"sources": len(library.sources())}
+    if not counts["documents"]:
+        yield Check("content", "warn", terminal.text("d_empty"), "wenyuan add PATH --source ID", counts)
+    elif counts["failures"]:
+        detail = f"{terminal.text('d_counts', **counts)}; {terminal.text('d_failures', count=counts['failures'])}"
+        yield Check("content", "warn", detail, "wenyuan source show ID", counts)
+    else:
+        yield Check("content", "ok", terminal.text("d_counts", **counts), more=counts)
+
+
+def _floor(terminal: Terminal, library: Library) -> Iterator[Check]:
+    measured = library.catalog.value("floor") or {}
+    modes = {mode: value for mode, value in measured.items() if mode != "passages"}
+    if modes:
+        shown = [
+            terminal.text("d_measured", floor=_plain(v), mode=terminal.text(f"mode_{m}")) for m, v in modes.items()
+        ]
+        yield Check("floor", "ok", "; ".join(shown), more={"floors": modes})
+    elif library.catalog.counts()["passages"]:
+        yield Check("floor", "warn", terminal.text("d_unmeasured"), "wenyuan ingest --all")
+    else:
+        yield Check("floor", "ok", terminal.text("d_unmeasured"))
+
+
+def _plain(value: Any) -> str:
+    """Numbers, perhaps named and nested, on one line."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_plain(part)}" for name, part in value.items())
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def _disk(terminal: Terminal) -> Check:
+    folder = terminal.folder
+    sizes = {
+        "catalog": sum(_size(file) for file in folder.glob("catalog.db*")),
+        "index": sum(_size(file) for file in (folder / "index").rglob("*")),
+        "free": shutil.disk_usage(folder).free,
+    }
+    detail = terminal.text("d_free", **{name: _human(size) for name, size in sizes.items()})
+    low = sizes["free"] < _LOW_DISK
+    return Check("disk", "warn" if low else "ok", detail, "df -h" if low else "", sizes)
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size if file.is_file() else 0
+    except OSError:
+        return 0  # it was replaced while we looked
+
+
+def _human(size: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"

@@ -1,0 +1,1 @@
+"""The demonstration: a small bilingual library that ships with the program."""

@@ -1,0 +1,177 @@
+"""The demonstration in four acts: sources, evidence, an honest empty answer, an honest failure."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+from wenyuan.app import create_library, open_library
+from wenyuan.cli.ask import answer_document, show_answer
+from wenyuan.cli.progress import Bar
+from wenyuan.cli.sources import stars
+from wenyuan.cli.stock import note_keyword_only
+from wenyuan.cli.terminal import Terminal, printable
+from wenyuan.core.errors import ConfigError
+from wenyuan.core.model import RetrievalRequest, RetrievalResponse, Source
+from wenyuan.service.facade import Library
+
+__all__ = ["SOURCES", "run"]
+
+SOURCES: Mapping[str, tuple[str, str, int]] = {
+    "policy": ("Company policies", "公司制度", 5),
+    "handbook": ("Handbooks", "员工手册与指南", 4),
+    "faq": ("Frequent questions", "常见问题", 3),
+    "site": ("Notes from the building site", "工地交底记录", 2),
+}
+"""By id: English and Chinese title, trust."""
+
+_QUERIES = {
+    "zh": ("投诉分几级，答复时限多久？", "基坑位移达到多少要停工？", "How many days of leave can I carry over?"),
+    "en": ("How many days of leave can I carry over?", "What does a red light mean?", "投诉分几级，答复时限多久？"),
+}
+_NONSENSE = {"zh": "龘靐齉爩量子长笛烘焙", "en": "brillig slithy toves mimsy"}
+_PAGE = 4096  # bytes: SQLite's page
+
+
+def run(terminal: Terminal, keep: Path | None = None) -> bool:
+    """Show it all.
+
+    Args:
+        keep: A new folder for the documents and the library; a temporary one when None.
+
+    Returns:
+        Whether each act ended as it must.
+
+    Raises:
+        ConfigError: there is a library in `keep` already.
+        KnowledgeError: the library could not be made or searched.
+    """
+    with _home(keep) as home:
+        _title(terminal, "demo_title")
+        with create_library(home / "library", engine="local") as library:
+            note_keyword_only(terminal, library)
+            taken = _take_in(terminal, library, home / "documents")
+            answers = _evidence(terminal, library)
+            empty = _nothing(terminal, library)
+        failure = _failure(terminal, home)
+    honest = not empty["fragments"] and bool(empty["reason"]) and failure["status"] == "FAILED"
+    terminal.document(
+        {
+            "status": "SUCCESS" if honest and all(a["fragments"] for a in answers) else "FAILED",
+            "sources": taken,
+            "answers": answers,
+            "empty": empty,
+            "failure": failure,
+        }
+    )
+    _goodbye(terminal, keep)
+    return honest and all(answer["fragments"] for answer in answers)
+
+
+@contextmanager
+def _home(keep: Path | None) -> Iterator[Path]:
+    """A folder with a copy of the documents, so that they can be changed and taken in again."""
+    source = files("wenyuan.cli.demo").joinpath("documents")
+    with tempfile.TemporaryDirectory(prefix="wenyuan-demo-") as temporary, as_file(source) as documents:
+        home = keep.absolute() if keep else Path(temporary)
+        if (home / "library" / "catalog.db").exists():
+            raise ConfigError(f"there is a library in {home} already", hint="choose another folder")
+        shutil.copytree(documents, home / "documents", dirs_exist_ok=True)
+        yield home
+
+
+def _title(terminal: Terminal, key: str) -> None:
+    from rich.rule import Rule
+    from rich.text import Text
+
+    terminal.show("")
+    terminal.show(Rule(Text(terminal.text(key), style="bold"), align="left", characters="─"))
+
+
+def _take_in(terminal: Terminal, library: Library, documents: Path) -> list[dict[str, Any]]:
+    _title(terminal, "demo_take")
+    taken: list[dict[str, Any]] = []
+    for source_id, (english, chinese, trust) in SOURCES.items():
+        title = chinese if terminal.language == "zh" else english
+        source = Source(source_id=source_id, title=title, trust=trust, path=str(documents / source_id))
+        with Bar(terminal, embeds=library.encoder is not None) as bar:
+            report = library.add(source, bar)
+        shown = {"source": title, "documents": report.added, "passages": report.passages}
+        terminal.show(terminal.text("demo_source", stars=stars(trust), seconds=f"{report.seconds:.1f}", **shown))
+        taken.append({"source_id": source_id, **shown, "trust": trust, "failed": report.failed})
+    return taken
+
+
+def _evidence(terminal: Terminal, library: Library) -> list[Mapping[str, Any]]:
+    _title(terminal, "demo_success")
+    return [_ask(terminal, library, query, limit=1) for query in _QUERIES[terminal.language]]
+
+
+def _nothing(terminal: Terminal, library: Library) -> Mapping[str, Any]:
+    _title(terminal, "demo_empty")
+    return _ask(terminal, library, _NONSENSE[terminal.language], limit=3)
+
+
+def _ask(terminal: Terminal, library: Library, query: str, *, limit: int) -> Mapping[str, Any]:
+    weight = library.settings.search.vector_weight
+    answer = library.search(query, limit=limit)
+    terminal.show(f'\n$ wenyuan search "{query}"')
+    if not terminal.as_json:
+        show_answer(terminal, query, answer, weight)
+    return answer_document(query, answer, weight)
+
+
+def _failure(terminal: Terminal, home: Path) -> Mapping[str, Any]:
+    _title(terminal, "demo_failure")
+    terminal.show(terminal.text("demo_damage"))
+    response = _asked_after_damage(home, _QUERIES[terminal.language][0])
+    terminal.show(f"\n  status: {response.status}\n  fragments: {len(response.fragments)}\n  error_message:")
+    terminal.show(f"    {printable(response.error_message or '')}\n", wrap=False)
+    terminal.show(terminal.text("demo_unmasked" if response.status == "FAILED" else "demo_masked"))
+    return {
+        "status": response.status,
+        "fragments": len(response.fragments),
+        "error_message": response.error_message,
+    }
+
+
+def _asked_after_damage(home: Path, query: str) -> RetrievalResponse:
+    """The answer of a library whose file goes bad while it is open: a copy, so the library itself stays sound."""
+    logging.getLogger("wenyuan").setLevel(logging.CRITICAL)  # the failure is wanted; it is shown, not logged
+    with tempfile.TemporaryDirectory(prefix="wenyuan-demo-") as temporary:
+        copy = Path(temporary) / "library"
+        shutil.copytree(home / "library", copy)
+        with open_library(copy) as library:
+            file = copy / "catalog.db"
+            size = file.stat().st_size
+            with file.open("r+b") as pages:
+                pages.seek(2 * _PAGE)
+                pages.write(bytes(size - 2 * _PAGE))
+            return library.retrieve_fragments(RetrievalRequest(query=query, max_results=3))
+
+
+def _goodbye(terminal: Terminal, keep: Path | None) -> None:
+    terminal.show("")
+    terminal.show(terminal.text("demo_next"))
+    query = _QUERIES[terminal.language][0]
+    if keep:
+        place = f"--library {keep / 'library'}"
+        commands = [
+            f'wenyuan {place} search "{query}" --explain',
+            f"wenyuan {place} doctor",
+            f"wenyuan {place} serve",
+        ]
+    else:
+        commands = ["wenyuan demo --keep ./demo", "wenyuan init", "wenyuan add PATH --source ID"]
+    for command in [*commands, "wenyuan conformance --self"]:
+        terminal.show(f"  {command}", wrap=False)
+    if keep:
+        terminal.show(terminal.text("demo_kept", folder=keep / "library"), wrap=False)
+    else:
+        terminal.show(terminal.text("demo_gone"))

@@ -1,0 +1,82 @@
+"""Our own service as a target of the conformance kit: real parts, a real port, and faults that really happen."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from wenyuan.app import create_library
+from wenyuan.conformance import export_data
+from wenyuan.core.errors import EngineUnavailable, InvalidRequest
+from wenyuan.core.model import Source
+from wenyuan.core.ports import Engine
+from wenyuan.server.app import create_app
+from wenyuan.server.run import start_in_thread
+
+__all__ = ["FAULT", "Breaker", "own_service"]
+
+FAULT = "engine"
+"""What the fault header names."""
+
+
+class Breaker:
+    """Makes an engine fail on order: a `wenyuan.server.seams.FaultSwitch`.
+
+    The engine's own legs raise, in the threads in which they run, so that a request goes all the way that a
+    broken index would send it. Every request that comes in the meantime fails with it.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._component = f"engine {engine.name}"
+        self._orders = 0
+        self._lock = threading.Lock()
+        for leg in ("keyword", "vector"):
+            setattr(engine, leg, self._guarded(getattr(engine, leg)))
+
+    @contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        if name != FAULT:
+            raise InvalidRequest(f"there is no part {name!r} to break; {FAULT!r} is one")
+        self._order(1)
+        try:
+            yield
+        finally:
+            self._order(-1)
+
+    def _order(self, change: int) -> None:
+        with self._lock:
+            self._orders += change
+
+    def _guarded(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def leg(*args: Any, **kwargs: Any) -> Any:
+            if self._orders:
+                raise EngineUnavailable("made to fail by order of the caller", component=self._component)
+            return call(*args, **kwargs)
+
+        return leg
+
+
+@contextmanager
+def own_service(engine: str) -> Iterator[tuple[str, str]]:
+    """A service on a loopback port, whose new library holds the kit's documents and nothing else.
+
+    Args:
+        engine: ``local`` or ``memory``.
+
+    Yields:
+        Its URL and the name of its encoder.
+    """
+    with tempfile.TemporaryDirectory(prefix="wenyuan-conformance-") as name:
+        folder = Path(name)
+        export_data(folder)
+        with create_library(folder / "library", engine=engine) as library:
+            library.add(Source(source_id="kit", path=str(folder / "documents")))
+            url, stop = start_in_thread(create_app(library, fault=Breaker(library.engine)))
+            try:
+                yield url, library.encoder.fingerprint.id if library.encoder is not None else "keyword-only"
+            finally:
+                stop()

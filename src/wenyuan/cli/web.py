@@ -1,0 +1,78 @@
+"""``serve``: the library over HTTP, on this machine."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, opened
+from wenyuan.cli.stock import note_keyword_only
+from wenyuan.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from wenyuan.service.facade import Library
+
+__all__ = ["serve"]
+
+
+def serve(
+    ctx: typer.Context,
+    host: Annotated[
+        str | None, typer.Option(help="A loopback address. 只限本机地址  [default: 127.0.0.1]", show_default=False)
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65_535, help="0: any free one. 端口  [default: 8765]", show_default=False)
+    ] = None,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Serve the library over HTTP until Ctrl-C.
+
+    通过 HTTP 提供服务，按 Ctrl-C 停止。
+
+    Example 示例:
+      wenyuan serve
+      wenyuan serve --port 9000 --library ~/knowledge
+    """
+    from wenyuan.server.run import serve as run_server
+    from wenyuan.server.seams import ServerSettings
+
+    terminal: Terminal = ctx.obj
+    logging.getLogger().setLevel(logging.WARNING)
+    with opened(terminal) as found:
+        wanted = found.settings.server
+        run_server(
+            found,
+            wanted.host if host is None else host,
+            wanted.port if port is None else port,
+            settings=ServerSettings(
+                threads=wanted.threads, queue_limit=wanted.queue, failed_http_status=wanted.failed_http_status
+            ),
+            on_listening=lambda url: _announce(terminal, found, url),
+        )
+    terminal.say("stopped")
+
+
+def _announce(terminal: Terminal, library: Library, url: str) -> None:
+    readiness = library.readiness()
+    parts = {name: dict(part) for name, part in readiness.parts.items()}
+    terminal.document(
+        {"status": "SUCCESS", "url": url, "library": str(library.folder), "ready": readiness.ready, "parts": parts}
+    )
+    note_keyword_only(terminal, library)
+    terminal.show(terminal.text("serving", folder=library.folder.absolute(), url=url), wrap=False)
+    terminal.show(terminal.text("ready" if readiness.ready else "not_ready"))
+    for name, part in parts.items():
+        state = terminal.text(f"state_{part['state']}")
+        terminal.show(f"  {terminal.text(f'd_{name}')}: {state}  {terminal.own(str(part['detail']))}", wrap=False)
+    body = json.dumps({"query": terminal.text("curl_query"), "max_results": 3}, ensure_ascii=False)
+    terminal.show(terminal.text("try_curl"))
+    terminal.show(
+        f"  curl -s {url}/v1/retrieve_fragments \\\n    -H 'content-type: application/json' \\\n    -d '{body}'",
+        wrap=False,
+    )
+    terminal.show(terminal.text("stop_hint"))
