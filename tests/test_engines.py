@@ -63,8 +63,8 @@ class TestLocalEngine(EngineLaws):
         filled.engine.checkpoint(always=True)  # type: ignore[attr-defined]
         expected = list(filled.vector(unit(2)))
         for file in self.index_files(filled):
-            if file.suffix not in (".f32", ".npz"):
-                continue
+            if file.suffix not in (".f32", ".npz") or not file.exists():
+                continue  # an earlier round has led to new files
             raw = bytearray(file.read_bytes())
             raw[len(raw) // 3] ^= 0x40
             file.write_bytes(raw)

@@ -1,165 +1,33 @@
-"""The HTTP door over real loopback connections, with a small real service behind it."""
+"""What the HTTP door answers, over real loopback connections."""
 
 from __future__ import annotations
 
 import contextlib
-import http.client
 import json
 import logging
-import math
-import os
-import signal
-import socket
-import subprocess
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wenyuan.core.errors import CatalogBusy, ConfigError, EngineUnavailable, Fault, InvalidRequest, NotPermitted
-from wenyuan.core.model import Fragment, RetrievalRequest, RetrievalResponse
-from wenyuan.server.app import create_app
+from http_door import JSON, PATH, Broken, EchoService, Ready, ask, assert_problem, call, q, serving
+from wenyuan.core.errors import CatalogBusy, Fault, InvalidRequest, NotPermitted
 from wenyuan.server.problem import Problem
-from wenyuan.server.protocol import StrictProtocol
-from wenyuan.server.run import serve, start_in_thread
-from wenyuan.server.seams import ServerSettings, open_to_all
-
-PATH = "/v1/retrieve_fragments"
-JSON = {"Content-Type": "application/json"}
-
-
-@dataclass
-class Ready:
-    ready: bool = True
-    parts: Mapping[str, Mapping[str, object]] = field(
-        default_factory=lambda: {"catalog": {"state": "ok", "detail": "", "passages": 3}}
-    )
-
-
-class EchoService:
-    """Answers a query with itself; some queries make it fail in a certain way."""
-
-    def __init__(self) -> None:
-        self.gate = threading.Event()
-        self.entered = threading.Semaphore(0)
-        self.broken = threading.local()
-
-    def retrieve_fragments(self, request: RetrievalRequest) -> RetrievalResponse:
-        if getattr(self.broken, "part", ""):
-            return RetrievalResponse(status="FAILED", error_message=f"{self.broken.part} is down")
-        match request.query:
-            case "nothing":
-                return RetrievalResponse(status="SUCCESS")
-            case "failed":
-                return RetrievalResponse(status="FAILED", error_message="数据库连接失败")
-            case "bug":
-                raise RuntimeError("password=hunter2 in /srv/secret.py")
-            case "late KnowledgeError":
-                raise EngineUnavailable("the index is gone", component="engine local")
-            case "invalid":
-                raise InvalidRequest("no such day", faults=(Fault("context.as_of", "no such day"),))
-            case "forbidden":
-                raise NotPermitted("not yours")
-            case "wait":
-                self.entered.release()
-                assert self.gate.wait(20)
-        metadata = {"context": request.context, "odd": math.nan if request.query == "nan" else 1.5}
-        return RetrievalResponse(
-            status="SUCCESS",
-            fragments=(Fragment(source="urn:q", content=request.query, retrieval_score=0.5, metadata=metadata),),
-        )
-
-    def readiness(self) -> Ready:
-        return Ready()
-
-    def list_sources(self) -> list[dict[str, object]]:
-        return [{"source_id": "规范", "trust": 5}]
-
-    @contextlib.contextmanager
-    def fault(self, name: str) -> Iterator[None]:
-        self.broken.part = name
-        try:
-            yield
-        finally:
-            self.broken.part = ""
-
-
-@dataclass
-class Answer:
-    status: int
-    headers: http.client.HTTPMessage
-    body: bytes
-
-    @property
-    def json(self):
-        return json.loads(self.body)
-
-
-def call(
-    url: str, method: str = "POST", path: str = PATH, body: object = None, headers: Mapping[str, str] = JSON
-) -> Answer:
-    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=20)
-    with contextlib.closing(connection):
-        payload = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-        connection.request(method, path, payload, dict(headers))
-        response = connection.getresponse()
-        return Answer(response.status, response.headers, response.read())
-
-
-def ask(url: str, query: str = "如何设置断路器?", **extra: object) -> Answer:
-    return call(url, body={"query": query, "max_results": 3, **extra})
-
-
-def raw(url: str, request: bytes, *, finish: bool = False) -> bytes:
-    """Everything the server says to these bytes until it closes the connection."""
-    parts = urlsplit(url)
-    with socket.create_connection((parts.hostname, parts.port), timeout=20) as connection:
-        connection.sendall(request)
-        if finish:
-            connection.shutdown(socket.SHUT_WR)
-        return b"".join(iter(lambda: connection.recv(65536), b""))
-
-
-def assert_problem(answer: Answer, status: int, code: str) -> dict:
-    assert answer.status == status, answer.body
-    assert answer.headers["Content-Type"] == "application/problem+json"
-    assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    assert answer.headers["Cache-Control"] == "no-store"
-    problem = answer.json
-    assert set(problem) == {"type", "title", "status", "code", "detail", "errors", "request_id"}
-    assert (problem["status"], problem["code"]) == (status, code)
-    assert problem["detail"]
-    assert problem["request_id"] == answer.headers["X-Request-Id"]
-    assert "fragments" not in problem
-    return problem
+from wenyuan.server.seams import ServerSettings
 
 
 @pytest.fixture
 def run() -> Iterator[Callable[..., str]]:
-    stops: list[Callable[[], None]] = []
-
-    def start(service: object = None, **options: object) -> str:
-        url, stop = start_in_thread(create_app(service or EchoService(), **options))
-        stops.append(stop)
-        return url
-
-    yield start
-    for stop in stops:
-        stop()
+    with contextlib.ExitStack() as stack:
+        yield lambda *service, **options: stack.enter_context(serving(*service, **options))
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    address, stop = start_in_thread(create_app(EchoService()))
-    yield address
-    stop()
+    with serving() as address:
+        yield address
 
 
 @pytest.mark.parametrize("path", [PATH, "/retrieve_fragments"])
@@ -218,10 +86,6 @@ def test_what_the_service_refuses_is_a_problem(url):
     problem = assert_problem(ask(url, "invalid"), 400, "invalid_request")
     assert problem["errors"] == [{"path": "context.as_of", "message": "no such day"}]
     assert_problem(ask(url, "forbidden"), 403, "not_permitted")
-
-
-def q(**members: object) -> bytes:
-    return json.dumps({"query": "x", "max_results": 1, **members}).encode()
 
 
 MALFORMED = [
@@ -362,212 +226,6 @@ def test_utf_8_may_be_named(url, headers):
     assert call(url, body=q(), headers=headers).status == 200
 
 
-def test_two_content_types_are_415(url):
-    """A request with two Content-Type headers is ambiguous and refused."""
-    head = b"POST /v1/retrieve_fragments HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 2\r\n"
-    reply = raw(url, head + b"Content-Type: application/json\r\nContent-Type: text/plain\r\n\r\n{}")
-    assert reply.startswith(b"HTTP/1.1 415 ")
-
-
-def test_a_body_above_the_limit_is_413_and_the_client_gets_to_read_it(run):
-    """Declared or chunked, a large body is refused, counted while it is read; one at the limit is served."""
-    url = run(settings=ServerSettings(max_body=2000))
-    fits = q() + b" " * (2000 - len(q()))
-    assert call(url, body=fits).status == 200
-    for size in (2001, 15_000, 1_000_000):
-        assert_problem(call(url, body=b"[" * size), 413, "body_too_large")
-    head = b"POST /v1/retrieve_fragments HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-    chunk = b"3e8\r\n" + b"x" * 1000 + b"\r\n"
-    body = chunk * 2 + b"1\r\nx\r\n0\r\n\r\n"
-    chunked = head + b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n" + body
-    assert raw(url, chunked).startswith(b"HTTP/1.1 413 ")
-
-
-def test_a_client_that_asks_before_sending_is_not_told_to_go_on(url):
-    """With Expect: 100-continue a body that is too large is refused before any of it is sent."""
-    head = b"POST /v1/retrieve_fragments HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    reply = raw(url, head + b"Expect: 100-continue\r\nContent-Length: 5000000\r\n\r\n")
-    assert reply.startswith(b"HTTP/1.1 413 ")
-    assert b"100 Continue" not in reply
-
-
-def test_a_refused_request_leaves_the_connection_usable(url):
-    """After a 415 and a 404 with bodies, the same connection serves the next request."""
-    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=20)
-    with contextlib.closing(connection):
-        statuses = []
-        for path, headers in ((PATH, {"Content-Type": "text/plain"}), ("/nowhere", JSON), (PATH, JSON)):
-            connection.request("POST", path, b" " * 200_000 + q(), headers)
-            response = connection.getresponse()
-            response.read()
-            statuses.append(response.status)
-    assert statuses == [415, 404, 200]
-
-
-def test_a_body_that_does_not_arrive_is_408_while_others_are_served(run):
-    """A slow body is cut off at the time limit, and does not hold up anybody else."""
-    url = run(settings=ServerSettings(body_timeout=0.4, threads=1))
-    head = b"POST /v1/retrieve_fragments HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    parts = urlsplit(url)
-    started = time.monotonic()
-    with contextlib.ExitStack() as stack:
-        slow = [
-            stack.enter_context(socket.create_connection((parts.hostname, parts.port), timeout=20)) for _ in range(20)
-        ]
-        for connection in slow:
-            connection.sendall(head + b'Content-Length: 100\r\n\r\n{"query')
-        assert ask(url).status == 200
-        assert time.monotonic() - started < 0.4
-        replies = [b"".join(iter(lambda c=connection: c.recv(65536), b"")) for connection in slow]
-    assert all(reply.startswith(b"HTTP/1.1 408 ") for reply in replies)
-    assert all(b"application/problem+json" in reply for reply in replies)
-    assert time.monotonic() - started < 5
-
-
-def test_a_head_that_does_not_arrive_closes_the_connection(url, monkeypatch):
-    """A connection that sends no request, or half of a head, is closed after the time limit."""
-    monkeypatch.setattr(StrictProtocol, "head_timeout", 0.3)
-    assert ask(url).status == 200
-    for beginning in (b"", b"POST /v1/retr", b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Slow: "):
-        started = time.monotonic()
-        assert raw(url, beginning) == b""
-        assert 0.2 < time.monotonic() - started < 5
-
-
-def test_a_client_that_hangs_up_midway_harms_nobody(url, caplog):
-    """A connection closed in the middle of a body leaves the server serving, and is no error of it."""
-    caplog.set_level(logging.INFO)
-    head = b"POST /v1/retrieve_fragments HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    for _ in range(5):
-        raw(url, head + b'Content-Length: 1000\r\n\r\n{"query', finish=True)
-    assert ask(url).status == 200
-    assert sum("hung up" in message for message in caplog.messages) == 5
-    assert all(record.levelno < logging.WARNING for record in caplog.records)
-
-
-def test_answers_on_one_connection_do_not_wait_for_acknowledgements(url):
-    """Requests one after the other on a kept connection take a few milliseconds, not the 40 of a delayed ACK."""
-    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=20)
-    seconds = []
-    with contextlib.closing(connection):
-        for _ in range(21):
-            started = time.perf_counter()
-            connection.request("POST", PATH, q(), JSON)
-            assert connection.getresponse().read()
-            seconds.append(time.perf_counter() - started)
-    assert sorted(seconds)[10] < 0.03
-
-
-def test_a_request_that_outlives_the_grace_is_told_that_the_server_stops():
-    """When draining takes too long the open request still gets a problem document."""
-    service = EchoService()
-    url, stop = start_in_thread(create_app(service), grace=1)
-    answers: list[Answer] = []
-    caller = threading.Thread(target=lambda: answers.append(ask(url, "wait")))
-    caller.start()
-    assert service.entered.acquire(timeout=10)
-    try:
-        stop()
-        caller.join(10)
-    finally:
-        service.gate.set()
-    assert_problem(answers[0], 503, "shutting_down")
-
-
-@pytest.mark.parametrize(
-    "request_bytes",
-    [
-        b"\x16\x03\x01\x02\x00\x01\x00",
-        b"hello\r\n\r\n",
-        b"GET /livez HTTP/1.1\r\n\r\n",
-        b"POST /v1/retrieve_fragments HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
-        b"POST /v1/retrieve_fragments HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
-        b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"x" * 200_000 + b"\r\n\r\n",
-        b"POST /v1/retrieve_fragments HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-        b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
-    ],
-    ids=lambda b: repr(b[:40]),
-)
-def test_what_is_no_http_gets_a_problem_document_too(url, request_bytes):
-    """Bytes that are no HTTP/1.1 request are answered with 400 in JSON, never in plain text."""
-    head, _, body = raw(url, request_bytes).partition(b"\r\n\r\n")
-    assert head.startswith(b"HTTP/1.1 400 ")
-    assert b"application/problem+json" in head
-    assert json.loads(body)["code"] == "invalid_http"
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "status", "allow"),
-    [
-        ("GET", PATH, 405, "POST"),
-        ("PUT", PATH, 405, "POST"),
-        ("DELETE", "/retrieve_fragments", 405, "POST"),
-        ("OPTIONS", PATH, 405, "POST"),
-        ("BREW", PATH, 405, "POST"),
-        ("POST", "/v1/sources", 405, "GET, HEAD"),
-        ("POST", "/livez", 405, "GET, HEAD"),
-        ("GET", "/", 404, None),
-        ("GET", "/v1", 404, None),
-        ("POST", PATH + "/", 404, None),
-        ("GET", "/v1/sources/", 404, None),
-        ("GET", "/%2e%2e/etc/passwd", 404, None),
-        ("GET", "/%ff%fe%00", 404, None),
-    ],
-)
-def test_an_unknown_path_or_method_is_a_problem(url, method, path, status, allow):
-    """404 and 405 are problem documents, 405 names what is allowed, and nothing redirects."""
-    answer = call(url, method, path)
-    assert_problem(answer, status, {404: "not_found", 405: "method_not_allowed"}[status])
-    allowed = answer.headers["Allow"]
-    assert (allowed and ", ".join(sorted(allowed.split(", ")))) == allow
-
-
-def test_many_requests_at_once_get_their_own_answers(url):
-    """Parallel callers never see each other's answer."""
-    wrong: list[object] = []
-
-    def caller(name: int) -> None:
-        for turn in range(15):
-            query = f"第{name}人第{turn}问"
-            answer = ask(url, query)
-            if answer.status != 200 or answer.json["fragments"][0]["content"] != query:
-                wrong.append(answer)
-
-    threads = [threading.Thread(target=caller, args=(name,)) for name in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
-
-
-def test_more_than_may_wait_are_refused_at_once_and_probes_still_answer(run):
-    """With all threads busy and the queue full: 503 with Retry-After; the probes answer; later all is well."""
-    service = EchoService()
-    url = run(service, settings=ServerSettings(threads=2, queue_limit=3))
-    answers: list[Answer] = []
-    callers = [threading.Thread(target=lambda: answers.append(ask(url, "wait"))) for _ in range(9)]
-    try:
-        for caller in callers:
-            caller.start()
-        for _ in range(2):
-            assert service.entered.acquire(timeout=10)
-        limit = time.monotonic() + 10
-        while len(answers) < 4 and time.monotonic() < limit:
-            time.sleep(0.01)
-        for refused in list(answers):
-            assert_problem(refused, 503, "overloaded")
-            assert int(refused.headers["Retry-After"]) >= 1
-        assert len(answers) == 4
-        assert call(url, "GET", "/livez").status == call(url, "GET", "/readyz").status == 200
-    finally:
-        service.gate.set()
-        for caller in callers:
-            caller.join()
-    assert sorted(answer.status for answer in answers) == [200] * 5 + [503] * 4
-    assert ask(url).status == 200
-
-
 def test_callers_are_asked_for_before_anything_else(run):
     """The authentication seam refuses before path, type or body are looked at; probes need no principal."""
     seen: list[str | None] = []
@@ -626,18 +284,6 @@ def test_an_unknown_fault_is_refused(run):
 
     url = run(fault=fault)
     assert_problem(call(url, body=q(), headers={**JSON, "X-Wenyuan-Fault": "moon"}), 400, "invalid_request")
-
-
-class Broken(EchoService):
-    def __init__(self, error: Exception) -> None:
-        super().__init__()
-        self.error = error
-
-    def list_sources(self) -> list[dict[str, object]]:
-        raise self.error
-
-    def readiness(self) -> Ready:
-        raise self.error
 
 
 def test_no_exception_leaves_as_plain_text(run, caplog):
@@ -744,85 +390,3 @@ def test_nasty_strings_come_back_equal_or_are_refused(url, string, ascii_only):
         fragment = answer.json["fragments"][0]
         assert fragment["content"] == string
         assert fragment["metadata"]["context"] == {string: string}
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "kb.example", "127.0.0.1.example", ""])
-def test_listening_beyond_this_machine_is_refused(host):
-    """Another address than loopback needs to be allowed, and the reason is told."""
-    with pytest.raises(ConfigError, match="API keys"):
-        serve(EchoService(), host=host, port=0)
-
-
-def test_a_taken_port_is_a_config_error(url):
-    """A port in use is told as such, before anything runs."""
-    port = urlsplit(url).port
-    with pytest.raises(ConfigError, match=f"port {port}"):
-        serve(EchoService(), port=port)
-    with pytest.raises(ConfigError, match=f"port {port}"):
-        start_in_thread(create_app(EchoService()), port=port)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [{"threads": 0}, {"queue_limit": -1}, {"max_body": 0}, {"body_timeout": math.nan}, {"failed_http_status": 404}],
-    ids=str,
-)
-def test_senseless_settings_are_refused(wrong):
-    """A setting that cannot work is a ConfigError."""
-    with pytest.raises(ConfigError):
-        ServerSettings(**wrong)
-
-
-SERVE = """
-import sys, time
-from test_server import EchoService
-from wenyuan.server.run import serve
-
-class Slow(EchoService):
-    def retrieve_fragments(self, request):
-        print("entered", flush=True)
-        time.sleep(0.5)
-        return super().retrieve_fragments(request)
-
-serve(Slow(), host=sys.argv[1], port=0, allow_remote=True, on_listening=lambda url: print(url, flush=True))
-print("returned", flush=True)
-"""
-
-
-@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_drains_and_the_process_exits_with_0(stop):
-    """Upon SIGTERM or SIGINT the open request is answered whole, and the exit code is 0."""
-    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
-    with subprocess.Popen(
-        [sys.executable, "-c", SERVE, "127.0.0.1"],
-        env={**os.environ, "PYTHONPATH": path},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            url = process.stdout.readline().strip()
-            answers: list[Answer] = []
-            caller = threading.Thread(target=lambda: answers.append(ask(url)))
-            caller.start()
-            assert process.stdout.readline() == "entered\n"
-            process.send_signal(stop)
-            caller.join(20)
-            rest, errors = process.communicate(timeout=20)
-        finally:
-            process.kill()
-    assert [answer.status for answer in answers] == [200]
-    assert (process.returncode, rest, errors) == (0, "returned\n", "")
-
-
-def test_a_remote_server_answers_to_any_host_name():
-    """With open_to_all, which serve takes when remote access is allowed, the host name does not matter."""
-    assert open_to_all({"host": "kb.example"}) == "anonymous"
-
-
-def test_the_settings_come_without_the_web_framework():
-    """Importing the seams loads neither framework nor server, so a command line can do it always."""
-    code = "import sys, wenyuan.server.seams; print({'starlette', 'uvicorn', 'pydantic'} & set(sys.modules))"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"

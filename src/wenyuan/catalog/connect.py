@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from sqlalchemy.pool import QueuePool
 from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, ConfigError, EngineTimeout
 from wenyuan.core.ports import Deadline
 
-__all__ = ["connect_reader", "connect_writer", "reading", "translated"]
+__all__ = ["connect_reader", "connect_writer", "empty_log", "reading", "translated"]
+
+log = logging.getLogger(__name__)
 
 COMPONENT = "catalog"
 # 3.7.0 - 3.51.2 can corrupt a WAL database with several connections; fixed in 3.51.3 (2026-03-13).
@@ -73,6 +76,7 @@ def connect_writer(path: Path) -> sa.Engine:
         "PRAGMA journal_mode=WAL",
         "PRAGMA synchronous=FULL",
         "PRAGMA foreign_keys=ON",
+        "PRAGMA secure_delete=ON",  # what is deleted is overwritten; FAST leaves about half of it in free pages
         "PRAGMA cache_size=-65536",
         "PRAGMA mmap_size=0",
     )
@@ -86,13 +90,27 @@ def connect_writer(path: Path) -> sa.Engine:
     return engine
 
 
+def empty_log(writer: sa.Engine) -> None:
+    """Move the write-ahead log into the database and cut it to nothing: it holds what has been deleted since."""
+    with translated("emptying the write-ahead log"), closing(writer.raw_connection()) as connection:
+        (busy, *_) = connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if busy:
+        log.warning("the write-ahead log is being read; what was deleted stays in it until the next time")
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    driver = _driver()
+    return SQLAlchemyError, driver.Error, driver.Warning
+
+
 @contextmanager
 def translated(doing: str) -> Iterator[None]:
     """Turn every error of SQLAlchemy or its driver into a `CatalogError` that says what was being done."""
     try:
         yield
-    except SQLAlchemyError as error:
-        cause = str(error.orig) if isinstance(error, DBAPIError) else type(error).__name__
+    except _errors() as error:
+        told = error.orig if isinstance(error, DBAPIError) else error
+        cause = type(error).__name__ if isinstance(told, SQLAlchemyError) else str(told)
         if "interrupted" in cause:
             raise EngineTimeout(f"{doing}: the deadline passed", component=COMPONENT) from error
         if "locked" in cause or "busy" in cause:
@@ -102,6 +120,8 @@ def translated(doing: str) -> Iterator[None]:
             hint = "make room on the disk; what was acknowledged before is safe"
         elif "malformed" in cause or "not a database" in cause:
             hint = "restore the library's catalog.db from a backup"
+        elif "unable to open" in cause or "readonly" in cause:
+            hint = "check that this user may read and write the library's folder: ls -la"
         raise CatalogUnavailable(f"{doing}: {cause}", component=COMPONENT, hint=hint) from error
 
 

@@ -149,7 +149,7 @@ class CatalogReads:
         removed = sa.select(p.passage_id, p.removed_seq).where(p.removed_seq > after, p.removed_seq <= upto)
         columns = [p.passage_id, p.source_id, p.document_id, p.headings, p.text, p.seq,
                    d.title, d.language, d.collection, d.facets, d.effective_from, d.effective_until]  # fmt: skip
-        added = sa.select(*columns, *([v.vector, v.crc] if vectors else []))
+        added = sa.select(*columns, *([p.vector_key, p.removed_seq, v.vector, v.crc] if vectors else []))
         added = added.join(t.documents, d.document_id == p.document_id)
         if vectors:
             added = added.outerjoin(t.vectors, v.vector_key == p.vector_key)

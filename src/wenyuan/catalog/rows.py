@@ -14,6 +14,8 @@ from wenyuan.core.model import FOREVER, IndexRow, Passage, Source, heading_text
 
 __all__ = ["index_row", "passage_of", "source_of", "source_row", "unpack_vector"]
 
+_MEND_VECTOR = "restore catalog.db from a backup, or remove the source and add it again"
+
 
 def day(value: date | None) -> int | None:
     return value.toordinal() if value else None
@@ -61,13 +63,18 @@ def unpack_vector(raw: bytes, crc: int, passage_id: int) -> np.ndarray[Any, Any]
         raise CatalogUnavailable(
             f"the vector of passage {passage_id} does not match its checksum",
             component="catalog",
-            hint="restore catalog.db from a backup, or remove the source and add it again",
+            hint=_MEND_VECTOR,
         )
     return np.frombuffer(raw, dtype="<f4")
 
 
 def index_row(row: sa.RowMapping, *, with_vector: bool) -> IndexRow:
     raw = row["vector"] if with_vector else None
+    # Of a passage that was removed since, the vector may be gone already; the index will hear of it next.
+    if with_vector and raw is None and row["vector_key"] is not None and row["removed_seq"] is None:
+        raise CatalogUnavailable(
+            f"the vector of passage {row['passage_id']} is missing", component="catalog", hint=_MEND_VECTOR
+        )
     return IndexRow(
         passage_id=row["passage_id"],
         source_id=row["source_id"],

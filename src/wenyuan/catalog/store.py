@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
-from wenyuan.catalog.connect import connect_reader, connect_writer, now, reading, translated
+from wenyuan.catalog.connect import connect_reader, connect_writer, empty_log, now, reading, translated
 from wenyuan.catalog.lock import WriterLock
 from wenyuan.catalog.reads import CatalogReads, batches
 from wenyuan.catalog.rows import day, pack_vector, source_row
@@ -44,9 +44,18 @@ class Catalog(CatalogReads):
                 f"cannot make the folder {folder}: {error.strerror}", component="catalog"
             ) from error
         catalog = cls(folder)
-        with catalog.writing(), translated("creating the library"), catalog._writer.begin() as connection:
-            _migrate(connection, 0)
-            connection.execute(t.library.insert(), {"key": "library_id", "value": uuid.uuid4().hex})
+        try:
+            with catalog.writing(), translated("creating the library"), catalog._writer.begin() as connection:
+                if sa.inspect(connection).get_table_names():
+                    raise CatalogUnavailable(
+                        f"there is a database {catalog.path} already",
+                        component="catalog",
+                        hint="open it, or choose another folder",
+                    )
+                _migrate(connection, 0)
+        except BaseException:
+            catalog.close()
+            raise
         return catalog
 
     @classmethod
@@ -57,40 +66,54 @@ class Catalog(CatalogReads):
             CatalogUnavailable: there is none, or it cannot be read.
             CatalogVersion: it was written by a newer program.
         """
-        path = folder / "catalog.db"
-        if not path.is_file():
+        try:
+            found = (folder / "catalog.db").is_file()
+        except OSError as error:
+            raise CatalogUnavailable(
+                f"cannot look into {folder}: {error.strerror}",
+                component="catalog",
+                hint=f"check that this user may read it: ls -la {folder}",
+            ) from error
+        if not found:
             raise CatalogUnavailable(
                 f"there is no library in {folder}",
                 component="catalog",
                 hint=f"wenyuan --library {folder} init",
             )
         catalog = cls(folder)
-        version = catalog._version()
+        try:
+            catalog._make_current()
+        except BaseException:
+            catalog.close()
+            raise
+        return catalog
+
+    def _make_current(self) -> None:
+        version = self._version()
         if version > t.SCHEMA_VERSION:
             raise CatalogVersion(
-                f"the library in {folder} has format {version}, this program knows up to {t.SCHEMA_VERSION}",
+                f"the library in {self.folder} has format {version}, this program knows up to {t.SCHEMA_VERSION}",
                 component="catalog",
                 hint="upgrade the program: pip install --upgrade wenyuan",
             )
         if version < t.SCHEMA_VERSION:
-            with (
-                catalog.writing(),
-                translated("migrating the library"),
-                catalog._writer.begin() as connection,
-            ):
+            with self.writing(), translated("migrating the library"), self._writer.begin() as connection:
                 _migrate(connection, version)
-        return catalog
 
     def _version(self) -> int:
+        """The number of the format; 0 when creating the library was interrupted before anything was stored."""
         with reading(self._reader, f"opening {self.path}") as connection:
-            if not sa.inspect(connection).has_table("library"):
-                raise CatalogUnavailable(
-                    f"{self.path} is a database, but no library",
-                    component="catalog",
-                    hint="choose another folder",
-                )
-            value = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == "schema"))
-        return int(value or 0)
+            names = sa.inspect(connection).get_table_names()
+            if not names:
+                return 0
+            number = None
+            if "library" in names:
+                number = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == "schema"))
+        if number is None or not number.isdecimal():
+            raise CatalogUnavailable(
+                f"{self.path} is a database, but no library", component="catalog", hint="choose another folder"
+            )
+        return int(number)
 
     def close(self) -> None:
         self._reader.dispose()
@@ -123,21 +146,18 @@ class Catalog(CatalogReads):
                 connection.execute(t.sources.insert(), {**values, "created_at": now(), "updated_at": now()})
 
     def remove_source(self, source_id: str) -> int:
-        """Remove a source with all that came from it; returns how many documents went."""
+        """Remove a source with all that came from it; returns how many documents went.
+
+        Texts, titles, names and vectors are overwritten in the file, not kept for a later look: removal may be
+        an order. What stays are numbers, by which indexes learn of the removal.
+        """
         self.source(source_id)
-        with self.writing(), translated("removing a source"), self._writer.begin() as connection:
-            seq = _next_seq(connection, source_id)
-            gone = _retire(connection, seq, t.documents.c.source_id == source_id)
-            # Texts of a removed source are purged, not kept for a later look: removal may be an order.
-            connection.execute(
-                t.passages.update().where(t.passages.c.source_id == source_id).values(text="", headings=[])
-            )
-            connection.execute(t.failures.delete().where(t.failures.c.source_id == source_id))
-            live = sa.select(t.passages.c.vector_key).where(
-                t.passages.c.removed_seq.is_(None), t.passages.c.vector_key.is_not(None)
-            )
-            connection.execute(t.vectors.delete().where(t.vectors.c.vector_key.not_in(live)))
-            connection.execute(t.sources.delete().where(t.sources.c.source_id == source_id))
+        with self.writing():
+            with translated("removing a source"), self._writer.begin() as connection:
+                seq = _next_seq(connection, source_id)
+                gone = _retire(connection, seq, t.documents.c.source_id == source_id)
+                _forget(connection, source_id)
+            empty_log(self._writer)
         return gone
 
     # -- documents ------------------------------------------------------------------------------------
@@ -211,6 +231,8 @@ def _migrate(connection: sa.Connection, version: int) -> None:
         step(connection)
     connection.execute(t.library.delete().where(t.library.c.key == "schema"))
     connection.execute(t.library.insert(), {"key": "schema", "value": str(t.SCHEMA_VERSION)})
+    if version == 0:
+        connection.execute(t.library.insert(), {"key": "library_id", "value": uuid.uuid4().hex})
 
 
 def _next_seq(connection: sa.Connection, source_id: str) -> int:
@@ -231,6 +253,18 @@ def _retire(connection: sa.Connection, seq: int, which: sa.ColumnElement[bool]) 
             .values(removed_seq=seq)
         )
     return len(ids)
+
+
+def _forget(connection: sa.Connection, source_id: str) -> None:
+    p, d, f, s = t.passages, t.documents, t.failures, t.sources
+    words: dict[str, Any] = {"uri": "", "headings": [], "text": "", "sha256": "", "cell": None, "vector_key": None}
+    connection.execute(p.update().where(p.c.source_id == source_id).values(words))
+    words = {"uri": "", "title": "", "fingerprint": "", "facets": {}, "notes": []}
+    connection.execute(d.update().where(d.c.source_id == source_id).values(words))
+    live = sa.select(p.c.vector_key).where(p.c.removed_seq.is_(None), p.c.vector_key.is_not(None))
+    connection.execute(t.vectors.delete().where(t.vectors.c.vector_key.not_in(live)))
+    connection.execute(f.delete().where(f.c.source_id == source_id))
+    connection.execute(s.delete().where(s.c.source_id == source_id))
 
 
 def _by_source(documents: Sequence[NewDocument]) -> Mapping[str, list[NewDocument]]:

@@ -12,6 +12,9 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character gets a question mark instead of a crash.
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
-    from wenyuan.cli.root import app
+    try:
+        from wenyuan.cli.root import app
 
-    app(prog_name="wenyuan")
+        app(prog_name="wenyuan")
+    except KeyboardInterrupt:  # before there was anything to interrupt
+        raise SystemExit(130) from None

@@ -170,7 +170,7 @@ def _show_wrapped(terminal: Terminal, pieces: Sequence[Piece], plain: str = "") 
     shown = [
         (f"*{p}*" if marked and not colour else p, marked) for p, marked in ((printable(p), m) for p, m in pieces)
     ]
-    for line in wrapped(shown, terminal.out.width - len(_INDENT) - 1):
+    for line in wrapped(shown, terminal.out.width - len(_INDENT) - 2):
         text = Text(_INDENT)
         for piece, marked in line:
             text.append(piece, style="bold yellow" if marked else plain)

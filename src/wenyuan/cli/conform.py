@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from wenyuan.cli.options import JsonOption, LangOption
+from wenyuan.cli.options import JsonOption, LangOption, unlogged
 from wenyuan.cli.terminal import CONFORMANCE, OK, Terminal
 
 if TYPE_CHECKING:
@@ -97,8 +96,7 @@ def _target(
         from wenyuan.cli.own_service import FAULT, own_service
         from wenyuan.server.app import FAULT_HEADER
 
-        logging.getLogger("wenyuan").setLevel(logging.CRITICAL)  # the failures are wanted
-        with own_service(engine) as (address, encoder):
+        with unlogged(), own_service(engine) as (address, encoder):
             terminal.say("self_target", engine=engine, encoder=encoder)
             yield HttpTarget(address), fault or HeaderFault(FAULT_HEADER, FAULT)
 

@@ -37,7 +37,7 @@ def doctor(
         line = Text(f"{terminal.text(f'check_{check.state}')}  ", style=_STYLES[check.state])
         terminal.show(line.append(f"{name}: {check.detail}", style="default"), wrap=False)
         if check.next:
-            terminal.show(f"      {terminal.text('next')} {check.next}", wrap=False)
+            terminal.show(f"      {terminal.text('next')}{check.next}", wrap=False)
     states = [check.state for check in results]
     worst = next((state for state in ("fail", "warn") if state in states), "ok")
     terminal.document({"status": worst, "checks": [asdict(check) for check in results]})

@@ -9,10 +9,9 @@ __all__ = ["MESSAGES"]
 MESSAGES: Mapping[str, tuple[str, str]] = {
     # -- failures and interruptions
     "failed": ("Failed: {what}", "失败：{what}"),
-    "where": ("where:", "部位："),
-    "why": ("why:  ", "原因："),
-    "next": ("next: ", "下一步："),
-    "wrong": ("  why:   {why}", "  原因：{why}"),
+    "where": ("where: ", "部位："),
+    "why": ("why:   ", "原因："),
+    "next": ("next:  ", "下一步："),
     "interrupted": ("Interrupted. {kept}", "已中断。{kept}"),
     "nothing_lost": ("Nothing that was stored before is lost.", "此前已保存的内容没有丢失。"),
     "go_on": ("Go on with: {command}", "继续执行：{command}"),
@@ -221,5 +220,4 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "The library of this demo is removed; keep one with --keep DIR",
         "演示知识库已删除；可用 --keep DIR 保留",
     ),
-    "demo_mine": ("your own files", "您自己的文件"),
 }

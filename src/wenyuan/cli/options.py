@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from wenyuan.cli.terminal import Terminal
 if TYPE_CHECKING:
     from wenyuan.service.facade import Library
 
-__all__ = ["JsonOption", "LangOption", "LibraryOption", "day", "helped", "interactive", "opened"]
+__all__ = ["JsonOption", "LangOption", "LibraryOption", "day", "helped", "interactive", "opened", "unlogged"]
 
 
 def _library(ctx: typer.Context, value: Path | None) -> Path | None:
@@ -85,6 +86,18 @@ def opened(terminal: Terminal, **overrides: Any) -> Iterator[Library]:
 
     with open_library(terminal.folder, **overrides) as library:
         yield library
+
+
+@contextmanager
+def unlogged() -> Iterator[None]:
+    """Failures inside are wanted: they are shown, not logged."""
+    log = logging.getLogger("wenyuan")
+    before = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
 
 
 def interactive() -> bool:

@@ -119,7 +119,7 @@ def _wenyuan(
     as_json: JsonOption = False,
 ) -> None:
     ctx.ensure_object(Terminal).command = f"wenyuan {ctx.invoked_subcommand or ''}".strip()
-    logging.basicConfig(level=logging.ERROR, format="%(name)s: %(message)s")
+    logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
 
 
 _COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from wenyuan.core.structure import CLAUSE, clause_keys
@@ -18,8 +17,9 @@ _SENTENCE_END = re.compile(r"[。！？；\n]|[.!?;](?=\s)")
 # One wide character with the mark of a word at its side, white space, or a word of narrow characters.
 _TOKEN = re.compile(r"\*?[^\s\u0021-\u2e7f]\*?|\s+|[\u0021-\u2e7f]+")
 _RULE = re.compile(r"\|?(?:\s*:?-{3,}:?\s*\|)+(?:\s*:?-{3,}:?\s*)?")
+_BEGUN = re.compile(r"[!-~]{0,20}\s")
 _PARTIAL = re.compile(r"(?<=\s)[!-~]+$")
-_CLOSING = frozenset("，。、；：！？）》」』】”’")
+_CLOSING = frozenset("，。、；：！？）》」』】”’.,;:!?)")
 _WEAK = frozenset(
     "a an and are as at be by can could did do does for from how i if in is it may me my of on or our should so "
     "that the there this to was we what when where which who why will with you your".split()
@@ -87,12 +87,13 @@ def body(text: str, headings: Sequence[str]) -> str:
 
 
 def wrapped(pieces: Sequence[Piece], width: int) -> Iterator[list[Piece]]:
-    """Lines of at most `width` columns. Chinese may break anywhere, but a line does not begin with a full stop."""
+    """Lines of at most `width` columns; one closing mark may hang beyond. Chinese may break anywhere else."""
     line: list[Piece] = []
     column = 0
     for piece, marked in pieces:
         for token in _TOKEN.findall(piece):
-            if column + cells(token.rstrip()) > width and line and token not in _CLOSING:
+            hangs = column <= width and len(token) == 1 and token in _CLOSING
+            if line and column + cells(token.rstrip()) > width and not hangs:
                 yield line
                 line, column = [], 0
             if line and line[-1][1] == marked:
@@ -126,24 +127,23 @@ def snippet(text: str, query: str, width: int = 290) -> list[Piece]:
 
 def _window(flat: str, spans: Sequence[Span], width: int) -> Span:
     best, most = (0, _fitting(flat, 0, width)), -1
-    starts = [right for _, right in spans]
+    if best[1] == len(flat):
+        return best
     for left, _ in spans[:50]:
         start = _sentence_start(flat, left)
         end = _fitting(flat, start, width)
-        inside = spans[bisect_left(starts, start) : bisect_left(starts, end + 1)]
-        score = len({flat[a:b].lower() for a, b in inside})
+        score = len({flat[a:b].lower() for a, b in spans if start <= a and b <= end})
         if score > most:
             best, most = (start, end), score
     return best
 
 
 def _sentence_start(flat: str, at: int) -> int:
-    """Where the sentence of `at` begins, unless that is too far away to be shown."""
-    ends = [match.end() for match in _SENTENCE_END.finditer(flat, max(0, at - 4 * _BEFORE), at)]
-    start = ends[-1] if ends else 0 if at <= 4 * _BEFORE else at - _BEFORE
-    while start < at and flat[start] == " ":
-        start += 1
-    return start if at - start <= 2 * _BEFORE or not ends else at - _BEFORE
+    """Where the sentence of `at` begins, or some words before it when that is far away."""
+    ends = [match.end() for match in _SENTENCE_END.finditer(flat, max(0, at - 2 * _BEFORE), at)]
+    start = ends[-1] if ends else 0 if at <= 2 * _BEFORE else at - _BEFORE
+    begun = _BEGUN.match(flat, start) if start and not ends else None
+    return begun.end() if begun else start + len(flat[start:at]) - len(flat[start:at].lstrip())
 
 
 def _fitting(flat: str, start: int, width: int) -> int:

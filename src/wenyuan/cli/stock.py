@@ -131,8 +131,7 @@ def ingest(
                 if not every:
                     raise
                 errors[name] = str(error)  # one source that cannot be read does not keep the others from it
-                terminal.say("failed", what=name)
-                terminal.say("wrong", why=terminal.own(error.message))
+                terminal.complain(name, error)
     if not names:
         terminal.say("no_sources")
     terminal.document(

@@ -22,7 +22,18 @@ if TYPE_CHECKING:
 
     from wenyuan.core.errors import KnowledgeError
 
-__all__ = ["CONFORMANCE", "FAILED", "INTERRUPTED", "OK", "PARTLY", "USAGE", "Terminal", "exit_code", "language_here"]
+__all__ = [
+    "CONFORMANCE",
+    "FAILED",
+    "INTERRUPTED",
+    "OK",
+    "PARTLY",
+    "USAGE",
+    "Terminal",
+    "exit_code",
+    "language_here",
+    "printable",
+]
 
 OK, FAILED, USAGE, PARTLY, CONFORMANCE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """Exit codes: done; failed; the request is wrong; done, but some documents failed; not conformant; Ctrl-C."""
@@ -101,25 +112,18 @@ class Terminal:
             sys.stdout.flush()
 
     def failed(self, error: KnowledgeError) -> int:
-        """Say what failed, where, why, and what to do next; returns the exit code."""
-        hint = error.hint or "wenyuan doctor"
-        self.document(
-            {
-                "status": "FAILED",
-                "error_message": str(error),
-                "error": {
-                    "code": error.code,
-                    "message": error.message,
-                    "component": error.component,
-                    "hint": hint,
-                },
-            }
-        )
-        where = f"{error.component} ({error.code})" if error.component else error.code
-        self.err.print(self.text("failed", what=self.command or "wenyuan"), style="bold red", markup=False)
-        for key, value in (("where", where), ("why", self.own(error.message)), ("next", self.own(hint))):
-            self.err.print(f"  {self.text(key)} {printable(value)}", markup=False, highlight=False, soft_wrap=True)
+        """Tell of an error that ends the command; returns the exit code."""
+        parts = {"code": error.code, "message": error.message, "component": error.component, "hint": _hint(error)}
+        self.document({"status": "FAILED", "error_message": str(error), "error": parts})
+        self.complain(self.command or "wenyuan", error)
         return exit_code(error)
+
+    def complain(self, what: str, error: KnowledgeError) -> None:
+        """What failed, where, why, and what to do next."""
+        where = f"{error.component} ({error.code})" if error.component else error.code
+        self.err.print(self.text("failed", what=what), style="bold red", markup=False)
+        for key, value in (("where", where), ("why", self.own(error.message)), ("next", self.own(_hint(error)))):
+            self.err.print(f"  {self.text(key)}{printable(value)}", markup=False, highlight=False, soft_wrap=True)
 
     def interrupted(self, kept: str = "", command: str = "") -> int:
         """Ctrl-C: say what is kept and how to go on; returns the exit code."""
@@ -128,6 +132,10 @@ class Terminal:
         if command:
             self.say("go_on", command=command)
         return INTERRUPTED
+
+
+def _hint(error: KnowledgeError) -> str:
+    return error.hint or "wenyuan doctor"
 
 
 def printable(text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -42,7 +41,6 @@ def serve(
     from wenyuan.server.seams import ServerSettings
 
     terminal: Terminal = ctx.obj
-    logging.getLogger().setLevel(logging.WARNING)
     with opened(terminal) as found:
         wanted = found.settings.server
         run_server(

@@ -8,7 +8,7 @@ to a source as a whole (domain, trust, validity of the source) is resolved to so
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 
@@ -19,6 +19,7 @@ __all__ = ["And", "Filter", "In", "Not", "Or", "Range", "Scope", "field_value", 
 
 _FIELD = re.compile(r"source_id|document_id|language|collection|metadata\.[^\x00-\x1f]{1,128}")
 MAX_VALUES = 10_000
+MAX_NUMBER = 2**53  # beyond, a JSON number is not the same everywhere (RFC 7493, section 2.2)
 MAX_DEPTH = 8
 
 
@@ -26,9 +27,14 @@ def _check_field(name: str) -> None:
     if not _FIELD.fullmatch(name):
         raise InvalidRequest(
             f"no such filter field: {name!r}",
-            faults=(Fault("filters", f"unknown field {name!r}"),),
             hint="fields: source_id, document_id, language, collection, metadata.<facet>",
         )
+
+
+def _check_numbers(name: str, values: Iterable[Facet | None]) -> None:
+    for value in values:
+        if isinstance(value, (int, float)) and not abs(value) <= MAX_NUMBER:  # NaN is not within either
+            raise InvalidRequest(f"filter on {name!r}: a number must be finite and within ±2^53")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,7 @@ class In:
         _check_field(self.field)
         if not 1 <= len(self.values) <= MAX_VALUES:
             raise InvalidRequest(f"filter on {self.field!r}: 1 to {MAX_VALUES} values, not {len(self.values)}")
+        _check_numbers(self.field, self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +63,7 @@ class Range:
         _check_field(self.field)
         if self.ge is None and self.le is None:
             raise InvalidRequest(f"range filter on {self.field!r} has no bound")
+        _check_numbers(self.field, (self.ge, self.le))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +184,13 @@ def _parse_entry(key: str, value: object, path: str, depth: int) -> Filter:
         return And(parts) if key == "and" else Or(parts)
     if key == "not":
         return Not(_parse(value, path, depth + 1))
+    try:
+        return _leaf(key, value, path)
+    except InvalidRequest as error:
+        raise InvalidRequest(error.message, faults=(Fault(path, error.message),), hint=error.hint) from error
+
+
+def _leaf(key: str, value: object, path: str) -> Filter:
     _check_field(key)
     if isinstance(value, Mapping):
         unknown = set(value) - {"ge", "le"}

@@ -2,9 +2,10 @@
 
 A document's terms are, after folding (NFKC, lower case, Traditional → Simplified):
 
-* CJK runs: each character and each pair of neighbours (``连接池`` → ``连 连接 接 接池 池``);
+* CJK runs: each character and each pair of neighbours (``连接池`` → ``连 接 池 连接 接池``);
 * Latin words: stemmed (Snowball English), accents dropped; parts of ``snake_case`` and ``kebab-case`` too;
-* numbers as written (``3.5``), and **identifiers** in one canonical form each: clause references
+* numbers as written (``3.5``), with the parts of ``50300-2013`` and ``2026/5/1``;
+* **identifiers** in one canonical form each: clause references
   (``第十三条`` = ``第13条`` = ``Article 13`` → ``#article:13``), standard numbers
   (``GB/T 50300—2013`` → ``#gb50300-2013`` and ``#gb50300``), codes (``ZX-4471`` → ``#zx4471``).
 
@@ -49,9 +50,10 @@ _RUN = re.compile(
 )
 _CJK_RUN = re.compile(rf"[{_CJK}]+")
 _PART = re.compile(r"[^\W_]+")
+_BETWEEN_NUMBERS = re.compile(r"[:/\-]")
 # Letters, then digits: GB 50300-2013, GB/T 50300, ISO 9001:2015, JGJ 59-2011, ZX-4471, CVE-2026-41947.
 _CODE = re.compile(
-    r"(?<![a-z0-9])(?P<letters>[a-z]{1,8})(?P<kind>/[a-z]{1,2})?(?P<gap>[ _\-]?)(?P<number>\d{1,8}(?:\.\d{1,4})*)"
+    r"(?<![a-z0-9])(?P<letters>[a-z]{1,8})(?P<kind>/[a-z]{1,2})?(?P<gap>[ _\-]?)(?P<number>\d{1,8}(?:\.\d{1,4}){0,5})"
     r"(?P<year>[ ]?[-:—–][ ]?\d{1,8})?(?![a-z0-9])"
 )
 _WORDS_BEFORE_NUMBERS = frozenset(
@@ -70,7 +72,12 @@ OWN = "@"
 
 def fold(text: str) -> str:
     """The form in which texts are compared: NFKC, lower case, Traditional characters as Simplified ones."""
-    return unicodedata.normalize("NFKC", text).lower().translate(_T2S)
+    return _with_case(text).lower()
+
+
+def _with_case(text: str) -> str:
+    """As `fold`, but for the case: Roman numbers and letters of appendices are told by it."""
+    return unicodedata.normalize("NFKC", text).translate(_T2S)
 
 
 @lru_cache(maxsize=1)
@@ -94,9 +101,10 @@ def _word_terms(word: str) -> tuple[str, ...]:
 def _codes(folded: str) -> Iterator[str]:
     for match in _CODE.finditer(folded):
         letters, number = match["letters"], match["number"]
-        if letters in _WORDS_BEFORE_NUMBERS or (match["gap"] == " " and (len(letters) > 4 or len(number) < 3)):
-            continue
         year = re.sub(r"[ \-:—–]", "", match["year"] or "")
+        short = len(number) < 3 and len(year) != 4  # JGJ 59-2011 is a standard, "box 12" is not
+        if letters in _WORDS_BEFORE_NUMBERS or (match["gap"] == " " and (len(letters) > 4 or short)):
+            continue
         if len(letters + number + year) < 4:
             continue
         yield f"{letters}{number}"
@@ -106,29 +114,33 @@ def _codes(folded: str) -> Iterator[str]:
 
 def identifiers(text: str) -> tuple[str, ...]:
     """Canonical identifiers that a text names, most specific last; each once, in order."""
-    return tuple(dict.fromkeys([*clause_keys(text), *_codes(fold(text))]))
+    return _identifiers(_with_case(text))
 
 
-def _plain_terms(folded: str) -> Iterator[str]:
+def _identifiers(with_case: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*clause_keys(with_case), *_codes(with_case.lower())]))
+
+
+def _plain_terms(folded: str, *, single: bool = True) -> Iterator[str]:
+    """Terms without identifiers; `single`: also each character of a CJK run that has several."""
     for match in _RUN.finditer(folded):
         run = match[0]
         if match.lastgroup == "cjk":
-            yield run[0]
+            if single or len(run) == 1:
+                yield from run
             for i in range(1, len(run)):
                 yield run[i - 1 : i + 1]
-                yield run[i]
         elif match.lastgroup == "latin":
             yield from _word_terms(run)
         else:
-            yield run[:_MAX_TERM]
+            parts = _BETWEEN_NUMBERS.split(run)
+            yield from (part[:_MAX_TERM] for part in (parts if len(parts) == 1 else (run, *parts)))
 
 
 def terms(text: str) -> list[str]:
     """All terms of a text, repeated as often as they occur (their order is of no meaning)."""
-    folded = fold(text)
-    found = list(_plain_terms(folded))
-    found += ["#" + name for name in dict.fromkeys([*clause_keys(text), *_codes(folded)])]
-    return found
+    with_case = _with_case(text)
+    return [*_plain_terms(with_case.lower()), *("#" + name for name in _identifiers(with_case))]
 
 
 def has_han(text: str) -> bool:
@@ -155,10 +167,13 @@ def passage_terms(heading_text: str, text: str) -> list[str]:
 def query_terms(query: str) -> list[str]:
     """The distinct terms of a query, in order. Identifiers ask for both marks.
 
+    Of a CJK run that has several characters only the pairs are asked for: single characters are in so many
+    passages that they cost three times the time and change the ranking by less than .002 nDCG@10.
     The words of a clause reference are left out (``第``, ``13``, ``条``): its canonical form says it all, and
     documents spell it in other ways.
     """
-    plain = fold(CLAUSE.sub(" ", unicodedata.normalize("NFKC", query)))
-    named = identifiers(query)
-    found = [*_plain_terms(plain), *("#" + name for name in named), *(OWN + name for name in named)]
+    with_case = _with_case(query)
+    plain = CLAUSE.sub(" ", with_case).lower()
+    named = _identifiers(with_case)
+    found = [*_plain_terms(plain, single=False), *("#" + name for name in named), *(OWN + name for name in named)]
     return list(dict.fromkeys(found))

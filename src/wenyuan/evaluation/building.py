@@ -53,6 +53,7 @@ def open_built(corpus: Corpus, cache: Path, err: TextIO, **overrides: Any) -> Li
         if library.catalog.value(_BUILT) is None:
             _build(library, corpus, err)
         library.engine.sync(library.catalog, deadline=Deadline(time.monotonic() + _UNHURRIED, time.monotonic))
+        library.measure_floor()  # it depends on settings that the folder's name does not cover
     except BaseException:
         library.close()
         raise
@@ -85,7 +86,6 @@ def _build(library: Library, corpus: Corpus, err: TextIO) -> None:
     reading.pace.close()
     if report.failed:
         raise SourceError(f"{corpus.path} could not be taken in: {next(iter(report.failed.values()))}")
-    library.measure_floor()
     checkpoint = getattr(library.engine, "checkpoint", None)  # an engine in memory has nothing to write
     if checkpoint is not None:
         checkpoint(always=True)

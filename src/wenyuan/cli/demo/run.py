@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ from typing import Any
 
 from wenyuan.app import create_library, open_library
 from wenyuan.cli.ask import answer_document, show_answer
+from wenyuan.cli.options import unlogged
 from wenyuan.cli.progress import Bar
 from wenyuan.cli.sources import stars
 from wenyuan.cli.stock import note_keyword_only
@@ -35,7 +35,7 @@ _QUERIES = {
     "zh": ("投诉分几级，答复时限多久？", "基坑位移达到多少要停工？", "How many days of leave can I carry over?"),
     "en": ("How many days of leave can I carry over?", "What does a red light mean?", "投诉分几级，答复时限多久？"),
 }
-_NONSENSE = {"zh": "龘靐齉爩量子长笛烘焙", "en": "brillig slithy toves mimsy"}
+_NONSENSE = {"zh": "龘靐齉爩鱻麤龖", "en": "xqvz jkrtp wbgfh"}
 _PAGE = 4096  # bytes: SQLite's page
 
 
@@ -143,8 +143,7 @@ def _failure(terminal: Terminal, home: Path) -> Mapping[str, Any]:
 
 def _asked_after_damage(home: Path, query: str) -> RetrievalResponse:
     """The answer of a library whose file goes bad while it is open: a copy, so the library itself stays sound."""
-    logging.getLogger("wenyuan").setLevel(logging.CRITICAL)  # the failure is wanted; it is shown, not logged
-    with tempfile.TemporaryDirectory(prefix="wenyuan-demo-") as temporary:
+    with unlogged(), tempfile.TemporaryDirectory(prefix="wenyuan-demo-") as temporary:
         copy = Path(temporary) / "library"
         shutil.copytree(home / "library", copy)
         with open_library(copy) as library:

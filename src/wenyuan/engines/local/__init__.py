@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import logging
+import secrets
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +21,14 @@ from typing import Any
 
 import numpy as np
 
-from wenyuan.core.errors import CatalogBusy, EngineError, IndexCorrupt, IndexMismatch
+from wenyuan.core.errors import (
+    CatalogBusy,
+    EngineError,
+    EngineTimeout,
+    EngineUnavailable,
+    IndexCorrupt,
+    IndexMismatch,
+)
 from wenyuan.core.filters import Scope
 from wenyuan.core.ports import Change, ChangeFeed, Deadline, EngineStatus, IndexSpec
 from wenyuan.core.ranking import Hit, LegResult
@@ -38,7 +46,7 @@ MAX_LAG = 5.0
 _SAVE_AFTER = 2_000  # changes after which the row files are worth writing again
 _APPLY_BATCH = 2_000
 _TIME_TO_REBUILD = 300.0  # seconds that a caller must be willing to wait
-_COMPACT_ROWS = 10_000  # below, removed rows cost nothing worth saving
+_REMOVED_SHARE = 0.25  # of the rows: above, the removed ones distort what terms are worth
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +82,16 @@ class LocalEngine:
         self._lock = threading.Lock()
         self._unsaved = 0
         try:
-            self._load()
+            self._load_twice()
         except IndexCorrupt as error:
             self._start_anew(error)
+
+    def _load_twice(self) -> None:
+        """Another process may replace the row files while they are being read; then the new ones are there."""
+        try:
+            self._load()
+        except IndexCorrupt:
+            self._load()
 
     def _start_anew(self, error: IndexCorrupt) -> None:
         """Throw the files away; the next `sync` replays the catalog from its beginning."""
@@ -102,16 +117,10 @@ class LocalEngine:
                         self._dimension, len(columns), self._folder / state["vectors"],
                         self._folder / state["codes"], state["codes_crc"],
                     )  # fmt: skip
-            except (OSError, ValueError, KeyError) as error:
+            except (OSError, ValueError, KeyError, TypeError) as error:
                 raise IndexCorrupt(f"{manifest.name}: {error}", component="engine local") from error
         if watermark > self._keyword.watermark:
             raise IndexCorrupt("the vector rows are ahead of the keyword index", component="engine local")
-        if len(columns) > _COMPACT_ROWS and 2 * np.count_nonzero(columns.alive) < len(columns):
-            columns, scan, watermark = (
-                Columns(),
-                self._empty_scan(),
-                0,
-            )  # mostly removed rows: read the live ones anew
         self._columns, self._scan, self._saved = columns, scan, watermark
         self._set_view(watermark)
 
@@ -131,9 +140,13 @@ class LocalEngine:
         if self._view.watermark == target:
             return target
         if not self._lock.acquire(timeout=deadline.remaining()):
-            deadline.check("engine local")
+            raise EngineTimeout("another thread is still bringing the index up to date", component="engine local")
         try:
-            return self._catch_up(feed, target)
+            self._catch_up(feed, target)
+            if deadline.remaining() >= _TIME_TO_REBUILD and self._keyword.removed_share() > _REMOVED_SHARE:
+                with self._exclusive():
+                    self._write_anew(feed, target)
+            return self._view.watermark
         except IndexCorrupt as error:
             if deadline.remaining() < _TIME_TO_REBUILD:
                 raise  # a request cannot wait for it; the next start or ingest mends it
@@ -177,9 +190,32 @@ class LocalEngine:
             self._write(itertools.chain([first], changes), target)
         self._set_view(target)
 
-    def _write(self, changes: Iterator[Change], target: int) -> None:
-        indexed = self._keyword.watermark
+    def purge(self, feed: ChangeFeed) -> None:
+        """Write all files anew: of what was removed, no term, vector or value is left in them.
+
+        The time is that of indexing the library (not of embedding it). Answers go on from the old files.
+        """
+        with self._exclusive():
+            with self._lock:
+                self._write_anew(feed, feed.seq())
+            self.checkpoint(always=True)
+
+    def _write_anew(self, feed: ChangeFeed, target: int) -> None:
+        old = self._columns, self._scan
+        self._columns, self._scan = Columns(), self._empty_scan()
+        try:
+            self._write(feed.changes(0, target, vectors=self._scan is not None), target, anew=True)
+        except BaseException:
+            self._columns, self._scan = old
+            raise
+        self._saved, self._unsaved = 0, max(1, self._unsaved)
+        self._set_view(target)
+
+    def _write(self, changes: Iterator[Change], target: int, *, anew: bool = False) -> None:
+        indexed = 0 if anew else self._keyword.watermark
         with self._keyword.writing(target) as writer:
+            if anew:
+                self._keyword.clear(writer)
             for batch in _batched(changes):
                 news = [change for change in batch if change.seq > indexed]
                 if indexed and news:  # also what is added: a run that died may have left it here
@@ -207,22 +243,24 @@ class LocalEngine:
 
     def checkpoint(self, *, always: bool = False) -> None:
         """Write the row files, if enough has changed, so that the next start has little to replay."""
-        with self._lock, self._exclusive():
+        with self._exclusive(), self._lock:  # in this order: who ingests holds the first, and waits for the second
             if self._unsaved == 0 or not (always or self._unsaved >= _SAVE_AFTER):
                 return
             manifest = self._folder / "rows.json"
-            disk: dict[str, Any] = {"seq": 0}
-            if manifest.exists():
-                disk = json.loads(manifest.read_text("utf-8"))
             seq = self._view.watermark
-            if disk["seq"] < seq:
-                # Rows are appended in place only to the file that this process has read or written itself.
-                append = self._saved > 0 and disk["seq"] == self._saved
-                self._write_rows(manifest, seq, disk["vectors"] if append else f"vectors-{seq}.f32", append)
+            try:
+                disk = json.loads(manifest.read_text("utf-8")) if manifest.exists() else {"seq": 0}
+                if disk["seq"] < seq or (disk["seq"] == seq and not self._saved):
+                    # Rows are appended in place only to the file that this process has read or written itself.
+                    self._write_rows(manifest, seq, str(disk["vectors"]) if 0 < self._saved == disk["seq"] else "")
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                raise EngineUnavailable(f"cannot write the row files: {error}", component="engine local") from error
             self._unsaved = 0
 
-    def _write_rows(self, manifest: Path, seq: int, vectors: str, append: bool) -> None:
-        names = {"columns": f"columns-{seq}.npz", "codes": f"codes-{seq}.faiss", "vectors": vectors}
+    def _write_rows(self, manifest: Path, seq: int, append_to: str) -> None:
+        tag = f"{seq}-{secrets.token_hex(4)}"  # a file that another process has mapped is never written over
+        vectors, append = append_to or f"vectors-{tag}.f32", bool(append_to)
+        names = {"columns": f"columns-{tag}.npz", "codes": f"codes-{tag}.faiss", "vectors": vectors}
         state: dict[str, Any] = {"seq": seq, **names, "codes_crc": 0}
         state["columns_crc"] = self._columns.save(self._folder / names["columns"])
         if self._scan is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +24,8 @@ __all__ = ["KeywordIndex"]
 _COMPONENT = "engine local/keyword"
 _HEAP = 128_000_000
 _SEPARATOR = "\x1f"
+_EVERY = _SEPARATOR  # a term that every row has, so that rows can be counted as tantivy counts them
+_FORMAT = "rows/2"  # changes with what is written into a row
 _Must, _Should, _MustNot = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.MustNot
 
 
@@ -70,7 +71,7 @@ class KeywordIndex:
     def __init__(self, folder: Path, key: str) -> None:
         self._folder = folder
         self._mark = folder / "watermark.json"
-        self._key = key
+        self._key = f"{key}/{_FORMAT}"
         self._schema = _schema()
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with _translated("opening the index"):
@@ -80,15 +81,10 @@ class KeywordIndex:
         self.watermark = 0
         self.reload()
 
-    @classmethod
-    def discard(cls, folder: Path) -> None:
-        """Delete the files of an index that is not to be trusted."""
-        shutil.rmtree(folder, ignore_errors=True)
-
     def reload(self) -> None:
         """See what has been committed, by this process or another."""
         with _translated("reloading the index"):
-            mark = json.loads(self._mark.read_text("utf-8")) if self._mark.exists() else None
+            mark = self._read_mark()
             self._index.reload()
             self.searcher = self._index.searcher()
             committed = self._opstamp()
@@ -97,9 +93,19 @@ class KeywordIndex:
                 raise IndexCorrupt("the index has no watermark", component=_COMPONENT)
             self.watermark = 0
             return
-        if mark["key"] != self._key or mark["opstamp"] > committed:
+        key, opstamp, seq = mark
+        if key != self._key or opstamp > committed:
             raise IndexCorrupt("the watermark belongs to another index", component=_COMPONENT)
-        self.watermark = mark["seq"]
+        self.watermark = seq
+
+    def _read_mark(self) -> tuple[str, int, int] | None:
+        if not self._mark.exists():
+            return None
+        state = json.loads(self._mark.read_text("utf-8"))
+        try:
+            return str(state["key"]), int(state["opstamp"]), int(state["seq"])
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"{self._mark.name} does not hold a watermark") from error
 
     def probe(self) -> None:
         """Touch every file that queries read, in every segment; IndexCorrupt when one is lost or damaged."""
@@ -142,12 +148,17 @@ class KeywordIndex:
         part.replace(self._mark)
         self.watermark = seq
 
+    def clear(self, writer: Any) -> None:
+        """Drop every row, with all that was removed before, when the writer commits."""
+        writer.delete_all_documents()
+
     def put(self, writer: Any, row: IndexRow) -> None:
         document = tantivy.Document()
         document.add_unsigned("passage", row.passage_id)
         document.add_unsigned("document", row.document_id)
         document.add_unsigned("valid_from", row.valid_from)
         document.add_unsigned("valid_until", row.valid_until)
+        document.add_text("facet", _EVERY)
         for name in ("source_id", "language", "collection"):
             document.add_text("facet", _facet_term(name, getattr(row, name)))
         for name, value in row.facets.items():
@@ -162,8 +173,16 @@ class KeywordIndex:
     # -- reading ------------------------------------------------------------------------------------
 
     def information(self, searcher: Any, terms: Sequence[str]) -> Mapping[str, float]:
+        """Idf by term. Removed rows count in both numbers, as in tantivy's own scores, until they are cleared."""
         with _translated("counting terms"):
-            return term_weights(searcher.num_docs, {t: searcher.doc_freq("body", t) for t in terms})
+            rows = searcher.doc_freq("facet", _EVERY)
+            return term_weights(rows, {t: searcher.doc_freq("body", t) for t in terms})
+
+    def removed_share(self) -> float:
+        """How many of the rows in the files are removed ones, 0..1."""
+        with _translated("counting rows"):
+            rows = self.searcher.doc_freq("facet", _EVERY)
+        return 1.0 - self.searcher.num_docs / rows if rows else 0.0
 
     def search(
         self, searcher: Any, terms: Sequence[str], limit: int, restriction: Any = None

@@ -1,0 +1,374 @@
+"""The system of record: opening it, what it stores, and what it forgets."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pysqlite3.dbapi2 as driver
+import pytest
+import sqlalchemy as sa
+
+from catalog_parts import new_catalog, put, raw, texts
+from engine_laws import document, unit
+from wenyuan.catalog import Catalog, connect
+from wenyuan.core.errors import (
+    CatalogError,
+    CatalogUnavailable,
+    CatalogVersion,
+    ConfigError,
+    NotPermitted,
+)
+from wenyuan.core.model import Source
+
+CANARY = "canary7金丝雀机密"
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Iterator[Catalog]:
+    with new_catalog(tmp_path / "library") as made:
+        yield made
+
+
+# -- opening --------------------------------------------------------------------------------------------------
+
+
+def test_reopened(catalog: Catalog) -> None:
+    """What was stored is there after closing and opening again; closing twice is harmless."""
+    put(catalog, 1, 2)
+    before = (texts(catalog), catalog.seq(), catalog.counts(), catalog.sources())
+    catalog.close()
+    catalog.close()
+    again = Catalog.open(catalog.folder)
+    assert (texts(again), again.seq(), again.counts(), again.sources()) == before
+    again.close()
+
+
+def test_newer_format(catalog: Catalog) -> None:
+    """A library of a newer format is refused, and nothing in it is changed."""
+    with raw(catalog) as connection:
+        connection.execute("UPDATE library SET value = '99' WHERE key = 'schema'")
+    catalog.close()
+    before = catalog.path.read_bytes()
+    with pytest.raises(CatalogVersion, match="format 99") as caught:
+        Catalog.open(catalog.folder)
+    assert "pip install --upgrade" in caught.value.hint
+    assert catalog.path.read_bytes() == before
+
+
+def test_no_database(catalog: Catalog) -> None:
+    """A file that is no database is refused with what to do next."""
+    catalog.close()
+    for rubbish in (b"this is no database " * 300, b"\x00" * 8192):
+        catalog.path.write_bytes(rubbish)
+        with pytest.raises(CatalogUnavailable, match="not a database") as caught:
+            Catalog.open(catalog.folder)
+        assert "backup" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ("CREATE TABLE customers (id)",),
+        ("CREATE TABLE library (key TEXT, value TEXT)",),
+        ("CREATE TABLE library (key TEXT, value TEXT)", "INSERT INTO library VALUES ('schema', 'v1-beta')"),
+    ],
+)
+def test_foreign_database(tmp_path: Path, statements: tuple[str, ...]) -> None:
+    """Somebody else's database is neither opened nor written into."""
+    with closing(driver.connect(str(tmp_path / "catalog.db"), isolation_level=None)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    for attempt in (Catalog.open, Catalog.create):
+        with pytest.raises(CatalogUnavailable) as caught:
+            attempt(tmp_path)
+        assert "folder" in caught.value.hint
+    with closing(driver.connect(str(tmp_path / "catalog.db"))) as connection:
+        assert len(connection.execute("SELECT * FROM sqlite_master").fetchall()) == 1
+
+
+def test_no_second_library(catalog: Catalog) -> None:
+    """A library is not made where there is one, and that one stays as it is."""
+    put(catalog, 1)
+    with pytest.raises(CatalogUnavailable, match="already"):
+        Catalog.create(catalog.folder)
+    assert catalog.counts()["documents"] == 1
+
+
+def test_interrupted_creation(tmp_path: Path) -> None:
+    """A library whose making was interrupted is finished when it is opened."""
+    (tmp_path / "catalog.db").touch()
+    opened = Catalog.open(tmp_path)
+    opened.put_source(Source(source_id="s1"))
+    assert put(opened, 1) == 2
+    opened.close()
+
+
+def test_folder_missing(tmp_path: Path) -> None:
+    """Opening a folder that is missing or empty says how to make a library there, and makes nothing."""
+    for folder in (tmp_path / "nowhere", tmp_path):
+        with pytest.raises(CatalogUnavailable, match="there is no library") as caught:
+            Catalog.open(folder)
+        assert caught.value.hint == f"wenyuan --library {folder} init"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folder_is_a_file(tmp_path: Path) -> None:
+    """A library cannot be made where a file stands."""
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(CatalogUnavailable, match="cannot make the folder"):
+        Catalog.create(tmp_path / "file")
+
+
+@contextmanager
+def nobody() -> Iterator[None]:
+    """Without the superuser's right to read and write everything."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that everybody can reach."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    for inner in folder.iterdir():
+        inner.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o555])
+def test_folder_closed_or_read_only(public: Path, mode: int) -> None:
+    """A folder that may not be read or written is an error that says what to check, for opening and for making."""
+    folder = public / "library"
+    made = Catalog.create(folder)
+    put_source = Source(source_id="s1")
+    made.put_source(put_source)
+    made.close()
+    (public / "empty").mkdir()
+    for inner in (folder, public / "empty"):
+        inner.chmod(mode)
+    with nobody():
+        for attempt in (lambda: Catalog.open(folder), lambda: Catalog.create(public / "empty")):
+            with pytest.raises(CatalogUnavailable) as caught:
+                attempt()
+            assert "ls -la" in caught.value.hint
+    folder.chmod(0o755)
+    again = Catalog.open(folder)
+    assert [s.source_id for s in again.sources()] == ["s1"]
+    again.close()
+
+
+def test_old_sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A SQLite that can corrupt a shared library is refused before it touches one."""
+    import pysqlite3.dbapi2 as driver
+
+    monkeypatch.setattr(driver, "sqlite_version_info", (3, 51, 2))
+    with pytest.raises(ConfigError, match=r"3\.51\.3"):
+        Catalog.create(tmp_path / "library")
+    assert not (tmp_path / "library" / "catalog.db").exists()
+
+
+def test_pragmas(catalog: Catalog) -> None:
+    """What is acknowledged survives a power loss (FULL), what is deleted is overwritten, readers cannot write."""
+    with catalog._writer.connect() as connection:
+        found = {n: connection.exec_driver_sql(f"PRAGMA {n}").scalar() for n in ("synchronous", "secure_delete")}
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+        assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
+    assert found == {"synchronous": 2, "secure_delete": 1}
+    with (
+        pytest.raises(CatalogUnavailable, match="readonly"),
+        connect.reading(catalog._reader, "trying") as connection,
+    ):
+        connection.exec_driver_sql("DELETE FROM sources")
+    assert len(catalog.sources()) == 2
+
+
+# -- sources --------------------------------------------------------------------------------------------------
+
+
+def test_sources(catalog: Catalog) -> None:
+    """A source is stored with all its fields; putting it again replaces it and counts as a change."""
+    from datetime import date
+
+    told = Source(
+        source_id="s1", title="制度", type="faq", domain="人事", trust=5, language="zh", collection="内部",
+        path="/x/制度", copyright="©", effective_from=date(2020, 2, 29), effective_until=date(2030, 1, 1),
+        settings={"weight": 0.7, "列": ["a"]},
+    )  # fmt: skip
+    before = catalog.seq()
+    catalog.put_source(told)
+    assert catalog.source("s1") == told
+    assert catalog.sources() == (told, Source(source_id="s2"))
+    assert catalog.seq() == before + 1
+
+
+def test_unknown_source(catalog: Catalog) -> None:
+    """A source that is not there cannot be read or removed."""
+    for call in (catalog.source, catalog.remove_source):
+        with pytest.raises(NotPermitted, match="'s9'"):
+            call("s9")
+
+
+def test_removed_source(catalog: Catalog) -> None:
+    """Removing a source removes its documents, passages, vectors and failures, and nothing of another."""
+    put(catalog, 1, 2)
+    put(catalog, 3, source="s2")
+    catalog.record_failure("s1", "urn:bad", "document_rejected", "why")
+    assert catalog.remove_source("s1") == 2
+    assert [s.source_id for s in catalog.sources()] == ["s2"]
+    assert dict(catalog.counts()) == {"documents": 1, "passages": 1, "vectors": 1, "failures": 0}
+    assert list(texts(catalog)) == [3]
+    assert set(catalog.passages(range(10))) == {3}
+    with raw(catalog) as connection:
+        assert connection.execute("SELECT count(*) FROM vectors").fetchone() == (1,)
+
+
+def held(folder: Path, *needles: bytes) -> list[tuple[str, bytes]]:
+    """Which needle is found in which file."""
+    return [(p.name, n) for p in sorted(folder.rglob("*")) if p.is_file() for n in needles if n in p.read_bytes()]
+
+
+def secret_document(number: int) -> tuple[Any, dict[str, Any]]:
+    """A document that says the canary in every field, once short and once over many pages of the file."""
+    text = f"{CANARY} {number} " * (1 if number % 2 else 2_000)
+    made, vectors = document(number, text=text, facets={"author": CANARY}, notes=(CANARY,))
+    passage = replace(made.passages[0], headings=(CANARY,), uri=f"urn:t:{number}#{CANARY}", cell=CANARY)
+    return replace(made, title=CANARY, uri=f"urn:t:{number}:{CANARY}", passages=(passage,)), vectors
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_removed_is_purged(catalog: Catalog, closed: bool) -> None:
+    """No byte of a removed source's texts, titles, names or vectors is left in any file, nor of its old versions."""
+    for number in range(24):
+        put(catalog, number, source="s2")
+        made, vectors = secret_document(number % 16)
+        catalog.commit_documents([made], vectors)
+        if number % 5 == 0:
+            catalog.retire_documents("s1", [next(iter(catalog.live_documents("s1").values()))[0]])
+    catalog.record_failure("s1", f"urn:{CANARY}", "unreadable", CANARY)
+    needles = (CANARY.encode(), json.dumps(CANARY)[1:-1].encode(), *(unit(n).tobytes() for n in range(16)))
+    shared = {unit(n).tobytes() for n in range(16)}  # the other source has the same vectors under keys of its own
+    assert {n for _, n in held(catalog.folder, *needles)} == set(needles)
+    catalog.remove_source("s2")
+    catalog.remove_source("s1")
+    if closed:
+        catalog.close()
+    assert held(catalog.folder, *needles, *shared) == []
+
+
+def test_purged_beside_a_reader(catalog: Catalog, caplog: pytest.LogCaptureFixture) -> None:
+    """A reader that is under way cannot keep a removal from happening; the log says that traces are left for now."""
+    made, vectors = secret_document(1)
+    catalog.commit_documents([made], vectors)
+    changes = catalog.changes(0, catalog.seq())
+    assert next(changes).row is not None
+    with catalog._writer.connect() as connection:
+        connection.exec_driver_sql("PRAGMA busy_timeout=50")
+    assert catalog.remove_source("s1") == 1
+    assert "write-ahead log" in caplog.text
+    changes.close()  # type: ignore[attr-defined]
+    catalog.put_source(Source(source_id="s1"))
+    catalog.remove_source("s1")
+    assert held(catalog.folder, CANARY.encode()) == []
+
+
+# -- documents ------------------------------------------------------------------------------------------------
+
+
+def test_passages(catalog: Catalog) -> None:
+    """A passage comes back with what its document and its source say; thousands at once, removed ones absent."""
+    catalog.put_source(Source(source_id="s1", trust=4, domain="d", copyright="c"))
+    put(catalog, *range(1_200), language="zh", collection="内部", facets={"级": 2})
+    found = catalog.passages(range(2_000))
+    assert len(found) == 1_200
+    one = found[2]
+    assert (one.title, one.headings, one.language, one.trust, one.domain) == ("document 1", ("标题",), "zh", 4, "d")
+    assert (one.collection, one.copyright, one.facets, one.uri) == ("内部", "c", {"级": 2}, "urn:t:s1:1#p")
+    catalog.retire_documents("s1", [one.document_id])
+    assert 2 not in catalog.passages(range(2_000))
+    assert catalog.document_by_uri("urn:t:s1:1") is None
+    assert catalog.document_by_uri("urn:t:s1:7") == (8, "s1", "document 7")
+
+
+def test_one_live_version(catalog: Catalog) -> None:
+    """A document that is stored again replaces its older version: one is live for each source and URI."""
+    for version in ("eins", "zwei", "drei"):
+        put(catalog, 1, text=version)
+        put(catalog, 1, text=version + "!", source="s2")
+    assert sorted(texts(catalog).values()) == ["drei", "drei!"]
+    assert {u: f for u, (_, f) in catalog.live_documents("s1").items()} == {"urn:t:s1:1": "drei"}
+    assert catalog.counts("s1")["documents"] == 1
+    with raw(catalog) as connection, pytest.raises(driver.IntegrityError):
+        connection.execute("UPDATE documents SET removed_seq = NULL WHERE source_id = 's1'")
+
+
+def test_whole_or_not_at_all(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever statement of a commit fails, nothing of it is stored and the older version stays."""
+    put(catalog, 1, text="alt")
+    state = (texts(catalog), catalog.seq(), catalog.counts(), catalog.live_documents("s1"))
+    executed = 0
+    fails_at = 0
+
+    @sa.event.listens_for(catalog._writer, "before_cursor_execute")
+    def fail(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        nonlocal executed
+        executed += not statement.startswith("BEGIN")
+        if executed == fails_at:
+            raise sa.exc.OperationalError(statement, {}, Exception("database or disk is full"))
+
+    while True:
+        executed, fails_at = 0, fails_at + 1
+        try:
+            put(catalog, 1, 2, 3, text=f"neu {fails_at}")
+        except CatalogUnavailable as error:
+            assert "make room" in error.hint
+            assert (texts(catalog), catalog.seq(), catalog.counts(), catalog.live_documents("s1")) == state
+        else:
+            break
+    assert fails_at > 6
+    assert catalog.counts()["documents"] == 3
+
+
+def test_twice_in_one_commit(catalog: Catalog) -> None:
+    """The same document twice in one commit is an error, not two live versions."""
+    with pytest.raises(CatalogError):
+        put(catalog, 1, 1)
+    assert catalog.counts()["documents"] == 0
+
+
+def test_failures(catalog: Catalog) -> None:
+    """A failure is kept until its document is stored or forgotten, and the older version stays live meanwhile."""
+    put(catalog, 1)
+    catalog.record_failure("s1", "urn:t:s1:1", "document_rejected", "first")
+    catalog.record_failure("s1", "urn:t:s1:1", "document_rejected", "again")
+    catalog.record_failure("s1", "urn:x", "unreadable", "gone")
+    assert catalog.failures("s1") == {"urn:t:s1:1": "again", "urn:x": "gone"}
+    assert catalog.counts("s1") == {"documents": 1, "passages": 1, "vectors": 1, "failures": 2}
+    put(catalog, 1, text="new")
+    catalog.forget_failures("s1", ["urn:x"])
+    catalog.forget_failures("s1", [])
+    assert catalog.failures("s1") == {}
+
+
+def test_values(catalog: Catalog) -> None:
+    """A value of the library is replaced as a whole and is None before it is set."""
+    assert catalog.value("floor") is None
+    for value in ({"hybrid": 0.3, "名": [1, None]}, 0, "", [1]):
+        catalog.set_value("floor", value)
+        assert catalog.value("floor") == value
+    assert catalog.value("encoder") is None
