@@ -12,6 +12,7 @@ from wenyuan.core.errors import ConfigError, EncoderMismatch, EncoderUnavailable
 from wenyuan.core.model import Document, EncoderFingerprint
 from wenyuan.core.ports import Encoder, Engine, IndexSpec
 from wenyuan.core.text import ANALYZER
+from wenyuan.core.uri import legible
 from wenyuan.service.facade import Library
 from wenyuan.settings import EncoderSettings, Settings, load_settings
 
@@ -173,7 +174,7 @@ class _Reader:
             from wenyuan.readers.sandbox import Sandbox
 
             self._sandbox = Sandbox()
-        documents: Sequence[Document] = self._sandbox.read_file(path, uri=uri).documents
+        documents: Sequence[Document] = self._sandbox.read_file(path, uri=uri, name=legible(path.name)).documents
         return documents
 
 

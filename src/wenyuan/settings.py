@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+    TomlConfigSettingsSource,
+)
 
 from wenyuan.core.errors import ConfigError
 
@@ -18,7 +25,7 @@ FILE_NAME = "wenyuan.toml"
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
 class EncoderSettings(_Section):
@@ -60,7 +67,12 @@ class Settings(BaseSettings):
     """All settings. Environment: ``WENYUAN_ENGINE``, ``WENYUAN_ENCODER__KIND``, ``WENYUAN_SEARCH__DEADLINE`` …"""
 
     model_config = SettingsConfigDict(
-        env_prefix="WENYUAN_", env_nested_delimiter="__", extra="forbid", frozen=True, case_sensitive=False
+        env_prefix="WENYUAN_",
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        case_sensitive=False,
+        hide_input_in_errors=True,  # an error's own text may be logged, and the value may be a secret
     )
 
     engine: Literal["local", "memory"] = "local"
@@ -92,7 +104,9 @@ def load_settings(folder: Path | None = None, **overrides: Any) -> Settings:
     """
     file = folder / FILE_NAME if folder is not None else None
     chosen: type[Settings] = Settings
-    if file is not None and file.exists():
+    if file is not None and os.path.lexists(file):  # a dangling link is no reason to go on without
+        if not file.is_file():
+            raise ConfigError(f"{file} is not a file", component="settings")
 
         class FromFile(Settings):
             model_config = SettingsConfigDict(toml_file=file)
@@ -105,6 +119,10 @@ def load_settings(folder: Path | None = None, **overrides: Any) -> Settings:
         raise ConfigError(
             faults, component="settings", hint=f"see {file}, or WENYUAN_… in the environment"
         ) from error
+    except SettingsError as error:
+        raise ConfigError(f"{error}: it is no JSON", component="settings") from error
+    except UnicodeDecodeError as error:  # its own text is the file's content: it is not passed on
+        raise ConfigError(f"{file}: not UTF-8 (byte {error.start})", component="settings") from None
     except (tomllib.TOMLDecodeError, OSError) as error:
         raise ConfigError(f"{file}: {error}", component="settings") from error
 

@@ -25,6 +25,12 @@ def _date(value: int | None) -> date | None:
     return date.fromordinal(value) if value else None
 
 
+_PLAIN_SOURCE_FIELDS = (
+    "source_id", "title", "type", "domain", "trust", "language", "collection", "path", "copyright",
+    "status", "refresh_cycle", "owner", "sensitivity", "settings",
+)  # fmt: skip
+
+
 def source_row(source: Source) -> dict[str, Any]:
     return {
         "source_id": source.source_id,
@@ -38,17 +44,24 @@ def source_row(source: Source) -> dict[str, Any]:
         "copyright": source.copyright,
         "effective_from": day(source.effective_from),
         "effective_until": day(source.effective_until),
+        "status": source.status,
+        "supersedes": list(source.supersedes),
+        "refresh_cycle": source.refresh_cycle,
+        "owner": source.owner,
+        "sensitivity": source.sensitivity,
+        "tags": list(source.tags),
         "settings": dict(source.settings),
     }
 
 
 def source_of(row: sa.RowMapping) -> Source:
-    values = {key: row[key] for key in ("source_id", "title", "type", "domain", "trust", "language",
-                                        "collection", "path", "copyright", "settings")}  # fmt: skip
+    values = {name: row[name] for name in _PLAIN_SOURCE_FIELDS}
     return Source(
         **values,
         effective_from=_date(row["effective_from"]),
         effective_until=_date(row["effective_until"]),
+        supersedes=tuple(row["supersedes"]),
+        tags=tuple(row["tags"]),
     )
 
 

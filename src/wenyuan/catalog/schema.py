@@ -55,6 +55,12 @@ sources = sa.Table(
     sa.Column("copyright", sa.Text, nullable=False),
     sa.Column("effective_from", sa.Integer),  # proleptic ordinal day
     sa.Column("effective_until", sa.Integer),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("supersedes", sa.JSON, nullable=False),
+    sa.Column("refresh_cycle", sa.Text, nullable=False),
+    sa.Column("owner", sa.Text, nullable=False),
+    sa.Column("sensitivity", sa.Text, nullable=False),
+    sa.Column("tags", sa.JSON, nullable=False),
     sa.Column("settings", sa.JSON, nullable=False),
     sa.Column("created_at", sa.Float, nullable=False),
     sa.Column("updated_at", sa.Float, nullable=False),
@@ -138,11 +144,64 @@ failures = sa.Table(
 )
 
 
+agents = sa.Table(
+    "agents",
+    tables,
+    sa.Column("agent_id", sa.Text, primary_key=True),
+    sa.Column("definition", sa.JSON, nullable=False),
+    sa.Column("updated_at", sa.Float, nullable=False),
+)
+
+# A key's secret is never stored, only its hash.
+keys = sa.Table(
+    "keys",
+    tables,
+    sa.Column("key_id", sa.Text, primary_key=True),
+    sa.Column("sha256", sa.Text, nullable=False),
+    sa.Column("agent_id", sa.Text),
+    sa.Column("rights", sa.JSON, nullable=False),
+    sa.Column("created_at", sa.Float, nullable=False),
+    sa.Column("expires_at", sa.Float),
+    sa.Column("revoked_at", sa.Float),
+)
+
+source_state = sa.Table(
+    "source_state",
+    tables,
+    sa.Column("source_id", sa.Text, primary_key=True),
+    sa.Column("last_success", sa.Float),
+    sa.Column("last_failure", sa.Float),
+    sa.Column("failure", sa.Text, nullable=False),
+    sa.Column("failures", sa.Integer, nullable=False),
+    sa.Column("next_refresh", sa.Float),
+    sa.Column("claimed_by", sa.Text, nullable=False),
+    sa.Column("claimed_until", sa.Float),
+)
+
+
 def _first_tables(connection: sa.Connection) -> None:
-    tables.create_all(connection, tables=[library, commits, sources, documents, passages, vectors, failures])
+    tables.create_all(connection)
 
 
-MIGRATIONS = (_first_tables,)
+def _governance(connection: sa.Connection) -> None:
+    """Adds what makes a source governed, and agents, keys and the state of sources."""
+    held = {column["name"] for column in sa.inspect(connection).get_columns("sources")}
+    added = {
+        "status": "'in_force'",
+        "supersedes": "'[]'",
+        "refresh_cycle": "'never'",
+        "owner": "''",
+        "sensitivity": "'public'",
+        "tags": "'[]'",
+    }
+    for name, default in added.items():
+        if name not in held:
+            kind = "JSON" if default == "'[]'" else "TEXT"
+            connection.execute(sa.text(f"ALTER TABLE sources ADD COLUMN {name} {kind} NOT NULL DEFAULT {default}"))
+    tables.create_all(connection)
+
+
+MIGRATIONS = (_first_tables, _governance)
 """Step n makes version n of version n − 1; steps are only ever added."""
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.connect import connect_reader, connect_writer, empty_log, now, reading, translated
+from wenyuan.catalog.governance import CatalogGovernance
 from wenyuan.catalog.lock import WriterLock
 from wenyuan.catalog.reads import CatalogReads, batches
 from wenyuan.catalog.rows import day, pack_vector, source_row
@@ -22,7 +23,7 @@ from wenyuan.core.model import NewDocument, NewPassage, Source
 __all__ = ["Catalog"]
 
 
-class Catalog(CatalogReads):
+class Catalog(CatalogGovernance, CatalogReads):
     """SQLite file ``catalog.db`` in a library's folder. Safe to share between threads."""
 
     def __init__(self, folder: Path) -> None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 
 from wenyuan.core.model import Block, Document, Draft
+from wenyuan.core.sentences import CLAUSE_END, ITEM_BREAK, SENTENCE_END, Span, divides, inside_character, trimmed
 from wenyuan.core.structure import opening
 from wenyuan.core.tokens import Meter, estimate_tokens
 
@@ -24,7 +25,6 @@ __all__ = ["MAX_TOKENS", "TARGET_TOKENS", "chunk", "estimate_tokens", "slug"]
 
 MAX_TOKENS = 400
 TARGET_TOKENS = 256
-_Span = tuple[int, int]
 _FRAMES = re.compile(r"\{%-?\s*(?:include|import|extends|assign|raw|end\w*)[^%]*%\}|</?[a-zA-Z][^<>]*>")
 
 
@@ -69,7 +69,7 @@ def chunk(
     return tuple(drafts)
 
 
-def _drafts(text: str, section: _Section, spans: Iterable[_Span]) -> Iterator[Draft]:
+def _drafts(text: str, section: _Section, spans: Iterable[Span]) -> Iterator[Draft]:
     """The spans of a section with their address."""
     index, seen, breaks = 0, section.blocks[0].start, 0
     for start, end in spans:
@@ -186,22 +186,9 @@ def slug(heading: str) -> str:
 
 # --- splitting ------------------------------------------------------------------------------------------
 _LINES = re.compile(r"\n")
-_ITEMS = re.compile(
-    r"\n(?=[ \t]*\n|[ \t\u3000]*(?:[-*+•·●○■▪◆>|]|[0-9０-９]{1,3}[.)、．）]|[（(][^）)\s]{1,4}[）)]"
-    r"|[一二三四五六七八九十]{1,3}、))"
-)
-_SENTENCES = re.compile(r"[。！？；…]+[”’」』）)】》\"'*_]*|[.!?]+[\"'”’)\]*_]*(?=\s)")
-_PHRASES = re.compile(r"[，、：]+[”’」』）)】》\"']*|[,;:]+(?=\s)")
 _WORDS = re.compile(r"\s+")
 _SPLITS = {"code": _LINES, "table": _LINES, "row": _LINES}
-# A stop after one of these, after an initial or after a number at the start of a line ends no sentence.
-_ABBREVIATION = re.compile(
-    r"(?:(?<![A-Za-z])(?:[A-Za-z]|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Inc|Ltd|Co|Corp|No|Nos|Arts?|Secs?|Figs?|Eq|vs|etc"
-    r"|cf|al|approx|dept|e\.g|i\.e|a\.m|p\.m|U\.S|U\.K)|\n[ \t]*[0-9]{1,3})\.$"
-)
 _LEADS = (":", "：", "|--", "--|", "-|")
-_JOINED = frozenset("\u200d\ufe0e\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
-_FLAG = re.compile("[\U0001f1e6-\U0001f1ff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,10 +211,10 @@ class _Cutter:
         self._limit = limit
         self._target = target
 
-    def spans(self) -> Iterator[_Span]:
+    def spans(self) -> Iterator[Span]:
         """The spans of the section's passages, without white space around them."""
         blocks = self._section.blocks
-        start, end = self._trim(blocks[0].start, blocks[-1].end)
+        start, end = trimmed(self._text, blocks[0].start, blocks[-1].end)
         total = self._meter(start, end)
         wanted = ceil(total / self._limit)
         if not self._section.whole:
@@ -242,42 +229,29 @@ class _Cutter:
         for group in self._packed(atoms, total // wanted):
             yield group[0].start, group[-1].end
 
-    def _trim(self, start: int, end: int) -> _Span:
-        while start < end and self._text[start].isspace():
-            start += 1
-        while start < end and self._text[end - 1].isspace():
-            end -= 1
-        return start, end
-
     def _atoms(self, block: Block, room: int) -> Iterator[_Atom]:
-        levels = (_SPLITS.get(block.kind, _ITEMS), _SENTENCES, _PHRASES, _WORDS)
+        levels = (_SPLITS.get(block.kind, ITEM_BREAK), SENTENCE_END, CLAUSE_END, _WORDS)
         for start, end in self._pieces(block.start, block.end, room, levels):
             yield _Atom(start, end, self._meter(start, end), block.kind == "heading")
 
-    def _pieces(self, start: int, end: int, room: int, levels: Sequence[re.Pattern[str]]) -> Iterator[_Span]:
-        start, end = self._trim(start, end)
+    def _pieces(self, start: int, end: int, room: int, levels: Sequence[re.Pattern[str]]) -> Iterator[Span]:
+        start, end = trimmed(self._text, start, end)
         if start == end:
             return
         if self._meter(start, end) <= room:
             yield start, end
         elif levels:
-            cuts = [m.end() for m in levels[0].finditer(self._text, start, end) if self._divides(m)]
+            cuts = [m.end() for m in levels[0].finditer(self._text, start, end) if divides(self._text, m)]
             for a, b in itertools.pairwise(sorted({start, *cuts, end})):
                 yield from self._pieces(a, b, room, levels[1:])
         else:
             yield from self._hard(start, end, room)
 
-    def _divides(self, match: re.Match[str]) -> bool:
-        if match[0][0] != ".":
-            return True
-        stop = match.start() + 1
-        return not _ABBREVIATION.search(self._text, max(0, stop - 12), stop)
-
-    def _hard(self, start: int, end: int, room: int) -> Iterator[_Span]:
+    def _hard(self, start: int, end: int, room: int) -> Iterator[Span]:
         while start < end:
             cut = min(end, self._meter.reach(start, room))
             whole = cut
-            while start < whole < end and _inside_character(self._text, whole):
+            while start < whole < end and inside_character(self._text, whole):
                 whole -= 1
             cut = whole if whole > start else cut  # a character longer than a passage is cut after all
             yield start, cut
@@ -335,16 +309,3 @@ def _cost(atoms: Iterable[_Atom]) -> int:
 
 def _bare(atoms: Sequence[_Atom]) -> bool:
     return all(atom.heading for atom in atoms)
-
-
-def _inside_character(text: str, at: int) -> bool:
-    """Whether a cut before ``text[at]`` would part what a reader sees as one character."""
-    before, after = text[at - 1], text[at]
-    if after in _JOINED or before == "\u200d" or unicodedata.category(after)[0] == "M":
-        return True
-    if "\udc00" <= after <= "\udfff" and "\ud800" <= before <= "\udbff":
-        return True
-    start = at
-    while start and _FLAG.match(text[start - 1]) and at - start < 64:
-        start -= 1
-    return _FLAG.match(after) is not None and (at - start) % 2 == 1

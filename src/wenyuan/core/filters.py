@@ -15,7 +15,7 @@ from datetime import date
 from wenyuan.core.errors import Fault, InvalidRequest
 from wenyuan.core.model import Facet, IndexRow
 
-__all__ = ["And", "Filter", "In", "Not", "Or", "Range", "Scope", "field_value", "matches"]
+__all__ = ["And", "Filter", "In", "Not", "Or", "Range", "Scope", "field_value", "matches", "parse_filter"]
 
 _FIELD = re.compile(r"source_id|document_id|language|collection|metadata\.[^\x00-\x1f]{1,128}")
 MAX_VALUES = 10_000
@@ -187,6 +187,8 @@ def _parse_entry(key: str, value: object, path: str, depth: int) -> Filter:
     try:
         return _leaf(key, value, path)
     except InvalidRequest as error:
+        if error.faults:
+            raise
         raise InvalidRequest(error.message, faults=(Fault(path, error.message),), hint=error.hint) from error
 
 

@@ -4,26 +4,26 @@ Every step keeps scores absolute and leaves its part in `Hit.parts`, so that the
 score shown (see `explain`):
 
     fused  = w · vector + (1 − w) · keyword
-    score  = min(1, fused · (1 + context) · trust) lifted by identifiers towards 1
+    score  = min(1, fused · (1 + context) · trust), then + identifier (see `reference`; negative where one is missing)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from wenyuan.core.model import Passage
 from wenyuan.core.ranking import Hit
+from wenyuan.core.reference import Reference
 from wenyuan.core.score import fuse, rescale, trust_factor
-from wenyuan.core.text import identifiers, terms
+from wenyuan.core.text import terms
 from wenyuan.core.uri import folder_of
 
-__all__ = ["CONTEXT_BOUND", "Topic", "adjusted", "explain", "fused"]
+__all__ = ["CONTEXT_BOUND", "Request", "Topic", "adjusted", "explain", "fused"]
 
 CONTEXT_BOUND = 0.15
 """The most by which the request's context may change a score, relative to it."""
 _SAME_DOCUMENT, _SIBLING, _TOPIC = 0.08, 0.04, 0.07
-_IDENTIFIER_LIFT = 0.5
 
 
 def fused(
@@ -86,31 +86,34 @@ class Topic:
         return min(CONTEXT_BOUND, gain)
 
 
-def adjusted(hit: Hit, passage: Passage, *, topic: Topic | None, named: Sequence[str]) -> Hit:
-    """The hit with the request's context, the passage's trust and exact identifiers taken into account.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What of a request bears on the order of its candidates.
 
-    A passage that carries the identifiers a query names in its own title or headings is lifted half the way
-    to 1; one that mentions them, a quarter of the way.
+    Attributes:
+        information: Inverse document frequency of the terms of `reference` and of the candidates' titles.
     """
-    context = topic.fit(passage) if topic is not None else 0.0
+
+    topic: Topic | None = None
+    reference: Reference | None = None
+    information: Mapping[str, float] = field(default_factory=dict)
+
+
+def adjusted(hit: Hit, passage: Passage, request: Request) -> Hit:
+    """The hit with the request's context, the passage's trust and named identifiers taken into account."""
+    context = request.topic.fit(passage) if request.topic is not None else 0.0
     trust = trust_factor(passage.trust)
     score = min(1.0, hit.score * (1.0 + context) * trust)
     parts = {**hit.parts, "trust": trust}
     if context:
         parts["context"] = context
-    if named:
-        share = _identified(passage, named)
-        if share:
-            parts["identifier"] = share * _IDENTIFIER_LIFT * (1.0 - score)
-            score += parts["identifier"]
+    reference = request.reference
+    if reference is not None:
+        before = score
+        score = min(1.0, reference.applied(score, reference.lift(passage, request.information)))
+        if score != before:
+            parts["identifier"] = score - before
     return Hit(passage_id=hit.passage_id, score=score, origin=hit.origin, parts=parts)
-
-
-def _identified(passage: Passage, named: Iterable[str]) -> float:
-    own = set(identifiers("\n".join((passage.title, *passage.headings))))
-    mentioned = set(identifiers(passage.text))
-    shares = [1.0 if name in own else 0.5 if name in mentioned else 0.0 for name in named]
-    return sum(shares) / len(shares)
 
 
 def explain(hit: Hit, weight: float) -> str:
@@ -125,6 +128,8 @@ def explain(hit: Hit, weight: float) -> str:
         text += f" · (1 + context {p['context']:.3f})"
     if p.get("trust", 1.0) != 1.0:
         text += f" · trust {p['trust']:.2f}"
+    if p["fused"] * (1.0 + p.get("context", 0.0)) * p.get("trust", 1.0) > 1.0:
+        text += ", at most 1"
     if "identifier" in p:
-        text += f" + identifier {p['identifier']:.3f}"
+        text += f" {'+' if p['identifier'] > 0 else '−'} identifier {abs(p['identifier']):.3f}"
     return f"{text} → {hit.score:.3f}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from wenyuan.core.errors import Fault, InvalidRequest
 
@@ -52,6 +52,10 @@ class Source:
         domain: The knowledge domain it belongs to; the source's own id by default.
         trust: 1 (hearsay) … 5 (binding).
         path: Where a ``static_doc`` source is read from.
+        supersedes: Ids of the sources that this one replaces from its ``effective_from`` on.
+        refresh_cycle: ``never``, ``daily``, an ISO 8601 duration or a cron line; see `core.refresh`.
+        sensitivity: Which redaction is applied before anything is stored; see `core.redact`.
+        settings: What its type needs, e.g. ``url`` for ``api``; ``required: false`` lets it fail.
         language: BCP 47 primary tag, or ``""`` when mixed.
     """
 
@@ -66,6 +70,12 @@ class Source:
     copyright: str = ""
     effective_from: date | None = None
     effective_until: date | None = None
+    status: Literal["in_force", "draft", "retired"] = "in_force"
+    supersedes: tuple[str, ...] = ()
+    refresh_cycle: str = "never"
+    owner: str = ""
+    sensitivity: Literal["public", "internal", "confidential", "restricted"] = "public"
+    tags: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -78,6 +88,8 @@ class Source:
                     "starting with a letter, digit or '_'",
                 )
             )
+        if self.type not in get_args(SourceType):
+            faults.append(Fault("type", f"{self.type!r} is no type: {', '.join(get_args(SourceType))}"))
         if type(self.trust) is not int or not 1 <= self.trust <= 5:
             faults.append(Fault("trust", f"trust is {self.trust!r}; it must be an integer from 1 to 5"))
         if self.effective_from and self.effective_until and self.effective_until < self.effective_from:
@@ -354,6 +366,8 @@ class RetrievalResponse:
     error_message: str | None = None
 
     def __post_init__(self) -> None:
+        if self.status not in ("SUCCESS", "FAILED"):
+            raise ValueError(f"{self.status!r} is no status")
         if self.status == "FAILED" and (self.fragments or not (self.error_message or "").strip()):
             raise ValueError("FAILED carries no fragments and says why")
         if self.status == "SUCCESS" and self.error_message is not None:

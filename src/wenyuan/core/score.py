@@ -2,7 +2,8 @@
 
 * keyword: BM25 (k1 = 1.2, b = 0.75; Robertson & Zaragoza 2009) over `text.passage_terms`, divided by the
   summed idf of the query's distinct terms → the share of the query's information that a passage covers.
-  A passage of average length that has every term once scores 1; the few that score more count as 1.
+  A passage of average length that has every term once has share 1; repetition and brevity go beyond (up to
+  k1 + 1), so the part above `KNEE` is bent into 0..1 without a tie: `squash`.
 * vector: the cosine on the encoder's own scale, clip((cos − lo) / (hi − lo), 0, 1).
 * retrieval_score = w · vector + (1 − w) · keyword; with one leg configured, that leg's score.
 
@@ -20,6 +21,7 @@ from wenyuan.core.text import OWN
 
 __all__ = [
     "K1",
+    "KNEE",
     "VECTOR_WEIGHT",
     "B",
     "bm25",
@@ -27,12 +29,14 @@ __all__ = [
     "idf",
     "quantised_length",
     "rescale",
+    "squash",
     "term_weights",
     "trust_factor",
 ]
 
 K1 = 1.2
 B = 0.75
+KNEE = 0.7
 VECTOR_WEIGHT = 0.7
 
 
@@ -85,6 +89,14 @@ def bm25(frequencies: Mapping[str, int], length: int, average_length: float, wei
         if count:
             total += weight * (K1 + 1.0) * count / (count + norm)
     return total
+
+
+def squash(share: float) -> float:
+    """A share of 0..2.2 as a score of 0..1: unchanged up to `KNEE`, then ever slower, and always rising."""
+    if share <= KNEE:
+        return share
+    room = 1.0 - KNEE
+    return 1.0 - room * math.exp(-(share - KNEE) / room)
 
 
 def rescale(cosine: float, scale: tuple[float, float]) -> float:

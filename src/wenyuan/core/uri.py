@@ -6,7 +6,7 @@ import re
 from pathlib import PurePath
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["file_uri", "folder_of", "path_words", "with_fragment"]
+__all__ = ["file_uri", "folder_of", "legible", "path_words", "with_fragment"]
 
 _PATH_KEEP = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@/]|[^\x00-\xa0\u2028\u2029\ufeff\ud800-\udfff]")
 _FRAGMENT_KEEP = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@/?]|[^\x00-\xa0\u2028\u2029\ufeff\ud800-\udfff]")
@@ -24,6 +24,17 @@ def file_uri(path: PurePath) -> str:
     return "file://" + _escape(path.as_posix(), _PATH_KEEP)
 
 
+def legible(name: str) -> str:
+    """A file's name as text: names that are no UTF-8 were mostly written by a Chinese Windows (GB18030)."""
+    raw = name.encode("utf-8", "surrogateescape")
+    for encoding in ("utf-8", "gb18030"):
+        try:
+            return raw.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return raw.decode("utf-8", "replace")
+
+
 def with_fragment(uri: str, fragment: str) -> str:
     """`uri` with an unescaped fragment added, escaped as far as needed."""
     return f"{uri}#{_escape(fragment, _FRAGMENT_KEEP)}" if fragment else uri
@@ -36,8 +47,15 @@ def folder_of(uri: str) -> str:
 
 
 def path_words(uri: str) -> str:
-    """The words of a URI's path, file extension left out: what its author called the thing."""
-    path = unquote(urlsplit(uri).path or uri.partition("#")[0])
+    """The words of a URI's path, file extension left out: what its author called the thing.
+
+    Anything else that names a thing will do too, a path or a task's id; none of it is refused.
+    """
+    try:
+        path = urlsplit(uri).path
+    except ValueError:  # e.g. "http://[x": brackets without an IPv6 address
+        path = ""
+    path = unquote(path or uri.partition("#")[0])
     path = re.sub(r"\.[A-Za-z0-9]{1,5}$", "", path)
     words = re.sub(r"([a-z])([A-Z])", r"\1 \2", re.sub(r"[/_\-.\\]+", " ", path))
     return words.strip()

@@ -18,7 +18,7 @@ from wenyuan.core.filters import Scope
 from wenyuan.core.model import IndexRow
 from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, IndexSpec
 from wenyuan.core.ranking import Hit, LegResult
-from wenyuan.core.score import bm25, rescale, term_weights
+from wenyuan.core.score import bm25, rescale, squash, term_weights
 from wenyuan.core.text import passage_terms
 
 __all__ = ["MemoryEngine"]
@@ -73,7 +73,7 @@ class MemoryEngine:
     def _keyword_score(self, passage_id: int, weights: Mapping[str, float]) -> float:
         counts = self._counts[passage_id]
         mean = self._total_length / len(self._rows)
-        return min(1.0, bm25(counts, counts.total(), mean, weights) / math.fsum(weights.values()))
+        return squash(bm25(counts, counts.total(), mean, weights) / math.fsum(weights.values()))
 
     def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
         with self._lock:

@@ -11,7 +11,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
-from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, KnowledgeError, NotPermitted, SourceError
+from wenyuan.core.errors import (
+    EncoderUnavailable,
+    Fault,
+    InvalidRequest,
+    KnowledgeError,
+    NotPermitted,
+    SourceError,
+)
 from wenyuan.core.filters import Filter
 from wenyuan.core.model import (
     ORIGIN_PRIORITY,
@@ -177,6 +184,7 @@ class Library:
             InvalidRequest: the id is taken by another path.
             SourceError: nothing could be taken in; then nothing is registered.
         """
+        self._check_may_write()
         known = {s.source_id: s for s in self.sources()}.get(source.source_id)
         if known is not None and known.path != source.path:
             raise InvalidRequest(
@@ -196,17 +204,21 @@ class Library:
 
     def ingest(self, source_id: str, progress: Callable[[Progress], None] | None = None) -> IngestReport:
         """Read a registered source again; only what changed is read, embedded and indexed anew."""
-        if self._may_write:
-            raise EncoderUnavailable(self._may_write, component="encoder", hint="wenyuan doctor")
+        self._check_may_write()
         if self.encoder is not None and self.catalog.value("encoder") is None:
             self.catalog.set_value("encoder", asdict(self.encoder.fingerprint))
         report = self._ingester.ingest(self.catalog.source(source_id), progress)
         self._settle()
         return report
 
+    def _check_may_write(self) -> None:
+        if self._may_write:
+            raise EncoderUnavailable(self._may_write, component="encoder", hint="wenyuan doctor")
+
     def remove(self, source_id: str) -> int:
         """Remove a source and all that came from it; returns the number of documents."""
         gone = self.catalog.remove_source(source_id)
+        self._ingester.follow()
         self._settle()
         return gone
 
@@ -226,8 +238,8 @@ class Library:
         for script in SCRIPTS:
             scores, lifts = zip(*map(self._retriever.best_of_all, junk_queries(script)), strict=True)
             measured[script] = {
-                "score": percentile(scores, FLOOR_SHARE),
-                "lift": percentile(lifts, FLOOR_SHARE),
+                "score": percentile(scores, FLOOR_SHARE["score"]),
+                "lift": percentile(lifts, FLOOR_SHARE["lift"]),
             }
         known = self.catalog.value("floor") or {}
         floor = known | {self._retriever.mode: measured, "passages": self.catalog.counts()["passages"]}
@@ -272,15 +284,25 @@ class Library:
 
 def _query_of(request: RetrievalRequest) -> Query:
     context = request.context or {}
-    for name in ("source_document_uri", "task_id"):
-        if not isinstance(context.get(name, ""), str):
-            raise InvalidRequest(f"context.{name} must be a string")
+    told = {name: context.get(name) for name in ("source_document_uri", "task_id")}
+    faults = [
+        Fault(f"context.{name}", "must be a string")
+        for name, value in told.items()
+        if not (value is None or isinstance(value, str))
+    ]
+    as_of = None
+    try:
+        as_of = parse_day(context.get("as_of"))
+    except InvalidRequest as error:
+        faults += error.faults
+    if faults:
+        raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=tuple(faults))
     return Query(
         text=request.query.strip(),
         limit=request.max_results,
-        as_of=parse_day(context.get("as_of")),
-        source_document_uri=context.get("source_document_uri", ""),
-        task_id=context.get("task_id", ""),
+        as_of=as_of,
+        source_document_uri=told["source_document_uri"] or "",
+        task_id=told["task_id"] or "",
     )
 
 

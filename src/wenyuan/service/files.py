@@ -24,6 +24,8 @@ class Found:
 def find_files(path: Path, readable: Callable[[str], bool]) -> Found:
     """The files at or below `path`. Hidden ones and links that lead out of the folder are left out.
 
+    A link to a file that is gone is found like any other: that it cannot be read is for the reader to say.
+
     Raises:
         SourceError: nothing is there, or nothing that can be read.
     """
@@ -53,5 +55,8 @@ def _walk(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in names:
             file = Path(where, name)
-            if not name.startswith(".") and file.is_file() and file.resolve().is_relative_to(root):
+            if name.startswith(".") or not (file.is_file() or file.is_symlink()):
+                continue
+            # Not Path.resolve: of a link to itself it raises what is no OSError.
+            if Path(os.path.realpath(file)).is_relative_to(root):
                 yield file

@@ -16,7 +16,7 @@ from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Document, Draft, NewDocument, NewPassage, Source, heading_text
 from wenyuan.core.ports import ChangeFeed, Deadline, Encoder, Engine
 from wenyuan.core.text import language_of
-from wenyuan.core.uri import file_uri, with_fragment
+from wenyuan.core.uri import file_uri, legible, with_fragment
 from wenyuan.service.files import find_files
 
 __all__ = ["IngestReport", "Ingester", "Progress", "Shelf"]
@@ -110,9 +110,13 @@ class Ingester:
                 run.take(file, number)
             run.flush()
             run.retire_vanished()
-            self.engine.sync(self.shelf, deadline=_unhurried())
+            self.follow()
         report.seconds = time.monotonic() - begun
         return report
+
+    def follow(self) -> None:
+        """Bring the index up to the catalog, however long that takes."""
+        self.engine.sync(self.shelf, deadline=_unhurried())
 
 
 class _Run:
@@ -138,7 +142,7 @@ class _Run:
     def take(self, file: Path, number: int) -> None:
         """Read one file, unless its live version came of the same bytes in the same way."""
         uri = file_uri(file.absolute())
-        self._at = (number, file.name)
+        self._at = (number, legible(file.name))
         self._tell(0)
         try:
             with file.open("rb") as content:
@@ -150,13 +154,24 @@ class _Run:
             self._fail(uri, error)
             return
         for document in documents:
-            own = stamp if document.uri == uri else f"{self._how}:{_content_digest(document)}"
-            if document.uri in self._seen:
-                self._fail(f"{uri}#{document.uri}", DocumentRejected(f"the URI {document.uri} stands twice"))
-            elif not self._is_live(document.uri, own):
-                self._add(document, own)
+            try:
+                self._take(document, stamp if document.uri == uri else None)
+            except DocumentRejected as error:
+                self._seen.add(document.uri)
+                self._fail(_storable(f"{uri}#{document.uri}"), error)
             if self._size >= (_BATCH_EMBEDDED if self._to.encoder else _BATCH_PLAIN):
                 self.flush()
+
+    def _take(self, document: Document, stamp: str | None) -> None:
+        """One document; `stamp` is its file's, if it is all that the file holds."""
+        if document.uri in self._seen:
+            raise DocumentRejected(f"the URI {document.uri} stands twice")
+        spoken = [document.uri, document.title, *document.metadata, *map(str, document.metadata.values())]
+        if any(_storable(text) != text for text in (*spoken, document.text)):
+            raise DocumentRejected("it holds half of a surrogate pair, which is no text")
+        stamp = stamp or f"{self._how}:{_content_digest(document)}"
+        if not self._is_live(document.uri, stamp):
+            self._add(document, stamp)
 
     def _is_live(self, uri: str, stamp: str) -> bool:
         if self._live.get(uri, (0, ""))[1] != stamp:
@@ -168,7 +183,7 @@ class _Run:
     def _fail(self, uri: str, error: Exception) -> None:
         self._seen.add(uri)
         reason = str(error) if isinstance(error, DocumentRejected) else f"cannot be read: {error}"
-        self._report.failed[uri] = reason
+        self._report.failed[uri] = reason = _storable(reason)
         code = getattr(error, "code", "unreadable")
         self._to.shelf.record_failure(self._source.source_id, uri, code, reason)
 
@@ -228,7 +243,7 @@ class _Run:
         self._since_sync += self._size
         self._batch, self._texts, self._size = [], {}, 0
         if self._since_sync >= _SYNC_AFTER:
-            self._to.engine.sync(self._to.shelf, deadline=_unhurried())
+            self._to.follow()
             self._since_sync = 0
 
     def _vectors(self) -> Mapping[str, Any]:
@@ -243,13 +258,20 @@ class _Run:
         return dict(zip(new, vectors, strict=True))
 
     def retire_vanished(self) -> None:
-        """Documents that are no longer there leave the library, unless a file that held several failed."""
-        source_id = self._source.source_id
-        gone = [document_id for uri, (document_id, _) in self._live.items() if uri not in self._seen]
-        unsure = any(uri.endswith((".jsonl", ".ndjson")) for uri in self._report.failed)
+        """Documents that are no longer there leave the library, unless they may be in a file that failed.
+
+        Sheets and lines have the URI of their file, with a query; only lines may have one of their own.
+        """
+        source_id, failed = self._source.source_id, self._report.failed
+        gone = [
+            document_id
+            for uri, (document_id, _) in self._live.items()
+            if uri not in self._seen and uri.partition("?")[0] not in failed
+        ]
+        unsure = any(uri.lower().endswith((".jsonl", ".ndjson")) for uri in failed)
         if gone and not unsure:
             self._report.retired = self._to.shelf.retire_documents(source_id, gone)
-        old = [uri for uri in self._to.shelf.failures(source_id) if uri not in self._report.failed]
+        old = [uri for uri in self._to.shelf.failures(source_id) if uri not in failed]
         self._to.shelf.forget_failures(source_id, old)
 
     def _tell(self, embedded: int) -> None:
@@ -265,6 +287,11 @@ class _Run:
                     name=name,
                 )
             )
+
+
+def _storable(text: str) -> str:
+    """The text, but for halves of surrogate pairs: JSON can spell them, no database or model takes them."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _digest(*parts: str) -> str:

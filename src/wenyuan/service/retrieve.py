@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
-from wenyuan.core.errors import EngineError, InvalidRequest, NotPermitted
+from wenyuan.core.errors import EngineError, Fault, InvalidRequest, NotPermitted
 from wenyuan.core.filters import Filter, Scope
-from wenyuan.core.fuse import Topic, adjusted, fused
+from wenyuan.core.fuse import CONTEXT_BOUND, Request, Topic, adjusted, fused
 from wenyuan.core.model import FOREVER, IndexRow, Passage
 from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.ranking import Hit, LegResult, Ranking
+from wenyuan.core.reference import Reference, reference_of, title_terms
+from wenyuan.core.score import trust_factor
 from wenyuan.core.text import identifiers, query_terms, terms
 from wenyuan.core.uri import folder_of, path_words
 from wenyuan.core.vectors import checked_vectors
@@ -28,7 +30,8 @@ from wenyuan.settings import SearchSettings
 
 __all__ = ["Answer", "LegReport", "Query", "Retriever"]
 
-_SPARE = 30  # rows read beyond those asked for: adjustments may lift them into the answer
+_DEEPER = 2
+_SPARE = 30  # rows read beyond those asked for, in case some are gone from the record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +107,7 @@ class Retriever:
             return self._nothing("the library has no source that is in force on that day")
         hits, legs = self._legs(query, words, scope, deadline)
         floor = self._floor(watermark, script_of(query.text))
-        above = _above(hits, floor)
-        chosen, passages = self._choose(above, query, scope, deadline)
+        chosen, passages = self._choose(hits, query, scope, floor, deadline)
         reason = "" if chosen else self._why_empty(hits, floor.score)
         return Answer(
             hits=Ranking(chosen),
@@ -157,6 +159,8 @@ class Retriever:
     ) -> tuple[list[Hit], tuple[LegReport, ...]]:
         """All candidates of both legs, each with both scores, so that a score never depends on the others."""
         depth = max(self._settings.depth, 2 * query.limit)
+        if identifiers(query.text):
+            depth *= _DEEPER  # the place that is named may share little else with the query
         clock: dict[str, float] = {}
 
         def keyword() -> LegResult:
@@ -216,22 +220,32 @@ class Retriever:
     # -- from candidates to the answer ----------------------------------------------------------------
 
     def _choose(
-        self, hits: list[Hit], query: Query, scope: Scope, deadline: Deadline
+        self, hits: list[Hit], query: Query, scope: Scope, floor: Floor, deadline: Deadline
     ) -> tuple[list[Hit], Mapping[int, Passage]]:
-        candidates = hits[: query.limit + _SPARE]
-        passages = self._record.passages([hit.passage_id for hit in candidates], deadline)
+        reference = reference_of(query.text)
         topic = self._topic(query, deadline)
-        named = identifiers(query.text)
+        # A named place counts however little else its text shares with the query: then the floor comes last.
+        candidates = hits if reference else _liftable(_above(hits, floor), query.limit, topic is not None)
+        passages = self._record.passages([hit.passage_id for hit in candidates], deadline)
+        request = Request(topic=topic, reference=reference, information=self._information(reference, passages))
         ranked = []
         for hit in candidates:
             passage = passages.get(hit.passage_id)
             if passage is None:
                 continue  # removed since the index was brought up to date: the record has the last word
             _guard(passage, scope)
-            ranked.append(adjusted(hit, passage, topic=topic, named=named))
+            ranked.append(adjusted(hit, passage, request))
+        if reference:
+            ranked = _above(ranked, floor)
         ranked.sort(key=lambda h: (-h.score, h.passage_id))
         chosen = ranked[: query.limit]
         return chosen, {hit.passage_id: passages[hit.passage_id] for hit in chosen}
+
+    def _information(self, reference: Reference | None, passages: Mapping[int, Passage]) -> Mapping[str, float]:
+        if reference is None:
+            return {}
+        titles = (title_terms(passage) for passage in passages.values())
+        return self._engine.information(sorted(reference.terms().union(*titles)))
 
     def _topic(self, query: Query, deadline: Deadline) -> Topic | None:
         if not query.source_document_uri and not query.task_id:
@@ -276,6 +290,15 @@ def _above(hits: list[Hit], floor: Floor) -> list[Hit]:
     return above or [hit for hit in hits if hit.parts.get("lift", 0.0) > floor.lift and hit.score > 0]
 
 
+def _liftable(hits: list[Hit], limit: int, in_context: bool) -> list[Hit]:
+    """The first `limit` hits, and all that trust and context could lift among them: a limit only cuts."""
+    if len(hits) <= limit:
+        return hits
+    reach = trust_factor(5) / trust_factor(1) * (1.0 + CONTEXT_BOUND if in_context else 1.0)
+    least = hits[limit - 1].score / reach
+    return hits[: max(limit + _SPARE, sum(hit.score >= least for hit in hits))]
+
+
 def _guard(passage: Passage, scope: Scope) -> None:
     """The record is asked again: what an engine must not have found is an error, not something to hide."""
     row = IndexRow(
@@ -303,4 +326,5 @@ def parse_day(value: object) -> date | None:
     try:
         return date.fromisoformat(value)  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:
-        raise InvalidRequest(f"context.as_of is {value!r}, not a date like 2026-11-21") from error
+        fault = Fault("context.as_of", f"is {value!r}, not a date like 2026-11-21")
+        raise InvalidRequest(f"{fault.path} {fault.message}", faults=(fault,)) from error

@@ -15,7 +15,7 @@ import tantivy
 from wenyuan.core.errors import IndexCorrupt
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope
 from wenyuan.core.model import Facet, IndexRow
-from wenyuan.core.score import term_weights
+from wenyuan.core.score import squash, term_weights
 from wenyuan.core.text import passage_terms
 from wenyuan.engines.local.columns import Columns, leaf_values
 
@@ -128,6 +128,7 @@ class KeywordIndex:
         with _translated("writing the index"):
             writer = self._index.writer(_HEAP, num_threads=1)
             try:
+                writer.garbage_collect_files()  # of a commit that was cut off: tantivy will use their names again
                 yield writer
                 writer.commit()
             except BaseException:
@@ -199,7 +200,7 @@ class KeywordIndex:
             hits = searcher.search(query, limit, count=False).hits
             ids = searcher.fast_field_values("passage", [address for _, address in hits])
         total = math.fsum(weights.values())
-        found = [(int(i), min(1.0, score / total)) for i, (score, _) in zip(ids, hits, strict=True)]
+        found = [(int(i), squash(score / total)) for i, (score, _) in zip(ids, hits, strict=True)]
         return sorted(found, key=lambda pair: (-pair[1], pair[0]))
 
     def among(self, passage_ids: Sequence[int]) -> Any:

@@ -1,0 +1,187 @@
+"""Agents, keys, and how each source is doing: the part of the catalog that says who and when."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from wenyuan.catalog import schema as t
+from wenyuan.catalog.connect import now, reading, translated
+from wenyuan.core.agents import Agent, Key, agent_to_wire, parse_agent
+from wenyuan.core.errors import NotPermitted
+
+__all__ = ["CatalogGovernance", "SourceState"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceState:
+    """How a source is doing. Times in seconds since the epoch, None for never.
+
+    Attributes:
+        failure: Why the last refresh failed; ``""`` when it did not.
+        failures: How many failed in a row.
+        claimed_by: The worker that is at it, until ``claimed_until``.
+    """
+
+    source_id: str
+    last_success: float | None = None
+    last_failure: float | None = None
+    failure: str = ""
+    failures: int = 0
+    next_refresh: float | None = None
+    claimed_by: str = ""
+    claimed_until: float | None = None
+
+
+class CatalogGovernance:
+    """Mixed into `Catalog`. Changes to agents count as changes of the library, so caches and audits see them."""
+
+    _reader: sa.Engine
+    _writer: sa.Engine
+
+    if TYPE_CHECKING:
+
+        def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
+
+    # -- agents -------------------------------------------------------------------------------------
+
+    def agents(self) -> tuple[Agent, ...]:
+        with reading(self._reader, "listing agents") as connection:
+            rows = connection.execute(sa.select(t.agents.c.definition).order_by(t.agents.c.agent_id)).scalars().all()
+        return tuple(parse_agent(row) for row in rows)
+
+    def agent(self, agent_id: str) -> Agent:
+        """Raises NotPermitted when there is none of that id."""
+        with reading(self._reader, "reading an agent") as connection:
+            row = connection.scalar(sa.select(t.agents.c.definition).where(t.agents.c.agent_id == agent_id))
+        if row is None:
+            raise NotPermitted(f"there is no agent {agent_id!r}", hint="wenyuan agent list")
+        return parse_agent(row)
+
+    def put_agent(self, agent: Agent) -> None:
+        """Register an agent, or replace its description."""
+        with self.writing(), translated("writing an agent"), self._writer.begin() as connection:
+            connection.execute(t.commits.insert(), {"at": now(), "source_id": f"agent:{agent.agent_id}"})
+            connection.execute(t.agents.delete().where(t.agents.c.agent_id == agent.agent_id))
+            connection.execute(
+                t.agents.insert(),
+                {"agent_id": agent.agent_id, "definition": agent_to_wire(agent), "updated_at": now()},
+            )
+
+    def remove_agent(self, agent_id: str) -> int:
+        """Remove an agent and revoke its keys; returns how many keys that were."""
+        self.agent(agent_id)
+        with self.writing(), translated("removing an agent"), self._writer.begin() as connection:
+            connection.execute(t.commits.insert(), {"at": now(), "source_id": f"agent:{agent_id}"})
+            connection.execute(t.agents.delete().where(t.agents.c.agent_id == agent_id))
+            revoked = connection.execute(
+                t.keys.update()
+                .where(t.keys.c.agent_id == agent_id, t.keys.c.revoked_at.is_(None))
+                .values(revoked_at=now())
+            )
+        return int(revoked.rowcount)
+
+    # -- keys ---------------------------------------------------------------------------------------
+
+    def create_key(self, agent_id: str | None, rights: frozenset[str], expires_at: float | None) -> tuple[Key, str]:
+        """Make a key; returns it with its secret, which is shown once and kept only as a hash."""
+        if agent_id is not None:
+            self.agent(agent_id)
+        key_id, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
+        token = f"wy_{key_id}_{secret}"
+        key = Key(key_id=key_id, agent_id=agent_id, rights=rights, created_at=now(), expires_at=expires_at)
+        with self.writing(), translated("writing a key"), self._writer.begin() as connection:
+            connection.execute(
+                t.keys.insert(),
+                {
+                    "key_id": key_id,
+                    "sha256": hashlib.sha256(token.encode()).hexdigest(),
+                    "agent_id": agent_id,
+                    "rights": sorted(rights),
+                    "created_at": key.created_at,
+                    "expires_at": expires_at,
+                    "revoked_at": None,
+                },
+            )
+        return key, token
+
+    def keys(self) -> tuple[Key, ...]:
+        with reading(self._reader, "listing keys") as connection:
+            rows = connection.execute(sa.select(t.keys).order_by(t.keys.c.created_at)).mappings().all()
+        return tuple(_key_of(row) for row in rows)
+
+    def key_of_token(self, token: str) -> Key | None:
+        """The key that a token is the secret of, revoked and expired ones included; None for no key of ours."""
+        parts = token.split("_", 2)
+        if len(parts) != 3 or parts[0] != "wy":
+            return None
+        with reading(self._reader, "checking a key") as connection:
+            row = connection.execute(sa.select(t.keys).where(t.keys.c.key_id == parts[1])).mappings().first()
+        given = hashlib.sha256(token.encode()).hexdigest()
+        if row is None or not hmac.compare_digest(row["sha256"], given):
+            return None
+        return _key_of(row)
+
+    def revoke_key(self, key_id: str) -> None:
+        """Revoke at once; raises NotPermitted when there is no such key."""
+        with self.writing(), translated("revoking a key"), self._writer.begin() as connection:
+            done = connection.execute(
+                t.keys.update()
+                .where(t.keys.c.key_id == key_id)
+                .values(revoked_at=sa.func.coalesce(t.keys.c.revoked_at, now()))
+            )
+        if done.rowcount == 0:
+            raise NotPermitted(f"there is no key {key_id!r}", hint="wenyuan key list")
+
+    # -- how sources are doing --------------------------------------------------------------------------
+
+    def source_states(self) -> Mapping[str, SourceState]:
+        """By source id; a source that was never read is absent."""
+        with reading(self._reader, "reading the state of sources") as connection:
+            rows = connection.execute(sa.select(t.source_state)).mappings().all()
+        return {row["source_id"]: SourceState(**row) for row in rows}
+
+    def put_source_state(self, state: SourceState) -> None:
+        """Write how a source is doing. It is no change of the library: nothing derived depends on it."""
+        values = {name: getattr(state, name) for name in SourceState.__slots__}
+        with self.writing(), translated("writing the state of a source"), self._writer.begin() as connection:
+            connection.execute(t.source_state.delete().where(t.source_state.c.source_id == state.source_id))
+            connection.execute(t.source_state.insert(), values)
+
+    def claim_source(self, source_id: str, worker: str, until: float, *, due_by: float | None = None) -> bool:
+        """Take a source for a refresh, unless another worker has it or (with `due_by`) it is not due.
+
+        Atomic: of several workers that try at once, one gets it.
+        """
+        s = t.source_state.c
+        moment = now()
+        free = sa.or_(s.claimed_by == "", s.claimed_by == worker, s.claimed_until < moment)
+        with self.writing(), translated("claiming a source"), self._writer.begin() as connection:
+            if connection.scalar(sa.select(sa.func.count()).where(s.source_id == source_id)) == 0:
+                fresh = SourceState(source_id=source_id)
+                connection.execute(t.source_state.insert(), {n: getattr(fresh, n) for n in SourceState.__slots__})
+            where = [s.source_id == source_id, free]
+            if due_by is not None:
+                where.append(s.next_refresh <= due_by)
+            done = connection.execute(
+                t.source_state.update().where(*where).values(claimed_by=worker, claimed_until=until)
+            )
+        return done.rowcount == 1
+
+
+def _key_of(row: sa.RowMapping) -> Key:
+    return Key(
+        key_id=row["key_id"],
+        agent_id=row["agent_id"],
+        rights=frozenset(row["rights"]),
+        created_at=row["created_at"],
+        expires_at=row["expires_at"],
+        revoked_at=row["revoked_at"],
+    )

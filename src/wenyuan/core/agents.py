@@ -1,0 +1,174 @@
+"""Who asks, and what they may see: agents, their knowledge scope, keys and the rights a key carries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, Literal
+
+from wenyuan.core.errors import Fault, InvalidRequest
+
+__all__ = ["AUTO", "RIGHTS", "Agent", "DomainScope", "Key", "Principal", "parse_agent", "parse_scope"]
+
+RIGHTS = ("retrieve", "search", "ingest", "registry", "audit", "admin")
+"""What a key may be allowed to do; ``admin`` includes all others."""
+
+AUTO: Literal["auto"] = "auto"
+MAX_DOMAINS = 32
+MAX_TOP_K = 100
+_AGENT_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainScope:
+    """A knowledge domain and how many passages of it an answer may hold (``"auto"``: as the scores say)."""
+
+    domain: str
+    top_k: int | Literal["auto"] = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """A registered agent.
+
+    Attributes:
+        knowledge_scope: The domains it may ask, with their top_k. Requests may narrow it, never widen it.
+        min_trust: Passages below are never found for it.
+        allow_low_trust: Whether passages of trust below 3 may be injected into its prompts.
+        token_budget: The most tokens that one context may hold.
+    """
+
+    agent_id: str
+    title: str = ""
+    knowledge_scope: tuple[DomainScope, ...] = ()
+    min_trust: int = 1
+    allow_low_trust: bool = False
+    token_budget: int = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """A credential, without its secret: bound to an agent (or to none: an operator's) and to rights.
+
+    Attributes:
+        created_at, expires_at, revoked_at: Seconds since the epoch; None for never.
+    """
+
+    key_id: str
+    agent_id: str | None
+    rights: frozenset[str]
+    created_at: float
+    expires_at: float | None = None
+    revoked_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Principal:
+    """Who is behind a request. Made only where a credential was checked, or where none is needed (loopback).
+
+    Attributes:
+        agent_id: The agent it acts for and is bound to; None: any.
+        key_id: For the audit; ``local`` when no key was needed.
+    """
+
+    key_id: str = "local"
+    agent_id: str | None = None
+    rights: frozenset[str] = field(default_factory=lambda: frozenset(RIGHTS))
+
+    def may(self, right: str) -> bool:
+        return right in self.rights or "admin" in self.rights
+
+
+def parse_scope(value: object, path: str = "knowledge_scope") -> tuple[DomainScope, ...]:
+    """A knowledge scope from its wire form, ``[{"domain": …, "top_k": 3 | "auto"}]``.
+
+    Raises:
+        InvalidRequest: listing every fault.
+    """
+    if not isinstance(value, Sequence) or isinstance(value, str) or not value:
+        raise _bad([Fault(path, "must be a non-empty array")])
+    if len(value) > MAX_DOMAINS:
+        raise _bad([Fault(path, f"has {len(value)} domains; at most {MAX_DOMAINS}")])
+    faults: list[Fault] = []
+    scopes = [_domain_scope(entry, f"{path}[{i}]", faults) for i, entry in enumerate(value)]
+    names = [scope.domain for scope in scopes]
+    faults += [Fault(path, f"domain {n!r} stands twice") for n in sorted(set(names)) if names.count(n) > 1]
+    if faults:
+        raise _bad(faults)
+    return tuple(scopes)
+
+
+def _domain_scope(entry: object, path: str, faults: list[Fault]) -> DomainScope:
+    if not isinstance(entry, Mapping):
+        faults.append(Fault(path, "must be an object with domain and top_k"))
+        return DomainScope(domain=path)
+    _unknown(entry, ("domain", "top_k"), path, faults)
+    domain, top_k = entry.get("domain"), entry.get("top_k", 3)
+    if not isinstance(domain, str) or not domain:
+        faults.append(Fault(f"{path}.domain", "must be a non-empty string"))
+        domain = path
+    if top_k != AUTO and (type(top_k) is not int or not 1 <= top_k <= MAX_TOP_K):
+        faults.append(Fault(f"{path}.top_k", f'must be an integer from 1 to {MAX_TOP_K}, or "auto"'))
+        top_k = 1
+    return DomainScope(domain=domain, top_k=top_k)
+
+
+_AGENT_FIELDS = ("agent_id", "title", "knowledge_scope", "min_trust", "allow_low_trust", "token_budget")
+
+
+def parse_agent(value: Mapping[str, Any], path: str = "") -> Agent:
+    """An agent from its wire form; InvalidRequest lists every fault."""
+    faults: list[Fault] = []
+    at = f"{path}." if path else ""
+    _unknown(value, _AGENT_FIELDS, path, faults)
+    agent_id, title = value.get("agent_id"), value.get("title", "")
+    if not isinstance(agent_id, str) or not _AGENT_ID.fullmatch(agent_id):
+        faults.append(Fault(f"{at}agent_id", "must be 1-64 letters, digits, '_', '.', '-'"))
+    if not isinstance(title, str):
+        faults.append(Fault(f"{at}title", "must be a string"))
+    min_trust, low = value.get("min_trust", 1), value.get("allow_low_trust", False)
+    budget = value.get("token_budget", 2_000)
+    if type(min_trust) is not int or not 1 <= min_trust <= 5:
+        faults.append(Fault(f"{at}min_trust", "must be an integer from 1 to 5"))
+    if type(low) is not bool:
+        faults.append(Fault(f"{at}allow_low_trust", "must be true or false"))
+    if type(budget) is not int or not 50 <= budget <= 100_000:
+        faults.append(Fault(f"{at}token_budget", "must be an integer from 50 to 100000"))
+    scope: tuple[DomainScope, ...] = ()
+    try:
+        scope = parse_scope(value.get("knowledge_scope"), f"{at}knowledge_scope")
+    except InvalidRequest as error:
+        faults += error.faults
+    if faults:
+        raise _bad(faults)
+    return Agent(
+        agent_id=str(agent_id), title=str(title), knowledge_scope=scope, min_trust=min_trust,
+        allow_low_trust=low, token_budget=budget,
+    )  # fmt: skip
+
+
+def agent_to_wire(agent: Agent) -> dict[str, Any]:
+    """What `parse_agent` reads."""
+    return {
+        "agent_id": agent.agent_id,
+        "title": agent.title,
+        "knowledge_scope": [{"domain": s.domain, "top_k": s.top_k} for s in agent.knowledge_scope],
+        "min_trust": agent.min_trust,
+        "allow_low_trust": agent.allow_low_trust,
+        "token_budget": agent.token_budget,
+    }
+
+
+def _unknown(entry: Mapping[str, Any], known: Sequence[str], path: str, faults: list[Fault]) -> None:
+    for name in entry:
+        if name not in known:
+            near = get_close_matches(str(name), known, n=1)
+            faults.append(
+                Fault(f"{path}.{name}".strip("."), "unknown" + (f"; did you mean {near[0]!r}?" if near else ""))
+            )
+
+
+def _bad(faults: list[Fault]) -> InvalidRequest:
+    return InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=tuple(faults))

@@ -1,0 +1,95 @@
+"""How a rule looks for values: a pattern that proposes, a check that decides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from wenyuan.core.redaction.view import View
+
+__all__ = ["Finding", "Rule", "Span", "adjacent", "find", "near", "plain_number", "serial"]
+
+Span = tuple[int, int, str]
+"""Start and end in the view, and the value in its one normal form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A value of a kind at ``view.text[start:end]``; `value` is its normal form, equal for all ways to write it."""
+
+    start: int
+    end: int
+    kind: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One way in which a kind of value shows.
+
+    Patterns are linear: no repetition in a repetition that could split a text in two ways, every repetition
+    bounded. They begin with a character class and look behind *after* it, as ``[1-9](?<![0-9].)``: the matcher
+    then skips to the class instead of stopping at each character.
+
+    Attributes:
+        check: The span and value of what the pattern proposes, or None; the search then goes on one character later.
+        needs: When given, one of these must be in the text (in lower case), or the pattern is not tried.
+        cased: Whether the pattern reads the text as it is; else in lower case.
+    """
+
+    kind: str
+    pattern: re.Pattern[str]
+    check: Callable[[View, re.Match[str]], Span | None]
+    needs: tuple[str, ...] = ()
+    cased: bool = False
+
+
+def find(rule: Rule, view: View) -> Iterator[Finding]:
+    """What a rule finds, in order, not overlapping."""
+    if rule.needs and not any(word in view.lower for word in rule.needs):
+        return
+    text = view.text if rule.cased else view.lower
+    at = 0
+    while match := rule.pattern.search(text, at):
+        span = rule.check(view, match)
+        if span is None:
+            at = match.start() + 1
+        else:
+            yield Finding(span[0], span[1], rule.kind, span[2])
+            at = max(span[1], match.start() + 1)
+
+
+def near(view: View, start: int, cue: re.Pattern[str], width: int = 24) -> bool:
+    """Whether a cue word stands in the `width` characters before `start`, on the same line."""
+    low = max(0, start - width, view.lower.rfind("\n", max(0, start - width), start) + 1)
+    return cue.search(view.lower, low, start) is not None
+
+
+_FILLER = r"(?:[\s:=#*_\"'“「【(\[]|号码|号|为|是|is|no\.?|number|码){0,4}$"
+
+
+def adjacent(words: str) -> re.Pattern[str]:
+    """A cue that stands right before the value, but for a colon, quotes and the like; for `near`."""
+    return re.compile(f"(?:{words}){_FILLER}")
+
+
+_SERIAL = adjacent(
+    "订单|运单|快递单?|物流单?|流水|编|批次?|检验批|发票|合同|工单|单据?|序列|档案|凭证|交易|报价|图纸|设备|物料"
+    "|产品|批准文|文|学|案|票|order|serial|invoice|tracking|isbn|sku|ticket|case|orderid|timestamp|时间戳|金额"
+    r"|¥|￥|\$|€|rmb|cny|usd"
+)
+_UNIT = re.compile(r"\.[0-9]{1,2}(?![0-9])|\s?(?:元|万|亿|%|吨|米|美元|港币|人民币|字节|bytes|usd|rmb|cny)")
+
+
+def serial(view: View, start: int, end: int) -> bool:
+    """Whether the text says that ``[start:end]`` is an order number, an amount or the like."""
+    return near(view, start, _SERIAL, 12) or _UNIT.match(view.lower, end) is not None
+
+
+_SEPARATORS = re.compile(r"[\s.\-·_()]+")
+
+
+def plain_number(written: str) -> str:
+    """A number without its separators, in upper case."""
+    return _SEPARATORS.sub("", written).upper()

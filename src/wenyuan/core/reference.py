@@ -1,0 +1,101 @@
+"""Queries that name a place: "Article 13 of the Policy", 《数据安全法》第九条, GB 50300-2013.
+
+Such a query asks for that place, not for texts that resemble it. With L as `Reference.lift`:
+
+* a named clause: score = L + (1 − L) · ½ · score. L is ½ … 1 for a passage that carries the clause in its own
+  headings, the more the better its title is the one that is named; half of that for one that mentions it. A
+  passage that does neither keeps `MISSING` of its score.
+* another identifier (a standard, a code): score = score + L · (1 − score), where L is up to ½ for one that few
+  passages have, and nothing for one that stands everywhere.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from wenyuan.core.model import Passage
+from wenyuan.core.structure import CLAUSE
+from wenyuan.core.text import identifiers, query_terms, terms
+
+__all__ = ["Reference", "reference_of", "title_terms"]
+
+MISSING = 0.7
+"""What the score of a passage without the named clause is multiplied with."""
+_MENTIONED = 0.5
+ANY = "#"
+"""No passage has this term: its information is the most that any term can have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """What a query names.
+
+    Attributes:
+        named: Canonical identifiers (see `text.identifiers`), at least one.
+        clause: Whether one of them is a clause.
+        asked: The query's other terms: words of the title of the document, most likely.
+    """
+
+    named: tuple[str, ...]
+    clause: bool
+    asked: frozenset[str]
+
+    def share(self, passage: Passage) -> float:
+        """How much of what is named the passage is (1 each) or mentions (½ each), 0..1."""
+        own = set(identifiers("\n".join((passage.title, *passage.headings))))
+        mentioned = set(identifiers(passage.text))
+        shares = [1.0 if n in own else _MENTIONED if n in mentioned else 0.0 for n in self.named]
+        return sum(shares) / len(shares)
+
+    def title_fit(self, passage: Passage, information: Mapping[str, float]) -> float:
+        """How well the passage's title is the one asked for: F-measure of shared information, 0..1."""
+        title = title_terms(passage)
+        both = _sum(self.asked & title, information)
+        if both == 0.0:
+            return 0.0
+        precision, recall = both / _sum(title, information), both / _sum(self.asked, information)
+        return 2 * precision * recall / (precision + recall)
+
+    def terms(self) -> frozenset[str]:
+        """Terms whose information `lift` needs, beside those of titles."""
+        return self.asked.union((ANY,), ("#" + name for name in self.named))
+
+    def lift(self, passage: Passage, information: Mapping[str, float]) -> float:
+        """How far a passage is lifted, 0..1; see the module."""
+        share = self.share(passage)
+        if share == 0.0:
+            return 0.0
+        if self.clause:
+            return share * (0.5 + 0.5 * self.title_fit(passage, information))
+        most = information.get(ANY, 0.0)
+        rarest = max(information.get("#" + name, 0.0) for name in self.named)
+        return 0.5 * share * min(1.0, rarest / most) if most else 0.0
+
+    def applied(self, score: float, lift: float) -> float:
+        """The score of a passage with this lift."""
+        if lift == 0.0:
+            return score * MISSING if self.clause else score
+        return lift + (1.0 - lift) * 0.5 * score if self.clause else score + lift * (1.0 - score)
+
+
+def reference_of(query: str) -> Reference | None:
+    """What a query names, or None."""
+    named = identifiers(query)
+    if not named:
+        return None
+    rest = CLAUSE.sub(" ", unicodedata.normalize("NFKC", query))
+    asked = frozenset(t for t in query_terms(rest) if t[0] not in "#@")
+    return Reference(named=named, clause=any(":" in name for name in named), asked=asked)
+
+
+def title_terms(passage: Passage) -> frozenset[str]:
+    """Terms of a passage's title and outer headings, clause numbers left out; pairs of characters only."""
+    words = CLAUSE.sub(" ", unicodedata.normalize("NFKC", passage.title))
+    pairs = (t for t in terms(words) if t[0] not in "#@")
+    return frozenset(t for t in pairs if len(t) > 1)
+
+
+def _sum(chosen: Iterable[str], information: Mapping[str, float]) -> float:
+    return sum(information.get(t, 0.0) for t in chosen)

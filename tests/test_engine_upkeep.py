@@ -1,0 +1,396 @@
+"""How the default engine keeps its files: what is removed leaves them, what is damaged is found."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tantivy
+
+from engine_laws import QUERIES, SPEC, TEXTS, World, document, same, unit
+from wenyuan.core.errors import (
+    CatalogBusy,
+    EngineTimeout,
+    EngineUnavailable,
+    IndexCorrupt,
+    IndexMismatch,
+    KnowledgeError,
+)
+from wenyuan.core.ports import Deadline
+from wenyuan.core.text import query_terms
+from wenyuan.engines.local import LocalEngine
+from wenyuan.engines.local.keyword import _translated
+from wenyuan.engines.local.vectors import EXACT_ROWS, VectorScan
+from wenyuan.engines.memory import MemoryEngine
+
+SECRET = "kleinod"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path / "library", lambda f, c: LocalEngine(f / "index", SPEC, exclusive=c.writing))
+    made.put(*(document(i, source="s1" if i % 3 else "s2") for i in range(len(TEXTS))))
+    made.put(*(document(i, source="s2", text=f"{SECRET} 金丝雀 {i}") for i in range(20, 60)))
+    made.sync()
+    made.engine.checkpoint(always=True)  # type: ignore[attr-defined]
+    yield made
+    made.close()
+
+
+def reopened(world: World) -> LocalEngine:
+    engine = LocalEngine(world.folder / "index", SPEC, exclusive=world.catalog.writing)
+    engine.sync(world.catalog, deadline=world.deadline())
+    return engine
+
+
+def files(world: World, pattern: str) -> list[Path]:
+    return sorted((world.folder / "index").rglob(pattern))
+
+
+def agrees(world: World, engine: LocalEngine) -> None:
+    """The engine gives the reference engine's rankings."""
+    world.reference.sync(world.catalog, deadline=world.deadline())
+    for query in QUERIES:
+        same(world.keyword(query, engine=engine), world.keyword(query, engine=world.reference))
+    same(world.vector(unit(4), engine=engine), world.vector(unit(4), engine=world.reference))
+
+
+# -- removal ----------------------------------------------------------------------------------------------------
+
+
+def test_scores_after_most_rows_went(world: World) -> None:
+    """After most rows were removed every score is still in 0..1, before the files are written anew and after."""
+    world.catalog.remove_source("s2")
+    world.sync()
+    for query in (*QUERIES, "投诉 响应 的 connection", SECRET):
+        for hit in world.keyword(query):
+            assert 0.0 <= hit.score <= 1.0
+    assert all(weight >= 0.0 for weight in world.engine.information(query_terms("投诉 金丝雀 pool")).values())
+    world.engine.purge(world.catalog)  # type: ignore[attr-defined]
+    agrees(world, world.engine)  # type: ignore[arg-type]
+
+
+def test_long_runs_clear_removed_rows(world: World) -> None:
+    """A sync that has time writes the index anew once many of its rows are removed ones; a request's does not."""
+    engine: Any = world.engine
+    world.catalog.remove_source("s2")
+    engine.sync(world.catalog, deadline=world.deadline())
+    assert engine._keyword.removed_share() > 0.5
+    world.put(document(70))
+    engine.sync(world.catalog, deadline=world.deadline(3_600))
+    assert engine._keyword.removed_share() == 0.0
+    agrees(world, engine)
+    agrees(world, reopened(world))
+
+
+def test_purge_leaves_no_trace(world: World) -> None:
+    """After a purge no term and no vector of what was removed is in any index file; the rest answers as before."""
+    engine: Any = world.engine
+    vectors = [unit(i).tobytes() for i in range(20, 60)]
+    (stored,) = files(world, "vectors-*.f32")
+    assert all(v in stored.read_bytes() for v in vectors)
+    world.catalog.remove_source("s2")
+    world.sync()
+    engine.purge(world.catalog)
+    (stored,) = files(world, "vectors-*.f32")
+    assert not any(v in stored.read_bytes() for v in vectors)
+    for folder in {p.parent for p in files(world, "meta.json")}:
+        searcher = tantivy.Index.open(str(folder)).searcher()
+        assert all(searcher.doc_freq("body", term) == 0 for term in query_terms(SECRET))
+        assert searcher.doc_freq("body", query_terms("pool")[0]) > 0
+    assert len(files(world, "columns-*.npz")) == 1
+    agrees(world, engine)
+    agrees(world, reopened(world))
+
+
+def test_purge_while_others_read(world: World) -> None:
+    """A purge neither disturbs the queries of this process nor another engine on the same files."""
+    engine: Any = world.engine
+    other = reopened(world)
+    view = engine._view
+    engine.purge(world.catalog)
+    engine.purge(world.catalog)
+    terms, deadline = query_terms("投诉 响应"), world.deadline()
+    assert engine._keyword.search(view.searcher, terms, 5)
+    agrees(world, other)
+    world.put(document(71, text="吊装作业"))
+    other.sync(world.catalog, deadline=deadline)
+    world.sync()
+    agrees(world, other)
+    agrees(world, engine)
+    other.checkpoint(always=True)
+    engine.checkpoint(always=True)
+    agrees(world, reopened(world))
+
+
+def test_failed_purge_changes_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A purge that fails half way leaves the engine as it was, and the next one succeeds."""
+    engine: Any = world.engine
+
+    class Breaks:
+        def seq(self) -> int:
+            return world.catalog.seq()
+
+        def changes(self, after: int, upto: int, *, vectors: bool) -> Any:
+            for number, change in enumerate(world.catalog.changes(after, upto, vectors=vectors)):
+                if number == 9:
+                    raise OSError(5, "Input/output error")
+                yield change
+
+    with pytest.raises(KnowledgeError):
+        engine.purge(Breaks())
+    agrees(world, engine)
+    engine.purge(world.catalog)
+    agrees(world, reopened(world))
+
+
+# -- commits that were cut off ----------------------------------------------------------------------------------
+
+
+def test_files_of_a_commit_that_was_cut_off(world: World) -> None:
+    """Files of a killed commit, whose names tantivy gives again, do not keep the next commit from happening."""
+    engine: Any = world.engine
+    (meta,), (mark,) = files(world, "meta.json"), files(world, "watermark.json")
+    before = meta.read_bytes(), mark.read_bytes()
+    world.remove("s1", 1)
+    world.sync()
+    assert files(world, "*.del")
+    engine.close()
+    meta.write_bytes(before[0])
+    mark.write_bytes(before[1])
+    again: Any = reopened(world)
+    assert len(world.vector(unit(1), engine=again)) == world.catalog.counts()["passages"]
+    again.purge(world.catalog)
+    agrees(world, again)
+
+
+def test_rows_replaced_while_they_are_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that opens while another process replaces the row files reads the new ones and rebuilds nothing."""
+    import wenyuan.engines.local as module
+
+    engine: Any = world.engine
+    load = module.Columns.load
+    happened = []
+
+    def replaced(path: Path, crc: int) -> Any:
+        if not happened:
+            happened.append(path)
+            world.put(document(72))
+            world.sync()
+            engine.checkpoint(always=True)
+        return load(path, crc)
+
+    monkeypatch.setattr(module.Columns, "load", replaced)
+    monkeypatch.setattr(LocalEngine, "_start_anew", lambda *_: pytest.fail("rebuilt"))
+    agrees(world, reopened(world))
+    assert happened
+
+
+# -- damage -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["watermark.json", "rows.json"])
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", "null", '{"seq": 1}', '{"seq": "x", "key": 1}'])
+def test_small_files_that_say_nonsense(world: World, name: str, content: str) -> None:
+    """A watermark or manifest that holds anything else leads to a rebuild, never to an error of Python's."""
+    (file,) = files(world, name)
+    file.write_text(content)
+    agrees(world, reopened(world))
+
+
+def test_manifest_damaged_while_open(world: World) -> None:
+    """A manifest that was damaged while the engine is open makes writing the row files an error that says so."""
+    (file,) = files(world, "rows.json")
+    file.write_text("[]")
+    world.put(document(73))
+    world.sync()
+    with pytest.raises(EngineUnavailable, match="cannot write the row files"):
+        world.engine.checkpoint(always=True)  # type: ignore[attr-defined]
+
+
+def test_rows_ahead_of_the_keyword_index(world: World) -> None:
+    """Row files that hold more than the keyword index are not believed."""
+    (file,) = files(world, "rows.json")
+    state = json.loads(file.read_text())
+    file.write_text(json.dumps(state | {"seq": state["seq"] + 5}))
+    engine: Any = world.engine
+    with pytest.raises(IndexCorrupt, match="ahead"):
+        engine._load()
+    agrees(world, reopened(world))
+
+
+def test_index_without_watermark(world: World) -> None:
+    """An index whose watermark is lost is not believed."""
+    (file,) = files(world, "watermark.json")
+    file.unlink()
+    engine: Any = world.engine
+    with pytest.raises(IndexCorrupt, match="no watermark"):
+        engine._keyword.reload()
+
+
+def test_damage_found_by_a_request(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Damage that a request meets is its error; a run that has time mends it."""
+    world.put(document(74))
+    (file,) = files(world, "watermark.json")
+    file.write_text("{")
+    engine: Any = world.engine
+    with pytest.raises(IndexCorrupt):
+        engine.sync(world.catalog, deadline=world.deadline())
+    engine.sync(world.catalog, deadline=world.deadline(3_600))
+    agrees(world, engine)
+
+
+def test_flipped_bit_in_a_mapped_vector(world: World) -> None:
+    """A vector that changes on disk while it is mapped is found when it would be in the answer."""
+    engine = reopened(world)
+    (file,) = files(world, "vectors-*.f32")
+    with file.open("r+b") as raw:
+        raw.seek(7)
+        raw.write(b"\x7f\x7f")
+    scope, deadline = world.scope(), world.deadline()
+    with pytest.raises(IndexCorrupt, match="row 0 does not match its checksum"):
+        engine.vector(unit(0), scope=scope, limit=len(TEXTS) + 40, deadline=deadline)
+    with pytest.raises(IndexCorrupt, match="row 0 does not match its checksum"):
+        engine.cosines(unit(0), [1], deadline=deadline)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, int, int]:
+    """A scan of more rows than are compared one by one, on disk: its files, its checksum, its number of rows."""
+    folder = tmp_path_factory.mktemp("scan")
+    count = EXACT_ROWS + 10
+    rows = np.random.default_rng(1).normal(size=(count, 16)).astype(np.float32)
+    scan = VectorScan(16)
+    scan.extend(rows)
+    vectors, codes = folder / "v.f32", folder / "c.faiss"
+    return vectors, codes, scan.save(vectors, codes, append=False), count
+
+
+def test_saved_scan_is_loaded(saved: tuple[Path, Path, int, int]) -> None:
+    """A scan that was saved is loaded with all its rows."""
+    vectors, codes, crc, count = saved
+    assert len(VectorScan.load(16, count, vectors, codes, crc)) == count
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda v, c, crc, n: (v, c, crc + 1, n), "wrong checksum"),
+        (lambda v, c, crc, n: (v, c, 0, n), "wrong checksum, or missing"),
+        (lambda v, c, crc, n: (v, c.with_name("none"), crc, n), "No such file"),
+        (lambda v, c, crc, n: (v, c, crc, n + 1), "shorter"),
+        (lambda v, c, crc, n: (v, c, crc, n - 1), "another number of rows"),
+    ],
+)
+def test_damaged_scan(saved: tuple[Path, Path, int, int], change: Callable[..., Any], message: str) -> None:
+    """A scan whose files are lost, cut, changed or of another size is not loaded."""
+    vectors, codes, crc, count = change(*saved)
+    with pytest.raises(IndexCorrupt, match=message):
+        VectorScan.load(16, count, vectors, codes, crc)
+
+
+@pytest.mark.parametrize("error", [ValueError("x"), OSError(28, "No space left"), FileNotFoundError(2, "gone")])
+def test_errors_of_the_keyword_library(error: Exception) -> None:
+    """What tantivy raises becomes IndexCorrupt with what was being done."""
+    with pytest.raises(IndexCorrupt, match="probing") as caught, _translated("probing"):
+        raise error
+    assert caught.value.__cause__ is error
+
+
+def test_panics_of_the_keyword_library() -> None:
+    """A panic, which is no Exception, becomes IndexCorrupt; an interrupt of the user's does not."""
+    panic = type("PanicException", (BaseException,), {})
+    with pytest.raises(IndexCorrupt, match="index out of bounds"), _translated("searching"):
+        raise panic("index out of bounds")
+    with pytest.raises(KeyboardInterrupt), _translated("searching"):
+        raise KeyboardInterrupt
+
+
+def test_failed_write_is_rolled_back(world: World) -> None:
+    """An error in the middle of writing the keyword index is raised, and nothing of it is committed."""
+    engine: Any = world.engine
+    keyword = engine._keyword
+    before = keyword.searcher.num_docs, keyword.watermark
+    with pytest.raises(ZeroDivisionError), keyword.writing(99) as writer:
+        keyword.clear(writer)
+        raise ZeroDivisionError
+    keyword.reload()
+    assert (keyword.searcher.num_docs, keyword.watermark) == before
+    agrees(world, engine)
+
+
+# -- waiting ----------------------------------------------------------------------------------------------------
+
+
+def test_another_thread_is_indexing(world: World) -> None:
+    """A request that would have to wait for another thread's indexing beyond its deadline is an error."""
+    engine: Any = world.engine
+    world.put(document(75))
+    with engine._lock, pytest.raises(EngineTimeout, match="another thread"):
+        engine.sync(world.catalog, deadline=Deadline(time.monotonic() + 0.05, time.monotonic))
+    world.sync()
+    agrees(world, engine)
+
+
+def test_checkpoint_beside_an_ingest(world: World) -> None:
+    """Writing the row files waits for who holds the library's lock, without holding up who indexes under it."""
+    engine: Any = world.engine
+    world.put(document(76))
+    begun, failed = threading.Event(), []
+
+    def checkpoint() -> None:
+        begun.set()
+        try:
+            engine.checkpoint(always=True)
+        except CatalogBusy as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=checkpoint)
+    with world.catalog.writing():
+        thread.start()
+        begun.wait(5)
+        time.sleep(0.1)
+        since = time.monotonic()
+        engine.sync(world.catalog, deadline=world.deadline())
+        assert time.monotonic() - since < 5.0
+    thread.join()
+    assert failed == []
+    agrees(world, reopened(world))
+
+
+@pytest.mark.parametrize("kind", [LocalEngine, MemoryEngine])
+def test_catalog_replaced_by_an_older_one(world: World, kind: type) -> None:
+    """An index that holds more than the catalog is a mismatch, whatever the engine."""
+
+    class Older:
+        def seq(self) -> int:
+            return 1
+
+    engine = world.engine if kind is LocalEngine else world.reference
+    with pytest.raises(IndexMismatch, match="change 4|older"):
+        engine.sync(Older(), deadline=world.deadline())  # type: ignore[arg-type]
+
+
+def test_other_process_that_writes_for_long(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An index that another process keeps behind for longer than allowed is a mismatch that names it."""
+    import wenyuan.engines.local as module
+
+    engine: Any = world.engine
+    world.put(document(77))
+
+    @contextmanager
+    def busy(**_: Any) -> Iterator[None]:
+        raise CatalogBusy("the library is being written by process 1", component="catalog")
+        yield
+
+    monkeypatch.setattr(engine, "_exclusive", busy)
+    monkeypatch.setattr(module, "MAX_LAG", -1.0)
+    with pytest.raises(IndexMismatch, match="process 1"):
+        engine.sync(world.catalog, deadline=world.deadline())

@@ -1,0 +1,234 @@
+"""Fusion: what is shown adds up, the adjustments stay in their bounds, and the order is the score's."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from wenyuan.core.fuse import CONTEXT_BOUND, Request, Topic, adjusted, explain, fused
+from wenyuan.core.model import Passage
+from wenyuan.core.ranking import Hit, Ranking
+from wenyuan.core.reference import reference_of, title_terms
+from wenyuan.core.text import terms
+
+shares = st.floats(0, 1)
+cosines = st.floats(-1, 1)
+passage_ids = st.integers(1, 8)
+scales = st.tuples(st.floats(-0.5, 0.8), st.floats(0.05, 0.5)).map(lambda t: (t[0], t[0] + t[1]))
+words = st.sampled_from(["连接池 超时", "第十三条", "依照第十三条", "GB 50300-2013", "安全", "safety of scaffolds", ""])
+uris = st.sampled_from(["file:///a/one.md#x", "file:///a/two.md", "file:///b/one.md", "urn:x"])
+queries = st.sampled_from(["第13条", "Article 13", "GB/T 50300", "GB 50300-2013 第13条", "投诉"])
+
+
+def passage(**more: Any) -> Passage:
+    values: dict[str, Any] = {
+        "passage_id": 1, "source_id": "s", "document_id": 1, "uri": "file:///a/one.md", "title": "", "headings": (),
+        "text": "文", "sha256": "0" * 64, "start": 0, "end": 1,
+    }  # fmt: skip
+    return Passage(**values | more)
+
+
+passages = st.builds(
+    lambda document_id, uri, title, heading, text, trust: passage(
+        document_id=document_id, uri=uri, title=title, headings=(heading,), text=text, trust=trust
+    ),
+    st.integers(1, 2), uris, words, words, words, st.integers(1, 5),
+)  # fmt: skip
+topics = st.none() | st.builds(
+    lambda document_id, folder, weights: Topic(document_id=document_id, folder=folder, weights=weights),
+    st.none() | st.integers(1, 2),
+    st.sampled_from(["", "file:///a/", "file:///b/"]),
+    st.dictionaries(st.sampled_from(terms("连接池 安全 scaffolds 第十三条 fallen")), st.floats(0, 12)),
+)
+
+
+def asked(found: Passage, topic: Topic | None = None, query: str = "") -> Request:
+    """The request as the service makes it, with the same information for every term."""
+    reference = reference_of(query)
+    known = title_terms(found).union(reference.terms() if reference else ())
+    return Request(topic=topic, reference=reference, information=dict.fromkeys(known, 2.0))
+
+
+@st.composite
+def rankings(draw: st.DrawFn) -> tuple[list[Hit], float]:
+    """What one or two legs found, fused, and the weight."""
+    weight = draw(shares)
+    keyword = draw(st.none() | st.dictionaries(passage_ids, shares, min_size=1))
+    least = 0 if keyword is not None else 1
+    vector = draw(
+        st.dictionaries(passage_ids, cosines, min_size=1)
+        if keyword is None
+        else st.none() | st.dictionaries(passage_ids, cosines, min_size=least)
+    )
+    return fused(keyword, vector, weight=weight, scale=draw(scales), mean=draw(cosines)), weight
+
+
+@given(rankings())
+def test_fused_is_a_ranking(made: tuple[list[Hit], float]) -> None:
+    """What is fused is a valid ranking: within 0..1, falling, each passage once, ties by id."""
+    hits, _ = made
+    assert list(Ranking(hits)) == sorted(hits, key=lambda h: (-h.score, h.passage_id))
+
+
+@given(st.dictionaries(passage_ids, shares), st.dictionaries(passage_ids, cosines), shares, scales, cosines)
+def test_fused_parts(
+    keyword: dict[int, float], vector: dict[int, float], weight: float, scale: tuple[float, float], mean: float
+) -> None:
+    """Every passage of either leg is there, with both scores, its raw cosine and its lift, and they add up."""
+    hits = fused(keyword, vector, weight=weight, scale=scale, mean=mean)
+    assert {h.passage_id for h in hits} == keyword.keys() | vector.keys()
+    for hit in hits:
+        p = hit.parts
+        assert p["keyword"] == keyword.get(hit.passage_id, 0.0)
+        assert hit.score == p["fused"] == pytest.approx(weight * p["vector"] + (1 - weight) * p["keyword"], abs=1e-9)
+        if hit.passage_id in vector:
+            assert (p["cosine"], p["lift"]) == (vector[hit.passage_id], vector[hit.passage_id] - mean)
+        else:
+            assert p["vector"] == 0.0
+            assert not {"cosine", "lift"} & p.keys()
+
+
+def test_one_leg() -> None:
+    """With one leg configured its score is the score, whatever the weight."""
+    (hit,) = fused({7: 0.4}, None, weight=0.7, scale=(0.0, 1.0))
+    assert (hit.score, dict(hit.parts)) == (0.4, {"keyword": 0.4, "fused": 0.4})
+    (hit,) = fused(None, {7: 0.85}, weight=0.7, scale=(0.7, 1.0), mean=0.75)
+    assert hit.score == pytest.approx(0.5, abs=1e-9)
+    assert hit.parts == pytest.approx({"cosine": 0.85, "lift": 0.1, "vector": 0.5, "fused": 0.5}, abs=1e-9)
+
+
+def recomputed(parts: Any) -> float:
+    """The score from its parts, by the formula that `explain` prints."""
+    product = parts["fused"] * (1.0 + parts.get("context", 0.0)) * parts["trust"]
+    return float(min(1.0, product) + parts.get("identifier", 0.0))
+
+
+@given(rankings(), passages, topics, queries)
+def test_parts_add_up(made: tuple[list[Hit], float], found: Passage, topic: Topic | None, query: str) -> None:
+    """Whatever adjusts a score, its parts give the score again to 1e-6, and it stays within 0..1."""
+    for hit in made[0]:
+        final = adjusted(hit, found, asked(found, topic, query))
+        assert final.score == pytest.approx(recomputed(final.parts), abs=1e-6)
+        assert 0.0 <= final.score <= 1.0
+        assert (final.passage_id, final.origin) == (hit.passage_id, hit.origin)
+        assert final.parts.items() >= hit.parts.items()
+
+
+def number(text: str, name: str, default: float = 0.0) -> float:
+    match = re.search(rf"(− )?{name} ([0-9.]+[0-9])", text)
+    return (-1 if match[1] else 1) * float(match[2]) if match else default
+
+
+@given(rankings(), passages, topics, queries)
+def test_explanation_adds_up(made: tuple[list[Hit], float], found: Passage, topic: Topic | None, query: str) -> None:
+    """A person who computes with the numbers of an explanation gets the score that stands at its end."""
+    hits, weight = made
+    for hit in hits:
+        final = adjusted(hit, found, asked(found, topic, query))
+        told = explain(final, weight)
+        assert float(told.rpartition("→ ")[2]) == pytest.approx(final.score, abs=5.1e-4)
+        product = number(told, " =") * (1 + number(told, "context")) * number(told, "trust", 1.0)
+        capped = min(1.0, product) if ", at most 1" in told else product
+        assert capped + number(told, "identifier") == pytest.approx(final.score, abs=3e-3)
+        if "·vector" in told:
+            sides = re.match(r"([0-9.]+)·vector ([0-9.]+) \+ ([0-9.]+)·keyword ([0-9.]+) = ([0-9.]+)", told)
+            assert sides is not None
+            w, v, u, k, total = map(float, sides.groups())
+            assert w * v + u * k == pytest.approx(total, abs=0.012)
+
+
+def test_explanation_says_that_it_is_capped() -> None:
+    """A score that trust would lift above 1 is explained as 1, with the reason."""
+    (hit,) = fused({1: 1.0}, {1: 1.0}, weight=0.7, scale=(0.0, 1.0))
+    told = explain(adjusted(hit, passage(trust=5), Request()), 0.7)
+    assert told == "0.70·vector 1.000 + 0.30·keyword 1.000 = 1.000 · trust 1.10, at most 1 → 1.000"
+
+
+@given(rankings(), passages, topics, queries)
+def test_context_is_bounded(made: tuple[list[Hit], float], found: Passage, topic: Topic | None, query: str) -> None:
+    """Context never lowers a score and never adds more than 15 % of it."""
+    for hit in made[0]:
+        for named in ("", query):
+            without = adjusted(hit, found, asked(found, None, named)).score
+            having = adjusted(hit, found, asked(found, topic, named)).score
+            assert without - 1e-12 <= having <= without * (1 + CONTEXT_BOUND) + 1e-12
+
+
+def test_context_prefers_what_is_near() -> None:
+    """The document at hand gains most, then its siblings, then nothing; and what fits the topic gains more."""
+    topic = Topic(document_id=1, folder="file:///a/", weights={"连接": 2.0, "接池": 2.0})
+    own = topic.fit(passage(document_id=1))
+    sibling = topic.fit(passage(document_id=2, uri="file:///a/two.md#x"))
+    stranger = topic.fit(passage(document_id=3, uri="file:///b/three.md"))
+    assert own > sibling > stranger == 0.0
+    fitting = topic.fit(passage(document_id=3, uri="file:///b/three.md", headings=("连接池",)))
+    assert fitting > topic.fit(passage(document_id=3, uri="file:///b/three.md", text="连接")) > 0.0
+    assert topic.fit(passage(document_id=1, title="连接池")) <= CONTEXT_BOUND
+
+
+@given(rankings(), st.integers(1, 5), st.integers(1, 5))
+def test_trust_settles_only_near_ties(made: tuple[list[Hit], float], one: int, other: int) -> None:
+    """A hit that scores a quarter more than another stays before it, whatever the trust of both."""
+    for hit in made[0]:
+        lesser = Hit(passage_id=99, score=hit.score * 0.79, parts={"fused": hit.score * 0.79})
+        assume(hit.score > 1e-300)
+        high = adjusted(hit, passage(trust=one), Request()).score
+        low = adjusted(lesser, passage(trust=other), Request()).score
+        assert high > low
+
+
+def test_trust_settles_a_tie() -> None:
+    """Of two equal hits the more trusted one scores more."""
+    hit = Hit(passage_id=1, score=0.5, parts={"fused": 0.5})
+    scores = [adjusted(hit, passage(trust=t), Request()).score for t in range(1, 6)]
+    assert scores == sorted(set(scores))
+
+
+@pytest.mark.parametrize("query", ["第十三条", "第13条", "Article 13", "ａｒｔｉｃｌｅ　１３", "GB/T 50300", "GB50300—2013"])
+@pytest.mark.parametrize("score", [0.0, 0.4, 0.9])
+def test_identifiers_lift(query: str, score: float) -> None:
+    """Of equal hits the one with a named identifier in its own headings comes first, before those that mention it."""
+    hit = Hit(passage_id=1, score=score, parts={"fused": score})
+    found = [
+        passage(headings=("第１３条", "GB 50300-2013")),
+        passage(text="见第十三条，GB50300-2013。"),
+        passage(headings=("第十四条",)),
+    ]
+    own, citing, neither = (adjusted(hit, p, asked(p, None, query)).score for p in found)
+    assert own > max(citing, neither)
+    assert citing > 0.0
+    assert neither <= score
+
+
+@pytest.mark.parametrize(
+    "spellings",
+    [
+        ("第十三条", "第13条", "第１３條", "Article 13", "ARTICLE 13", "ａｒｔｉｃｌｅ　１３", "Article\u00a013"),
+        ("GB 50300-2013 的驗收", "GB/T 50300—2013的验收", "ＧＢ ５０３００－２０１３ 的验收"),
+    ],
+)
+def test_spellings_name_the_same(spellings: tuple[str, ...]) -> None:
+    """All spellings of a query refer to the same place in the same way."""
+    first, *others = map(reference_of, spellings)
+    assert first is not None
+    for other in others:
+        assert other is not None
+        assert (other.named, other.clause) == (first.named, first.clause)
+
+
+def test_identifiers_need_to_be_named() -> None:
+    """A query that names no identifier lifts no passage for having one."""
+    hit = Hit(passage_id=1, score=0.4, parts={"fused": 0.4})
+    found = passage(headings=("第十三条",))
+    assert adjusted(hit, found, asked(found, None, "同意的取得")).score == 0.4
+
+
+@given(rankings(), passages, queries)
+def test_lift_keeps_order(made: tuple[list[Hit], float], found: Passage, query: str) -> None:
+    """Among passages with the same identifiers the better one stays better."""
+    final = [adjusted(hit, found, asked(found, None, query)).score for hit in made[0]]
+    assert final == sorted(final, reverse=True)
