@@ -206,9 +206,10 @@ def test_sources(catalog: Catalog) -> None:
     from datetime import date
 
     told = Source(
-        source_id="s1", title="制度", type="faq", domain="人事", trust=5, language="zh", collection="内部",
+        source_id="s1", title="制度", type="api", domain="人事", trust=5, language="zh", collection="内部",
         path="/x/制度", copyright="©", effective_from=date(2020, 2, 29), effective_until=date(2030, 1, 1),
-        settings={"weight": 0.7, "列": ["a"]},
+        status="draft", supersedes=("s2", "s0"), refresh_cycle="daily", owner="王小明", sensitivity="internal",
+        tags=("甲", "b"), settings={"weight": 0.7, "列": ["a"]},
     )  # fmt: skip
     before = catalog.seq()
     catalog.put_source(told)

@@ -146,6 +146,7 @@ catalog.close()
 """
 
 
+@pytest.mark.slow
 def test_two_processes_write(catalog: Catalog) -> None:
     """Two processes that write 200 commits each at the same time lose none, and no number is given twice."""
     begun = catalog.seq()

@@ -11,7 +11,7 @@ import pytest
 
 from wenyuan.core.errors import EngineTimeout, EngineUnavailable, IndexCorrupt, KnowledgeError
 from wenyuan.core.ports import Deadline
-from wenyuan.service.legs import Crew, outcome
+from wenyuan.service.crew import Crew, outcome
 
 
 @pytest.fixture

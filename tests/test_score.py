@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from wenyuan.core.score import (
     K1,
+    KNEE,
     VECTOR_WEIGHT,
     B,
     bm25,
@@ -17,6 +18,7 @@ from wenyuan.core.score import (
     idf,
     quantised_length,
     rescale,
+    squash,
     term_weights,
     trust_factor,
 )
@@ -147,6 +149,17 @@ def test_fuse_nothing() -> None:
     """Without any leg there is no score, and that is an error."""
     with pytest.raises(ValueError, match="no leg"):
         fuse(None, None)
+
+
+@given(st.floats(0, 2.2), st.floats(0, 2.2))
+def test_squash(one: float, other: float) -> None:
+    """A share is kept up to the knee; above, it stays below 1, below itself, and in order."""
+    below, above = squash(min(one, other)), squash(max(one, other))
+    assert 0.0 <= below <= above < 1.0
+    assert above <= max(one, other)
+    assert squash(min(one, KNEE)) == min(one, KNEE)
+    if abs(one - other) > 1e-9:
+        assert below < above
 
 
 @given(shares, shares, shares)

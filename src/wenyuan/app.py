@@ -65,6 +65,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
         encoder=encoder,
         read=reader.read,
         readable=reader.readable,
+        release=reader.close,
         encoder_note=note,
         may_write=may_write,
     )
@@ -163,6 +164,11 @@ class _Reader:
 
     def __init__(self) -> None:
         self._sandbox: Any = None
+
+    def close(self) -> None:
+        """End the process in which files are read, if one was needed."""
+        if self._sandbox is not None:
+            self._sandbox.close()
 
     def readable(self, name: str) -> bool:
         from wenyuan.readers import reader_for

@@ -19,7 +19,15 @@ from pydantic_settings import (
 
 from wenyuan.core.errors import ConfigError
 
-__all__ = ["EncoderSettings", "SearchSettings", "ServerSettings", "Settings", "load_settings"]
+__all__ = [
+    "AuditSettings",
+    "CacheSettings",
+    "EncoderSettings",
+    "SearchSettings",
+    "ServerSettings",
+    "Settings",
+    "load_settings",
+]
 
 FILE_NAME = "wenyuan.toml"
 
@@ -51,6 +59,22 @@ class SearchSettings(_Section):
     floor: float | None = Field(default=None, ge=0, le=1)  # overrides the index's own
     deadline: float = Field(default=2.0, gt=0, le=60)  # seconds for one request
     threads: int = Field(default=16, ge=1, le=256)  # legs at work at once
+    query_vectors: int = Field(default=0, ge=0, le=100_000)  # how many to remember; they hide a dead encoder
+
+
+class CacheSettings(_Section):
+    """Answers of the knowledge service that are given again; the contract's own method is never cached."""
+
+    seconds: float = Field(default=120, ge=0, le=300)  # 0: off
+    max_mb: int = Field(default=64, ge=1, le=65_536)
+
+
+class AuditSettings(_Section):
+    """The record of what was asked and answered."""
+
+    enabled: bool = True
+    keep_queries: bool = True  # what replay needs
+    retention_days: int = Field(default=180, ge=180, le=36_500)
 
 
 class ServerSettings(_Section):
@@ -78,6 +102,8 @@ class Settings(BaseSettings):
     engine: Literal["local", "memory"] = "local"
     encoder: EncoderSettings = EncoderSettings()
     search: SearchSettings = SearchSettings()
+    cache: CacheSettings = CacheSettings()
+    audit: AuditSettings = AuditSettings()
     server: ServerSettings = ServerSettings()
 
     @classmethod

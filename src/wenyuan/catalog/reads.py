@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import sqlalchemy as sa
@@ -111,6 +111,16 @@ class CatalogReads:
                 sa.select(d.document_id, d.source_id, d.title).where(d.uri == uri, d.removed_seq.is_(None))
             ).first()
         return None if row is None else (row[0], row[1], row[2])
+
+    def document_chars(self, document_ids: Set[int]) -> Mapping[int, int]:
+        """Length of documents in characters, as far as their passages reach, by id."""
+        p = t.passages.c
+        query = sa.select(p.document_id, sa.func.max(p.end)).group_by(p.document_id)
+        found: dict[int, int] = {}
+        with reading(self._reader, "measuring documents") as connection:
+            for part in batches(sorted(document_ids)):
+                found.update(connection.execute(query.where(p.document_id.in_(part))).all())
+        return found
 
     def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
         """The measured floor in this mode, by script: ``score`` and ``lift``; empty while none was measured."""

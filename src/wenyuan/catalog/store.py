@@ -265,6 +265,7 @@ def _forget(connection: sa.Connection, source_id: str) -> None:
     live = sa.select(p.c.vector_key).where(p.c.removed_seq.is_(None), p.c.vector_key.is_not(None))
     connection.execute(t.vectors.delete().where(t.vectors.c.vector_key.not_in(live)))
     connection.execute(f.delete().where(f.c.source_id == source_id))
+    connection.execute(t.source_state.delete().where(t.source_state.c.source_id == source_id))
     connection.execute(s.delete().where(s.c.source_id == source_id))
 
 

@@ -62,13 +62,12 @@ class Cycle:
         """
         if last.tzinfo is None or last.utcoffset() is None:
             raise ValueError("the moment of the last refresh needs a time zone")
+        if self == Cycle("never"):
+            return None
         try:
-            if self.cron:
-                return next(CronSim(self.cron, last))
-            due = self._later(last)
+            return next(CronSim(self.cron, last)) if self.cron else self._later(last)
         except (OverflowError, StopIteration) as error:
             raise _wrong(self.text, f"has no moment after {last.isoformat()}") from error
-        return due if due > last else None
 
     def _later(self, last: datetime) -> datetime:
         year, month = divmod(last.year * 12 + last.month - 1 + self.months, 12)
@@ -76,6 +75,7 @@ class Cycle:
             raise OverflowError
         day = min(last.day, calendar.monthrange(year, month + 1)[1])
         wall = last.replace(year=year, month=month + 1, day=day) + timedelta(days=self.days)
+        wall = wall.replace(fold=last.fold)  # the sum forgets which of two equal hours it was
         return (wall.astimezone(UTC) + self.rest).astimezone(last.tzinfo)
 
 

@@ -10,5 +10,5 @@ __all__ = ["did_you_mean"]
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """``"; did you mean 'allow'?"``, or ``""`` when nothing known is near."""
-    near = get_close_matches(word[:64].lower(), list(known), n=1, cutoff=0.6)
+    near = get_close_matches(word[:64].lower(), sorted(known), n=1, cutoff=0.6)
     return f"; did you mean {near[0]!r}?" if near else ""

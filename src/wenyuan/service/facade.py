@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
+from wenyuan.core.agents import Principal
 from wenyuan.core.errors import (
     EncoderUnavailable,
     Fault,
@@ -29,12 +30,15 @@ from wenyuan.core.model import (
     RetrievalResponse,
     Source,
 )
+from wenyuan.core.outside import Outside
 from wenyuan.core.ports import Encoder, Engine
 from wenyuan.core.ranking import Hit
+from wenyuan.service.context import Context, ContextRequest, ContextService
 from wenyuan.service.ingest import Ingester, IngestReport, Progress, Shelf
 from wenyuan.service.probes import FLOOR_SHARE, SCRIPTS, junk_queries, percentile
 from wenyuan.service.record import Record
 from wenyuan.service.retrieve import Answer, Query, Retriever, parse_day
+from wenyuan.service.search import LOCAL, Agents, Searcher, SearchRequest, SearchResult
 from wenyuan.settings import Settings
 
 __all__ = ["Library", "Readiness", "Registry"]
@@ -44,8 +48,10 @@ log = logging.getLogger(__name__)
 _REMEASURE = 0.05  # share of passages that must have changed before the floor is measured again
 
 
-class Registry(Record, Shelf, Protocol):
+class Registry(Record, Shelf, Agents, Protocol):
     """The catalog, as the library uses it."""
+
+    def document_chars(self, document_ids: Set[int]) -> Mapping[int, int]: ...
 
     def source(self, source_id: str) -> Source: ...
 
@@ -83,18 +89,23 @@ class Library:
         encoder: Encoder | None,
         read: Callable[[Path, str], Sequence[Document]],
         readable: Callable[[str], bool],
+        release: Callable[[], None] = lambda: None,
         encoder_note: str = "",
         may_write: str = "",
+        open_outside: Callable[[Source], Outside] | None = None,
     ) -> None:
         self.folder = folder
         self.settings = settings
         self.catalog = catalog
         self.engine = engine
         self.encoder = encoder
+        self._release = release
         self._encoder_note = encoder_note
         self._may_write = may_write
         self._ingester = Ingester(shelf=catalog, engine=engine, encoder=encoder, read=read, readable=readable)
-        self._retriever = Retriever(catalog, engine, encoder, settings.search)
+        self._retriever = Retriever(catalog, engine, encoder, settings.search, open_outside)
+        self._searcher = Searcher(self._retriever, catalog, settings.cache)
+        self._contexts = ContextService(self._searcher, catalog.document_chars)
 
     def __enter__(self) -> Library:
         return self
@@ -107,6 +118,9 @@ class Library:
     def close(self) -> None:
         """Let go of everything; may be called twice."""
         self._retriever.close()
+        self._release()
+        if self.encoder is not None:
+            self.encoder.close()
         self.engine.close()
         self.catalog.close()
 
@@ -154,6 +168,16 @@ class Library:
         request = RetrievalRequest(query=query, max_results=limit, context=context)
         asked = replace(_query_of(request), filter=filter, sources=None if sources is None else tuple(sources))
         return self._retriever.retrieve(asked if as_of is None else replace(asked, as_of=as_of))
+
+    # -- the knowledge service and the context service ------------------------------------------------
+
+    def find(self, request: SearchRequest, principal: Principal = LOCAL) -> SearchResult:
+        """The knowledge service: passages within the scope of an agent. Raises what made it fail."""
+        return self._searcher.search(request, principal)
+
+    def get_context(self, request: ContextRequest, principal: Principal = LOCAL) -> Context:
+        """The context service: ``knowledge_snippets`` for a prompt. Raises what made it fail."""
+        return self._contexts.get_context(request, principal)
 
     # -- sources ------------------------------------------------------------------------------------
 

@@ -1,69 +1,133 @@
-"""Where the legs of a request run: threads of their own, so that one that hangs cannot hold the request."""
+"""The legs of a request: the two halves of our own index, each in a thread of its own."""
 
 from __future__ import annotations
 
-import queue
 import threading
-from collections.abc import Callable
+import time
+import unicodedata
+from collections import OrderedDict
+from collections.abc import Mapping
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NotDone
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any
 
-from wenyuan.core.errors import EngineTimeout, EngineUnavailable, KnowledgeError
-from wenyuan.core.ports import Deadline
+from wenyuan.core.filters import Scope
+from wenyuan.core.fuse import fused
+from wenyuan.core.ports import Deadline, Encoder, Engine
+from wenyuan.core.ranking import Hit, LegResult
+from wenyuan.core.vectors import checked_vectors
+from wenyuan.service.crew import Crew, outcome
+from wenyuan.settings import SearchSettings
 
-__all__ = ["Crew"]
-
-T = TypeVar("T")
+__all__ = ["LegReport", "OwnLegs", "QueryVectors"]
 
 
-class Crew:
-    """A fixed number of daemon threads. They are daemons, because one stuck in a library must not keep the
-    process from ending; their number is fixed, so that stuck ones are found out instead of piling up.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegReport:
+    """How one leg did: state ``ok`` or ``failed`` (with why), time in ms, number of hits."""
 
-    def __init__(self, size: int) -> None:
-        self._jobs: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
+    name: str
+    state: str
+    ms: float
+    hits: int
+    error: str = ""
+
+
+class QueryVectors:
+    """Embeds queries, and remembers the last `size` of them (none by default)."""
+
+    def __init__(self, encoder: Encoder, size: int = 0) -> None:
+        self.encoder = encoder
         self._size = size
-        for number in range(size):
-            threading.Thread(target=self._work, name=f"wenyuan-leg-{number}", daemon=True).start()
+        self._known: OrderedDict[str, Any] = OrderedDict()
+        self._lock = threading.Lock()
 
-    def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            future, call = job
-            if not future.set_running_or_notify_cancel():
-                continue
-            try:
-                future.set_result(call())
-            except BaseException as error:
-                future.set_exception(error)
-
-    def begin(self, call: Callable[[], T]) -> Future[T]:
-        """Start `call` in a thread."""
-        future: Future[T] = Future()
-        self._jobs.put((future, call))
-        return future
-
-    def close(self) -> None:
-        for _ in range(self._size):
-            self._jobs.put(None)
+    def of(self, query: str, deadline: Deadline) -> Any:
+        """The query's unit vector, (dim,) float32; raises an `EncoderError`."""
+        text = unicodedata.normalize("NFKC", query.strip())
+        with self._lock:
+            if text in self._known:
+                self._known.move_to_end(text)
+                return self._known[text]
+        answered = self.encoder.encode_queries([text], deadline=deadline)
+        vector = checked_vectors(answered, 1, self.encoder.fingerprint.dimension, "encoder")[0]
+        with self._lock:
+            self._known[text] = vector
+            while len(self._known) > self._size:
+                self._known.popitem(last=False)
+        return vector
 
 
-def outcome(future: Future[T], name: str, deadline: Deadline) -> T:
-    """The result of a leg.
+class OwnLegs:
+    """keyword ∥ vector → one list of candidates, each with both scores.
 
-    Raises:
-        EngineTimeout: it did not answer in time (it is cancelled if it had not begun).
-        KnowledgeError: what the leg raised; anything else it raised becomes `EngineUnavailable`.
+    Every candidate of one leg is scored by the other too, so that a score never depends on what else was found.
     """
-    try:
-        return future.result(timeout=deadline.remaining())
-    except NotDone as error:
-        if future.done():  # the leg itself raised a TimeoutError
-            raise EngineUnavailable(f"{type(error).__name__}: {error}", component=name) from error
-        future.cancel()
-        raise EngineTimeout("no answer before the deadline", component=name) from error
-    except KnowledgeError:
-        raise
-    except Exception as error:
-        raise EngineUnavailable(f"{type(error).__name__}: {error}", component=name) from error
+
+    def __init__(self, engine: Engine, vectors: QueryVectors | None, settings: SearchSettings, crew: Crew) -> None:
+        self._engine = engine
+        self._vectors = vectors
+        self._weight = settings.vector_weight
+        self._crew = crew
+
+    def candidates(
+        self, query: str, words: list[str], scope: Scope, depth: int, deadline: Deadline
+    ) -> tuple[list[Hit], list[LegReport]]:
+        """All that either leg found among its best `depth`, best first.
+
+        Raises:
+            KnowledgeError: a leg failed or did not answer in time.
+        """
+        second: Future[tuple[LegResult, Any, float]] | None = None
+        if self._vectors is not None:
+            vectors = self._vectors
+            second = self._crew.begin(lambda: self._vector(vectors, query, scope, depth, deadline))
+        first = self._crew.begin(lambda: self._keyword(words, scope, depth, deadline))
+        by_keyword, ms = outcome(first, "keyword leg", deadline)
+        found = {hit.passage_id: hit.score for hit in by_keyword.hits}
+        reports = [LegReport(name="keyword", state="ok", ms=ms, hits=len(found))]
+        if second is None or self._vectors is None:
+            return fused(found, None, weight=self._weight, scale=(0.0, 1.0)), reports
+        by_vector, vector, ms = outcome(second, "vector leg", deadline)
+        cosines = {hit.passage_id: hit.parts["cosine"] for hit in by_vector.hits}
+        reports.append(LegReport(name="vector", state="ok", ms=ms, hits=len(cosines)))
+        scale = self._vectors.encoder.fingerprint.scale
+        more_words, more_cosines = self._complete(words, vector, found, cosines, deadline)
+        return (
+            fused(
+                {**found, **more_words},
+                {**cosines, **more_cosines},
+                weight=self._weight,
+                scale=scale,
+                mean=self._engine.mean_cosine(vector),
+            ),
+            reports,
+        )
+
+    def _keyword(self, words: list[str], scope: Scope, depth: int, deadline: Deadline) -> tuple[LegResult, float]:
+        begun = time.perf_counter()
+        result = self._engine.keyword(words, scope=scope, limit=depth, deadline=deadline)
+        return result, (time.perf_counter() - begun) * 1e3
+
+    def _vector(
+        self, vectors: QueryVectors, query: str, scope: Scope, depth: int, deadline: Deadline
+    ) -> tuple[LegResult, Any, float]:
+        begun = time.perf_counter()
+        vector = vectors.of(query, deadline)
+        result = self._engine.vector(vector, scope=scope, limit=depth, deadline=deadline)
+        return result, vector, (time.perf_counter() - begun) * 1e3
+
+    def _complete(
+        self,
+        words: list[str],
+        vector: Any,
+        keyword: Mapping[int, float],
+        cosines: Mapping[int, float],
+        deadline: Deadline,
+    ) -> tuple[Mapping[int, float], Mapping[int, float]]:
+        """The scores of what only the other leg found."""
+        unseen_words = [i for i in cosines if i not in keyword]
+        unseen_vectors = [i for i in keyword if i not in cosines]
+        first = self._crew.begin(lambda: self._engine.keyword_scores(words, unseen_words, deadline=deadline))
+        second = self._crew.begin(lambda: self._engine.cosines(vector, unseen_vectors, deadline=deadline))
+        return outcome(first, "keyword leg", deadline), outcome(second, "vector leg", deadline)

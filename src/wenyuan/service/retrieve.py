@@ -1,31 +1,31 @@
-"""The read path: request → scope → query → (keyword ∥ vector) → fuse → adjust → guard → cut."""
+"""The read path: request → scope → (keyword ∥ vector ∥ outside) → fuse → adjust → guard → cut → answer."""
 
 from __future__ import annotations
 
 import math
 import threading
 import time
-import unicodedata
-from collections.abc import Mapping
-from concurrent.futures import Future
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any
 
-from wenyuan.core.errors import EngineError, Fault, InvalidRequest, NotPermitted
+from wenyuan.core.errors import EngineError, EngineUnavailable, Fault, InvalidRequest
 from wenyuan.core.filters import Filter, Scope
-from wenyuan.core.fuse import CONTEXT_BOUND, Request, Topic, adjusted, fused
-from wenyuan.core.model import FOREVER, IndexRow, Passage
+from wenyuan.core.fuse import CONTEXT_BOUND, Request, Topic, adjusted
+from wenyuan.core.model import FOREVER, IndexRow, Passage, Source
+from wenyuan.core.outside import Outside
 from wenyuan.core.ports import Deadline, Encoder, Engine
-from wenyuan.core.ranking import Hit, LegResult, Ranking
+from wenyuan.core.ranking import Hit, Ranking
 from wenyuan.core.reference import Reference, reference_of, title_terms
 from wenyuan.core.score import trust_factor
 from wenyuan.core.text import identifiers, query_terms, terms
 from wenyuan.core.uri import folder_of, path_words
-from wenyuan.core.vectors import checked_vectors
-from wenyuan.service.legs import Crew, outcome
+from wenyuan.service.abroad import Abroad
+from wenyuan.service.crew import Crew
+from wenyuan.service.legs import LegReport, OwnLegs, QueryVectors
 from wenyuan.service.probes import script_of
 from wenyuan.service.record import Record
+from wenyuan.service.sight import Sight, Sources
 from wenyuan.settings import SearchSettings
 
 __all__ = ["Answer", "LegReport", "Query", "Retriever"]
@@ -36,11 +36,17 @@ _SPARE = 30  # rows read beyond those asked for, in case some are gone from the 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """One question to the library, already checked."""
+    """One question to the library, already checked.
+
+    Attributes:
+        sources: Only these; None for all that are in force.
+        min_trust: Sources below are not searched.
+    """
 
     text: str
     limit: int
     sources: tuple[str, ...] | None = None
+    min_trust: int = 1
     filter: Filter | None = None
     as_of: date | None = None
     source_document_uri: str = ""
@@ -48,26 +54,26 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LegReport:
-    """How one leg did: state ``ok`` or ``not configured``, time in ms, number of hits."""
-
-    name: str
-    state: str
-    ms: float
-    hits: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A ranking with its passages. Empty only when nothing was found; `reason` then says why."""
+    """A ranking with its passages. Empty only when nothing was found; `reason` then says why.
+
+    Attributes:
+        generation: The change of the catalog that was searched.
+        degraded: Names of the legs that failed though they were allowed to.
+    """
 
     hits: Ranking
     passages: Mapping[int, Passage]
     mode: str
     floor: float
     legs: tuple[LegReport, ...]
+    generation: int = 0
     reason: str = ""
     ms: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        return tuple(leg.name for leg in self.legs if leg.state == "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,45 +85,68 @@ class Floor:
 
 
 class Retriever:
-    """Answers queries from one engine and one encoder (None: keyword-only)."""
+    """Answers queries from one engine, one encoder (None: keyword-only) and sources that are outside."""
 
-    def __init__(self, record: Record, engine: Engine, encoder: Encoder | None, settings: SearchSettings) -> None:
+    def __init__(
+        self,
+        record: Record,
+        engine: Engine,
+        encoder: Encoder | None,
+        settings: SearchSettings,
+        open_outside: Callable[[Source], Outside] | None = None,
+    ) -> None:
         self._record = record
         self._engine = engine
-        self._encoder = encoder
         self._settings = settings
         self._crew = Crew(settings.threads)
+        vectors = QueryVectors(encoder, settings.query_vectors) if encoder is not None else None
+        self._own = OwnLegs(engine, vectors, settings, self._crew)
+        self._abroad = Abroad(open_outside or _no_outside, vectors, self._crew)
+        self._sight = Sight(record)
         self._floor_lock = threading.Lock()
         self._floors: tuple[int, Mapping[str, Mapping[str, float]]] | None = None
         self.mode = "hybrid" if encoder is not None else "keyword-only"
 
     def close(self) -> None:
         self._crew.close()
+        self._abroad.close()
 
     def retrieve(self, query: Query) -> Answer:
         """Raises a `KnowledgeError` when any leg that had to answer did not."""
-        deadline = self._deadline()
         begun = time.perf_counter()
-        watermark = self._engine.sync(self._record, deadline=deadline)
-        scope = self._scope(query, deadline)
+        deadline = self._deadline()
+        change = self._engine.sync(self._record, deadline=deadline)
+        day = query.as_of or date.today()
+        own, outside = self._sight.seen(self.registry(change), query.sources, min_trust=query.min_trust, day=day)
+        scope = Scope(sources=frozenset(own), as_of=day, filter=query.filter)
         words = query_terms(query.text)
         if not words:
-            return self._nothing("the query has no word or character to search for")
-        if not scope.sources:
-            return self._nothing("the library has no source that is in force on that day")
-        hits, legs = self._legs(query, words, scope, deadline)
-        floor = self._floor(watermark, script_of(query.text))
-        chosen, passages = self._choose(hits, query, scope, floor, deadline)
-        reason = "" if chosen else self._why_empty(hits, floor.score)
+            return self._nothing(change, "the query has no word or character to search for")
+        if not own and not outside:
+            return self._nothing(change, "the library has no source that is in force on that day")
+        asked = self._abroad.ask(outside, query.text, query.limit, day, deadline)
+        floor = self._floor(change, script_of(query.text))
+        hits, legs = self._own.candidates(query.text, words, scope, self._depth(query), deadline) if own else ([], [])
+        ranked = self._ranked(hits, query, scope, floor, deadline)
+        foreign, reports = self._abroad.collect(asked, deadline)
+        ranked = sorted(ranked + foreign, key=lambda pair: (-pair[0].score, pair[0].passage_id))[: query.limit]
+        legs += reports
+        if not ranked and (down := [leg for leg in legs if leg.state == "failed"]):
+            raise EngineUnavailable(f"nothing was found, and {down[0].error}", component=down[0].name)
         return Answer(
-            hits=Ranking(chosen),
-            passages=passages,
+            hits=Ranking([hit for hit, _ in ranked]),
+            passages={hit.passage_id: passage for hit, passage in ranked},
             mode=self.mode,
             floor=floor.score,
-            legs=legs,
-            reason=reason,
+            legs=tuple(legs),
+            generation=change,
+            reason="" if ranked else _why_empty(hits, floor.score),
             ms={"total": (time.perf_counter() - begun) * 1e3, **{leg.name: leg.ms for leg in legs}},
         )
+
+    def registry(self, change: int | None = None) -> Sources:
+        """The sources as of a change of the catalog, or of the last one."""
+        return self._sight.sources(self._record.seq() if change is None else change, self._deadline())
 
     def follow(self) -> None:
         """Bring the index up to the record, within the time of one request."""
@@ -125,9 +154,10 @@ class Retriever:
 
     def best_of_all(self, text: str) -> tuple[float, float]:
         """The best score and lift that any passage of the library has for `text`, without floor or adjustment."""
-        query = Query(text=text, limit=1)
         deadline = self._deadline()
-        hits, _ = self._legs(query, query_terms(text), self._scope(query, deadline), deadline)
+        own = [s.source_id for s in self._record.sources(deadline) if s.type == "static_doc"]
+        scope = Scope(sources=frozenset(own), as_of=date.today())
+        hits, _ = self._own.candidates(text, query_terms(text), scope, self._settings.depth, deadline)
         return max((h.score for h in hits), default=0.0), max((h.parts.get("lift", 0.0) for h in hits), default=0.0)
 
     def forget_floor(self) -> None:
@@ -138,90 +168,16 @@ class Retriever:
     def _deadline(self) -> Deadline:
         return Deadline(time.monotonic() + self._settings.deadline, time.monotonic)
 
-    def _scope(self, query: Query, deadline: Deadline) -> Scope:
-        day = query.as_of or date.today()
-        sources = {s.source_id: s for s in self._record.sources(deadline)}
-        for name in query.sources or ():
-            if name not in sources:
-                raise NotPermitted(f"there is no source {name!r}", hint="wenyuan source list")
-        wanted = sources.keys() if query.sources is None else query.sources
-        in_force = (
-            name
-            for name in wanted
-            if (sources[name].effective_from or date.min) <= day <= (sources[name].effective_until or date.max)
-        )
-        return Scope(sources=frozenset(in_force), as_of=day, filter=query.filter)
-
-    # -- the two legs -------------------------------------------------------------------------------
-
-    def _legs(
-        self, query: Query, words: list[str], scope: Scope, deadline: Deadline
-    ) -> tuple[list[Hit], tuple[LegReport, ...]]:
-        """All candidates of both legs, each with both scores, so that a score never depends on the others."""
+    def _depth(self, query: Query) -> int:
         depth = max(self._settings.depth, 2 * query.limit)
-        if identifiers(query.text):
-            depth *= _DEEPER  # the place that is named may share little else with the query
-        clock: dict[str, float] = {}
-
-        def keyword() -> LegResult:
-            begun = time.perf_counter()
-            result = self._engine.keyword(words, scope=scope, limit=depth, deadline=deadline)
-            clock["keyword"] = (time.perf_counter() - begun) * 1e3
-            return result
-
-        encoded: list[Any] = []
-
-        def vector(encoder: Encoder) -> LegResult:
-            begun = time.perf_counter()
-            text = unicodedata.normalize("NFKC", query.text.strip())
-            answered = encoder.encode_queries([text], deadline=deadline)
-            encoded.append(checked_vectors(answered, 1, encoder.fingerprint.dimension, "encoder")[0])
-            clock["encode"] = (time.perf_counter() - begun) * 1e3
-            result = self._engine.vector(encoded[0], scope=scope, limit=depth, deadline=deadline)
-            clock["vector"] = (time.perf_counter() - begun) * 1e3
-            return result
-
-        encoder = self._encoder
-        second: Future[LegResult] | None = None
-        if encoder is not None:
-            second = self._crew.begin(lambda: vector(encoder))
-        by_keyword = outcome(self._crew.begin(keyword), "keyword leg", deadline)
-        found = {hit.passage_id: hit.score for hit in by_keyword.hits}
-        reports = [LegReport(name="keyword", state="ok", ms=clock["keyword"], hits=len(by_keyword.hits))]
-        if second is None:
-            return fused(found, None, weight=self._settings.vector_weight, scale=(0.0, 1.0)), tuple(reports)
-        by_vector = outcome(second, "vector leg", deadline)
-        reports.append(LegReport(name="vector", state="ok", ms=clock["vector"], hits=len(by_vector.hits)))
-        cosines = {hit.passage_id: hit.parts["cosine"] for hit in by_vector.hits}
-        hits = self._complete(words, encoded[0], found, cosines, deadline)
-        return hits, tuple(reports)
-
-    def _complete(
-        self, words: list[str], vector: Any, keyword: dict[int, float], cosines: dict[int, float], deadline: Deadline
-    ) -> list[Hit]:
-        """Ask each engine for the scores of what only the other one found."""
-        unseen_words = [i for i in cosines if i not in keyword]
-        unseen_vectors = [i for i in keyword if i not in cosines]
-        first = self._crew.begin(lambda: self._engine.keyword_scores(words, unseen_words, deadline=deadline))
-        second = self._crew.begin(lambda: self._engine.cosines(vector, unseen_vectors, deadline=deadline))
-        keyword_more: Mapping[int, float] = outcome(first, "keyword leg", deadline)
-        cosines_more: Mapping[int, float] = outcome(second, "vector leg", deadline)
-        assert self._encoder is not None
-        mean = self._engine.mean_cosine(vector)
-        scale = self._encoder.fingerprint.scale
-        return fused(
-            {**keyword, **keyword_more},
-            {**cosines, **cosines_more},
-            weight=self._settings.vector_weight,
-            scale=scale,
-            mean=mean,
-        )
+        # A place that is named may share little else with the query.
+        return depth * _DEEPER if identifiers(query.text) else depth
 
     # -- from candidates to the answer ----------------------------------------------------------------
 
-    def _choose(
+    def _ranked(
         self, hits: list[Hit], query: Query, scope: Scope, floor: Floor, deadline: Deadline
-    ) -> tuple[list[Hit], Mapping[int, Passage]]:
+    ) -> list[tuple[Hit, Passage]]:
         reference = reference_of(query.text)
         topic = self._topic(query, deadline)
         # A named place counts however little else its text shares with the query: then the floor comes last.
@@ -237,9 +193,7 @@ class Retriever:
             ranked.append(adjusted(hit, passage, request))
         if reference:
             ranked = _above(ranked, floor)
-        ranked.sort(key=lambda h: (-h.score, h.passage_id))
-        chosen = ranked[: query.limit]
-        return chosen, {hit.passage_id: passages[hit.passage_id] for hit in chosen}
+        return [(hit, passages[hit.passage_id]) for hit in ranked]
 
     def _information(self, reference: Reference | None, passages: Mapping[int, Passage]) -> Mapping[str, float]:
         if reference is None:
@@ -257,26 +211,32 @@ class Retriever:
         weights = self._engine.information([t for t in terms(words) if t not in asked and len(t) > 1])
         return Topic(document_id=known[0] if known else None, folder=folder_of(uri) if known else "", weights=weights)
 
-    def _floor(self, watermark: int, script: str) -> Floor:
+    def _floor(self, change: int, script: str) -> Floor:
         if self._settings.floor is not None:
             return Floor(score=self._settings.floor, lift=math.inf)
         with self._floor_lock:
-            if self._floors is None or self._floors[0] != watermark:
-                self._floors = (watermark, self._record.floor(self.mode))
+            if self._floors is None or self._floors[0] != change:
+                self._floors = (change, self._record.floor(self.mode))
             measured = self._floors[1].get(script, {})
         return Floor(score=measured.get("score", 0.0), lift=measured.get("lift", math.inf))
 
-    def _nothing(self, reason: str) -> Answer:
-        return Answer(hits=Ranking(), passages={}, mode=self.mode, floor=0.0, legs=(), reason=reason)
-
-    @staticmethod
-    def _why_empty(hits: list[Hit], floor: float) -> str:
-        if not hits or hits[0].score == 0:
-            return "no passage in scope shares a word or a meaning with the query"
-        return (
-            f"the best passage scores {hits[0].score:.3f}, below the floor {floor:.3f} at which nonsense scores "
-            "in this library"
+    def _nothing(self, change: int, reason: str) -> Answer:
+        return Answer(
+            hits=Ranking(), passages={}, mode=self.mode, floor=0.0, legs=(), generation=change, reason=reason
         )
+
+
+def _no_outside(source: Source) -> Outside:
+    raise EngineUnavailable("sources of this type cannot be asked here", component=f"source {source.source_id}")
+
+
+def _why_empty(hits: list[Hit], floor: float) -> str:
+    if not hits or hits[0].score == 0:
+        return "no passage in scope shares a word or a meaning with the query"
+    return (
+        f"the best passage scores {hits[0].score:.3f}, below the floor {floor:.3f} at which nonsense scores "
+        "in this library"
+    )
 
 
 def _above(hits: list[Hit], floor: Floor) -> list[Hit]:

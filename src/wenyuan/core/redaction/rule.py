@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from wenyuan.core.redaction.view import View
 
@@ -14,8 +15,7 @@ Span = tuple[int, int, str]
 """Start and end in the view, and the value in its one normal form."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """A value of a kind at ``view.text[start:end]``; `value` is its normal form, equal for all ways to write it."""
 
     start: int
@@ -75,9 +75,9 @@ def adjacent(words: str) -> re.Pattern[str]:
 
 
 _SERIAL = adjacent(
-    "订单|运单|快递单?|物流单?|流水|编|批次?|检验批|发票|合同|工单|单据?|序列|档案|凭证|交易|报价|图纸|设备|物料"
-    "|产品|批准文|文|学|案|票|order|serial|invoice|tracking|isbn|sku|ticket|case|orderid|timestamp|时间戳|金额"
-    r"|¥|￥|\$|€|rmb|cny|usd"
+    "(?:订单|运单|快递|物流|流水|批次|检验批|发票|合同|工单|单据|序列|档案|凭证|交易|报价|图纸|设备|物料|产品|文|学|案|工)"
+    "编?号码?|编号|单号|货号|批号|批次|金额|时间戳"
+    r"|order|serial|invoice|tracking|isbn|sku|ticket|order_?id|timestamp|¥|\$|€|£|rmb|cny|usd"
 )
 _UNIT = re.compile(r"\.[0-9]{1,2}(?![0-9])|\s?(?:元|万|亿|%|吨|米|美元|港币|人民币|字节|bytes|usd|rmb|cny)")
 

@@ -31,7 +31,9 @@ _KEPT_CONTROLS = frozenset("\t\n\r\f\v")
 _INVISIBLE = frozenset({"Cf", "Mn", "Me", "Cc"})
 _INVISIBLE_LETTERS = frozenset("\u115f\u1160\u3164\uffa0")  # Hangul fillers: letters without a shape
 # Single characters with one and the same separator between them: 1 3 8 0 0 1 3 8 0 0 0.
-_SPELLED = re.compile(r"[0-9A-Za-z](?<![0-9A-Za-z].)([ .\-·_])[0-9](?:\1[0-9A-Za-z]){6,}(?![0-9A-Za-z])")
+_SPELLED = re.compile(r"[0-9A-Za-z](?<![0-9A-Za-z].)([ .\-·_])[0-9A-Za-z](?:\1[0-9A-Za-z]){6,}(?![0-9A-Za-z])")
+
+_SPELLED_DIGITS = 5  # else it is an alphabet
 
 
 @lru_cache(maxsize=16_384)
@@ -81,8 +83,8 @@ class View:
 
 def view_of(text: str) -> View:
     """The view of a text; linear in its length."""
-    folds = {c: folded for c in set(text) if (folded := _fold(c)) != c}
-    table = {ord(c): folded for c, folded in folds.items() if len(folded) == 1}
+    folds = {c: _fold(c) for c in set(text)}
+    table = {ord(c): folded for c, folded in folds.items() if len(folded) == 1}  # all: a missing key costs an exception
     moving = "".join(c for c, folded in folds.items() if len(folded) != 1)
     folded, offsets = text.translate(table), None
     if moving or "⟦" in text:
@@ -116,6 +118,8 @@ def _unspelled(folded: str, offsets: list[int] | None) -> tuple[str, list[int] |
     at = 0
     for match in _SPELLED.finditer(folded):
         start, end = match.span()
+        if sum(map(str.isdigit, match[0])) < _SPELLED_DIGITS:
+            continue
         pieces += (folded[at:start], folded[start:end:2])
         kept.extend(range(at, start))
         kept.extend(range(start, end, 2))

@@ -1,0 +1,155 @@
+"""Writing in groups: whoever has something to write hands it over and goes on; one thread commits many at once."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+from wenyuan.core.errors import CatalogUnavailable, KnowledgeError
+
+__all__ = ["GroupWriter"]
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_MOST = 1_000  # in one transaction
+_MOST_WAITING = 20_000  # then the disk is too slow for what is asked, and nothing more is taken
+_RETRY = 1.0  # seconds after a failure
+
+
+class GroupWriter(Generic[T]):
+    """Takes entries and writes them in order, in groups, from a thread of its own.
+
+    When writing fails, nothing is dropped: what was taken waits, new entries are refused, and the writing is
+    tried again each second, and by every `flush`, until it succeeds.
+
+    Args:
+        write: Makes a group durable, or raises. All errors count: none may kill the thread unseen.
+        after: Seconds to wait for more entries after the first.
+    """
+
+    def __init__(self, name: str, write: Callable[[Sequence[T]], None], *, after: float) -> None:
+        self._name = name
+        self._write = write
+        self._after = after
+        self._change = threading.Condition()
+        self._waiting: list[T] = []
+        self._taken = 0  # entries ever taken
+        self._durable = 0  # of them, written
+        self._tries = 0  # groups that were tried
+        self._failure: Exception | None = None
+        self._hurry = False
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    @property
+    def waiting(self) -> int:
+        """Entries that are not durable yet."""
+        return self._taken - self._durable
+
+    def add(self, entry: T) -> None:
+        """Hand over an entry.
+
+        Raises:
+            CatalogUnavailable: the last writing failed, too much is waiting, or this is closed.
+        """
+        with self._change:
+            if self._closed:
+                raise CatalogUnavailable("closed; nothing can be written any more", component=self._name)
+            if self._failure is not None:
+                raise self._failed(self._failure)
+            if self.waiting >= _MOST_WAITING:
+                raise CatalogUnavailable(f"{self.waiting} entries wait to be written", component=self._name)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                self._thread.start()
+            self._waiting.append(entry)
+            self._taken += 1
+            if len(self._waiting) == 1 or len(self._waiting) == _MOST:
+                self._change.notify_all()
+
+    def flush(self, timeout: float = 30.0) -> None:
+        """Wait until all that was taken before is durable.
+
+        Raises:
+            CatalogUnavailable: writing failed, or took longer than `timeout` seconds.
+        """
+        until = time.monotonic() + timeout
+        with self._change:
+            goal, tries = self._taken, self._tries
+            while self._durable < goal:
+                self._hurry = True
+                self._change.notify_all()
+                if self._failure is not None and self._tries > tries:
+                    raise self._failed(self._failure)
+                left = until - time.monotonic()
+                if left <= 0:
+                    raise CatalogUnavailable(f"not written within {timeout:g} s", component=self._name)
+                self._change.wait(left)
+
+    def close(self, timeout: float = 30.0) -> None:
+        """Write what waits and end; may be called twice. Raises CatalogUnavailable when something was lost."""
+        with self._change:
+            self._closed = True
+        try:
+            self.flush(timeout)
+        finally:
+            with self._change:
+                lost, self._waiting, self._durable = self.waiting, [], self._taken
+                self._change.notify_all()
+            if lost:
+                log.error("%s: %d entries were not written", self._name, lost)
+            if self._thread is not None:
+                self._thread.join(timeout)
+
+    # -- the thread ---------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while True:
+            group = self._next_group()
+            if not group:
+                return
+            failure: Exception | None = None
+            try:
+                self._write(group)
+            except Exception as error:
+                failure = error
+            with self._change:
+                self._note(len(group), failure)
+
+    def _next_group(self) -> list[T]:
+        """What to write now; nothing when this is closed."""
+        with self._change:
+            while not self._waiting and not self._closed:
+                self._change.wait()
+            until = time.monotonic() + (_RETRY if self._failure is not None else self._after)
+            while self._waiting and not (self._hurry or self._closed):
+                left = until - time.monotonic()
+                if left <= 0 or (self._failure is None and len(self._waiting) >= _MOST):
+                    break
+                self._change.wait(left)
+            self._hurry = False
+            return self._waiting[:_MOST]
+
+    def _note(self, count: int, failure: Exception | None) -> None:
+        self._tries += 1
+        if failure is None:
+            del self._waiting[:count]
+            self._durable = self._taken - len(self._waiting)
+            if self._failure is not None:
+                log.warning("%s: written again", self._name)
+        elif self._failure is None:
+            log.error("%s: cannot be written: %s", self._name, failure)
+        self._failure = failure
+        self._change.notify_all()
+
+    def _failed(self, failure: Exception) -> CatalogUnavailable:
+        said = failure.message if isinstance(failure, KnowledgeError) else type(failure).__name__
+        hint = failure.hint if isinstance(failure, KnowledgeError) else ""
+        error = CatalogUnavailable(f"cannot be written: {said}", component=self._name, hint=hint)
+        error.__cause__ = failure
+        return error

@@ -1,0 +1,164 @@
+"""Redaction before anything is stored: what identifies a person or opens a door is taken out of a text.
+
+A value is looked for in a folded view (`redaction.view`), so full-width digits, invisible characters, spaces,
+dashes and Traditional Chinese hide nothing; it is replaced in the original. Rules are deterministic: check
+digits where they exist, cue words where the form alone is weak (`redaction.numbers`, `papers`, `network`,
+`secrets`, `places`, `names`). A `RedactionPolicy` says what is written instead.
+
+A text is redacted until nothing more is found, so to redact twice changes nothing. Names without a cue word
+need a recogniser, which the caller may hand in as ``names``; it reads the folded text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from urllib.parse import unquote
+
+from wenyuan.core.model import Document, Facet
+from wenyuan.core.redaction.policy import (
+    KINDS,
+    LABELS,
+    LEVELS,
+    RULES_VERSION,
+    Action,
+    Level,
+    RedactionPolicy,
+    parse_policy,
+    policy_for,
+)
+from wenyuan.core.redaction.rounds import NameRecognizer, rewrite
+
+__all__ = [
+    "KINDS",
+    "LABELS",
+    "LEVELS",
+    "RULES_VERSION",
+    "Action",
+    "Level",
+    "NameRecognizer",
+    "Redacted",
+    "RedactionPolicy",
+    "parse_policy",
+    "policy_for",
+    "redact",
+    "redact_document",
+    "redact_uri",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """A redacted text, and how many values of each kind were replaced; the values themselves are nowhere."""
+
+    text: str
+    counts: Mapping[str, int]
+
+
+def redact(text: str, policy: RedactionPolicy, key: bytes = b"", names: NameRecognizer | None = None) -> Redacted:
+    """A text without the values that the policy does not keep.
+
+    Args:
+        key: At least 16 bytes where the policy makes pseudonyms; one tenant, one key.
+
+    Raises:
+        ConfigError: the policy needs a key.
+        DocumentRejected: the text cannot be redacted; it must not be taken in.
+    """
+    new, _, counts = rewrite(text, (), policy, key, names)
+    return Redacted(new, dict(counts))
+
+
+def redact_document(
+    document: Document, policy: RedactionPolicy, key: bytes = b"", names: NameRecognizer | None = None
+) -> tuple[Document, Mapping[str, int]]:
+    """A document with its text, title, labels, notes and metadata redacted, and the counts of all of them.
+
+    Blocks keep covering the text; one that held nothing but the rest of a value vanishes. The URI is left: it is
+    what the document is found by when read again (see `redact_uri`).
+
+    Raises:
+        ConfigError: the policy needs a key.
+        DocumentRejected: it cannot be redacted.
+    """
+    text, spans, counts = rewrite(document.text, [(b.start, b.end) for b in document.blocks], policy, key, names)
+
+    def clean(said: str) -> str:
+        new, _, found = rewrite(said, (), policy, key, names)
+        counts.update(found)
+        return new
+
+    blocks = tuple(
+        replace(block, start=start, end=end, label=clean(block.label), cell=block.cell and clean(block.cell))
+        for block, (start, end) in zip(document.blocks, spans, strict=True)
+        if start < end
+    )
+    metadata = {
+        name: _facet(name, value, policy, key, names, counts) for name, value in document.metadata.items()
+    }
+    redacted = replace(
+        document,
+        text=text,
+        title=clean(document.title),
+        blocks=blocks,
+        notes=tuple(map(clean, document.notes)),
+        metadata=metadata,
+    )
+    return redacted, dict(counts)
+
+
+def _facet(
+    name: str,
+    value: Facet,
+    policy: RedactionPolicy,
+    key: bytes,
+    names: NameRecognizer | None,
+    counts: Counter[str],
+) -> Facet:
+    """A facet's value, read together with its name, which may be the cue: ``联系人: 张三``, ``phone: 13800138000``."""
+    said = f"{name}: "
+    line = said + str(value)
+    new, [(start, end)], found = rewrite(line, [(len(said), len(line))], policy, key, names)
+    if not found:
+        return value
+    counts.update(found)
+    return new[start:end]
+
+
+_PIECE = re.compile(r"[^/?#&;]+")
+_AUTHORITY = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^/?#]*")
+_ESCAPED = re.compile(r"[\x00-\x20%/?#&;\x7f-\xa0\u2028\u2029\ufeff\ud800-\udfff]")
+
+
+def redact_uri(uri: str, policy: RedactionPolicy, key: bytes = b"", names: NameRecognizer | None = None) -> str:
+    """A URI, path or file name whose parts hold no value that the policy does not keep; percent-escapes are seen through.
+
+    Two addresses that differ only in a value become one when it is masked or dropped. With a key, pseudonyms are
+    therefore written here whatever the policy says, but for secrets.
+
+    Raises:
+        ConfigError: the policy needs a key.
+        DocumentRejected: it cannot be redacted.
+    """
+    policy.check_key(key)
+    if key:
+        apart: dict[str, Action] = {
+            kind: action if action == "keep" or kind == "secret" else "pseudonym" for kind, action in policy.actions.items()
+        }
+        policy = replace(policy, actions=apart)
+        policy.check_key(key)
+    authority = _AUTHORITY.match(uri)
+    head = rewrite(authority[0], (), policy, key, names)[0] if authority else ""
+
+    def clean(piece: re.Match[str]) -> str:
+        said = unquote(piece[0], errors="surrogateescape")
+        new, _, found = rewrite(said, (), policy, key, names)
+        return _ESCAPED.sub(_escape, new) if found else piece[0]
+
+    return head + _PIECE.sub(clean, uri[authority.end() if authority else 0 :])
+
+
+def _escape(match: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "surrogateescape"))

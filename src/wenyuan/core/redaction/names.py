@@ -1,0 +1,174 @@
+"""Rules for names of persons: a cue word before or after, and a surname. What has no cue is left to a recogniser."""
+
+from __future__ import annotations
+
+import re
+
+from wenyuan.core.redaction.rule import Rule, Span
+from wenyuan.core.redaction.view import HAN, View
+
+__all__ = ["RULES", "surname_length"]
+
+_DOUBLE = frozenset(
+    """欧阳 上官 司马 诸葛 夏侯 东方 皇甫 尉迟 公孙 慕容 令狐 司徒 司空 端木 百里 呼延 南宫 长孙 宇文 轩辕 西门 独孤 澹台
+    公冶 宗政 濮阳 淳于 单于 太叔 申屠 仲孙 钟离 闾丘 鲜于 赫连 完颜 纳兰 拓跋 第五 东郭 南门 梁丘 左丘 段干 谷梁""".split()
+)
+_SINGLE = frozenset(
+    "赵钱孙李周吴郑王冯陈褚卫蒋沈韩杨朱秦尤许何吕施张孔曹严华金魏陶姜戚谢邹喻柏水窦章云苏潘葛奚范彭郎鲁韦昌马苗凤花方俞任袁柳"
+    "酆鲍史唐费廉岑薛雷贺倪汤滕殷罗毕郝邬安常乐于时傅皮卞齐康伍余元卜顾孟平黄和穆萧尹姚邵湛汪祁毛禹狄米贝明臧计伏成戴谈宋茅庞"
+    "熊纪舒屈项祝董梁杜阮蓝闵席季麻强贾路娄危江童颜郭梅盛林刁钟徐邱骆高夏蔡田樊胡凌霍虞万支柯昝管卢莫经房裘缪干解应宗丁宣贲邓"
+    "郁单杭洪包诸左石崔吉钮龚程嵇邢滑裴陆荣翁荀羊於惠甄曲家封芮羿储靳汲邴糜松井段富巫乌焦巴弓牧隗山谷车侯宓蓬全郗班仰秋仲伊宫"
+    "宁仇栾暴甘钭厉戎祖武符刘景詹束龙叶幸司韶郜黎蓟薄印宿白怀蒲邰从鄂索咸籍赖卓蔺屠蒙池乔阴胥能苍双闻莘党翟谭贡劳逄姬申扶堵冉"
+    "宰郦雍璩桑桂濮牛寿通边扈燕冀郏浦尚农温别庄晏柴瞿阎充慕连茹习宦艾鱼容向古易慎戈廖庾终暨居衡步都耿满弘匡国文寇广禄阙东殴"
+    "沃利蔚越夔隆师巩厍聂晁勾敖融冷訾辛阚那简饶空曾毋沙乜养鞠须丰巢关蒯相查后荆红游竺权逯盖益桓公付肖闫岳冼佟佘佴揭代岑丛亓"
+    "仝苟覃门阳初仉降邸晋楚法汝涂钦缑亢况有琴商牟伯赏墨哈谯笪年爱佟"
+)
+# Surnames that begin common words; they count only where a form says "name:".
+_AMBIGUOUS = frozenset(
+    "应于和都能有时从通空后别家全双经水强平安法相权向国公文广东计成包单解明高方关管须红利越满充常任连居步山花养车商年爱初降况门"
+    "支富印扶边终简代查干益阳司幸容古党那师农须步封乐易伏云"
+)
+_NOT_GIVEN = frozenset(
+    "的了在是应当须需可能要会已未被把对向由与及或等者人员称号码为所该本此每各将请至并且但也都就还又再不无有没及时间"
+    "系式法案部门位司章字签办理话址箱证件到"
+)
+_FOLLOWERS = (
+    "先生 女士 小姐 同志 师傅 老师 教授 医生 经理 电话 手机 身份证 证件 护照 联系 的银 的身 的手 的电 的微 的邮 的账 的卡 的住 的家"
+    " 持 于 在 从 因 已 与 和 及 或 负责 担任 提出 来电 来访 来函 致电 反映 投诉 申请 表示 称 说 住 现住 家住 系 男 女 年 驾驶 乘坐"
+    " 等 是 为 应 须 未 将 向 对 被 由 到 发 收 签 同意 出生 工号 微信 邮箱 地址 报 要求 购买 银行 账号 卡号 车 签字 办理 确认"
+).split()
+_FOLLOWS = re.compile("|".join(_FOLLOWERS))
+_NOT_NAMES = frozenset(
+    """必填 选填 待定 暂无 未知 保密 不详 同上 同下 如下 见附件 填写 签字 签名 盖章 单位 部门 公司 经理 主任 电话 手机 方式 本人 姓名
+    性别 年龄 身份证 证件 全称 简称 无 未填 空 匿名 管理员 负责人 联系人 客服 方便 方法 方案 方面 方向 时间 任何 任务 全部 全体 安全
+    安排 高度 高级 高处 应急 应当 文件 文字 平台 平均 明确 成功 成员 关于 管理 相关 相应 公开 公示 国家 国内 常见 常用 经济 经过 车辆
+    车间 水平 水泥 强制 强度 计划 计算 包括 单独 解决 通知 通过 空间 后续 别人 家属 家庭 双方 于是 和平 代表 代码 代理 简单 简介 金额
+    金融 程序 程度 严格 严重 施工 施工方 施工员 项目 项目部 项目经理 路径 路线 温度 温馨 石油 石材 白天 万元 钱包 钱款 汤水 江苏
+    江西 海南 湖南 湖北 广东 广西 山东 山西 云南 贺电 祝福 符合 符号 许可 许多 费用 盛大 居民 连续 连接 易燃 易爆 景区 曲线 宿舍
+    童装 毛利 米饭 黄金 马上 马路 牛奶 鱼类 花费 章程 章节 葛根 沈阳 杭州 郑州 苏州 温州""".split()
+)
+_CUE = (
+    "真实姓名|中文姓名|英文姓名|姓名|联系人|联络人|收件人|收货人|寄件人|发件人|负责人|责任人|经办人|申请人|投诉人|举报人|报案人"
+    "|当事人|法定代表人|法人代表|委托人|代理人|受托人|被告人?|原告|监护人|持卡人|户主|业主|房东|租客|承租人|出租人|受益人|被保险人"
+    "|投保人|借款人|担保人|证人|嫌疑人|被害人|签字人|审批人|审核人|编制人|制表人|复核人|批准人|检查人|记录人|填表人|主持人|发言人"
+    "|项目经理|总监|监理工程师|安全员|施工员|质检员|值班人员?|作业人员|操作人员|驾驶员|司机|患者|病人|访客|客户|用户|顾客|旅客|乘客"
+    "|员工|职工|学生|家长|班主任|主治医师|名叫|叫做|我叫|他叫|她叫|名字是|名字叫|本人|联系(?!方式|电话|人|地址|邮箱)|打入|转给|寄给|同事"
+)
+_AFTER_CUE = r"[\s:是为叫*_\"'“「【(]{0,4}"
+_CHINESE = re.compile(rf"(?:{_CUE})(?P<gap>{_AFTER_CUE})")
+_RUN = re.compile(rf"[{HAN}](?:[ ]?[{HAN}]|·[{HAN}]){{0,11}}")
+_FOREIGN = re.compile(rf"[{HAN}]{{1,8}}(?:·[{HAN}]{{1,8}}){{1,3}}")
+_SPREAD = re.compile(rf"[{HAN}] [{HAN}](?![{HAN}])")
+
+
+def surname_length(name: str) -> int:
+    """How many characters of `name` are a Chinese surname: 0, 1 or 2."""
+    if name[:2] in _DOUBLE:
+        return 2
+    return 1 if name[:1] in _SINGLE else 0
+
+
+def _after_cue(view: View, match: re.Match[str]) -> Span | None:
+    return _name_at(view, match.end(), ":" in match["gap"])
+
+
+def _name_at(view: View, start: int, form: bool) -> Span | None:
+    """The name that begins at `start`; `form`: it follows a colon."""
+    run = _RUN.match(view.text, start)
+    if not run:
+        name = _NAME.match(view.text, start) if form else None
+        return _english(name) if name else None
+    length = _name_length(run[0], form)
+    return (start, start + length, run[0][:length].replace(" ", "")) if length else None
+
+
+def _name_length(run: str, form: bool) -> int:
+    """How many characters of what follows a cue are a name; `form`: the cue had a colon."""
+    foreign = _FOREIGN.match(run)
+    if foreign:
+        return foreign.end()
+    spread = _SPREAD.match(run)
+    if spread and form and run[0] in _SINGLE:
+        return 3
+    run = run.partition(" ")[0]
+    surname = surname_length(run)
+    if not surname:
+        return len(run) if form and 2 <= len(run) <= 4 and _plausible(run, 1) else 0
+    if surname == 1 and run[0] in _AMBIGUOUS and not form and len(run) > 3:
+        return 0
+    for length in (surname + 2, surname + 1):
+        ends = len(run) == length or (len(run) > length and _FOLLOWS.match(run, length))
+        if ends and _plausible(run[:length], surname):
+            return length
+    whole = run[: surname + 2]
+    return len(whole) if form and len(whole) > surname and _plausible(whole, surname) else 0
+
+
+def _plausible(name: str, surname: int) -> bool:
+    if name in _NOT_NAMES or name[:2] in _NOT_NAMES:
+        return False
+    return not any(c in _NOT_GIVEN for c in name[surname:])
+
+
+_TITLE = re.compile(
+    rf"[{HAN}](?=先生|女士|小姐|同志|师傅|老师|教授|医生|[(]身份证|[(]手机|[(]电话"
+    r"|的(?:身份证|手机号|电话|银行卡|卡号|护照|住址|家庭住址|微信))"
+)
+
+
+def _before_title(view: View, match: re.Match[str]) -> Span | None:
+    """A name right before 先生, 女士 …: where it begins is told by the surname alone."""
+    end = match.end()
+    for length in (4, 3, 2):
+        name = view.text[max(0, end - length) : end]
+        surname = surname_length(name)
+        if len(name) < length or surname != max(1, length - 2) or not _plausible(name, surname):
+            continue
+        if name[0] not in _AMBIGUOUS and all("\u3400" <= c for c in name):
+            return end - length, end, name
+    return None
+
+
+_WORD = r"[^\W\d_a-z\u3400-\u9fff][^\W\d_\u3400-\u9fff]{1,24}(?:['’\-][^\W\d_\u3400-\u9fff]{1,24})?"
+_INITIAL = r"[^\W\d_a-z\u3400-\u9fff]\.?"
+_NAME = re.compile(
+    rf"(?P<name>{_WORD}(?:[ ](?:{_WORD}|(?:de|da|van|von|der|den|bin|al|la|di)(?= )|{_INITIAL}(?= ))){{0,4}})"
+    r"(?![^\W\d_\u3400-\u9fff])"
+)
+_ENGLISH_TITLE = re.compile(rf"(?:Mrs|Mr|Ms|Miss|Dr|Prof|Mx|MR|MRS|MS|DR)\.?[ ]{{1,2}}(?:{_INITIAL}[ ])?(?={_WORD})")
+_ENGLISH_CUE = re.compile(
+    r"(?:name|contact(?: person)?|attn|attention|recipient|consignee|customer|patient|employee|cardholder|signed(?: by)?"
+    r"|prepared by|reviewed by|approved by|beneficiary|applicant|dear)(?:\s?[:=]\s?|\sis\s|(?<=dear)\s)[*_\"'“]{0,3}"
+)
+_ENGLISH_SAID = re.compile(r"(?:my name's|my name’s|my name is|i am called|called me|named|by the name of)\s")
+_THING = re.compile(
+    r"(?:file|host|user|domain|product|project|company|class|table|column|package|image|service|function|display|brand|model|event|course"
+    r"|department|field|method|module|variable|font|key|tag|branch|server|database|bucket|queue|topic|role|group|team|school|bank|street)[ _\-]?$"
+)
+_FORMS = frozenset("""Required Optional None Null Unknown Anonymous String Yes No Sir Madam All Team Customer Customers Colleagues
+Friends Support The Your This Please See Enter Name Phone Email Mobile Address""".split())
+
+
+def _after_english(view: View, match: re.Match[str]) -> Span | None:
+    start = match.start()
+    if start and view.lower[start - 1].isascii() and view.lower[start - 1].isalpha():
+        return None  # username:
+    if _THING.search(view.lower, max(0, start - 14), start):
+        return None
+    return _name_at(view, match.end(), form=True)
+
+
+def _english(match: re.Match[str]) -> Span | None:
+    words = match["name"].split(" ")
+    if words[0] in _FORMS or all(len(word) < 2 for word in words):
+        return None
+    return match.start(), match.end(), " ".join(words).casefold()
+
+
+RULES = (
+    Rule("person", _CHINESE, _after_cue),
+    Rule("person", _TITLE, _before_title),
+    Rule("person", _ENGLISH_TITLE, _after_english, needs=("mr", "ms", "miss", "dr", "prof", "mx"), cased=True),
+    Rule("person", _ENGLISH_CUE, _after_english),
+    Rule("person", _ENGLISH_SAID, _after_english, needs=("name", "called")),
+)

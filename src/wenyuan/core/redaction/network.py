@@ -1,0 +1,99 @@
+"""Rules for addresses on the net: e-mail, IP, accounts of messengers."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
+
+from wenyuan.core.redaction.rule import Rule, Span, near
+from wenyuan.core.redaction.view import View
+
+__all__ = ["RULES"]
+
+# What stands before the @ is read backwards from it: forwards, each letter of a text would begin an address.
+_LOCAL_BACKWARDS = re.compile(r"[a-z0-9.!#$%&'+/=?^_`{|}~\-]{1,64}")
+_AT = re.compile(r"@[a-z0-9](?:[a-z0-9\-]{0,62}[.]){1,6}(?P<end>[a-z]{2,24}|xn--[a-z0-9\-]{2,20})(?![a-z0-9@]|-[a-z0-9])")
+_LEADING = "./=?&'`{|}!#$%^~-"
+_FILES = frozenset("png jpg jpeg gif svg webp js ts css py json md txt".split())  # icon@2x.png
+_NOBODY = frozenset({"git", "noreply", "no-reply"})
+
+
+def _email(view: View, match: re.Match[str]) -> Span | None:
+    low = max(0, match.start() - 65)
+    backwards = _LOCAL_BACKWARDS.match(view.lower[low : match.start()][::-1])
+    if not backwards or match["end"] in _FILES:
+        return None
+    local = backwards[0][::-1].lstrip(_LEADING)
+    if "=" in local:  # ?to=a@b.c
+        local = local.rpartition("=")[2]
+    if not local or local in _NOBODY:
+        return None
+    return match.start() - len(local), match.end(), local + match[0]
+
+
+_IP_CUE = re.compile(
+    r"(?<![a-z])ips?(?:v4)?(?![a-z])|地址|主机|服务器|网关|网段|内网|登录|节点|ping|host|server|address|subnet|://|@|from"
+)
+_VERSION = re.compile(r"(?:版本号?|version|release|条款?|章|节|(?<![a-z])v(?:er)?)[ .:]{0,2}$")
+_IPV4 = re.compile(r"[1-9](?<![0-9.].)[0-9]{0,2}(?:\.[0-9]{1,3}){3}(?![0-9]|\.[0-9])")
+_SAYS_NOTHING = ("127.", "255.")
+_LARGE = 64
+
+
+def _ipv4(view: View, match: re.Match[str]) -> Span | None:
+    """Four small numbers are the number of a clause or of a version, unless a word says otherwise."""
+    start, written = match.start(), match[0]
+    try:
+        address = str(IPv4Address(written))
+    except AddressValueError:
+        return None
+    if address.startswith(_SAYS_NOTHING) or _VERSION.search(view.lower, max(0, start - 10), start):
+        return None
+    if max(map(int, address.split("."))) < _LARGE and not near(view, start, _IP_CUE, 16):
+        follows = view.lower[match.end() : match.end() + 2]
+        if not (follows[:1] in {":", "/"} and follows[1:].isdigit()):
+            return None
+    return start, match.end(), address
+
+
+_IPV6 = re.compile(
+    r"[0-9a-f:](?<![0-9a-z:.].)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?:(?<=:[0-9])[0-9]{0,2}(?:\.[0-9]{1,3}){3})?(?![0-9a-z:])"
+)
+
+
+def _ipv6(view: View, match: re.Match[str]) -> Span | None:
+    start, end = match.span()
+    try:
+        address = IPv6Address(match[0])
+    except AddressValueError:
+        return None
+    groups = [group for group in match[0].split(":") if group]
+    telling = any(len(group) >= 3 and any(c.isdigit() for c in group) for group in groups)  # else a::b of C++
+    if address.is_loopback or len(groups) < 2 or not (telling or len(groups) >= 4):
+        return None
+    return start, end, str(address)
+
+
+_ACCOUNT = re.compile(
+    r"(?:微信|wechat|weixin|wx|vx)(?P<said>号|账号|id)?(?P<colon>[\s:为是*]{0,4})"
+    r"(?P<name>(?!id[\s:])[a-z](?<![a-z_].)[a-z0-9_\-]{5,19})(?![a-z0-9_\-])"
+    r"|qq(?:号码?|群号?|账号)?[\s:为是*]{0,4}(?P<qq>[1-9][0-9]{4,10})(?![0-9])"
+)
+
+
+def _account(view: View, match: re.Match[str]) -> Span | None:
+    before = view.lower[match.start() - 1 : match.start()]
+    if match[0][0].isascii() and before.isascii() and before.isalnum():
+        return None
+    group = "qq" if match["qq"] else "name"
+    if group == "name" and match["name"].isalpha() and not (match["said"] or ":" in match["colon"]):
+        return None  # "wechat official"
+    return match.start(group), match.end(group), match[group]
+
+
+RULES = (
+    Rule("email", _AT, _email, needs=("@",)),
+    Rule("ip", _IPV4, _ipv4),
+    Rule("ip", _IPV6, _ipv6, needs=(":",)),
+    Rule("im_account", _ACCOUNT, _account, needs=("微信", "wechat", "weixin", "wx", "vx", "qq")),
+)

@@ -1,0 +1,137 @@
+"""Find, choose, replace; again until nothing is found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+
+from wenyuan.core.errors import DocumentRejected, KnowledgeError
+from wenyuan.core.redaction import names as persons
+from wenyuan.core.redaction import network, numbers, papers, places, secrets
+from wenyuan.core.redaction.policy import KINDS, RedactionPolicy
+from wenyuan.core.redaction.rule import Finding, find
+from wenyuan.core.redaction.view import OPAQUE, View, view_of
+from wenyuan.core.redaction.write import replacement
+
+__all__ = ["NameRecognizer", "findings", "rewrite"]
+
+NameRecognizer = Callable[[str], Iterable[tuple[int, int]]]
+"""Text → spans ``[start, end)`` of names of persons in it: the socket of a recogniser that knows more than cue words."""
+
+_RULES = (*secrets.RULES, *numbers.RULES, *papers.RULES, *network.RULES, *places.RULES, *persons.RULES)
+_RANK = {kind: rank for rank, kind in enumerate(KINDS)}
+_MAX_ROUNDS = 12  # real texts need two; each round leaves less to find
+
+
+def findings(view: View, policy: RedactionPolicy, names: NameRecognizer | None) -> list[Finding]:
+    """What stands in a view, of the kinds that the policy does not keep: in order, not overlapping."""
+    found: Iterable[Finding] = chain.from_iterable(
+        find(rule, view) for rule in _RULES if policy.actions[rule.kind] != "keep"
+    )
+    if names is not None and policy.actions["person"] != "keep":
+        found = chain(found, _recognised(view, names))
+    return _choose(found, len(view.text))
+
+
+def _recognised(view: View, names: NameRecognizer) -> list[Finding]:
+    """What the recogniser finds between marks; it reads the folded text.
+
+    Raises:
+        DocumentRejected: it failed, or gave spans that are not in the text.
+    """
+    try:
+        spans = [(int(start), int(end)) for start, end in names(view.text)]
+    except KnowledgeError:
+        raise
+    except Exception as error:  # whatever another's code raises, a text that was not searched is not taken in
+        raise DocumentRejected(
+            f"the name recogniser failed ({type(error).__name__})", component="redaction"
+        ) from error
+    if any(not 0 <= start < end <= len(view.text) for start, end in spans):
+        raise DocumentRejected("the name recogniser gave a span outside the text", component="redaction")
+    named = ((start, end, view.text[start:end]) for start, end in spans)
+    return [
+        Finding(start, end, "person", name.strip().casefold())
+        for start, end, name in named
+        if name.strip() and OPAQUE not in name and "*" not in name
+    ]
+
+
+def _choose(found: Iterable[Finding], length: int) -> list[Finding]:
+    """Where findings overlap, the longest; of two as long, the more specific kind."""
+    taken = bytearray(length)
+    chosen = []
+    for finding in sorted(found, key=lambda f: (f.start - f.end, _RANK[f.kind], f.start)):
+        if taken.find(1, finding.start, finding.end) < 0:
+            taken[finding.start : finding.end] = b"\1" * (finding.end - finding.start)
+            chosen.append(finding)
+    return sorted(chosen, key=lambda f: f.start)
+
+
+def rewrite(
+    text: str, spans: Sequence[tuple[int, int]], policy: RedactionPolicy, key: bytes, names: NameRecognizer | None
+) -> tuple[str, list[tuple[int, int]], Counter[str]]:
+    """The redacted text, `spans` of the text moved with it, and how many values of each kind were replaced.
+
+    A span that begins or ends inside a replaced value is cut there: what replaced it belongs to the span in
+    which the value began. A span may come out empty.
+
+    Raises:
+        ConfigError: the policy needs a key.
+        DocumentRejected: the text does not settle, or the recogniser failed.
+    """
+    policy.check_key(key)
+    counts: Counter[str] = Counter()
+    moved = list(spans)
+    for _ in range(_MAX_ROUNDS):
+        edits = _edits(text, policy, key, names, counts)
+        if not edits:
+            return text, moved, counts
+        text, moved = _apply(text, moved, edits)
+    raise DocumentRejected(
+        f"the text does not settle: after {_MAX_ROUNDS} rounds of redaction there is more to find", component="redaction"
+    )
+
+
+_Edit = tuple[int, int, str]
+
+
+def _edits(
+    text: str, policy: RedactionPolicy, key: bytes, names: NameRecognizer | None, counts: Counter[str]
+) -> list[_Edit]:
+    view = view_of(text)
+    edits = []
+    for finding in findings(view, policy, names):
+        start, end = view.original(finding.start, finding.end)
+        new = replacement(finding, policy.actions[finding.kind], key)
+        if new != text[start:end]:
+            edits.append((start, end, new))
+            counts[finding.kind] += 1
+    return edits
+
+
+def _apply(text: str, spans: list[tuple[int, int]], edits: list[_Edit]) -> tuple[str, list[tuple[int, int]]]:
+    """The text with all edits made, and the spans in it; both are walked once, in order."""
+    pieces: list[str] = []
+    at = 0
+    for start, end, new in edits:
+        pieces += (text[at:start], new)
+        at = end
+    pieces.append(text[at:])
+    ends = iter(_moved([offset for span in spans for offset in span], edits))
+    return "".join(pieces), [(start, next(ends)) for start in ends]
+
+
+def _moved(offsets: list[int], edits: list[_Edit]) -> list[int]:
+    """Rising offsets after rising edits; one inside an edit goes to the end of what replaces it."""
+    moved = []
+    shift = number = 0
+    for offset in offsets:
+        while number < len(edits) and edits[number][1] <= offset:
+            start, end, new = edits[number]
+            shift += len(new) - (end - start)
+            number += 1
+        inside = number < len(edits) and edits[number][0] < offset
+        moved.append(edits[number][0] + shift + len(edits[number][2]) if inside else offset + shift)
+    return moved

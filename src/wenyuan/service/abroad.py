@@ -1,0 +1,125 @@
+"""The legs that lead abroad: sources of type ``api`` and ``vector_index``, asked while our own legs work."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import date
+
+from wenyuan.core.errors import KnowledgeError
+from wenyuan.core.model import Passage, Source
+from wenyuan.core.outside import Outside, OutsideHit
+from wenyuan.core.ports import Deadline
+from wenyuan.core.ranking import Hit
+from wenyuan.core.score import trust_factor
+from wenyuan.service.crew import Crew, outcome
+from wenyuan.service.legs import LegReport, QueryVectors
+
+__all__ = ["Abroad", "Asked"]
+
+Answered = tuple[Sequence[OutsideHit], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question under way to one source."""
+
+    source: Source
+    answer: Future[Answered]
+
+
+class Abroad:
+    """Asks outside sources.
+
+    Args:
+        open_source: Opens a source for asking; raises a `KnowledgeError` when it is described wrongly.
+    """
+
+    def __init__(self, open_source: Callable[[Source], Outside], vectors: QueryVectors | None, crew: Crew) -> None:
+        self._open_source = open_source
+        self._vectors = vectors
+        self._crew = crew
+        self._opened: dict[str, tuple[str, Outside]] = {}
+        self._lock = threading.Lock()
+
+    def ask(self, sources: Iterable[Source], query: str, limit: int, as_of: date, deadline: Deadline) -> list[Asked]:
+        """Begin to ask all of them."""
+
+        def call(source: Source) -> Answered:
+            begun = time.perf_counter()
+            outside = self._outside(source)
+            vector = self._vectors.of(query, deadline) if outside.needs_vector and self._vectors else None
+            hits = outside.ask(query, vector=vector, limit=limit, as_of=as_of, deadline=deadline)
+            return hits, (time.perf_counter() - begun) * 1e3
+
+        return [Asked(s, self._crew.begin(lambda s=s: call(s))) for s in sources]  # type: ignore[misc]
+
+    def _outside(self, source: Source) -> Outside:
+        described = json.dumps([source.type, dict(source.settings)], sort_keys=True, default=str)
+        with self._lock:
+            known = self._opened.get(source.source_id)
+            if known is None or known[0] != described:
+                if known is not None:
+                    known[1].close()
+                known = self._opened[source.source_id] = (described, self._open_source(source))
+            return known[1]
+
+    def collect(
+        self, asked: Sequence[Asked], deadline: Deadline
+    ) -> tuple[list[tuple[Hit, Passage]], list[LegReport]]:
+        """What they answered. A source that may fail (``required: false``) is reported, any other raises."""
+        found: list[tuple[Hit, Passage]] = []
+        reports = []
+        for question in asked:
+            source = question.source
+            name = f"source {source.source_id}"
+            try:
+                hits, ms = outcome(question.answer, name, deadline)
+            except KnowledgeError as error:
+                if source.settings.get("required", True):
+                    raise
+                reports.append(LegReport(name=name, state="failed", ms=0.0, hits=0, error=str(error)))
+                continue
+            reports.append(LegReport(name=name, state="ok", ms=ms, hits=len(hits)))
+            found += [_entered(source, hit) for hit in hits]
+        return found, reports
+
+    def close(self) -> None:
+        with self._lock:
+            for _, outside in self._opened.values():
+                outside.close()
+            self._opened.clear()
+
+
+def _entered(source: Source, hit: OutsideHit) -> tuple[Hit, Passage]:
+    """A foreign passage in our own terms. Its number is negative, stable, and made of source and key."""
+    digest = hashlib.sha256(f"{source.source_id}\x00{hit.key}".encode()).digest()
+    passage_id = -1 - int.from_bytes(digest[:6])
+    passage = Passage(
+        passage_id=passage_id,
+        source_id=source.source_id,
+        document_id=passage_id,
+        uri=hit.uri,
+        title=hit.title or source.title,
+        headings=hit.headings,
+        text=hit.content,
+        sha256=hashlib.sha256(hit.content.encode()).hexdigest(),
+        start=0,
+        end=len(hit.content),
+        language=source.language,
+        trust=source.trust,
+        domain=source.domain,
+        collection=source.collection,
+        copyright=source.copyright,
+        effective_from=source.effective_from,
+        effective_until=source.effective_until,
+        facets=hit.facets,
+    )
+    trust = trust_factor(source.trust)
+    parts = {"outside": hit.score, "trust": trust}
+    return Hit(passage_id=passage_id, score=min(1.0, hit.score * trust), parts=parts), passage

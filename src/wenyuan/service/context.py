@@ -1,0 +1,161 @@
+"""The context service: ranking → trust gate → merge → copyright → budget → knowledge_snippets.
+
+It takes any implementation of the contract's idea of an answer: on a failure nothing is injected, the error
+goes up to the caller, with its log record.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from wenyuan.core.agents import Agent, DomainScope, Principal
+from wenyuan.core.errors import InvalidRequest, KnowledgeError
+from wenyuan.core.snippets import ContextBuild, ContextPolicy, ScoredPassage, build_context
+from wenyuan.service.search import LOCAL, Found, Searcher, SearchRequest, SearchResult
+
+__all__ = ["Context", "ContextRequest", "ContextService"]
+
+log = logging.getLogger(__name__)
+
+MAX_EXTRA_QUERIES = 8
+_TASKS = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextRequest:
+    """What an agent needs to know now.
+
+    Attributes:
+        top_k: By domain, another number than the agent's scope has; ``"auto"`` as the scores say.
+        extra_queries: Asked besides; the answers are merged.
+        allow_low_trust: Let passages of trust below 3 in, whatever the agent's own setting; it is audited.
+        token_budget: At most the agent's own.
+        task_id: Copyright limits count over all contexts of one task.
+    """
+
+    retrieval_query: str
+    agent_id: str | None = None
+    extra_queries: tuple[str, ...] = ()
+    top_k: Mapping[str, int | str] | None = None
+    allow_low_trust: bool | None = None
+    token_budget: int | None = None
+    task_id: str = ""
+    source_document_uri: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What was built, from which results."""
+
+    build: ContextBuild
+    results: tuple[SearchResult, ...]
+    agent_id: str | None
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for result in self.results for name in result.degraded))
+
+
+class ContextService:
+    """Builds contexts, and remembers what each task has been given of every document.
+
+    Args:
+        document_chars: Length in characters of documents, by id: what a share of a document is measured with.
+    """
+
+    def __init__(self, searcher: Searcher, document_chars: Callable[[set[int]], Mapping[int, int]]) -> None:
+        self._searcher = searcher
+        self._document_chars = document_chars
+        self._given: OrderedDict[str, Mapping[str, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get_context(self, request: ContextRequest, principal: Principal = LOCAL) -> Context:
+        """Search and build.
+
+        Raises:
+            InvalidRequest, NotPermitted: the request.
+            KnowledgeError: the search failed; nothing is injected.
+        """
+        if len(request.extra_queries) > MAX_EXTRA_QUERIES:
+            raise InvalidRequest(
+                f"extra_queries has {len(request.extra_queries)} entries; at most {MAX_EXTRA_QUERIES}"
+            )
+        agent = self._searcher.agent_of(request.agent_id, principal)
+        scope = _scope(agent, request)
+        try:
+            results = tuple(
+                self._searcher.search(
+                    SearchRequest(
+                        query=query,
+                        agent_id=agent.agent_id if agent else None,
+                        knowledge_scope=scope,
+                        task_id=request.task_id,
+                        source_document_uri=request.source_document_uri,
+                    ),
+                    principal,
+                )
+                for query in (request.retrieval_query, *request.extra_queries)
+            )
+        except InvalidRequest:
+            raise
+        except KnowledgeError as error:
+            log.error("no context for agent %s: %s", request.agent_id, error)
+            raise
+        return Context(build=self._build(request, agent, results), results=results, agent_id=request.agent_id)
+
+    def _build(self, request: ContextRequest, agent: Agent | None, results: Sequence[SearchResult]) -> ContextBuild:
+        found = _best(results)
+        policy = ContextPolicy(
+            token_budget=_budget(request, agent),
+            min_trust=agent.min_trust if agent else 1,
+            allow_low_trust=_low_trust(request, agent),
+        )
+        scored = [
+            ScoredPassage(passage=f.passage, score=f.hit.score, origin=f.hit.origin, summary=f.summary) for f in found
+        ]
+        chars = self._document_chars({f.passage.document_id for f in found if f.passage.document_id > 0})
+        with self._lock:  # two contexts of one task must not both be given the last characters
+            before = self._given.get(request.task_id, {}) if request.task_id else {}
+            build = build_context(scored, policy, document_chars=chars, used=before)
+            if request.task_id:
+                self._given[request.task_id] = build.used
+                self._given.move_to_end(request.task_id)
+                while len(self._given) > _TASKS:
+                    self._given.popitem(last=False)
+        return build
+
+
+def _scope(agent: Agent | None, request: ContextRequest) -> tuple[DomainScope, ...] | None:
+    if request.top_k is None:
+        return None
+    held = {scope.domain: scope for scope in agent.knowledge_scope} if agent else {}
+    unknown = [domain for domain in request.top_k if agent is not None and domain not in held]
+    if unknown:
+        raise InvalidRequest(f"top_k names {unknown[0]!r}, which is not in the agent's knowledge scope")
+    changed = {d: DomainScope(domain=d, top_k=k) for d, k in request.top_k.items()}  # type: ignore[arg-type]
+    return tuple((held | changed).values())
+
+
+def _budget(request: ContextRequest, agent: Agent | None) -> int:
+    most = agent.token_budget if agent else 2_000
+    return min(most, request.token_budget) if request.token_budget is not None else most
+
+
+def _low_trust(request: ContextRequest, agent: Agent | None) -> bool:
+    if request.allow_low_trust is not None:
+        return request.allow_low_trust
+    return agent.allow_low_trust if agent else False
+
+
+def _best(results: Sequence[SearchResult]) -> list[Found]:
+    """Each passage once, with its best score of all queries."""
+    best: dict[int, Found] = {}
+    for found in (f for result in results for f in result.passages):
+        known = best.get(found.passage.passage_id)
+        if known is None or found.hit.score > known.hit.score:
+            best[found.passage.passage_id] = replace(found)
+    return sorted(best.values(), key=lambda f: (-f.hit.score, f.passage.passage_id))

@@ -1,0 +1,209 @@
+"""The knowledge service: an agent's scope and a query → passages, per domain, with summaries and coverage."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Protocol
+
+from wenyuan.core.agents import AUTO, Agent, DomainScope, Principal
+from wenyuan.core.errors import InvalidRequest, NotPermitted
+from wenyuan.core.filters import Filter
+from wenyuan.core.model import MAX_QUERY_CHARS, Passage
+from wenyuan.core.ranking import Hit
+from wenyuan.core.summarize import summarize
+from wenyuan.core.topk import auto_cut
+from wenyuan.service.cache import AnswerCache
+from wenyuan.service.retrieve import Answer, LegReport, Query, Retriever
+from wenyuan.service.sight import Sources
+from wenyuan.settings import CacheSettings
+
+__all__ = ["Found", "SearchRequest", "SearchResult", "Searcher"]
+
+LOCAL = Principal()
+"""Whoever holds the library object itself: no key is needed, every right is given."""
+_AUTO_MOST = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest:
+    """What to search for, and within which bounds. A request may narrow its agent's rights, never widen them.
+
+    Attributes:
+        agent_id: Whose knowledge scope counts; a principal bound to an agent can name no other.
+        knowledge_scope: Domains with their top_k: all of the agent's when None; without an agent, all sources.
+        limit: Passages in all, where neither agent nor scope says how many.
+        summary: Whether each passage gets its extract of 50-100 tokens.
+    """
+
+    query: str
+    agent_id: str | None = None
+    knowledge_scope: tuple[DomainScope, ...] | None = None
+    min_trust: int = 1
+    filter: Filter | None = None
+    as_of: date | None = None
+    source_document_uri: str = ""
+    task_id: str = ""
+    limit: int = 10
+    summary: bool = True
+
+    def __post_init__(self) -> None:
+        text = self.query.strip()
+        if not text or len(text) > MAX_QUERY_CHARS:
+            raise InvalidRequest(f"query must have 1 to {MAX_QUERY_CHARS} characters, not {len(text)}")
+        if type(self.min_trust) is not int or not 1 <= self.min_trust <= 5:
+            raise InvalidRequest(f"min_trust must be an integer from 1 to 5, not {self.min_trust!r}")
+        if type(self.limit) is not int or not 1 <= self.limit <= 100:
+            raise InvalidRequest(f"limit must be an integer from 1 to 100, not {self.limit!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A passage that was found, in which domain, with its extract."""
+
+    hit: Hit
+    passage: Passage
+    domain: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """Passages, best first, and which legs answered.
+
+    Attributes:
+        scope: What was searched: domain → ids of its sources.
+        reasons: By domain, why nothing was found there.
+    """
+
+    passages: tuple[Found, ...]
+    legs: tuple[LegReport, ...]
+    scope: Mapping[str, tuple[str, ...]]
+    generation: int
+    mode: str
+    reasons: Mapping[str, str]
+    cache_hit: bool = False
+    cache_age_ms: float = 0.0
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        return tuple(leg.name for leg in self.legs if leg.state == "failed")
+
+
+class Agents(Protocol):
+    """Where agents are registered."""
+
+    def agent(self, agent_id: str) -> Agent: ...
+
+    def seq(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Area:
+    """One domain to search: its sources, and how many passages of it."""
+
+    domain: str
+    sources: tuple[str, ...] | None
+    top_k: int | str
+
+
+class Searcher:
+    """Searches on behalf of agents; see `SearchRequest` for what bounds a search."""
+
+    def __init__(self, retriever: Retriever, agents: Agents, settings: CacheSettings) -> None:
+        self._retriever = retriever
+        self._agents = agents
+        self._cache: AnswerCache[SearchResult] = AnswerCache(
+            seconds=settings.seconds,
+            max_bytes=settings.max_mb * 1_000_000,
+            size=_size,
+            keep=lambda result: not result.degraded,
+        )
+
+    def search(self, request: SearchRequest, principal: Principal = LOCAL) -> SearchResult:
+        """Search, or answer from what was found a moment ago under the same rights and the same library.
+
+        Raises:
+            InvalidRequest, NotPermitted: an unknown domain, or one that the agent may not ask.
+            KnowledgeError: a leg that had to answer did not.
+        """
+        generation = self._agents.seq()
+        agent = self.agent_of(request.agent_id, principal)
+        min_trust = max(request.min_trust, agent.min_trust if agent else 1)
+        areas = self._areas(request, agent, self._retriever.registry(generation))
+        day = request.as_of or date.today()
+        key = (
+            generation, unicodedata.normalize("NFKC", request.query.strip()), tuple(areas), min_trust,
+            repr(request.filter), day, request.source_document_uri, request.task_id, request.summary,
+        )  # fmt: skip
+        kept = self._cache.get(key, lambda: self._search(request, areas, min_trust, day))
+        if not kept.hit:
+            return kept.value
+        values = {name: getattr(kept.value, name) for name in SearchResult.__slots__}
+        return SearchResult(**{**values, "cache_hit": True, "cache_age_ms": kept.age_ms})
+
+    def agent_of(self, agent_id: str | None, principal: Principal) -> Agent | None:
+        """The agent that a request acts for; NotPermitted when the principal is bound to another."""
+        if principal.agent_id is not None:
+            if agent_id not in (None, principal.agent_id):
+                raise NotPermitted(f"there is no agent {agent_id!r}")  # others' ids are not even confirmed
+            agent_id = principal.agent_id
+        return None if agent_id is None else self._agents.agent(agent_id)
+
+    def _areas(self, request: SearchRequest, agent: Agent | None, sources: Sources) -> list[_Area]:
+        asked = request.knowledge_scope
+        if agent is None and asked is None:
+            return [_Area("", None, request.limit)]
+        allowed = {scope.domain: scope for scope in agent.knowledge_scope} if agent else None
+        chosen: Sequence[DomainScope] = asked if asked is not None else tuple((allowed or {}).values())
+        areas = []
+        for scope in chosen:
+            found = sources.of_domain(scope.domain)
+            if allowed is not None and scope.domain not in allowed:
+                raise NotPermitted(f"the agent's knowledge scope does not hold the domain {scope.domain!r}")
+            areas.append(_Area(scope.domain, tuple(found), scope.top_k))
+        return areas
+
+    def _search(self, request: SearchRequest, areas: Sequence[_Area], min_trust: int, day: date) -> SearchResult:
+        answers = [(area, self._retriever.retrieve(_query(request, area, min_trust, day))) for area in areas]
+        found: list[Found] = []
+        for area, answer in answers:
+            hits = list(answer.hits)
+            if area.top_k == AUTO:
+                hits = hits[: auto_cut([h.score for h in hits], high=_AUTO_MOST, floor=answer.floor)]
+            found += [_found(request, answer, hit, area.domain) for hit in hits]
+        found.sort(key=lambda f: (-f.hit.score, f.passage.passage_id))
+        legs = tuple(leg for _, answer in answers for leg in answer.legs)
+        return SearchResult(
+            passages=tuple(found),
+            legs=legs,
+            scope={area.domain: area.sources or () for area in areas},
+            generation=answers[0][1].generation,
+            mode=answers[0][1].mode,
+            reasons={area.domain: answer.reason for area, answer in answers if answer.reason},
+        )
+
+
+def _query(request: SearchRequest, area: _Area, min_trust: int, day: date) -> Query:
+    return Query(
+        text=request.query.strip(),
+        limit=area.top_k if isinstance(area.top_k, int) else _AUTO_MOST,
+        sources=area.sources,
+        min_trust=min_trust,
+        filter=request.filter,
+        as_of=day,
+        source_document_uri=request.source_document_uri,
+        task_id=request.task_id,
+    )
+
+
+def _found(request: SearchRequest, answer: Answer, hit: Hit, domain: str) -> Found:
+    passage = answer.passages[hit.passage_id]
+    summary = summarize(passage.text, request.query, language=passage.language).text if request.summary else ""
+    return Found(hit=hit, passage=passage, domain=domain or passage.domain, summary=summary)
+
+
+def _size(result: SearchResult) -> int:
+    return 2_000 + sum(4 * len(f.passage.text) + 4 * len(f.summary) + 1_000 for f in result.passages)

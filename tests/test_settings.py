@@ -1,0 +1,183 @@
+"""Settings: where they come from, that every fault is said at once, and that no secret is ever shown."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from wenyuan.core.errors import ConfigError
+from wenyuan.settings import FILE_NAME, Settings, load_settings
+
+SECRET = "sk-4471-do-not-show"
+
+
+def written(folder: Path, text: str) -> Path:
+    (folder / FILE_NAME).write_text(text, encoding="utf-8")
+    return folder
+
+
+def refused(folder: Path | None, **overrides: Any) -> ConfigError:
+    with pytest.raises(ConfigError) as caught:
+        load_settings(folder, **overrides)
+    assert caught.value.component == "settings"
+    return caught.value
+
+
+def test_defaults(tmp_path: Path) -> None:
+    """Without a file and an environment the defaults hold, with or without a folder."""
+    assert load_settings(tmp_path) == load_settings() == Settings()
+    assert (Settings().engine, Settings().encoder.kind, Settings().search.vector_weight) == ("local", "builtin", 0.7)
+
+
+def test_file(tmp_path: Path) -> None:
+    """What the file says replaces a default, and nothing else."""
+    found = load_settings(written(tmp_path, '# 引擎\nengine = "memory"\n[search]\ndepth = 20\n'))
+    assert (found.engine, found.search.depth, found.search.deadline) == ("memory", 20, 2.0)
+
+
+def test_precedence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An argument comes before the environment, the environment before the file, key by key."""
+    written(tmp_path, 'engine = "memory"\n[encoder]\nkind = "hashing"\ndimension = 32\nthreads = 3\n')
+    monkeypatch.setenv("WENYUAN_ENCODER__DIMENSION", "64")
+    monkeypatch.setenv("wenyuan_encoder__threads", "2")
+    found = load_settings(tmp_path, encoder={"threads": 1})
+    assert found.engine == "memory"
+    assert (found.encoder.kind, found.encoder.dimension, found.encoder.threads) == ("hashing", 64, 1)
+
+
+def test_environment_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Variables that only begin like ours are none of our business: a cluster sets them for a service of this name."""
+    monkeypatch.setenv("WENYUAN_SERVICE_HOST", "10.0.0.7")
+    monkeypatch.setenv("WENYUAN_PORT", "tcp://10.0.0.7:80")
+    assert load_settings() == Settings()
+
+
+def test_all_faults_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every fault is named with its path, from wherever it comes."""
+    written(tmp_path, 'engine = "remote"\nserch = 1\n[encoder]\ntimeout = 0\n[search]\nvector_weight = "high"\ndepth = 1\n')
+    monkeypatch.setenv("WENYUAN_SERVER__PORT", "70000")
+    message = str(refused(tmp_path, search={"threads": 0}))
+    for path in ("engine:", "serch:", "encoder.timeout:", "search.vector_weight:", "search.depth:", "server.port:", "search.threads:"):
+        assert path in message
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "meant"),
+    [
+        ('engin = "memory"', "engin", "engine"),
+        ("[serch]\ndepth = 20", "serch", "search"),
+        ('[encoder]\nkimd = "none"', "encoder.kimd", "kind"),
+        ("[search]\nflor = 0.2", "search.flor", "floor"),
+        ("[server]\nfailed_http_state = 503", "server.failed_http_state", "failed_http_status"),
+    ],
+)
+def test_did_you_mean(tmp_path: Path, text: str, path: str, meant: str) -> None:
+    """A misspelled setting is refused with the one that was probably meant."""
+    assert f"{path}: there is no such setting; did you mean {meant!r}?" in str(refused(written(tmp_path, text)))
+
+
+def test_did_you_mean_nothing(tmp_path: Path) -> None:
+    """A setting like no other is refused without a guess."""
+    message = str(refused(written(tmp_path, "zxqv = 1")))
+    assert "zxqv: there is no such setting" in message
+    assert "did you mean" not in message
+
+
+def test_misspelled_in_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A misspelled setting of a section is found in the environment too."""
+    monkeypatch.setenv("WENYUAN_ENCODER__KIMD", "none")
+    assert "did you mean 'kind'" in str(refused(None))
+
+
+def shown(error: BaseException) -> str:
+    """All that a log with tracebacks would show of an error."""
+    return "".join(traceback.format_exception(error)) + repr(error)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'[encoder]\nkey = ["{SECRET}"]',
+        f'[encoder]\nkey = {{ value = "{SECRET}" }}',
+        f'[encoder]\nkind = "{SECRET}"',
+        f'[encoder]\ndimension = "{SECRET}"',
+        f'encoder = "{SECRET}"',
+        f'engine = "{SECRET}"',
+        f'kee = "{SECRET}"',
+        f'[encoder]\nkey = "{SECRET}"\n[search]\ndepth = 1',
+        f'[encoder]\nkey = "{SECRET}" {SECRET}',
+    ],
+)
+def test_secret_in_a_broken_file(tmp_path: Path, text: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Whatever is wrong with a file, no value of it is in the message, the causes or a log with tracebacks."""
+    error = refused(written(tmp_path, text))
+    assert SECRET not in shown(error)
+    logging.getLogger("test").error("cannot start", exc_info=error)
+    assert SECRET not in caplog.text
+
+
+@pytest.mark.parametrize("name", ["ENCODER", "ENCODER__DIMENSION", "ENGINE", "SEARCH__FLOOR"])
+@pytest.mark.parametrize("value", [SECRET, f'"{SECRET}"', f'{{"key": ["{SECRET}"]}}', f'{{"key": "{SECRET}"'])
+def test_secret_in_the_environment(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    """A variable that cannot be read is named; its value is not shown."""
+    monkeypatch.setenv("WENYUAN_" + name, value)
+    error = refused(None)
+    assert SECRET not in shown(error)
+    assert name.split("__", maxsplit=1)[0].lower() in str(error)
+
+
+def test_secret_of_good_settings(tmp_path: Path) -> None:
+    """A secret that is set is not in the settings' text, dump or JSON; who needs it must ask for it."""
+    found = load_settings(written(tmp_path, f'[encoder]\nkey = "{SECRET}"'))
+    for text in (repr(found), str(found), str(found.model_dump()), found.model_dump_json(), repr(found.encoder)):
+        assert SECRET not in text
+    assert found.encoder.key.get_secret_value() == SECRET
+
+
+def test_broken_toml(tmp_path: Path) -> None:
+    """A file that is no TOML is refused with its path and the line."""
+    message = str(refused(written(tmp_path, 'engine = "memory"\n[search\ndepth = 20\n')))
+    assert str(tmp_path / FILE_NAME) in message
+    assert "line 2" in message
+
+
+def test_file_in_another_encoding(tmp_path: Path) -> None:
+    """A file that is no UTF-8 is refused with its path, and its content is not in the causes."""
+    (tmp_path / FILE_NAME).write_bytes(f'[encoder]\nkey = "{SECRET}" # 密钥\n'.encode("gb18030"))
+    error = refused(tmp_path)
+    assert str(tmp_path / FILE_NAME) in str(error)
+    assert "not UTF-8" in str(error)
+    assert SECRET not in shown(error)
+
+
+def test_no_file_at_its_place(tmp_path: Path) -> None:
+    """A folder or a dangling link in the place of the file is refused, not taken for no file."""
+    (tmp_path / FILE_NAME).mkdir()
+    assert "is not a file" in str(refused(tmp_path))
+    (tmp_path / FILE_NAME).rmdir()
+    (tmp_path / FILE_NAME).symlink_to(tmp_path / "gone.toml")
+    assert "is not a file" in str(refused(tmp_path))
+
+
+def test_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that cannot be opened is refused with the reason."""
+    written(tmp_path, 'engine = "memory"')
+
+    def closed(path: Path, *_: Any, **__: Any) -> Any:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "open", closed)  # modes of a file do not bind a superuser
+    assert "Permission denied" in str(refused(tmp_path))
+
+
+def test_settings_are_frozen() -> None:
+    """Settings do not change while the program runs."""
+    with pytest.raises(ValidationError):
+        Settings().engine = "memory"  # type: ignore[misc]
+    with pytest.raises(ValidationError):
+        Settings().search.depth = 20  # type: ignore[misc]
