@@ -104,11 +104,11 @@ def _raises(node: ast.AST, function: str) -> Iterator[tuple[str, ast.Raise]]:
 
 
 class Laboratory:
-    """A copy of the package and its tests, in which one module at a time is a mutant."""
+    """A copy of the package, its tests and scripts, in which one module at a time is a mutant."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        for part in ("src", "tests"):
+        for part in ("src", "tests", "scripts"):
             shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "pyproject.toml", folder)
         self.package = folder / "src" / "wenyuan"

@@ -19,7 +19,9 @@ shares = st.floats(0, 1)
 cosines = st.floats(-1, 1)
 passage_ids = st.integers(1, 8)
 scales = st.tuples(st.floats(-0.5, 0.8), st.floats(0.05, 0.5)).map(lambda t: (t[0], t[0] + t[1]))
-words = st.sampled_from(["连接池 超时", "第十三条", "依照第十三条", "GB 50300-2013", "安全", "safety of scaffolds", ""])
+words = st.sampled_from(
+    ["连接池 超时", "第十三条", "依照第十三条", "GB 50300-2013", "安全", "safety of scaffolds", ""]
+)
 uris = st.sampled_from(["file:///a/one.md#x", "file:///a/two.md", "file:///b/one.md", "urn:x"])
 queries = st.sampled_from(["第13条", "Article 13", "GB/T 50300", "GB 50300-2013 第13条", "投诉"])
 
@@ -188,7 +190,9 @@ def test_trust_settles_a_tie() -> None:
     assert scores == sorted(set(scores))
 
 
-@pytest.mark.parametrize("query", ["第十三条", "第13条", "Article 13", "ａｒｔｉｃｌｅ　１３", "GB/T 50300", "GB50300—2013"])
+@pytest.mark.parametrize(
+    "query", ["第十三条", "第13条", "Article 13", "ａｒｔｉｃｌｅ　１３", "GB/T 50300", "GB50300—2013"]
+)
 @pytest.mark.parametrize("score", [0.0, 0.4, 0.9])
 def test_identifiers_lift(query: str, score: float) -> None:
     """Of equal hits the one with a named identifier in its own headings comes first, before those that mention it."""

@@ -109,7 +109,12 @@ def test_second_run(shelf: Shelf) -> None:
 def test_changed_file(shelf: Shelf) -> None:
     """Of a changed file only the passages that changed are embedded, and the old text is no longer found."""
     shelf.write("a.md")
-    shelf.write("b.md", page(("Tools", "Torque wrenches are calibrated."),))
+    shelf.write(
+        "b.md",
+        page(
+            ("Tools", "Torque wrenches are calibrated."),
+        ),
+    )
     shelf.run()
     shelf.write("a.md", page(SECTIONS[0], ("Leave", "Up to seven days may be carried over.")))
     report = shelf.run()
@@ -124,13 +129,23 @@ def test_changed_file(shelf: Shelf) -> None:
 def test_deleted_file(shelf: Shelf) -> None:
     """A deleted file leaves the library, and comes back without being embedded again."""
     shelf.write("a.md")
-    file = shelf.write("b.md", page(("Tools", "Torque wrenches are calibrated."),))
+    file = shelf.write(
+        "b.md",
+        page(
+            ("Tools", "Torque wrenches are calibrated."),
+        ),
+    )
     shelf.run()
     file.unlink()
     assert told(shelf.run()) == {"files": 1, "unchanged": 1, "retired": 1}
     assert shelf.names() == {"a.md"}
     assert not any("Torque" in text for text in shelf.texts("torque wrenches"))
-    shelf.write("b.md", page(("Tools", "Torque wrenches are calibrated."),))
+    shelf.write(
+        "b.md",
+        page(
+            ("Tools", "Torque wrenches are calibrated."),
+        ),
+    )
     report = shelf.run()
     assert told(report) == {"files": 2, "added": 1, "unchanged": 1}
     assert shelf.embedded == []
@@ -158,7 +173,12 @@ def not_text(file: Path) -> None:
 @pytest.mark.parametrize("break_", [emptied, dangling, looping, not_text])
 def test_failed_file(shelf: Shelf, break_: Callable[[Path], None]) -> None:
     """A file that cannot be read any more keeps its older version, and is reported until it can be read again."""
-    shelf.write("a.md", page(("Tools", "Torque wrenches are calibrated."),))
+    shelf.write(
+        "a.md",
+        page(
+            ("Tools", "Torque wrenches are calibrated."),
+        ),
+    )
     file = shelf.write("b.md")
     shelf.run()
     break_(file)
@@ -188,7 +208,12 @@ def test_failed_file_that_goes(shelf: Shelf) -> None:
 def test_file_becomes_folder(shelf: Shelf) -> None:
     """A folder with the name of a file is looked into; the file is gone."""
     shelf.write("a.md")
-    shelf.write("x.md", page(("Tools", "Torque wrenches."),))
+    shelf.write(
+        "x.md",
+        page(
+            ("Tools", "Torque wrenches."),
+        ),
+    )
     shelf.run()
     (shelf.docs / "x.md").unlink()
     shelf.write("x.md/inside.md")
@@ -248,10 +273,18 @@ def test_nothing_registered(shelf: Shelf, content: bytes | None) -> None:
     assert shelf.counts() == {"documents": 0, "passages": 0, "vectors": 0, "failures": 0}
 
 
-@pytest.mark.parametrize("name", ["安全 手册.md", "100%.md", "a#1.md", "a?b=c.md", "a&b+c.md", "a%20b.md", "『投诉』.md", "ｆｕｌｌ（１）.md"])
+@pytest.mark.parametrize(
+    "name",
+    ["安全 手册.md", "100%.md", "a#1.md", "a?b=c.md", "a&b+c.md", "a%20b.md", "『投诉』.md", "ｆｕｌｌ（１）.md"],
+)
 def test_names(shelf: Shelf, name: str) -> None:
     """Whatever its name, a file has a URI that leads back to it, and is unchanged the second time."""
-    file = shelf.write(name, page(("投诉", "24 小时内响应。"),))
+    file = shelf.write(
+        name,
+        page(
+            ("投诉", "24 小时内响应。"),
+        ),
+    )
     shelf.run()
     answer = shelf.library.retrieve_fragments(wenyuan.RetrievalRequest(query="投诉响应", max_results=1))
     uri, hash_, _ = answer.fragments[0].source.partition("#")
@@ -260,7 +293,9 @@ def test_names(shelf: Shelf, name: str) -> None:
     assert told(shelf.run()) == {"files": 1, "unchanged": 1}
 
 
-@pytest.mark.parametrize(("raw", "title"), [("安全手册.md".encode("gb18030"), "安全手册"), (b"\xff\xfe.md", "\ufffd\ufffd")])
+@pytest.mark.parametrize(
+    ("raw", "title"), [("安全手册.md".encode("gb18030"), "安全手册"), (b"\xff\xfe.md", "\ufffd\ufffd")]
+)
 @pytest.mark.parametrize("content", [b"plain text about wrenches", b""])
 def test_names_that_are_no_utf8(shelf: Shelf, raw: bytes, title: str, content: bytes) -> None:
     """A file whose name is no UTF-8 is taken in, or refused, like any other."""
@@ -394,7 +429,7 @@ def test_closing_ends_the_reader(shelf: Shelf) -> None:
 
 
 def test_changed_settings(shelf: Shelf) -> None:
-    """A source with another language or collection is read again, its passages are labelled anew, none is embedded."""
+    """A source with another language or collection is read again: its passages are labelled, none is embedded."""
     shelf.write("a.md")
     shelf.run(language="zh")
     for change in ({"language": "en"}, {"language": "en", "collection": "hr"}):
@@ -415,7 +450,7 @@ def test_changed_description(shelf: Shelf) -> None:
 
 
 def test_thousands_of_lines(shelf: Shelf) -> None:
-    """A file of 3,000 documents is taken in whole, in several commits, and each document is found by its own words."""
+    """A file of 3,000 documents is taken in whole, in several commits, and each is found by its own words."""
     records = [{"id": n, "title": f"entry {n}", "text": f"部件 zx{n:04} 的安全说明"} for n in range(3_000)]
     shelf.lines("parts.jsonl", *records)
     report = shelf.run()
@@ -432,7 +467,7 @@ def test_thousands_of_lines(shelf: Shelf) -> None:
 
 
 def test_interrupted_run(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the encoder fails halfway the run fails, what was committed stays, and the next run embeds only the rest."""
+    """When the encoder fails halfway the run fails, what was committed stays, the next run embeds the rest."""
     shelf.lines("parts.jsonl", *({"id": n, "text": f"部件 zx{n:04}"} for n in range(500)))
     encoder: Any = shelf.library.encoder
     encode, calls = encoder.encode_passages, []
@@ -485,7 +520,12 @@ def test_progress(shelf: Shelf) -> None:
     """Progress never goes back, ends with what the report says, and names the files in their order."""
     shelf.lines("b.jsonl", *({"id": n, "text": f"部件 zx{n:04}"} for n in range(400)))
     shelf.write("a.md")
-    shelf.write("c.md", page(("Tools", "Torque wrenches."),))
+    shelf.write(
+        "c.md",
+        page(
+            ("Tools", "Torque wrenches."),
+        ),
+    )
     seen: list[Progress] = []
     report = shelf.library.add(wenyuan.Source(source_id="docs", path=str(shelf.docs)), seen.append)
     for name in ("files", "passages", "embedded"):
@@ -498,7 +538,12 @@ def test_progress(shelf: Shelf) -> None:
 
 def test_numbers_add_up(shelf: Shelf) -> None:
     """Each file is added, changed, unchanged or failed; what the library holds is what the reports have told."""
-    kept = {f"{n}.md": page(("Tools", f"Torque wrench number {n}."),) for n in range(6)}
+    kept = {
+        f"{n}.md": page(
+            ("Tools", f"Torque wrench number {n}."),
+        )
+        for n in range(6)
+    }
     for name, text in kept.items():
         shelf.write(name, text)
     first = shelf.run()

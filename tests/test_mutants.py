@@ -1,4 +1,4 @@
-"""The tests notice when an adapter answers with nothing instead of failing: a sample of what `scripts/mutate.py` tries."""
+"""The tests notice an adapter that answers with nothing instead of failing: a sample of `scripts/mutate.py`."""
 
 from __future__ import annotations
 

@@ -42,7 +42,9 @@ def test_lengths_are_exact_to_forty() -> None:
     assert quantised_length(41) == 40
 
 
-@pytest.mark.parametrize(("length", "kept"), [(43, 42), (55, 54), (56, 56), (59, 56), (60, 60), (100, 96), (1_000, 984), (10_000, 9_240)])
+@pytest.mark.parametrize(
+    ("length", "kept"), [(43, 42), (55, 54), (56, 56), (59, 56), (60, 60), (100, 96), (1_000, 984), (10_000, 9_240)]
+)
 def test_known_lengths(length: int, kept: int) -> None:
     """Longer lengths are cut to these."""
     assert quantised_length(length) == kept
@@ -65,7 +67,12 @@ def test_lengths_keep_their_order(one: int, other: int) -> None:
 
 @pytest.mark.parametrize(
     ("documents", "with_term", "expected"),
-    [(10, 1, math.log(1 + 9.5 / 1.5)), (10, 10, math.log(1 + 0.5 / 10.5)), (10, 0, math.log(22)), (1, 1, math.log(4 / 3))],
+    [
+        (10, 1, math.log(1 + 9.5 / 1.5)),
+        (10, 10, math.log(1 + 0.5 / 10.5)),
+        (10, 0, math.log(22)),
+        (1, 1, math.log(4 / 3)),
+    ],
 )
 def test_idf_by_hand(documents: int, with_term: int, expected: float) -> None:
     """The information of a term is ln(1 + (N − n + ½) / (n + ½))."""
@@ -109,8 +116,8 @@ def test_bm25_bounds(counts: dict[str, int], weights: dict[str, float], length: 
     """BM25 is never negative, nor more than 2.2 times the information of the terms, and rises with each hit."""
     score = bm25(counts, length, average, weights)
     assert 0.0 <= score <= (K1 + 1) * math.fsum(weights.values()) + 1e-9
-    for term in counts:
-        assert bm25({**counts, term: counts[term] + 1}, length, average, weights) >= score
+    for term, count in counts.items():
+        assert bm25({**counts, term: count + 1}, length, average, weights) >= score
 
 
 def test_weights_of_terms() -> None:
@@ -121,7 +128,13 @@ def test_weights_of_terms() -> None:
 
 @pytest.mark.parametrize(
     ("cosine", "scale", "expected"),
-    [(0.85, (0.7, 1.0), 0.5), (0.7, (0.7, 1.0), 0.0), (0.2, (0.7, 1.0), 0.0), (1.0, (0.7, 1.0), 1.0), (0.3, (0.0, 1.0), 0.3)],
+    [
+        (0.85, (0.7, 1.0), 0.5),
+        (0.7, (0.7, 1.0), 0.0),
+        (0.2, (0.7, 1.0), 0.0),
+        (1.0, (0.7, 1.0), 1.0),
+        (0.3, (0.0, 1.0), 0.3),
+    ],
 )
 def test_rescale_by_hand(cosine: float, scale: tuple[float, float], expected: float) -> None:
     """A cosine is placed between the two ends of its encoder's scale."""

@@ -51,7 +51,7 @@ def test_precedence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_environment_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Variables that only begin like ours are none of our business: a cluster sets them for a service of this name."""
+    """Variables that only begin like ours are not ours: a cluster sets such for a service of this name."""
     monkeypatch.setenv("WENYUAN_SERVICE_HOST", "10.0.0.7")
     monkeypatch.setenv("WENYUAN_PORT", "tcp://10.0.0.7:80")
     assert load_settings() == Settings()
@@ -59,10 +59,21 @@ def test_environment_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_all_faults_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every fault is named with its path, from wherever it comes."""
-    written(tmp_path, 'engine = "remote"\nserch = 1\n[encoder]\ntimeout = 0\n[search]\nvector_weight = "high"\ndepth = 1\n')
+    written(
+        tmp_path,
+        'engine = "remote"\nserch = 1\n[encoder]\ntimeout = 0\n[search]\nvector_weight = "high"\ndepth = 1\n',
+    )
     monkeypatch.setenv("WENYUAN_SERVER__PORT", "70000")
     message = str(refused(tmp_path, search={"threads": 0}))
-    for path in ("engine:", "serch:", "encoder.timeout:", "search.vector_weight:", "search.depth:", "server.port:", "search.threads:"):
+    for path in (
+        "engine:",
+        "serch:",
+        "encoder.timeout:",
+        "search.vector_weight:",
+        "search.depth:",
+        "server.port:",
+        "search.threads:",
+    ):
         assert path in message
 
 

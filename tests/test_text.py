@@ -28,10 +28,12 @@ writable = st.characters(exclude_categories=("Cs",))
 any_text = st.text(writable, max_size=60)
 # Pieces that meet the rules of the analyser, joined with anything: references, codes, words, numbers.
 piece = st.sampled_from(
-    "第 十三 13 １３ 条 條 款 之一 Article Art. Section 3.2.1 XIII Appendix A GB /T 50300 - — 2013 ZX-4471 ISO 9001:2015 "
-    "max_connections C++ don't naïve running 安全 连接池 連接池 ， 。 5% 3,000 10:30 ﬁ ① ㈱ ｶﾞ".split()
+    "第 十三 13 １３ 条 條 款 之一 Article Art. Section 3.2.1 XIII Appendix A GB /T 50300 - — 2013 ZX-4471 ISO "
+    "9001:2015 max_connections C++ don't naïve running 安全 连接池 連接池 ， 。 5% 3,000 10:30 ﬁ ① ㈱ ｶﾞ".split()
 )
-mixed_text = st.lists(piece | st.sampled_from([" ", "", "\u3000", "\u00a0"]) | st.text(writable, max_size=4)).map("".join)
+mixed_text = st.lists(piece | st.sampled_from([" ", "", "\u3000", "\u00a0"]) | st.text(writable, max_size=4)).map(
+    "".join
+)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +95,9 @@ def test_compatible_forms_ask_for_the_same(text: str) -> None:
         assert Counter(terms(other)) == Counter(terms(text))
 
 
-@given(st.text(st.sampled_from(TRADITIONAL) | st.sampled_from("第十三条節條萬GB 50300abc，"), max_size=20) | mixed_text)
+@given(
+    st.text(st.sampled_from(TRADITIONAL) | st.sampled_from("第十三条節條萬GB 50300abc，"), max_size=20) | mixed_text
+)
 def test_traditional_asks_for_simplified(text: str) -> None:
     """A query in Traditional characters has the terms of the same query in Simplified ones."""
     other = text.translate(str.maketrans(TRADITIONAL, SIMPLIFIED))
@@ -122,8 +126,8 @@ def test_spellings(one: str, other: str) -> None:
 @pytest.mark.parametrize(
     "spelling",
     [
-        "第十三条", "第13条", "第１３条", "第十三條", "第 13 条", "第　十三　条", "第拾叁条", "Article 13", "article 13",
-        "ARTICLE 13", "Art. 13", "Article\u00a013", "ａｒｔｉｃｌｅ　１３", "Article XIII",
+        "第十三条", "第13条", "第１３条", "第十三條", "第 13 条", "第　十三　条", "第拾叁条", "Article 13",
+        "article 13", "ARTICLE 13", "Art. 13", "Article\u00a013", "ａｒｔｉｃｌｅ　１３", "Article XIII",
     ],
 )  # fmt: skip
 def test_one_article(spelling: str) -> None:
@@ -153,7 +157,8 @@ def test_codes(spellings: tuple[str, ...], expected: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["in 2013", "page 120", "the 2026 budget", "about 300 people", "box 12", "E5", "3.2.1", "24 小时", "第一次响应"]
+    "text",
+    ["in 2013", "page 120", "the 2026 budget", "about 300 people", "box 12", "E5", "3.2.1", "24 小时", "第一次响应"],
 )
 def test_no_codes(text: str) -> None:
     """Ordinary words before ordinary numbers are no identifiers."""
@@ -201,7 +206,9 @@ def test_terms_are_clean(text: str) -> None:
         assert term not in ("#", OWN)
 
 
-@pytest.mark.parametrize("text", ["a" * 500, "1" * 500, "a1." * 200, "gb12" + ".1234" * 40, "é" * 500, "a-" * 300, "第" + "万" * 80 + "条"])
+@pytest.mark.parametrize(
+    "text", ["a" * 500, "1" * 500, "a1." * 200, "gb12" + ".1234" * 40, "é" * 500, "a-" * 300, "第" + "万" * 80 + "条"]
+)
 def test_long_words_are_cut(text: str) -> None:
     """However long a word, number or code is, its terms keep to the limit."""
     assert terms(text)

@@ -35,7 +35,7 @@ def test_known_uris(path: str, uri: str) -> None:
 
 @given(st.lists(names, min_size=1, max_size=3))
 def test_file_uri_leads_back(parts: list[str]) -> None:
-    """The path of a file's URI, unescaped, is the file's path, whatever its name; the URI has no query or fragment."""
+    """The path of a file's URI, unescaped, is the file's, whatever its name; it has no query or fragment."""
     path = PurePosixPath("/", *parts)
     uri = file_uri(path)
     assert unquote(uri.removeprefix("file://")) == path.as_posix()
@@ -104,7 +104,9 @@ def test_path_words(uri: str, words: str) -> None:
     assert path_words(uri) == words
 
 
-@pytest.mark.parametrize("uri", ["http://[x", "//[", "http://a]b/c", "http://\u2100.com/x", "%zz%", "\x00", "file://", "a" * 9_000])
+@pytest.mark.parametrize(
+    "uri", ["http://[x", "//[", "http://a]b/c", "http://\u2100.com/x", "%zz%", "\x00", "file://", "a" * 9_000]
+)
 def test_path_words_never_fail(uri: str) -> None:
     """What is no URI has words all the same: context is never a reason to fail."""
     assert isinstance(path_words(uri), str)

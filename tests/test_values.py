@@ -37,7 +37,10 @@ from wenyuan.core.ranking import Hit, LegResult, Ranking
 @pytest.mark.parametrize(
     ("values", "path"),
     [
-        *[({"source_id": name}, "source_id") for name in ("", "a b", "安全", ".hidden", "-x", "a/b", "a" * 65, "a\n", "a#1")],
+        *[
+            ({"source_id": name}, "source_id")
+            for name in ("", "a b", "安全", ".hidden", "-x", "a/b", "a" * 65, "a\n", "a#1")
+        ],
         *[({"trust": value}, "trust") for value in (0, 6, -1, True, 3.0, "3", None)],
         ({"effective_from": date(2026, 2, 1), "effective_until": date(2026, 1, 31)}, "effective_until"),
         ({"type": "folder"}, "type"),
@@ -81,7 +84,9 @@ def test_max_results(count: Any) -> None:
     assert [fault.path for fault in caught.value.faults] == ["max_results"]
 
 
-@pytest.mark.parametrize("query", ["", "   ", "\u3000\n\t", None, 5, b"safety", ["safety"], "安" * (MAX_QUERY_CHARS + 1)])
+@pytest.mark.parametrize(
+    "query", ["", "   ", "\u3000\n\t", None, 5, b"safety", ["safety"], "安" * (MAX_QUERY_CHARS + 1)]
+)
 def test_query(query: Any) -> None:
     """A query is a string with something in it, of at most 8,000 characters."""
     with pytest.raises(InvalidRequest, match="query") as caught:
@@ -110,7 +115,11 @@ def test_request_tells_all() -> None:
         assert f"{fault.path} {fault.message}" in str(caught.value)
 
 
-@given(st.text(min_size=1, max_size=50).filter(str.strip), st.integers(1, 100), st.none() | st.dictionaries(st.text(), st.integers()))
+@given(
+    st.text(min_size=1, max_size=50).filter(str.strip),
+    st.integers(1, 100),
+    st.none() | st.dictionaries(st.text(), st.integers()),
+)
 def test_request_accepts(query: str, count: int, context: dict[str, int] | None) -> None:
     """Any other request can be made and is kept as it is."""
     request = RetrievalRequest(query=query, max_results=count, context=context)
@@ -173,7 +182,8 @@ def cover(text: str, *spans: tuple[int, int]) -> Document:
 @pytest.mark.parametrize(
     ("text", "spans"),
     [
-        ("安全第一", [(0, 2)]), ("安全第一", [(1, 4)]), ("安全第一", [(0, 1), (2, 4)]), ("安全第一", [(0, 3), (2, 4)]),
+        ("安全第一", [(0, 2)]), ("安全第一", [(1, 4)]), ("安全第一", [(0, 1), (2, 4)]),
+        ("安全第一", [(0, 3), (2, 4)]),
         ("安全第一", [(2, 4), (0, 2)]), ("安全第一", [(0, 5)]), ("安全第一", [(0, 9), (9, 12)]), ("安全第一", []),
     ],
 )  # fmt: skip
@@ -227,7 +237,11 @@ def test_ranking(found: list[Hit]) -> None:
 
 def test_values_are_frozen() -> None:
     """No value can be changed after it was made."""
-    for value, name in ((Source(source_id="a"), "trust"), (fragment(0.1), "content"), (Hit(passage_id=1, score=0.1), "score")):
+    for value, name in (
+        (Source(source_id="a"), "trust"),
+        (fragment(0.1), "content"),
+        (Hit(passage_id=1, score=0.1), "score"),
+    ):
         with pytest.raises(AttributeError):
             setattr(value, name, 1)
 
@@ -242,8 +256,8 @@ def test_fingerprint_key() -> None:
     """The key of an encoder differs whenever its vectors would, and is not touched by its scale."""
     values: dict[str, Any] = {"id": "m", "sha256": "0" * 64, "dimension": 8}
     changes: dict[str, Any] = {
-        "id": "n", "sha256": "1" * 64, "dimension": 9, "query_prefix": "q: ", "passage_prefix": "p: ", "pooling": "cls",
-        "quantisation": "int8",
+        "id": "n", "sha256": "1" * 64, "dimension": 9, "query_prefix": "q: ", "passage_prefix": "p: ",
+        "pooling": "cls", "quantisation": "int8",
     }  # fmt: skip
     keys = {EncoderFingerprint(**values | {name: value}).key for name, value in changes.items()}
     assert len(keys | {EncoderFingerprint(**values).key}) == len(changes) + 1
@@ -252,7 +266,15 @@ def test_fingerprint_key() -> None:
 
 # -- filters ------------------------------------------------------------------------------------------
 
-HOSTILE = ["metadata.a b", "metadata.x' OR '1'='1", 'metadata."', "metadata.a.b", "metadata.标签", "metadata.%", "metadata.\u200b"]
+HOSTILE = [
+    "metadata.a b",
+    "metadata.x' OR '1'='1",
+    'metadata."',
+    "metadata.a.b",
+    "metadata.标签",
+    "metadata.%",
+    "metadata.\u200b",
+]
 fields = st.sampled_from(["source_id", "document_id", "language", "collection", *HOSTILE])
 numbers = st.integers(-(2**53), 2**53) | st.floats(-(2.0**53), 2.0**53)
 values = st.text(max_size=5) | st.booleans() | numbers
@@ -262,9 +284,11 @@ leaves = st.builds(In, fields, st.lists(values, min_size=1, max_size=4).map(tupl
 )
 trees: st.SearchStrategy[Filter] = st.recursive(
     leaves,
-    lambda inner: st.builds(Not, inner)
-    | st.lists(inner, min_size=1, max_size=3).map(lambda parts: And(tuple(parts)))
-    | st.lists(inner, min_size=1, max_size=3).map(lambda parts: Or(tuple(parts))),
+    lambda inner: (
+        st.builds(Not, inner)
+        | st.lists(inner, min_size=1, max_size=3).map(lambda parts: And(tuple(parts)))
+        | st.lists(inner, min_size=1, max_size=3).map(lambda parts: Or(tuple(parts)))
+    ),
     max_leaves=6,
 )
 
@@ -379,8 +403,8 @@ def test_filter_numbers(number: float) -> None:
 
 def row(**facets: Any) -> IndexRow:
     return IndexRow(
-        passage_id=1, source_id="s", document_id=7, heading_text="", text="", language="zh", collection="", facets=facets,
-        valid_from=10, valid_until=20,
+        passage_id=1, source_id="s", document_id=7, heading_text="", text="", language="zh", collection="",
+        facets=facets, valid_from=10, valid_until=20,
     )  # fmt: skip
 
 
@@ -463,5 +487,8 @@ def test_codes_of_errors() -> None:
 
 def test_errors_name_their_component() -> None:
     """The text of an error begins with the part that failed."""
-    assert str(errors.EngineTimeout("the deadline passed", component="keyword leg")) == "keyword leg: the deadline passed"
+    assert (
+        str(errors.EngineTimeout("the deadline passed", component="keyword leg"))
+        == "keyword leg: the deadline passed"
+    )
     assert str(errors.EngineTimeout("the deadline passed")) == "the deadline passed"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from wenyuan.catalog import Catalog
 from wenyuan.core.errors import ConfigError, EncoderMismatch, EncoderUnavailable
-from wenyuan.core.model import Document, EncoderFingerprint
+from wenyuan.core.model import Document, EncoderFingerprint, Source
+from wenyuan.core.outside import Outside
 from wenyuan.core.ports import Encoder, Engine, IndexSpec
 from wenyuan.core.text import ANALYZER
 from wenyuan.core.uri import legible
 from wenyuan.service.facade import Library
+from wenyuan.service.redaction import library_key
 from wenyuan.settings import EncoderSettings, Settings, load_settings
 
 __all__ = ["create_library", "open_encoder", "open_library"]
@@ -68,7 +70,24 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
         release=reader.close,
         encoder_note=note,
         may_write=may_write,
+        key=library_key(path),
+        open_outside=_open_outside(spec),
     )
+
+
+def _open_outside(spec: IndexSpec) -> Callable[[Source], Outside]:
+    scale = spec.encoder.scale if spec.encoder else (0.0, 1.0)
+
+    def open_source(source: Source) -> Outside:
+        if source.type == "api":
+            from wenyuan.engines.remote import open_remote
+
+            return open_remote(source)
+        from wenyuan.engines.attached import open_attached
+
+        return open_attached(source, scale=scale)
+
+    return open_source
 
 
 def open_encoder(settings: EncoderSettings) -> Encoder | None:

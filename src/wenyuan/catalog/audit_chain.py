@@ -91,9 +91,7 @@ def canonical(value: Any) -> str:
     return text
 
 
-def row_hash(  # noqa: PLR0913  (the columns of a row)
-    previous: str, seq: int, audit_id: str, at: float, kind: str, principal: str, record: str
-) -> str:
+def row_hash(previous: str, seq: int, audit_id: str, at: float, kind: str, principal: str, record: str) -> str:
     """The hash of a record that follows one whose hash is `previous`."""
     said = canonical([seq, audit_id, at, kind, principal, record])
     return hashlib.sha256(previous.encode() + said.encode()).hexdigest()
@@ -133,7 +131,7 @@ def check(rows: Iterable[Row], start: Head, heads: Mapping[str, Head]) -> tuple[
         if what:
             return at, AuditFault(row.seq if row.seq <= at.seq + 1 else at.seq + 1, what)
         at = Head(row.seq, row.hash)
-        confirmed = confirmed or (row.kind == "audit" and _names_cut(row.record, start))
+        confirmed = confirmed or (row.kind == "audit" and _names_cut(row, start))
     if not confirmed:
         return at, AuditFault(start.seq, "records were removed up to here, and no record says so")
     return at, _at_the_ends(heads, start, at)
@@ -144,13 +142,28 @@ def _fault(row: Row, before: Head) -> str:
         return f"missing: the records {before.seq + 1} to {row.seq - 1} were removed"
     if row.seq <= before.seq:
         return f"inserted: it stands after record {before.seq}"
-    if row.hash != row_hash(row.prev_hash, *row[:6]):
+    if row.hash != _hash_of(row):
         return "edited or moved: its hash is not that of its content"
     if row.prev_hash != before.hash:
         return f"inserted or rewritten: it does not follow record {before.seq}"
-    if row.query is not None and json.loads(row.record).get("query_sha256") != commitment(row.salt or "", row.query):
+    if row.query is not None and _said(row).get("query_sha256") != commitment(row.salt or "", row.query):
         return "its kept query was edited"
     return ""
+
+
+def _hash_of(row: Row) -> str:
+    try:
+        return row_hash(row.prev_hash, *row[:6])
+    except (AttributeError, TypeError, ValueError):  # a column is not even of its type
+        return ""
+
+
+def _said(row: Row) -> Mapping[str, Any]:
+    try:
+        said = json.loads(row.record)
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}
 
 
 def _other_head(heads: Mapping[str, Head], at: Head) -> str:
@@ -160,9 +173,9 @@ def _other_head(heads: Mapping[str, Head], at: Head) -> str:
     return ""
 
 
-def _names_cut(record: str, start: Head) -> bool:
-    said = json.loads(record)
-    return said.get("action") == EXPIRED and said.get("cut") == str(start)
+def _names_cut(row: Row, start: Head) -> bool:
+    said = _said(row)
+    return bool(said.get("action") == EXPIRED and said.get("cut") == str(start))
 
 
 def _at_the_ends(heads: Mapping[str, Head], start: Head, end: Head) -> AuditFault | None:
@@ -186,12 +199,14 @@ class HeadFile:
     def read(self) -> Head | None:
         """The head, or None when there is no such file; CatalogUnavailable when it cannot be understood."""
         try:
-            text = self.path.read_text("ascii")
+            with self.path.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH)
+                text = file.read(200).decode("ascii", "replace")
         except FileNotFoundError:
             return None
-        except (OSError, UnicodeDecodeError) as error:
-            raise self._unreadable(str(error)) from error
-        return self._parsed(text)
+        except OSError as error:
+            raise self._unreadable(str(error.strerror)) from error
+        return self._parsed(text) if text else None
 
     def create(self) -> None:
         """Make the file of an empty chain, unless there is one."""

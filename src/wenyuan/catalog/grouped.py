@@ -61,7 +61,7 @@ class GroupWriter(Generic[T]):
             if self._closed:
                 raise CatalogUnavailable("closed; nothing can be written any more", component=self._name)
             if self._failure is not None:
-                raise self._failed(self._failure)
+                raise self._failed(self._failure) from self._failure
             if self.waiting >= _MOST_WAITING:
                 raise CatalogUnavailable(f"{self.waiting} entries wait to be written", component=self._name)
             if self._thread is None:
@@ -85,7 +85,7 @@ class GroupWriter(Generic[T]):
                 self._hurry = True
                 self._change.notify_all()
                 if self._failure is not None and self._tries > tries:
-                    raise self._failed(self._failure)
+                    raise self._failed(self._failure) from self._failure
                 left = until - time.monotonic()
                 if left <= 0:
                     raise CatalogUnavailable(f"not written within {timeout:g} s", component=self._name)
@@ -150,6 +150,4 @@ class GroupWriter(Generic[T]):
     def _failed(self, failure: Exception) -> CatalogUnavailable:
         said = failure.message if isinstance(failure, KnowledgeError) else type(failure).__name__
         hint = failure.hint if isinstance(failure, KnowledgeError) else ""
-        error = CatalogUnavailable(f"cannot be written: {said}", component=self._name, hint=hint)
-        error.__cause__ = failure
-        return error
+        return CatalogUnavailable(f"cannot be written: {said}", component=self._name, hint=hint)

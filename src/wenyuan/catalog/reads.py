@@ -10,10 +10,12 @@ import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.connect import now, reading
-from wenyuan.catalog.rows import index_row, passage_of, source_of
+from wenyuan.catalog.history import CatalogHistory
+from wenyuan.catalog.rows import index_row, passage_of, source_of, version_of
 from wenyuan.core.errors import NotPermitted
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import Change, Deadline
+from wenyuan.core.validity import LiveVersion
 
 __all__ = ["CatalogReads", "batches"]
 
@@ -26,7 +28,7 @@ def batches(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
         yield values[at : at + _BATCH]
 
 
-class CatalogReads:
+class CatalogReads(CatalogHistory):
     """The reading half of `Catalog`; also the change feed that engines follow (`core.ports.ChangeFeed`)."""
 
     _reader: sa.Engine
@@ -121,6 +123,15 @@ class CatalogReads:
             for part in batches(sorted(document_ids)):
                 found.update(connection.execute(query.where(p.document_id.in_(part))).all())
         return found
+
+    def live_versions(self, source_id: str) -> list[LiveVersion]:
+        """A source's live documents, as far as versions go."""
+        d = t.documents.c
+        query = sa.select(
+            d.document_id, d.uri, d.title, d.effective_from, d.effective_until, d.own_until, d.facets
+        ).where(d.source_id == source_id, d.removed_seq.is_(None))
+        with reading(self._reader, "listing versions") as connection:
+            return [version_of(row) for row in connection.execute(query).mappings()]
 
     def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
         """The measured floor in this mode, by script: ``score`` and ``lift``; empty while none was measured."""

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from wenyuan.core.errors import CatalogUnavailable
 from wenyuan.core.model import FOREVER, IndexRow, Passage, Source, heading_text
+from wenyuan.core.validity import LiveVersion
 
 __all__ = ["index_row", "passage_of", "source_of", "source_row", "unpack_vector"]
 
@@ -100,6 +101,18 @@ def index_row(row: sa.RowMapping, *, with_vector: bool) -> IndexRow:
         valid_from=row["effective_from"] or 0,
         valid_until=row["effective_until"] or FOREVER,
         vector=None if raw is None else unpack_vector(raw, row["crc"], row["passage_id"]),
+    )
+
+
+def version_of(row: sa.RowMapping) -> LiveVersion:
+    return LiveVersion(
+        document_id=row["document_id"],
+        uri=row["uri"],
+        title=row["title"],
+        effective_from=_date(row["effective_from"]),
+        effective_until=_date(row["effective_until"]),
+        own_until=_date(row["own_until"]),
+        facets=row["facets"],
     )
 
 

@@ -79,6 +79,7 @@ documents = sa.Table(
     sa.Column("collection", sa.Text, nullable=False),
     sa.Column("effective_from", sa.Integer),
     sa.Column("effective_until", sa.Integer),
+    sa.Column("own_until", sa.Integer),  # its own end; effective_until may be earlier, where it is superseded
     sa.Column("facets", sa.JSON, nullable=False),
     sa.Column("notes", sa.JSON, nullable=False),
     sa.Column("ingested_at", sa.Float, nullable=False),
@@ -198,6 +199,9 @@ def _governance(connection: sa.Connection) -> None:
         if name not in held:
             kind = "JSON" if default == "'[]'" else "TEXT"
             connection.execute(sa.text(f"ALTER TABLE sources ADD COLUMN {name} {kind} NOT NULL DEFAULT {default}"))
+    if "own_until" not in {column["name"] for column in sa.inspect(connection).get_columns("documents")}:
+        connection.execute(sa.text("ALTER TABLE documents ADD COLUMN own_until INTEGER"))
+        connection.execute(sa.text("UPDATE documents SET own_until = effective_until"))
     tables.create_all(connection)
 
 

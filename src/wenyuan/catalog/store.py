@@ -6,6 +6,7 @@ import json
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -185,7 +186,7 @@ class Catalog(CatalogGovernance, CatalogReads):
                     d, f = t.documents.c, t.failures.c
                     _retire(connection, seq, sa.and_(d.source_id == source_id, d.uri.in_(part)))
                     connection.execute(t.failures.delete().where(f.source_id == source_id, f.uri.in_(part)))
-            first = int(connection.scalar(sa.select(sa.func.max(t.documents.c.document_id))) or 0) + 1
+            first = _next_document(connection)
             numbered = list(enumerate(documents, start=first))
             connection.execute(t.documents.insert(), [_document_row(doc, number, seq) for number, doc in numbered])
             rows = [_passage_row(p, doc, number, seq) for number, doc in numbered for p in doc.passages]
@@ -207,6 +208,30 @@ class Catalog(CatalogGovernance, CatalogReads):
                     sa.and_(t.documents.c.source_id == source_id, t.documents.c.document_id.in_(part)),
                 )
         return gone
+
+    def amend_ends(self, source_id: str, ends: Mapping[int, date | None]) -> None:
+        """Give live documents another last day, by document id: new rows, since rows are never rewritten."""
+        if not ends:
+            return
+        d, p = t.documents.c, t.passages.c
+        with self.writing(), translated("ending versions"), self._writer.begin() as connection:
+            seq = _next_seq(connection, source_id)
+            for document_id, end in ends.items():
+                own = connection.execute(sa.select(t.documents).where(d.document_id == document_id)).mappings().one()
+                passages = (
+                    connection.execute(sa.select(t.passages).where(p.document_id == document_id)).mappings().all()
+                )
+                _retire(connection, seq, d.document_id == document_id)
+                number = _next_document(connection)
+                connection.execute(
+                    t.documents.insert(),
+                    {**own, "document_id": number, "effective_until": day(end), "seq": seq, "removed_seq": None},
+                )
+                rows = [
+                    {**{k: v for k, v in row.items() if k != "passage_id"}, "document_id": number, "seq": seq}
+                    for row in passages
+                ]
+                connection.execute(t.passages.insert(), rows)
 
     def record_failure(self, source_id: str, uri: str, code: str, reason: str) -> None:
         """Remember that a document could not be taken in; a live older version stays."""
@@ -240,6 +265,10 @@ def _next_seq(connection: sa.Connection, source_id: str) -> int:
     done = connection.execute(t.commits.insert(), {"at": now(), "source_id": source_id})
     (seq,) = done.inserted_primary_key or (0,)
     return int(seq)
+
+
+def _next_document(connection: sa.Connection) -> int:
+    return int(connection.scalar(sa.select(sa.func.max(t.documents.c.document_id))) or 0) + 1
 
 
 def _retire(connection: sa.Connection, seq: int, which: sa.ColumnElement[bool]) -> int:
@@ -288,6 +317,7 @@ def _document_row(document: NewDocument, number: int, seq: int) -> dict[str, Any
         "collection": document.collection,
         "effective_from": day(document.effective_from),
         "effective_until": day(document.effective_until),
+        "own_until": day(document.effective_until),
         "facets": dict(document.facets),
         "notes": list(document.notes),
         "ingested_at": now(),

@@ -24,7 +24,7 @@ _ORDERS = re.compile(
         (?:instruction|prompt|rule|guideline|direction|message|context)
     | (?<![a-z])(?:ignore|disregard|forget)\s(?:everything|all|what)\s(?:[a-z']+\s){0,4}?
         (?:above|before|previous|said|told)
-    | (?<![a-z])system\sprompt | (?<![a-z])new\s(?:system\s)?instructions?\s?:
+    | (?<![a-z])system\sprompt(?![a-z]) | (?<![a-z])new\s(?:system\s)?instructions?\s?:
     | (?<![a-z])you\sare\snow\s(?:an?|the|in|no\slonger|free)(?![a-z]) | (?<![a-z])(?:developer|dan|jailbreak)\smode
     | (?<![a-z])(?:do\snot|don't|never)\s(?:tell|inform|(?:mention|reveal)\s(?:this|it)\sto)\s(?:the\s)?user
     | (?<![a-z])(?:reveal|print|repeat|output|show)\s(?:me\s)?your\s(?:[a-z]+\s){0,2}?(?:prompt|instruction)

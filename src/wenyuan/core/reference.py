@@ -44,7 +44,7 @@ class Reference:
 
     def share(self, passage: Passage) -> float:
         """How much of what is named the passage is (1 each) or mentions (½ each), 0..1."""
-        own = set(identifiers("\n".join((passage.title, *passage.headings))))
+        own = set(identifiers("\n".join((passage.title, *passage.headings, _question(passage)))))
         mentioned = set(identifiers(passage.text))
         shares = [1.0 if n in own else _MENTIONED if n in mentioned else 0.0 for n in self.named]
         return sum(shares) / len(shares)
@@ -78,6 +78,12 @@ class Reference:
         if lift == 0.0:
             return score * MISSING if self.clause else score
         return lift + (1.0 - lift) * 0.5 * score if self.clause else score + lift * (1.0 - score)
+
+
+def _question(passage: Passage) -> str:
+    """The first line of an FAQ entry in a table: it stands over the answer as a heading does over a text."""
+    question, _, answer = passage.text.partition("\n")
+    return question if passage.cell and answer else ""
 
 
 def reference_of(query: str) -> Reference | None:

@@ -44,7 +44,7 @@ LOW_TRUST = 3
 Reason = Literal["low_trust", "copyright", "budget", "duplicate"]
 REASONS: tuple[Reason, ...] = ("low_trust", "copyright", "budget", "duplicate")
 _RULE = "kg_rule"
-_SEAM = 2  # characters of white space between two passages that touch: a blank line
+_SEAM = 2  # characters between two passages that touch: passages leave out white space only, here a blank line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,11 +14,13 @@ from datetime import date, datetime, timedelta
 from typing import Any, Literal
 
 from wenyuan.core.errors import Fault, InvalidRequest
+from wenyuan.core.model import Facet
 from wenyuan.core.suggest import did_you_mean
 from wenyuan.core.text import fold
 
 __all__ = [
     "FRONT_MATTER_KEYS",
+    "LiveVersion",
     "Status",
     "Validity",
     "date_from_name",
@@ -86,6 +88,19 @@ class Validity:
         if self.status == "draft" or (self.status == "retired" and last is None):
             return False
         return (self.effective_from or date.min) <= day <= (last or date.max)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveVersion:
+    """A live document, as far as versions go. ``own_until`` is its own end, whatever supersedes it."""
+
+    document_id: int
+    uri: str
+    title: str
+    effective_from: date | None
+    effective_until: date | None
+    own_until: date | None
+    facets: Mapping[str, Facet]
 
 
 # --- what people write ----------------------------------------------------------------------------------
@@ -225,7 +240,9 @@ def _unclear(items: Sequence[Validity], known: Mapping[str, Validity], undated: 
             yield Fault(item.id, "effective_until lies before effective_from")
         for old in item.supersedes:
             if old not in known:
-                yield Fault(item.id, f"supersedes {old!r}, which is unknown{did_you_mean(old, known.keys() - {item.id})}")
+                yield Fault(
+                    item.id, f"supersedes {old!r}, which is unknown{did_you_mean(old, known.keys() - {item.id})}"
+                )
         if item.supersedes and item.status != "draft" and not (item.effective_from or undated):
             yield Fault(item.id, f"supersedes {', '.join(item.supersedes)}, but has no effective_from")
 

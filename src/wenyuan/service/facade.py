@@ -92,6 +92,7 @@ class Library:
         release: Callable[[], None] = lambda: None,
         encoder_note: str = "",
         may_write: str = "",
+        key: bytes = b"",
         open_outside: Callable[[Source], Outside] | None = None,
     ) -> None:
         self.folder = folder
@@ -102,7 +103,9 @@ class Library:
         self._release = release
         self._encoder_note = encoder_note
         self._may_write = may_write
-        self._ingester = Ingester(shelf=catalog, engine=engine, encoder=encoder, read=read, readable=readable)
+        self._ingester = Ingester(
+            shelf=catalog, engine=engine, encoder=encoder, read=read, readable=readable, key=key
+        )
         self._retriever = Retriever(catalog, engine, encoder, settings.search, open_outside)
         self._searcher = Searcher(self._retriever, catalog, settings.cache)
         self._contexts = ContextService(self._searcher, catalog.document_chars)

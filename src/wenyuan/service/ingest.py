@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -12,12 +13,15 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from wenyuan.core.chunk import chunk
-from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.errors import DocumentRejected, InvalidRequest
 from wenyuan.core.model import Document, Draft, NewDocument, NewPassage, Source, heading_text
 from wenyuan.core.ports import ChangeFeed, Deadline, Encoder, Engine
+from wenyuan.core.redact import redact
 from wenyuan.core.text import language_of
 from wenyuan.core.uri import file_uri, legible, with_fragment
 from wenyuan.service.files import find_files
+from wenyuan.service.redaction import Redactor
+from wenyuan.service.versions import Versions, dated, settle
 
 __all__ = ["IngestReport", "Ingester", "Progress", "Shelf"]
 
@@ -55,11 +59,12 @@ class IngestReport:
     embedded: int = 0
     seconds: float = 0.0
     failed: dict[str, str] = field(default_factory=dict)
+    redacted: Counter[str] = field(default_factory=Counter)
     skipped: Mapping[str, int] = field(default_factory=dict)
     notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-class Shelf(ChangeFeed, Protocol):
+class Shelf(ChangeFeed, Versions, Protocol):
     """The writing side of the system of record; `catalog.Catalog` is one."""
 
     def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
@@ -86,6 +91,7 @@ class Ingester:
     Attributes:
         read: File and its URI → documents, perhaps as a stream; raises `DocumentRejected`.
         readable: Whether a file of this name can be read at all.
+        key: For pseudonyms (see `service.redaction`).
     """
 
     shelf: Shelf
@@ -93,6 +99,7 @@ class Ingester:
     encoder: Encoder | None
     read: Callable[[Path, str], Iterable[Document]]
     readable: Callable[[str], bool]
+    key: bytes = b""
 
     def ingest(self, source: Source, progress: Callable[[Progress], None] | None = None) -> IngestReport:
         """Bring the catalog and the index up to what lies at the source's path.
@@ -110,6 +117,7 @@ class Ingester:
                 run.take(file, number)
             run.flush()
             run.retire_vanished()
+            run.settle_versions()
             self.follow()
         report.seconds = time.monotonic() - begun
         return report
@@ -136,34 +144,38 @@ class _Run:
         self._size = 0
         self._since_sync = 0
         self._at = (0, "")
+        self._redactor = Redactor.of(source, ingester.key)
         encoder = ingester.encoder.fingerprint.key if ingester.encoder else ""
-        self._how = _digest(READING, encoder, source.language, source.collection)[:16]
+        self._how = _digest(READING, encoder, source.language, source.collection, self._redactor.fingerprint)[:16]
 
     def take(self, file: Path, number: int) -> None:
         """Read one file, unless its live version came of the same bytes in the same way."""
         uri = file_uri(file.absolute())
+        shown = self._redactor.uri(uri)  # what is stored and told: a file's name may say too much
         self._at = (number, legible(file.name))
         self._tell(0)
         try:
             with file.open("rb") as content:
                 stamp = f"{self._how}:{hashlib.file_digest(content, 'sha256').hexdigest()}"
-            if self._is_live(uri, stamp):
+            if self._is_live(shown, stamp):
                 return
             documents = self._to.read(file, uri)
         except (DocumentRejected, OSError) as error:
-            self._fail(uri, error)
+            self._fail(shown, error)
             return
         for document in documents:
             try:
                 self._take(document, stamp if document.uri == uri else None)
             except DocumentRejected as error:
-                self._seen.add(document.uri)
-                self._fail(_storable(f"{uri}#{document.uri}"), error)
+                own = self._redactor.uri(document.uri)
+                self._seen.add(own)
+                self._fail(_storable(f"{shown}#{own}"), error)
             if self._size >= (_BATCH_EMBEDDED if self._to.encoder else _BATCH_PLAIN):
                 self.flush()
 
     def _take(self, document: Document, stamp: str | None) -> None:
         """One document; `stamp` is its file's, if it is all that the file holds."""
+        document, counts = self._redactor.document(dated(document))
         if document.uri in self._seen:
             raise DocumentRejected(f"the URI {document.uri} stands twice")
         spoken = [document.uri, document.title, *document.metadata, *map(str, document.metadata.values())]
@@ -171,6 +183,7 @@ class _Run:
             raise DocumentRejected("it holds half of a surrogate pair, which is no text")
         stamp = stamp or f"{self._how}:{_content_digest(document)}"
         if not self._is_live(document.uri, stamp):
+            self._report.redacted.update(counts)
             self._add(document, stamp)
 
     def _is_live(self, uri: str, stamp: str) -> bool:
@@ -183,7 +196,8 @@ class _Run:
     def _fail(self, uri: str, error: Exception) -> None:
         self._seen.add(uri)
         reason = str(error) if isinstance(error, DocumentRejected) else f"cannot be read: {error}"
-        self._report.failed[uri] = reason = _storable(reason)
+        reason = redact(_storable(reason), self._redactor.policy, self._redactor.key).text
+        self._report.failed[uri] = reason
         code = getattr(error, "code", "unreadable")
         self._to.shelf.record_failure(self._source.source_id, uri, code, reason)
 
@@ -273,6 +287,13 @@ class _Run:
             self._report.retired = self._to.shelf.retire_documents(source_id, gone)
         old = [uri for uri in self._to.shelf.failures(source_id) if uri not in failed]
         self._to.shelf.forget_failures(source_id, old)
+
+    def settle_versions(self) -> None:
+        """End superseded versions; what cannot be settled is reported, everything else stays as it is."""
+        try:
+            settle(self._to.shelf, self._source.source_id)
+        except InvalidRequest as error:
+            self._fail(f"versions of {self._source.source_id}", DocumentRejected(error.message))
 
     def _tell(self, embedded: int) -> None:
         self._report.embedded += embedded

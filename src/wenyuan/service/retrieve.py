@@ -31,6 +31,7 @@ from wenyuan.settings import SearchSettings
 __all__ = ["Answer", "LegReport", "Query", "Retriever"]
 
 _DEEPER = 2
+_NO_HURRY = 60.0  # seconds: measuring a floor is nobody's request
 _SPARE = 30  # rows read beyond those asked for, in case some are gone from the record
 
 
@@ -154,7 +155,7 @@ class Retriever:
 
     def best_of_all(self, text: str) -> tuple[float, float]:
         """The best score and lift that any passage of the library has for `text`, without floor or adjustment."""
-        deadline = self._deadline()
+        deadline = Deadline(time.monotonic() + _NO_HURRY, time.monotonic)
         own = [s.source_id for s in self._record.sources(deadline) if s.type == "static_doc"]
         scope = Scope(sources=frozenset(own), as_of=date.today())
         hits, _ = self._own.candidates(text, query_terms(text), scope, self._settings.depth, deadline)

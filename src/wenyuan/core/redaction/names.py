@@ -45,7 +45,7 @@ _NOT_NAMES = frozenset(
     车间 水平 水泥 强制 强度 计划 计算 包括 单独 解决 通知 通过 空间 后续 别人 家属 家庭 双方 于是 和平 代表 代码 代理 简单 简介 金额
     金融 程序 程度 严格 严重 施工 施工方 施工员 项目 项目部 项目经理 路径 路线 温度 温馨 石油 石材 白天 万元 钱包 钱款 汤水 江苏
     江西 海南 湖南 湖北 广东 广西 山东 山西 云南 贺电 祝福 符合 符号 许可 许多 费用 盛大 居民 连续 连接 易燃 易爆 景区 曲线 宿舍
-    童装 毛利 米饭 黄金 马上 马路 牛奶 鱼类 花费 章程 章节 葛根 沈阳 杭州 郑州 苏州 温州""".split()
+    童装 毛利 米饭 黄金 马上 马路 牛奶 鱼类 花费 章程 章节 葛根 沈阳 杭州 郑州 苏州 温州 范围 毕业 居住 查阅 晋职 年休 养老 宣布 索偿 皮肤 应聘 离职 祝贺 解释 解答 贡献 游览 游客 厉行 终止 终身""".split()
 )
 _CUE = (
     "真实姓名|中文姓名|英文姓名|姓名|联系人|联络人|收件人|收货人|寄件人|发件人|负责人|责任人|经办人|申请人|投诉人|举报人|报案人"
@@ -78,12 +78,12 @@ def _name_at(view: View, start: int, form: bool) -> Span | None:
     if not run:
         name = _NAME.match(view.text, start) if form else None
         return _english(name) if name else None
-    length = _name_length(run[0], form)
+    length = _name_length(run[0], form, view.text[run.end() : run.end() + 1])
     return (start, start + length, run[0][:length].replace(" ", "")) if length else None
 
 
-def _name_length(run: str, form: bool) -> int:
-    """How many characters of what follows a cue are a name; `form`: the cue had a colon."""
+def _name_length(run: str, form: bool, after: str) -> int:
+    """How many characters of what follows a cue are a name; `form`: the cue had a colon; `after`: the next character."""
     foreign = _FOREIGN.match(run)
     if foreign:
         return foreign.end()
@@ -94,10 +94,9 @@ def _name_length(run: str, form: bool) -> int:
     surname = surname_length(run)
     if not surname:
         return len(run) if form and 2 <= len(run) <= 4 and _plausible(run, 1) else 0
-    if surname == 1 and run[0] in _AMBIGUOUS and not form and len(run) > 3:
-        return 0
+    vouched = form or run[0] not in _AMBIGUOUS or after.isdigit() or after == "("
     for length in (surname + 2, surname + 1):
-        ends = len(run) == length or (len(run) > length and _FOLLOWS.match(run, length))
+        ends = (vouched and len(run) == length) or (len(run) > length and _FOLLOWS.match(run, length))
         if ends and _plausible(run[:length], surname):
             return length
     whole = run[: surname + 2]
@@ -135,7 +134,7 @@ _NAME = re.compile(
     rf"(?P<name>{_WORD}(?:[ ](?:{_WORD}|(?:de|da|van|von|der|den|bin|al|la|di)(?= )|{_INITIAL}(?= ))){{0,4}})"
     r"(?![^\W\d_\u3400-\u9fff])"
 )
-_ENGLISH_TITLE = re.compile(rf"(?:Mrs|Mr|Ms|Miss|Dr|Prof|Mx|MR|MRS|MS|DR)\.?[ ]{{1,2}}(?:{_INITIAL}[ ])?(?={_WORD})")
+_ENGLISH_TITLE = re.compile(rf"(?:Mrs|Mr|Ms|Miss|Dr|Prof|Mx|MR|MRS)\.?[ ]{{1,2}}(?:{_INITIAL}[ ])?(?={_WORD})")
 _ENGLISH_CUE = re.compile(
     r"(?:name|contact(?: person)?|attn|attention|recipient|consignee|customer|patient|employee|cardholder|signed(?: by)?"
     r"|prepared by|reviewed by|approved by|beneficiary|applicant|dear)(?:\s?[:=]\s?|\sis\s|(?<=dear)\s)[*_\"'“]{0,3}"
@@ -151,8 +150,9 @@ Friends Support The Your This Please See Enter Name Phone Email Mobile Address""
 
 def _after_english(view: View, match: re.Match[str]) -> Span | None:
     start = match.start()
-    if start and view.lower[start - 1].isascii() and view.lower[start - 1].isalpha():
-        return None  # username:
+    before = view.lower[start - 1 : start]
+    if before == "_" or (before.isascii() and before.isalpha()):
+        return None  # username:, APP_NAME=
     if _THING.search(view.lower, max(0, start - 14), start):
         return None
     return _name_at(view, match.end(), form=True)

@@ -57,21 +57,26 @@ def _ipv4(view: View, match: re.Match[str]) -> Span | None:
 
 
 _IPV6 = re.compile(
-    r"[0-9a-f:](?<![0-9a-z:.].)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?:(?<=:[0-9])[0-9]{0,2}(?:\.[0-9]{1,3}){3})?(?![0-9a-z:])"
+    r"[0-9a-f:](?<![0-9a-z.].)(?=[0-9a-f:]{0,3}[0-9a-f])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?:(?<=:[0-9])[0-9]{0,2}(?:\.[0-9]{1,3}){3})?(?![0-9a-z])"
 )
 
 
 def _ipv6(view: View, match: re.Match[str]) -> Span | None:
     start, end = match.span()
+    written = match[0]
+    if written[0] == ":" != written[1]:  # punctuation, as in "IP:2001:db8::1:"
+        start, written = start + 1, written[1:]
+    if written[-1] == ":" != written[-2]:
+        end, written = end - 1, written[:-1]
+    groups = [group for group in written.split(":") if group]
+    telling = any(len(group) >= 3 and any(c.isdigit() for c in group) for group in groups)  # else a::b of C++
+    if len(groups) < 2 or not (telling or len(groups) >= 4):
+        return None
     try:
-        address = IPv6Address(match[0])
+        address = IPv6Address(written)
     except AddressValueError:
         return None
-    groups = [group for group in match[0].split(":") if group]
-    telling = any(len(group) >= 3 and any(c.isdigit() for c in group) for group in groups)  # else a::b of C++
-    if address.is_loopback or len(groups) < 2 or not (telling or len(groups) >= 4):
-        return None
-    return start, end, str(address)
+    return None if address.is_loopback else (start, end, str(address))
 
 
 _ACCOUNT = re.compile(

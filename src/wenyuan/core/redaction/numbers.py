@@ -112,19 +112,21 @@ def _card(view: View, match: re.Match[str]) -> Span | None:
     """The longest beginning of the digit groups that is a card number."""
     start = match.start()
     groups = [(group.end() + start, group[0]) for group in _GROUP.finditer(match[0])]
-    while groups:
-        number = "".join(group for _, group in groups)
+    for count in range(len(groups), 0, -1):
+        number = "".join(group for _, group in groups[:count])
         if len(number) < 12:
-            return None
-        if all(len(group) >= 3 for _, group in groups[:-1]) and _is_card(view, start, groups[-1][0], number):
-            return start, groups[-1][0], number
-        groups.pop()
+            break
+        if checks.luhn(number) and _is_card(view, start, groups[count - 1][0], number, groups[: count - 1]):
+            return start, groups[count - 1][0], number
+    number = plain_number(match[0])
+    if len(number) >= 15 and near(view, start, _ACCOUNT_CUE, 12):
+        return start, match.end(), number  # the word right before vouches for it: a slip of the pen
     return None
 
 
-def _is_card(view: View, start: int, end: int, number: str) -> bool:
-    if not checks.luhn(number):  # a word right before it vouches for the number: a slip of the pen
-        return len(number) >= 15 and near(view, start, _ACCOUNT_CUE, 12)
+def _is_card(view: View, start: int, end: int, number: str, inner: list[tuple[int, str]]) -> bool:
+    if any(len(group) < 3 for _, group in inner):
+        return False  # a row of small numbers
     if near(view, start, _CARD_CUE):
         return True
     if not checks.card_issuer(number) or serial(view, start, end):

@@ -79,7 +79,7 @@ _SERIAL = adjacent(
     "编?号码?|编号|单号|货号|批号|批次|金额|时间戳"
     r"|order|serial|invoice|tracking|isbn|sku|ticket|order_?id|timestamp|¥|\$|€|£|rmb|cny|usd"
 )
-_UNIT = re.compile(r"\.[0-9]{1,2}(?![0-9])|\s?(?:元|万|亿|%|吨|米|美元|港币|人民币|字节|bytes|usd|rmb|cny)")
+_UNIT = re.compile(r"\.[0-9]{1,2}(?![0-9])|\s?(?:元|%|吨|美元|港币|人民币|字节|bytes|usd|rmb|cny)")
 
 
 def serial(view: View, start: int, end: int) -> bool:

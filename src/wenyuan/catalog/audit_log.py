@@ -1,0 +1,245 @@
+"""The audit: who asked what and was given which passages of which state of the library; who changed what.
+
+Records are chained by hashes (see `audit_chain`) and written in groups by a thread of their own, so that a
+request does not wait for the disk: its record is durable about `flush_after` seconds later, or after `flush`.
+Several processes may write; each transaction reads the chain's head anew.
+"""
+
+from __future__ import annotations
+
+import atexit
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from wenyuan.catalog.audit_chain import EXPIRED, Head, HeadFile, Ids, canonical, commitment, row_hash
+from wenyuan.catalog.audit_reads import KINDS, AuditReads, AuditRecord, Verification, verify_export
+from wenyuan.catalog.audit_tables import audit, cuts, last_head, make_current, ours, queries
+from wenyuan.catalog.connect import connect_reader, connect_writer, empty_log
+from wenyuan.catalog.grouped import GroupWriter
+from wenyuan.core.errors import CatalogUnavailable, InvalidRequest
+
+__all__ = ["KINDS", "RETENTION", "AuditLog", "AuditRecord", "Verification", "verify_export"]
+
+RETENTION = 180 * 86_400.0
+"""Seconds for which records are kept at least."""
+
+
+class _Entry(NamedTuple):
+    """A record that waits to be chained."""
+
+    audit_id: str
+    at: float
+    kind: str
+    principal: str
+    record: str
+    salt: str
+    query: str | None
+
+
+class AuditLog(AuditReads):
+    """The audit of the library in `folder`; safe to share between threads, not across a fork.
+
+    Args:
+        flush_after: Seconds that a record waits for others to be written with.
+        clock: Seconds since the epoch.
+        keep_queries: Whether queries are kept, for replay; if not, only what proves that a given one was asked.
+
+    Raises:
+        CatalogUnavailable, CatalogVersion: on construction.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        flush_after: float = 0.05,
+        clock: Callable[[], float] = time.time,
+        keep_queries: bool = True,
+    ) -> None:
+        self.path = folder / "audit.db"
+        self._clock = clock
+        self._keep_queries = keep_queries
+        self._ids = Ids()
+        self._head = HeadFile(folder / "audit.head")
+        self._writer = connect_writer(self.path)
+        self._reader = connect_reader(self.path, pool_size=4)
+        self._half_done: frozenset[str] = frozenset()  # committed, but the head file could not be written
+        try:
+            make_current(self._reader, self._writer, self._head)
+        except BaseException:
+            self._dispose()
+            raise
+        self._groups = GroupWriter("audit", self._write, after=flush_after)
+        atexit.register(self.close)
+
+    # -- writing ------------------------------------------------------------------------------------
+
+    def append(self, record: Mapping[str, Any], query: Mapping[str, Any] | None = None) -> str:
+        """Take a record, and return its id at once.
+
+        Args:
+            record: ``kind`` (of `KINDS`), ``principal``, and anything that JSON can hold.
+            query: What was asked. It is kept apart from the chain, so that it can be erased.
+
+        Raises:
+            CatalogUnavailable: earlier records could not be written, or the log is closed.
+            TypeError, ValueError: the record is none.
+        """
+        entry = self._entry(record, query)
+        self._groups.add(entry)
+        return entry.audit_id
+
+    def _entry(self, record: Mapping[str, Any], query: Mapping[str, Any] | None = None) -> _Entry:
+        said = dict(record)
+        kind, principal = said.pop("kind", None), said.pop("principal", None)
+        if kind not in KINDS:
+            raise ValueError(f"{kind!r} is no kind of audit record: {', '.join(KINDS)}")
+        if not isinstance(principal, str) or not principal or not principal.isprintable():
+            raise ValueError(f"{principal!r} is no principal")
+        salt, asked = "", None
+        if query is not None:
+            salt, asked = secrets.token_hex(16), canonical(query)
+            said["query_sha256"] = commitment(salt, asked)
+        at = self._clock()
+        return _Entry(self._ids(at), at, kind, principal, canonical(said), salt, asked)
+
+    def flush(self, timeout: float = 30.0) -> None:
+        """Wait until all that was appended is durable; CatalogUnavailable when it cannot be."""
+        self._groups.flush(timeout)
+
+    def close(self) -> None:
+        """Write what waits, and let go of everything; may be called twice.
+
+        Raises:
+            CatalogUnavailable: something could not be written, and is lost.
+        """
+        atexit.unregister(self.close)
+        try:
+            self._groups.close()
+        finally:
+            self._dispose()
+
+    def _dispose(self) -> None:
+        self._reader.dispose()
+        self._writer.dispose()
+
+    def _settle(self) -> None:
+        if self._groups.waiting:
+            self.flush()
+
+    def _write(self, group: Sequence[_Entry]) -> None:
+        """One transaction for all; the head file follows it."""
+        with ours("writing audit records"):
+            with self._writer.begin() as connection:
+                head = self._chained(connection, [e for e in group if e.audit_id not in self._half_done])
+            self._half_done = frozenset(e.audit_id for e in group)
+            self._head.advance(head)
+            self._half_done = frozenset()
+
+    def _chained(self, connection: sa.Connection, entries: Sequence[_Entry]) -> Head:
+        """Add entries to the chain; returns its new head."""
+        head = last_head(connection)
+        self._check_not_cut(head)
+        rows, asked = [], []
+        for entry in entries:
+            columns = entry[:5]
+            seq = head.seq + 1
+            digest = row_hash(head.hash, seq, *columns)
+            rows.append(
+                {
+                    "seq": seq,
+                    **dict(zip(_Entry._fields, columns, strict=False)),
+                    "prev_hash": head.hash,
+                    "hash": digest,
+                }
+            )
+            head = Head(seq, digest)
+            if entry.query is not None:
+                kept = entry.query if self._keep_queries else None
+                asked.append({"audit_id": entry.audit_id, "at": entry.at, "salt": entry.salt, "query": kept})
+        if rows:
+            connection.execute(audit.insert(), rows)
+        if asked:
+            connection.execute(queries.insert(), asked)
+        return head
+
+    def _check_not_cut(self, head: Head) -> None:
+        """Going on after the end was cut off would hide it."""
+        known = self._head.read()
+        if known is not None and (known.seq > head.seq or (known.seq == head.seq and known.hash != head.hash)):
+            raise CatalogUnavailable(
+                f"the audit ends at record {head.seq}, but {self._head.path.name} says {known.seq}: "
+                "records were removed or replaced",
+                component="audit",
+                hint="restore audit.db; or, to go on with what there is, move audit.head away",
+            )
+
+    # -- letting go ---------------------------------------------------------------------------------
+
+    def expire(self, before: float, *, principal: str = "local", early: bool = False) -> int:
+        """Remove the records up to a time (seconds since the epoch); returns how many. What stays is verifiable.
+
+        Args:
+            early: Remove also what is younger than `RETENTION`.
+
+        Raises:
+            InvalidRequest: `before` lies within the retention, and `early` was not said.
+        """
+        if before > self._clock() - RETENTION and not early:
+            raise InvalidRequest(
+                f"audit records are kept for {RETENTION / 86_400:g} days at least",
+                hint="choose an earlier day, or say that they shall go early",
+            )
+        a = audit.c
+        # Up to the first that is younger: a clock that was set back must not tear a hole.
+        younger = sa.select(sa.func.min(a.seq)).where(a.at >= before).scalar_subquery()
+        last = sa.select(a.seq, a.hash).where(sa.or_(younger.is_(None), a.seq < younger)).order_by(a.seq.desc())
+        with self._removing("expiring audit records") as connection:
+            found = connection.execute(last.limit(1)).first()
+            if found is None:
+                return 0
+            cut = Head(found.seq, found.hash)
+            connection.execute(cuts.insert(), {**cut._asdict(), "at": self._clock()})
+            going = sa.select(a.audit_id).where(a.seq <= cut.seq)
+            connection.execute(queries.delete().where(queries.c.audit_id.in_(going)))
+            count = connection.execute(audit.delete().where(a.seq <= cut.seq)).rowcount
+            said = {"action": EXPIRED, "before": before, "records": count, "cut": str(cut)}
+            self._chained(connection, [self._entry({"kind": "audit", "principal": principal, **said})])
+        return int(count)
+
+    def erase_queries(
+        self, *, before: float | None = None, audit_ids: Sequence[str] = (), principal: str = "local"
+    ) -> int:
+        """Erase kept queries, older than a time or by id; returns how many. The chain stays whole.
+
+        What is left of a query is the preview in its record, and a hash that cannot be tested without its salt.
+
+        Raises:
+            InvalidRequest: neither is given.
+        """
+        if before is None and not audit_ids:
+            raise InvalidRequest("neither a time nor an id says which queries to erase")
+        q = queries.c
+        tests = [q.audit_id == audit_id for audit_id in audit_ids] + ([] if before is None else [q.at < before])
+        with self._removing("erasing queries") as connection:
+            count = sum(connection.execute(queries.delete().where(test)).rowcount for test in tests)
+            said = {"action": "erase queries", "before": before, "ids": list(audit_ids), "queries": count}
+            self._chained(connection, [self._entry({"kind": "audit", "principal": principal, **said})])
+        return count
+
+    @contextmanager
+    def _removing(self, doing: str) -> Iterator[sa.Connection]:
+        """A transaction that removes; afterwards nothing of it is left in the write-ahead log."""
+        self._settle()
+        with ours(doing):
+            with self._writer.begin() as connection:
+                yield connection
+                head = last_head(connection)
+            self._head.advance(head)
+            empty_log(self._writer)

@@ -1,0 +1,157 @@
+"""The one statement that searches a table, and what must be true of the table for it: names are looked up, then quoted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from psycopg import Connection
+from psycopg.sql import SQL, Composed, Identifier, Placeholder
+
+from wenyuan.core.errors import ConfigError
+from wenyuan.core.model import Facet
+from wenyuan.core.outside import OutsideHit
+from wenyuan.core.uri import with_fragment
+from wenyuan.engines.attached import AttachedSettings
+
+__all__ = ["Search", "described", "hit"]
+
+EXACT_ROWS = 50_000
+"""Up to so many rows, as PostgreSQL estimates them, every one is compared: an HNSW index loses rows under a filter."""
+WIDTH = 200
+"""``hnsw.ef_search``: candidates of an index scan."""
+
+_COLUMNS = """
+SELECT a.attname, t.typname, tn.nspname, a.atttypmod
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+JOIN pg_catalog.pg_namespace tn ON tn.oid = t.typnamespace
+WHERE n.nspname = %s AND c.relname = %s AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+"""
+_VERSION = "SELECT extversion FROM pg_catalog.pg_extension WHERE extname = 'vector'"
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How a table is searched.
+
+    Attributes:
+        statement: Rows by rising cosine distance; parameters ``vector``, ``limit``, and those of `bound`.
+        bound: The filter's values.
+        settings: PostgreSQL's own settings for it.
+    """
+
+    statement: Composed
+    bound: Mapping[str, Facet]
+    settings: Mapping[str, str]
+
+
+def described(connection: Connection[Any], settings: AttachedSettings, component: str) -> Search:
+    """How the table that the settings name is to be searched, now.
+
+    Raises:
+        ConfigError: table or columns are not there, or not of the type or dimension that the settings say.
+        psycopg.Error: the database does not answer.
+    """
+    schema, table = settings.place
+    found = {name: (kind, space, size) for name, kind, space, size in connection.execute(_COLUMNS, (schema, table))}
+    if not found:
+        raise ConfigError(
+            f"there is no table {table!r} in schema {schema!r} that its user may see", component=component
+        )
+    named = [name for name in settings.columns.model_dump().values() if name is not None]
+    if missing := [name for name in (*named, *settings.filter) if name not in found]:
+        raise ConfigError(
+            f"{settings.table} has no column {', '.join(map(repr, missing))}; it has {', '.join(sorted(found))}",
+            component=component,
+        )
+    kind, space, size = found[settings.columns.vector]
+    _check_vector(settings, kind, size, component)
+    if settings.columns.metadata and found[settings.columns.metadata][0] not in ("json", "jsonb"):
+        raise ConfigError(f"column {settings.columns.metadata!r} is no json", component=component)
+    rows = SQL("FROM {} WHERE {}").format(Identifier(schema, table), _condition(settings))
+    bound = {f"f{at}": value for at, value in enumerate(settings.filter.values())}
+    return Search(_statement(settings, rows, space, kind), bound, _tuned(connection, rows, bound))
+
+
+def _check_vector(settings: AttachedSettings, kind: str, size: int, component: str) -> None:
+    column = settings.columns.vector
+    if kind not in ("vector", "halfvec"):
+        raise ConfigError(f"column {column!r} is {kind}, not vector or halfvec", component=component)
+    if size not in (-1, settings.dimension):  # -1: declared without a dimension
+        raise ConfigError(
+            f"column {column!r} holds vectors of {size} dimensions, the settings say {settings.dimension}",
+            component=component,
+        )
+
+
+def _condition(settings: AttachedSettings) -> Composed:
+    columns = settings.columns
+    equal = [
+        SQL("{} = {}").format(Identifier(name), Placeholder(f"f{at}")) for at, name in enumerate(settings.filter)
+    ]
+    there = [SQL("{} IS NOT NULL").format(Identifier(name)) for name in (columns.id, columns.text, columns.vector)]
+    return SQL(" AND ").join([*there, *equal])
+
+
+def _statement(settings: AttachedSettings, rows: Composed, space: str, kind: str) -> Composed:
+    """The extension's type and operator are named with its schema, which need not be on the search path."""
+    columns = settings.columns
+    text = SQL("{}::pg_catalog.text")
+    optional = [
+        SQL("NULL") if name is None else text.format(Identifier(name)) for name in (columns.title, columns.uri)
+    ]
+    return SQL(
+        "SELECT {id}, {text}, {vector} OPERATOR({space}.<=>) {query}::{space}.{kind}, {title}, {uri}, {metadata} "
+        "{rows} ORDER BY 3 LIMIT {limit}"
+    ).format(
+        id=text.format(Identifier(columns.id)),
+        text=text.format(Identifier(columns.text)),
+        vector=Identifier(columns.vector),
+        space=Identifier(space),
+        kind=Identifier(kind),
+        query=Placeholder("vector"),
+        title=optional[0],
+        uri=optional[1],
+        metadata=SQL("NULL") if columns.metadata is None else Identifier(columns.metadata),
+        rows=rows,
+        limit=Placeholder("limit"),
+    )
+
+
+def _tuned(connection: Connection[Any], rows: Composed, bound: Mapping[str, Facet]) -> Mapping[str, str]:
+    """Every row is compared where they are few, or where pgvector cannot go on scanning until it has enough (< 0.8)."""
+    plan = connection.execute(SQL("EXPLAIN (FORMAT JSON) SELECT 1 {}").format(rows), bound).fetchone()
+    version = connection.execute(_VERSION).fetchone()
+    many = plan is not None and plan[0][0]["Plan"]["Plan Rows"] > EXACT_ROWS
+    if not many or version is None or _numbers(version[0]) < (0, 8):
+        return {"enable_indexscan": "off"}  # vector indexes know no other scan; those of the filter do
+    return {
+        "hnsw.iterative_scan": "relaxed_order",
+        "hnsw.ef_search": str(WIDTH),
+        "ivfflat.iterative_scan": "relaxed_order",
+        "ivfflat.probes": "32",
+    }
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
+
+
+def hit(row: tuple[Any, ...], score: float, settings: AttachedSettings, source_id: str) -> OutsideHit:
+    """What a row of the statement says."""
+    key, text, _, title, uri, metadata = row
+    place = "/".join(quote(name, safe="") for name in settings.place)
+    members = metadata if isinstance(metadata, dict) else {}
+    return OutsideHit(
+        key=key,
+        uri=uri or with_fragment(f"source:{source_id}/{place}", key),
+        content=text,
+        score=score,
+        title=title or "",
+        facets={name: value for name, value in members.items() if isinstance(value, (str, int, float, bool))},
+    )

@@ -1,0 +1,336 @@
+"""A source of type ``api``: any service that speaks the contract, asked where it is.
+
+It is not trusted: where its address leads is judged when a connection is made (see `net`), its answer is read up to
+a size and a moment, and checked as strictly as a caller of ours may check us. Redirects are refused, and so are
+proxies, because they would carry key and question to somebody else. No message shows the key, the question, or
+anything that the service says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import ssl
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from ipaddress import IPv6Address
+from typing import Any
+from urllib.parse import SplitResult, quote, urlsplit
+
+import httpcore2
+
+from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable
+from wenyuan.core.model import MAX_RESULTS, Facet, Fragment, Source
+from wenyuan.core.outside import OutsideHit
+from wenyuan.core.ports import Deadline
+from wenyuan.core.reply import failure, read_fragments, read_object
+from wenyuan.engines.declared import Declared, VariableName, declared, secret
+from wenyuan.engines.net import Guarded, until
+from wenyuan.engines.via import VIA, via_header
+
+__all__ = ["Remote", "RemoteSettings", "open_remote"]
+
+PATH = "/v1/retrieve_fragments"
+MOST_BYTES = 4 << 20
+KEPT_SECONDS = 5.0
+_JSON = re.compile(r"application/(?:[a-z0-9.\-]+\+)?json(?: *; *charset=\"?utf-8\"?)?", re.IGNORECASE)
+_HOST = re.compile(r"[a-z0-9_.\-]+")
+_LOST = (httpcore2.ReadError, httpcore2.WriteError, httpcore2.RemoteProtocolError)
+"""What asking again may mend: a connection that was kept, and that the other side has closed."""
+_FAILURES = (
+    httpcore2.NetworkError,
+    httpcore2.ProtocolError,
+    httpcore2.TimeoutException,
+    httpcore2.ProxyError,
+    httpcore2.UnsupportedProtocol,
+    httpcore2.ConnectionNotAvailable,
+)
+"""Every exception of httpcore2 descends from one of these (a test enumerates them)."""
+_HINTS: Mapping[int, str] = {
+    401: "check the key of this source",
+    403: "check the key of this source",
+    404: "check the URL of this source",
+    405: "check the URL of this source",
+}
+_OURS = frozenset(
+    "title heading headings facets source_id passage_id trust origin priority sha256 copyright domain audit_id "
+    "scores".split()
+)
+"""Members of a fragment's metadata that are no facets: they have a place of their own, or are not theirs to say."""
+
+
+class RemoteSettings(Declared):
+    """Settings of a source of type ``api``.
+
+    Attributes:
+        url: Of the service; without a path, ``/v1/retrieve_fragments`` is asked.
+        key_env: The environment variable that holds the key; without it none is sent.
+        allow_private: Whether it may live on this machine or in a private network.
+    """
+
+    url: str
+    key_env: VariableName | None = None
+    allow_private: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Endpoint:
+    """Where to ask: the URL, the ``Host`` header, and host:port for messages."""
+
+    url: httpcore2.URL
+    host: str
+    name: str
+
+
+def open_remote(
+    source: Source,
+    *,
+    library_id: str = "",
+    passed: Callable[[], str] = str,
+    transport: httpcore2.NetworkBackend | None = None,
+) -> Remote:
+    """A source that is asked over HTTP. Nothing is connected to before the first question.
+
+    Args:
+        source: Its registry entry.
+        library_id: Our own id, sent along to find questions that go round in circles; ``""`` to send none.
+        passed: The `VIA` header of the question being answered now (called in the thread that asks); ``""`` for none.
+        transport: What connects, instead of the network and its guard.
+
+    Raises:
+        ConfigError: a setting is wrong, or the key's environment variable is not set.
+    """
+    settings = declared(RemoteSettings, source)
+    component = f"source {source.source_id}"
+    endpoint = _endpoint(settings.url, component)
+    headers = {
+        "Host": endpoint.host,
+        "User-Agent": "wenyuan",
+        "Content-Type": "application/json",
+        "Accept": "application/json",
+        "Accept-Encoding": "identity",
+    }
+    if settings.key_env:
+        headers["Authorization"] = f"Bearer {_printable(secret(settings.key_env, component), component)}"
+    component = f"{component} at {endpoint.name}"
+    return Remote(
+        source.source_id,
+        component,
+        endpoint,
+        headers,
+        timeout=settings.timeout,
+        library_id=library_id,
+        passed=passed,
+        backend=transport or Guarded(component, allow_private=settings.allow_private),
+    )
+
+
+class Remote:
+    """One service that speaks the contract; made by `open_remote`. Safe to use from several threads."""
+
+    needs_vector = False
+
+    def __init__(
+        self,
+        source_id: str,
+        component: str,
+        endpoint: _Endpoint,
+        headers: Mapping[str, str],
+        *,
+        timeout: float,
+        library_id: str,
+        passed: Callable[[], str],
+        backend: httpcore2.NetworkBackend,
+    ) -> None:
+        self.source_id, self.component = source_id, component
+        self._url, self._headers, self._timeout = endpoint.url, headers, timeout
+        self._library_id, self._passed = library_id, passed
+        self._closed = False
+        self._pool = httpcore2.ConnectionPool(
+            ssl_context=httpcore2.default_ssl_context() if endpoint.url.scheme == b"https" else None,
+            max_connections=32,
+            max_keepalive_connections=8,
+            keepalive_expiry=KEPT_SECONDS,
+            network_backend=backend,
+        )
+
+    def ask(
+        self, query: str, *, vector: Any = None, limit: int, as_of: date, deadline: Deadline
+    ) -> Sequence[OutsideHit]:
+        """The best passages for a query, best first; one that is given twice counts once.
+
+        Raises:
+            EngineTimeout: no whole answer before the deadline, or within the source's own timeout.
+            EngineUnavailable: it cannot be reached, or may not be; it refused, said FAILED, or broke the contract.
+        """
+        deadline.check(self.component)
+        if self._closed:
+            raise EngineUnavailable("is closed", component=self.component)
+        limit = min(limit, MAX_RESULTS)
+        body = json.dumps({"query": query, "max_results": limit, "context": {"as_of": as_of.isoformat()}}).encode()
+        headers = dict(self._headers)
+        if self._library_id:
+            headers[VIA] = via_header(self._library_id, self._passed())
+        content = self._content(body, headers, deadline)
+        try:
+            answer = read_object(content)
+            if failure(answer):
+                raise EngineUnavailable("answered FAILED", component=self.component, hint="its own log says why")
+            fragments = read_fragments(answer, max_results=limit)
+        except (ValueError, RecursionError) as error:
+            raise EngineUnavailable(f"the answer breaks the contract: {error}", component=self.component) from error
+        hits: dict[str, OutsideHit] = {}
+        for hit in map(_hit, fragments):
+            hits.setdefault(hit.key, hit)
+        return tuple(hits.values())
+
+    def close(self) -> None:
+        """Close the connections. Later questions fail."""
+        self._closed = True
+        self._pool.close()
+
+    def _content(self, body: bytes, headers: Mapping[str, str], deadline: Deadline) -> bytes:
+        """The body of an answer with status 200, asked for once more when the connection was lost."""
+        own = Deadline(min(deadline.at, deadline.clock() + self._timeout), deadline.clock)
+        with until(own):
+            for last in (False, True):
+                try:
+                    return self._exchange(body, headers, own)
+                except _FAILURES as error:
+                    if last or not isinstance(error, _LOST) or not own.remaining():
+                        raise _translated(error, self.component) from error
+        raise AssertionError("the last attempt returns or raises")
+
+    def _exchange(self, body: bytes, headers: Mapping[str, str], deadline: Deadline) -> bytes:
+        left = deadline.remaining()
+        limits = {"connect": left, "read": left, "write": left, "pool": left}
+        with self._pool.stream(
+            "POST", self._url, headers=list(headers.items()), content=body, extensions={"timeout": limits}
+        ) as answer:
+            self._check_head(answer)
+            content = bytearray()
+            for block in answer.iter_stream():
+                content += block
+                if len(content) > MOST_BYTES:
+                    raise EngineUnavailable(f"the answer is larger than {MOST_BYTES} bytes", component=self.component)
+        return bytes(content)
+
+    def _check_head(self, answer: httpcore2.Response) -> None:
+        status = answer.status
+        if 300 <= status < 400:
+            raise EngineUnavailable(
+                f"answered with a redirect (HTTP {status}), which is refused",
+                component=self.component,
+                hint="put the final address of the service in the source's settings",
+            )
+        if status != 200:
+            raise EngineUnavailable(f"answered HTTP {status}", component=self.component, hint=_HINTS.get(status, ""))
+        if not _JSON.fullmatch(_header(answer, b"content-type")):
+            raise EngineUnavailable("the answer is not JSON by its own account", component=self.component)
+        if _header(answer, b"content-encoding").lower() not in ("", "identity"):
+            raise EngineUnavailable("the answer is compressed, which was not asked for", component=self.component)
+        if self._library_id and self._library_id in re.split(r"[ ,]+", _header(answer, VIA.lower().encode())):
+            raise EngineUnavailable(
+                "this library has asked itself", component=self.component, hint="remove this source"
+            )
+
+
+def _header(answer: httpcore2.Response, name: bytes) -> str:
+    """A header's value; what is sent twice is joined, and so will match nothing that one value would."""
+    return ", ".join(value.decode("latin-1").strip() for key, value in answer.headers if key.lower() == name)
+
+
+def _translated(error: Exception, component: str) -> EngineError:
+    """What an exception of httpcore2 means here. Its own text may quote what was sent, so only its kind is told."""
+    if isinstance(error, httpcore2.TimeoutException):
+        return EngineTimeout("no answer in time", component=component)
+    if isinstance(error, httpcore2.ConnectError) and isinstance(error.__cause__, ssl.SSLError):
+        return EngineUnavailable("no secure connection: its certificate or protocol is refused", component=component)
+    if isinstance(error, httpcore2.ConnectError):
+        return EngineUnavailable(
+            "cannot be reached", component=component, hint="is the service running, and is its address right?"
+        )
+    return EngineUnavailable(f"the connection failed ({type(error).__name__})", component=component)
+
+
+def _hit(fragment: Fragment) -> OutsideHit:
+    metadata = fragment.metadata
+    title = metadata.get("title")
+    return OutsideHit(
+        key=hashlib.sha256(f"{fragment.source}\0{fragment.content}".encode()).hexdigest()[:24],
+        uri=fragment.source,
+        content=fragment.content,
+        score=fragment.retrieval_score,
+        title=title if isinstance(title, str) else "",
+        headings=_headings(metadata),
+        facets=_facets(metadata),
+    )
+
+
+def _headings(metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """A list of headings, or the path as we write it ourselves: ``Chapter 3 > 第十三条``."""
+    path = metadata.get("headings", metadata.get("heading"))
+    if isinstance(path, str):
+        path = path.split(" > ")
+    if not isinstance(path, list) or not all(isinstance(part, str) for part in path):
+        return ()
+    return tuple(part for part in path if part)
+
+
+def _facets(metadata: Mapping[str, Any]) -> Mapping[str, Facet]:
+    given = metadata.get("facets")
+    if not isinstance(given, dict):
+        given = {name: value for name, value in metadata.items() if name not in _OURS}
+    return {name: value for name, value in given.items() if isinstance(value, (str, int, float, bool))}
+
+
+def _endpoint(url: str, component: str) -> _Endpoint:
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:  # its text quotes the URL
+        raise ConfigError("url: is not a URL", component=component) from None
+    if fault := _url_fault(url, parts):
+        raise ConfigError(f"url: {fault}", component=component)
+    name = _ascii_host(host, component)
+    usual = 443 if parts.scheme == "https" else 80
+    port = port or usual
+    shown = f"[{name}]" if ":" in name else name
+    path = quote(PATH if parts.path in ("", "/") else parts.path, safe="/%:@!$&'()*+,;=~")
+    target = f"{path}?{quote(parts.query, safe='/%:@!$&()*+,;=~?')}" if parts.query else path
+    return _Endpoint(
+        httpcore2.URL(scheme=parts.scheme.encode(), host=name.encode(), port=port, target=target.encode()),
+        shown if port == usual else f"{shown}:{port}",
+        f"{shown}:{port}",
+    )
+
+
+def _url_fault(url: str, parts: SplitResult) -> str:
+    if any(char <= " " or char in "\\\x7f" for char in url):
+        return "must hold no white space, control character or backslash"
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        return "must begin with http:// or https:// and name a host"
+    if "@" in parts.netloc:
+        return "must hold no user name or password; name the key's environment variable in key_env"
+    return "must hold no fragment" if "#" in url else ""
+
+
+def _ascii_host(host: str, component: str) -> str:
+    """A host as it is asked for: an IPv6 address, or letters, digits, hyphens and dots (``知识.例子`` in its IDNA form)."""
+    try:
+        if ":" in host:
+            return str(IPv6Address(host))
+        name = host.encode("idna").decode("ascii").lower()
+    except ValueError:
+        name = ""
+    if not _HOST.fullmatch(name):
+        raise ConfigError("url: its host is no name and no address", component=component) from None
+    return name
+
+
+def _printable(key: str, component: str) -> str:
+    if not re.fullmatch(r"[\x21-\x7e]+", key):
+        raise ConfigError("the key must be printable ASCII without white space", component=component)
+    return key
