@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 import unicodedata
@@ -41,7 +42,9 @@ def id_number(draw: st.DrawFn) -> str:
 
 @st.composite
 def card(draw: st.DrawFn) -> str:
-    prefix, length = draw(st.sampled_from([("6222", 19), ("6217", 16), ("4", 16), ("53", 16), ("37", 15), ("3530", 16)]))
+    prefix, length = draw(
+        st.sampled_from([("6222", 19), ("6217", 16), ("4", 16), ("53", 16), ("37", 15), ("3530", 16)])
+    )
     body = prefix + draw(digits(length - len(prefix) - 1))
     for check in "0123456789":
         doubled = [int(d) * (2 if i % 2 else 1) for i, d in enumerate(reversed(body + check))]
@@ -54,7 +57,12 @@ def card(draw: st.DrawFn) -> str:
 def company(draw: st.DrawFn) -> str:
     alphabet = "0123456789ABCDEFGHJKLMNPQRTUWXY"
     weights = (1, 3, 9, 27, 19, 26, 16, 17, 20, 29, 25, 13, 8, 24, 10, 30, 28)
-    body = "91" + draw(st.sampled_from(["110108", "310115", "440300"])) + draw(st.text(alphabet, min_size=8, max_size=8)) + "H"
+    body = (
+        "91"
+        + draw(st.sampled_from(["110108", "310115", "440300"]))
+        + draw(st.text(alphabet, min_size=8, max_size=8))
+        + "H"
+    )
     return body + alphabet[-sum(alphabet.index(c) * w for c, w in zip(body, weights, strict=True)) % 31]
 
 
@@ -66,12 +74,30 @@ def iban(draw: st.DrawFn) -> str:
 
 
 MOBILE = st.builds("1{}{}".format, st.sampled_from("3456789"), digits(9))
-LANDLINE = st.builds("{}-{}{}".format, st.sampled_from(["010", "021", "0755", "0571"]), st.sampled_from("2345678"), digits(7))
+LANDLINE = st.builds(
+    "{}-{}{}".format, st.sampled_from(["010", "021", "0755", "0571"]), st.sampled_from("2345678"), digits(7)
+)
 ABROAD = st.builds("+{} {} {}".format, st.sampled_from(["44", "1", "49", "852"]), digits(4), digits(4))
-MAIL = st.builds("{}{}@{}.{}".format, st.sampled_from("abcxyz"), st.text("abc123._", max_size=8), st.sampled_from(["qq", "mail-x.example"]), st.sampled_from(["com", "com.cn", "org"]))
-PLATE = st.builds("{}{}{}{}".format, st.sampled_from(["京", "沪", "粤", "川"]), st.sampled_from("ABC"), digits(3), st.sampled_from(["A2", "77", "55D"]))
-IP = st.builds("{}.{}.{}.{}".format, st.integers(128, 223), st.integers(0, 255), st.integers(0, 255), st.integers(0, 255))
-IP6 = st.builds("2001:db8:{:x}:{:x}::{:x}".format, st.integers(1, 65535), st.integers(1, 65535), st.integers(1, 65535))
+MAIL = st.builds(
+    "{}{}@{}.{}".format,
+    st.sampled_from("abcxyz"),
+    st.text("abc123._", max_size=8),
+    st.sampled_from(["qq", "mail-x.example"]),
+    st.sampled_from(["com", "com.cn", "org"]),
+)
+PLATE = st.builds(
+    "{}{}{}{}".format,
+    st.sampled_from(["京", "沪", "粤", "川"]),
+    st.sampled_from("ABC"),
+    digits(3),
+    st.sampled_from(["A2", "77", "55D"]),
+)
+IP = st.builds(
+    "{}.{}.{}.{}".format, st.integers(128, 223), st.integers(0, 255), st.integers(0, 255), st.integers(0, 255)
+)
+IP6 = st.builds(
+    "2001:db8:{:x}:{:x}::{:x}".format, st.integers(1, 65535), st.integers(1, 65535), st.integers(1, 65535)
+)
 SSN = st.builds("{}-{}-{}".format, st.integers(100, 665), st.integers(10, 99), st.integers(1000, 9999))
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghjkmnpqrstuvwxyz23456789"
 TOKEN = st.one_of(
@@ -81,18 +107,26 @@ TOKEN = st.one_of(
     st.builds("eyJ{}.eyJ{}.{}".format, *[st.text(LETTERS, min_size=12, max_size=30)] * 3),
 )
 CUED = st.one_of(
-    st.tuples(st.sampled_from(["护照号：", "passport no. "]), st.builds("{}{}".format, st.sampled_from("EG"), digits(8))),
-    st.tuples(st.sampled_from(["港澳通行证", "回乡证："]), st.builds("{}{}".format, st.sampled_from("CWHM"), digits(8))),
+    st.tuples(
+        st.sampled_from(["护照号：", "passport no. "]), st.builds("{}{}".format, st.sampled_from("EG"), digits(8))
+    ),
+    st.tuples(
+        st.sampled_from(["港澳通行证", "回乡证："]), st.builds("{}{}".format, st.sampled_from("CWHM"), digits(8))
+    ),
     st.tuples(st.sampled_from(["联系人：", "姓名："]), st.sampled_from(["张三", "欧阳明月", "诸葛亮", "王小明"])),
     st.tuples(st.sampled_from(["Name: ", "Mr. "]), st.sampled_from(["John Smith", "José Álvarez", "Mary O'Neill"])),
-    st.tuples(st.just("postgres://"), st.builds("app:{}7@db.example".format, st.text(LETTERS, min_size=6, max_size=12))),
+    st.tuples(
+        st.just("postgres://"), st.builds("app:{}7@db.example".format, st.text(LETTERS, min_size=6, max_size=12))
+    ),
 )
 NUMBER = st.one_of(id_number(), card(), company(), iban(), MOBILE)
 VALUE = st.one_of(NUMBER, LANDLINE, ABROAD, MAIL, PLATE, IP, IP6, SSN, TOKEN)
 HAN = st.text(  # but for what makes a number an amount
     st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF, exclude_characters="元吨美港"), min_size=1, max_size=12
 )
-WORDS = st.lists(st.sampled_from("the pump was checked twice by our crew before noon".split()), min_size=1, max_size=5)
+WORDS = st.lists(
+    st.sampled_from("the pump was checked twice by our crew before noon".split()), min_size=1, max_size=5
+)
 AROUND = st.one_of(HAN, WORDS.map(lambda words: f" {' '.join(words)} "), st.sampled_from(["，", "：", "（", "\n"]))
 
 
@@ -101,7 +135,11 @@ def full_width(value: str) -> str:
 
 
 def grouped(value: str, joint: str) -> str:
-    edges = [0, *([6, 14] if len(value) == 18 else [3, 7] if len(value) == 11 else range(4, len(value), 4)), len(value)]
+    edges = [
+        0,
+        *([6, 14] if len(value) == 18 else [3, 7] if len(value) == 11 else range(4, len(value), 4)),
+        len(value),
+    ]
     return joint.join(value[a:b] for a, b in pairwise(edges))
 
 
@@ -132,7 +170,9 @@ def bare(text: str) -> str:
 @pytest.mark.parametrize("form", NUMBER_FORMS)
 @given(before=AROUND, value=NUMBER, after=AROUND, policy=st.sampled_from(POLICIES))
 @settings(max_examples=60, deadline=None)
-def test_no_number_survives_in_any_form(form: str, before: str, value: str, after: str, policy: RedactionPolicy) -> None:
+def test_no_number_survives_in_any_form(
+    form: str, before: str, value: str, after: str, policy: RedactionPolicy
+) -> None:
     """A number with a check digit, or a mobile number, is gone from any text in whatever form it was written."""
     text = before + NUMBER_FORMS[form](value) + after
     redacted = redact(text, policy, KEY)
@@ -149,9 +189,16 @@ def test_no_value_survives(form: str, before: str, value: str, after: str, polic
     assert bare(value) not in bare(redact(text, policy, KEY).text), text
 
 
-@given(before=HAN, cued=CUED, after=st.sampled_from(["。", "，13点到", "\n", " (", "；"]), policy=st.sampled_from(POLICIES))
+@given(
+    before=HAN,
+    cued=CUED,
+    after=st.sampled_from(["。", "，13点到", "\n", " (", "；"]),
+    policy=st.sampled_from(POLICIES),
+)
 @settings(max_examples=150, deadline=None)
-def test_no_value_that_a_word_announces_survives(before: str, cued: tuple[str, str], after: str, policy: RedactionPolicy) -> None:
+def test_no_value_that_a_word_announces_survives(
+    before: str, cued: tuple[str, str], after: str, policy: RedactionPolicy
+) -> None:
     """Passports, permits, names and passwords are gone where a cue word stands before them."""
     cue, value = cued
     value = value.partition("@")[0]
@@ -166,7 +213,9 @@ PIECES = st.one_of(
     HAN,
     st.text(max_size=6),
     st.text("0123456789 -.+()xX*@:/⟦⟧", max_size=12),
-    st.sampled_from("电话： 姓名：张三 客户 password= 密码：abc12345 地址： 四川省东莞市房山兴城街3号 ⟦手机⟧ ⟦姓名:ABCDEFGHIJ⟧ 微信 :// Mr. **".split()),
+    st.sampled_from(
+        "电话： 姓名：张三 客户 password= 密码：abc12345 地址： 四川省东莞市房山兴城街3号 ⟦手机⟧ ⟦姓名:ABCDEFGHIJ⟧ 微信 :// Mr. **".split()
+    ),
 )
 
 
@@ -212,20 +261,36 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+def seconds(unit: str, length: int) -> float:
+    """Processor time to redact a text of one repeated piece."""
+    text = (unit * (length // len(unit) + 1))[:length]
+    begun = time.process_time()
+    with contextlib.suppress(DocumentRejected):
+        redact(text, everything("drop"))
+    return time.process_time() - begun
+
+
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_time_is_linear_in_hostile_text(unit: str) -> None:
     """No text of one repeated piece takes more than some microseconds a character, or more a character when longer."""
-    policy = everything("drop")
-
-    def seconds(length: int) -> float:
-        text = (unit * (length // len(unit) + 1))[:length]
-        begun = time.process_time()
-        try:
-            redact(text, policy)
-        except DocumentRejected:
-            pass
-        return time.process_time() - begun
-
-    short, long = seconds(5_000), seconds(40_000)
+    short, long = seconds(unit, 5_000), seconds(unit, 40_000)
     assert long < 0.6, f"{long * 25:.1f} µs a character"
-    assert long < 0.1 or long < 24 * short
+    assert long < 0.2 or long < 24 * short
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "unit", ["6222 ", "91 ", "GB12 ", "a:", "::", "姓名：张", "一号路", "市区", "a@", "\u200b1", "1 "]
+)
+def test_a_hostile_megabyte_takes_seconds(unit: str) -> None:
+    """A million hostile characters are redacted at 0.3 million a second or more, on a machine that is not overloaded."""
+    assert seconds(unit, 1_000_000) < 3.3 * max(1.0, slowness())
+
+
+def slowness() -> float:
+    """How much slower than half a second this machine runs a loop that takes that on an idle one."""
+    begun = time.process_time()
+    total = 0
+    for i in range(5_000_000):
+        total += i * 3 % 7
+    return (time.process_time() - begun) / 0.5

@@ -95,9 +95,7 @@ def redact_document(
         for block, (start, end) in zip(document.blocks, spans, strict=True)
         if start < end
     )
-    metadata = {
-        name: _facet(name, value, policy, key, names, counts) for name, value in document.metadata.items()
-    }
+    metadata = {name: _facet(name, value, policy, key, names, counts) for name, value in document.metadata.items()}
     redacted = replace(
         document,
         text=text,
@@ -145,7 +143,8 @@ def redact_uri(uri: str, policy: RedactionPolicy, key: bytes = b"", names: NameR
     policy.check_key(key)
     if key:
         apart: dict[str, Action] = {
-            kind: action if action == "keep" or kind == "secret" else "pseudonym" for kind, action in policy.actions.items()
+            kind: action if action == "keep" or kind == "secret" else "pseudonym"
+            for kind, action in policy.actions.items()
         }
         policy = replace(policy, actions=apart)
         policy.check_key(key)

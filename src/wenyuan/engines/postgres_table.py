@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any, TypeVar
 
 import psycopg
 from psycopg import Connection, errors
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.sql import SQL
 
 from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable
 from wenyuan.core.outside import OutsideHit
@@ -69,7 +70,7 @@ class _Session:
 
 
 class _Hold:
-    """A session while it is asked. Once given up it is cancelled, and never used again: the cancellation may be late."""
+    """A connection while it is asked. Once given up it is cancelled, and not used again: the cancellation may be late."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -79,6 +80,12 @@ class _Hold:
     def take(self, connection: Connection[Any]) -> None:
         with self._lock:
             self._connection = connection
+
+    def release(self) -> bool:
+        """Whether somebody else may use it now: it will not be cancelled any more."""
+        with self._lock:
+            self._connection = None
+            return not self.given_up
 
     def give_up(self) -> None:
         with self._lock:
@@ -225,8 +232,9 @@ class PostgresTable:
         return None
 
     def _keep(self, session: _Session, hold: _Hold) -> None:
+        usable = hold.release()
         with self._lock:
-            if not (self._closed or hold.given_up or len(self._idle) >= MOST_IDLE):
+            if usable and not self._closed and len(self._idle) < MOST_IDLE:
                 self._idle.append(session)
                 return
         session.connection.close()
@@ -246,11 +254,12 @@ class PostgresTable:
         return tuple(hit(row, rescale(1.0 - row[2], self._scale), self._settings, self.source_id) for row in ordered)
 
 
-def _allow(connection: Connection[Any], deadline: Deadline, settings: Any) -> None:
+def _allow(connection: Connection[Any], deadline: Deadline, settings: Mapping[str, str]) -> None:
     """Begin a transaction that the server itself ends at the deadline, with these settings."""
     milliseconds = str(max(1, math.ceil(deadline.remaining() * 1000)))
-    for name, value in {"statement_timeout": milliseconds, **settings}.items():
-        connection.execute("SELECT pg_catalog.set_config(%s, %s, true)", (name, value))
+    chosen = {"statement_timeout": milliseconds, **settings}
+    calls = SQL(", ").join([SQL("pg_catalog.set_config(%s, %s, true)")] * len(chosen))
+    connection.execute(SQL("SELECT {}").format(calls), [part for pair in chosen.items() for part in pair])
 
 
 def _leave(connection: Connection[Any]) -> None:

@@ -18,7 +18,7 @@ from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.ranking import Hit, Ranking
 from wenyuan.core.reference import Reference, reference_of, title_terms
 from wenyuan.core.score import trust_factor
-from wenyuan.core.text import identifiers, query_terms, terms
+from wenyuan.core.text import has_han, identifiers, query_terms, terms
 from wenyuan.core.uri import folder_of, path_words
 from wenyuan.service.abroad import Abroad
 from wenyuan.service.crew import Crew
@@ -183,6 +183,9 @@ class Retriever:
         topic = self._topic(query, deadline)
         # A named place counts however little else its text shares with the query: then the floor comes last.
         candidates = hits if reference else _liftable(_above(hits, floor), query.limit, topic is not None)
+        across = not candidates
+        if across:
+            candidates = _outstanding(hits, floor)
         passages = self._record.passages([hit.passage_id for hit in candidates], deadline)
         request = Request(topic=topic, reference=reference, information=self._information(reference, passages))
         ranked = []
@@ -191,6 +194,8 @@ class Retriever:
             if passage is None:
                 continue  # removed since the index was brought up to date: the record has the last word
             _guard(passage, scope)
+            if across and (passage.language == "zh") == has_han(query.text):
+                continue  # in the query's own language it would have had to reach the floor
             ranked.append(adjusted(hit, passage, request))
         if reference:
             ranked = _above(ranked, floor)
@@ -241,14 +246,17 @@ def _why_empty(hits: list[Hit], floor: float) -> str:
 
 
 def _above(hits: list[Hit], floor: Floor) -> list[Hit]:
-    """The hits that say something.
+    """The hits that score above the floor."""
+    return [hit for hit in hits if hit.score >= floor.score and hit.score > 0]
 
-    Those that score above the floor; if there are none, those that stand out from the collection as no
-    nonsense does. A question in another language than the passages shares no words with them and has lower
-    cosines than nonsense in their own, yet its answer stands out.
+
+def _outstanding(hits: list[Hit], floor: Floor) -> list[Hit]:
+    """The hits that stand out from the collection as no nonsense does.
+
+    A question in another language than its answer shares no words with it and has lower cosines than nonsense
+    in the answer's own language, yet the answer stands out.
     """
-    above = [hit for hit in hits if hit.score >= floor.score and hit.score > 0]
-    return above or [hit for hit in hits if hit.parts.get("lift", 0.0) > floor.lift and hit.score > 0]
+    return [hit for hit in hits if hit.parts.get("lift", 0.0) > floor.lift and hit.score > 0]
 
 
 def _liftable(hits: list[Hit], limit: int, in_context: bool) -> list[Hit]:

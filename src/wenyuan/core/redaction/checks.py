@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-__all__ = ["card_issuer", "hk_id", "id_body", "iban", "id_check", "luhn", "tw_id", "uscc"]
+__all__ = ["card_issuer", "hk_id", "iban", "id_body", "id_check", "luhn", "tw_id", "uscc"]
 
 # GB/T 2260, first two digits; 81-83 residents from Hong Kong, Macau and Taiwan, 91 foreign permanent residents.
 # No table of districts: they change, and a real number whose district is missing would be let through.
@@ -102,4 +102,6 @@ def tw_id(number: str) -> bool:
     """The check digit of a Taiwan identity card, ``A123456789``."""
     area = "ABCDEFGHJKLMNPQRSTUVXYWZIO".index(number[0]) + 10
     values = [area // 10, area % 10, *map(int, number[1:])]
-    return sum(value * weight for value, weight in zip(values, (1, 9, 8, 7, 6, 5, 4, 3, 2, 1, 1), strict=True)) % 10 == 0
+    return (
+        sum(value * weight for value, weight in zip(values, (1, 9, 8, 7, 6, 5, 4, 3, 2, 1, 1), strict=True)) % 10 == 0
+    )

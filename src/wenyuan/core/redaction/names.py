@@ -7,7 +7,7 @@ import re
 from wenyuan.core.redaction.rule import Rule, Span
 from wenyuan.core.redaction.view import HAN, View
 
-__all__ = ["RULES", "surname_length"]
+__all__ = ["RULES"]
 
 _DOUBLE = frozenset(
     """欧阳 上官 司马 诸葛 夏侯 东方 皇甫 尉迟 公孙 慕容 令狐 司徒 司空 端木 百里 呼延 南宫 长孙 宇文 轩辕 西门 独孤 澹台
@@ -61,7 +61,7 @@ _FOREIGN = re.compile(rf"[{HAN}]{{1,8}}(?:·[{HAN}]{{1,8}}){{1,3}}")
 _SPREAD = re.compile(rf"[{HAN}] [{HAN}](?![{HAN}])")
 
 
-def surname_length(name: str) -> int:
+def _surname_length(name: str) -> int:
     """How many characters of `name` are a Chinese surname: 0, 1 or 2."""
     if name[:2] in _DOUBLE:
         return 2
@@ -91,7 +91,7 @@ def _name_length(run: str, form: bool, after: str) -> int:
     if spread and form and run[0] in _SINGLE:
         return 3
     run = run.partition(" ")[0]
-    surname = surname_length(run)
+    surname = _surname_length(run)
     if not surname:
         return len(run) if form and 2 <= len(run) <= 4 and _plausible(run, 1) else 0
     vouched = form or run[0] not in _AMBIGUOUS or after.isdigit() or after == "("
@@ -120,10 +120,10 @@ def _before_title(view: View, match: re.Match[str]) -> Span | None:
     end = match.end()
     for length in (4, 3, 2):
         name = view.text[max(0, end - length) : end]
-        surname = surname_length(name)
+        surname = _surname_length(name)
         if len(name) < length or surname != max(1, length - 2) or not _plausible(name, surname):
             continue
-        if name[0] not in _AMBIGUOUS and all("\u3400" <= c for c in name):
+        if name[0] not in _AMBIGUOUS and all(c >= "\u3400" for c in name):
             return end - length, end, name
     return None
 
@@ -144,8 +144,10 @@ _THING = re.compile(
     r"(?:file|host|user|domain|product|project|company|class|table|column|package|image|service|function|display|brand|model|event|course"
     r"|department|field|method|module|variable|font|key|tag|branch|server|database|bucket|queue|topic|role|group|team|school|bank|street)[ _\-]?$"
 )
-_FORMS = frozenset("""Required Optional None Null Unknown Anonymous String Yes No Sir Madam All Team Customer Customers Colleagues
-Friends Support The Your This Please See Enter Name Phone Email Mobile Address""".split())
+_FORMS = frozenset(
+    """Required Optional None Null Unknown Anonymous String Yes No Sir Madam All Team Customer Customers Colleagues
+Friends Support The Your This Please See Enter Name Phone Email Mobile Address""".split()
+)
 
 
 def _after_english(view: View, match: re.Match[str]) -> Span | None:

@@ -12,7 +12,9 @@ __all__ = ["RULES"]
 
 # What stands before the @ is read backwards from it: forwards, each letter of a text would begin an address.
 _LOCAL_BACKWARDS = re.compile(r"[a-z0-9.!#$%&'+/=?^_`{|}~\-]{1,64}")
-_AT = re.compile(r"@[a-z0-9](?:[a-z0-9\-]{0,62}[.]){1,6}(?P<end>[a-z]{2,24}|xn--[a-z0-9\-]{2,20})(?![a-z0-9@]|-[a-z0-9])")
+_AT = re.compile(
+    r"@[a-z0-9](?:[a-z0-9\-]{0,62}[.]){1,6}(?P<end>[a-z]{2,24}|xn--[a-z0-9\-]{2,20})(?![a-z0-9@]|-[a-z0-9])"
+)
 _LEADING = "./=?&'`{|}!#$%^~-"
 _FILES = frozenset("png jpg jpeg gif svg webp js ts css py json md txt".split())  # icon@2x.png
 _NOBODY = frozenset({"git", "noreply", "no-reply"})

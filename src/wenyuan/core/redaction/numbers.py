@@ -111,22 +111,23 @@ _GROUP = re.compile(r"[0-9]+")
 def _card(view: View, match: re.Match[str]) -> Span | None:
     """The longest beginning of the digit groups that is a card number."""
     start = match.start()
-    groups = [(group.end() + start, group[0]) for group in _GROUP.finditer(match[0])]
-    for count in range(len(groups), 0, -1):
-        number = "".join(group for _, group in groups[:count])
-        if len(number) < 12:
-            break
-        if checks.luhn(number) and _is_card(view, start, groups[count - 1][0], number, groups[: count - 1]):
-            return start, groups[count - 1][0], number
+    groups = [(group.end(), len(group[0])) for group in _GROUP.finditer(match[0])]
     number = plain_number(match[0])
+    length = len(number)
+    for i in range(len(groups) - 1, -1, -1):
+        if length < 12:
+            break
+        if checks.luhn(number[:length]) and all(size >= 3 for _, size in groups[:i]):
+            end = start + groups[i][0]
+            if _is_card(view, start, end, number[:length]):
+                return start, end, number[:length]
+        length -= groups[i][1]
     if len(number) >= 15 and near(view, start, _ACCOUNT_CUE, 12):
         return start, match.end(), number  # the word right before vouches for it: a slip of the pen
     return None
 
 
-def _is_card(view: View, start: int, end: int, number: str, inner: list[tuple[int, str]]) -> bool:
-    if any(len(group) < 3 for _, group in inner):
-        return False  # a row of small numbers
+def _is_card(view: View, start: int, end: int, number: str) -> bool:
     if near(view, start, _CARD_CUE):
         return True
     if not checks.card_issuer(number) or serial(view, start, end):

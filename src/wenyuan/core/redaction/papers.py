@@ -11,7 +11,9 @@ from wenyuan.core.redaction.view import View
 __all__ = ["RULES"]
 
 _PASSPORT_CUE = re.compile(r"护照|旅行证|证件号|passport")
-_PASSPORT_NUMBER = re.compile(r"(?<![0-9a-z])(?:[a-z][ \-]?[a-z0-9]?[ \-]?[0-9](?:[ \-]?[0-9]){5,7}|[0-9]{9})(?![0-9a-z])")
+_PASSPORT_NUMBER = re.compile(
+    r"(?<![0-9a-z])(?:[a-z][ \-]?[a-z0-9]?[ \-]?[0-9](?:[ \-]?[0-9]){5,7}|[0-9]{9})(?![0-9a-z])"
+)
 _PASSPORT_WORDS = ("护照", "旅行证", "证件号", "passport")
 
 

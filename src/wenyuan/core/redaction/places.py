@@ -14,7 +14,9 @@ _PROVINCES = (
     "|陕西|甘肃|青海|台湾|内蒙古|广西|西藏|宁夏|新疆|香港|澳门"
 )
 _PROVINCE = re.compile(_PROVINCES)
-DISTRICT = re.compile(rf"(?:{_PROVINCES})(?:省|市|(?:壮族|回族|维吾尔)?自治区|特别行政区)?|[{HAN}]{{2,7}}?(?:自治州|[省市区县州盟旗])")
+DISTRICT = re.compile(
+    rf"(?:{_PROVINCES})(?:省|市|(?:壮族|回族|维吾尔)?自治区|特别行政区)?|[{HAN}]{{2,7}}?(?:自治州|[省市区县州盟旗])"
+)
 """A province, city or district, as it begins an address."""
 
 _NUMBER = "[0-9a-z甲乙丙丁东南西北一二三四五六七八九十百零〇]"
@@ -26,7 +28,9 @@ _HOUSE = re.compile(
 )
 _STREET = re.compile(r"[路街道巷弄胡同村庄里苑园镇乡屯]")
 _BEFORE = re.compile(rf"[{HAN}0-9a-z()\- ]{{0,40}}$")
-_LEAD = re.compile(r"(?:住址|地址|住所|位于|坐落于?|地处|家住|现住|住在|住|寄[到至往]|送[到至往]|在|于|至|到|从|是|为|往)[:\s是为]*")
+_LEAD = re.compile(
+    r"(?:住址|地址|住所|位于|坐落于?|地处|家住|现住|住在|住|寄[到至往]|送[到至往]|在|于|至|到|从|是|为|往)[:\s是为]*"
+)
 _ADMIN = re.compile(r"[省市区县州盟旗]")
 
 

@@ -1,15 +1,15 @@
 """What is done with each kind of value, by the sensitivity of what is taken in.
 
-=============================================  ======  ========  ============  ==========
-kind                                           public  internal  confidential  restricted
-=============================================  ======  ========  ============  ==========
-secret                                         drop    drop      drop          drop
-cn_id, bank_card, passport, hmt_permit, ssn    mask    mask      pseudonym     drop
-iban                                           keep    mask      pseudonym     drop
-cn_mobile, phone, email, im_account, plate     keep    mask      pseudonym     drop
-person                                         keep    keep      pseudonym     drop
-address, ip, cn_landline, cn_uscc              keep    keep      mask          drop
-=============================================  ======  ========  ============  ==========
+==============================================  ======  ========  ============  ==========
+kind                                            public  internal  confidential  restricted
+==============================================  ======  ========  ============  ==========
+secret                                          drop    drop      drop          drop
+cn_id, bank_card, passport, hmt_permit, us_ssn  mask    mask      pseudonym     drop
+iban                                            keep    mask      pseudonym     drop
+cn_mobile, phone, email, im_account, plate      keep    mask      pseudonym     drop
+person                                          keep    keep      pseudonym     drop
+address, ip, cn_landline, cn_uscc               keep    keep      mask          drop
+==============================================  ======  ========  ============  ==========
 
 *public* has been published: only what never should have been is taken out. *internal* (the default) keeps who
 is responsible for what, since people ask for that, and needs no key. *confidential* hides people but lets one
@@ -148,7 +148,9 @@ def parse_policy(said: Mapping[str, Any]) -> RedactionPolicy:
         InvalidRequest: listing every unknown name, level, kind and action.
     """
     level, actions = said.get("level", "internal"), said.get("actions", {})
-    faults = [Fault(str(name), "is not known; say level or actions") for name in said if name not in {"level", "actions"}]
+    faults = [
+        Fault(str(name), "is not known; say level or actions") for name in said if name not in {"level", "actions"}
+    ]
     if not isinstance(actions, Mapping):
         faults.append(Fault("actions", "must be a table of kinds and actions"))
         actions = {}

@@ -59,10 +59,10 @@ def _recognised(view: View, names: NameRecognizer) -> list[Finding]:
 
 
 def _choose(found: Iterable[Finding], length: int) -> list[Finding]:
-    """Where findings overlap, the longest; of two as long, the more specific kind."""
+    """Where findings overlap, a secret, then the longest; of two as long, the more specific kind."""
     taken = bytearray(length)
     chosen = []
-    for finding in sorted(found, key=lambda f: (f.start - f.end, _RANK[f.kind], f.start)):
+    for finding in sorted(found, key=lambda f: (f.kind != "secret", f.start - f.end, _RANK[f.kind], f.start)):
         if taken.find(1, finding.start, finding.end) < 0:
             taken[finding.start : finding.end] = b"\1" * (finding.end - finding.start)
             chosen.append(finding)
@@ -90,7 +90,8 @@ def rewrite(
             return text, moved, counts
         text, moved = _apply(text, moved, edits)
     raise DocumentRejected(
-        f"the text does not settle: after {_MAX_ROUNDS} rounds of redaction there is more to find", component="redaction"
+        f"the text does not settle: after {_MAX_ROUNDS} rounds of redaction there is more to find",
+        component="redaction",
     )
 
 

@@ -35,13 +35,23 @@ def _whole(view: View, match: re.Match[str]) -> Span | None:
 
 def _token(pattern: str, *needs: str) -> Rule:
     """A key that is known by its shape; `needs` are the literals it begins with."""
-    return Rule("secret", re.compile(rf"(?<![A-Za-z0-9])(?:{pattern})"), _whole, tuple(n.lower() for n in needs), True)
+    return Rule(
+        "secret", re.compile(rf"(?<![A-Za-z0-9])(?:{pattern})"), _whole, tuple(n.lower() for n in needs), True
+    )
 
 
 _SHAPES = (
     _token(r"eyJ[A-Za-z0-9_\-]{8,4096}\.[A-Za-z0-9_\-]{8,8192}(?:\.[A-Za-z0-9_\-]{0,2048})?", "eyj"),  # JWT
     _token(r"A(?:KIA|SIA|GPA|IDA|ROA)[0-9A-Z]{16}(?![0-9A-Za-z])", "akia", "asia", "agpa", "aida", "aroa"),
-    _token(r"gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_[A-Za-z0-9_]{22,255}", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+    _token(
+        r"gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_[A-Za-z0-9_]{22,255}",
+        "ghp_",
+        "gho_",
+        "ghu_",
+        "ghs_",
+        "ghr_",
+        "github_pat_",
+    ),
     _token(r"glpat-[A-Za-z0-9_\-]{20,64}", "glpat-"),
     _token(r"xox[abeoprs]-[A-Za-z0-9\-]{10,255}", "xox"),
     _token(r"https://hooks\.slack\.com/services/[A-Za-z0-9/]{20,128}", "hooks.slack.com"),

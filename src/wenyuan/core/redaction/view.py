@@ -25,10 +25,8 @@ MARK = re.compile(rf"⟦(?:{'|'.join(LABELS.values())})(?::[A-Z2-7]{{10}})?⟧")
 OPAQUE = "\ufffc"
 """Stands for a whole mark in the view; no rule matches it."""
 
-_DASHES = frozenset("‐‑‒–—―−⁃﹘")
-_DOTS = frozenset("·•‧∙⋅・")
-_KEPT_CONTROLS = frozenset("\t\n\r\f\v")
-_INVISIBLE = frozenset({"Cf", "Mn", "Me", "Cc"})
+_SAME = {**dict.fromkeys("‐‑‒–—―−⁃﹘", "-"), **dict.fromkeys("·•‧∙⋅・", "·"), **{c: c for c in "\t\n\r\f\v"}}
+_BY_CATEGORY = {"Cf": "", "Mn": "", "Me": "", "Cc": "", "Zs": " ", "Zl": "\n", "Zp": "\n"}
 _INVISIBLE_LETTERS = frozenset("\u115f\u1160\u3164\uffa0")  # Hangul fillers: letters without a shape
 # Single characters with one and the same separator between them: 1 3 8 0 0 1 3 8 0 0 0.
 _SPELLED = re.compile(r"[0-9A-Za-z](?<![0-9A-Za-z].)([ .\-·_])[0-9A-Za-z](?:\1[0-9A-Za-z]){6,}(?![0-9A-Za-z])")
@@ -40,18 +38,10 @@ _SPELLED_DIGITS = 5  # else it is an alphabet
 def _fold(c: str) -> str:
     """One character as rules see it: ``""`` when it is invisible."""
     category = unicodedata.category(c)
-    if c in _KEPT_CONTROLS:
-        return c
-    if category in _INVISIBLE or c in _INVISIBLE_LETTERS:
-        return ""
-    if c in _DASHES:
-        return "-"
-    if c in _DOTS:
-        return "·"
-    if category == "Zs":
-        return " "
-    if category in {"Zl", "Zp"}:
-        return "\n"
+    if c in _SAME:
+        return _SAME[c]
+    if category in _BY_CATEGORY or c in _INVISIBLE_LETTERS:
+        return _BY_CATEGORY.get(category, "")
     if category == "Nd":
         return str(unicodedata.decimal(c))
     if category == "Lo":
@@ -84,7 +74,9 @@ class View:
 def view_of(text: str) -> View:
     """The view of a text; linear in its length."""
     folds = {c: _fold(c) for c in set(text)}
-    table = {ord(c): folded for c, folded in folds.items() if len(folded) == 1}  # all: a missing key costs an exception
+    table = {
+        ord(c): folded for c, folded in folds.items() if len(folded) == 1
+    }  # all: a missing key costs an exception
     moving = "".join(c for c, folded in folds.items() if len(folded) != 1)
     folded, offsets = text.translate(table), None
     if moving or "⟦" in text:
