@@ -95,6 +95,7 @@ def load_marked(text: str) -> Marked:
 def _check_depth(text: str) -> None:
     """Raise where values are nested too deep for what comes after, which recurses."""
     depth = 0
+    event: Any
     for event in yaml.parse(text, Loader=_LOADER):
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
@@ -111,7 +112,7 @@ class _Walk:
         self._seen = 0
         self._constructor = yaml.constructor.SafeConstructor()
 
-    def value(self, node: yaml.Node, path: str, depth: int) -> Any:
+    def value(self, node: Any, path: str, depth: int) -> Any:
         self._seen += 1
         line = node.start_mark.line + 1
         if self._seen > _MAX_NODES or depth > _MAX_DEPTH:  # an alias may lead to what holds it
@@ -125,9 +126,8 @@ class _Walk:
 
     def _mapping(self, node: Any, path: str, depth: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        for base in self._merged(node, path):
-            for key, value in self.value(base, path, depth + 1).items():
-                found.setdefault(key, value)
+        for base in reversed(list(self._merged(node, path))):  # of several, the first one counts
+            found |= self.value(base, path, depth + 1)
         own: dict[str, int] = {}
         for key_node, value_node in node.value:
             key, at = self._key(key_node, path)

@@ -12,25 +12,19 @@ A section that is not there is not managed by the file. Every fault is told at o
 
 from __future__ import annotations
 
-import json
-import os.path
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import date
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
 
 from wenyuan.core.agents import Agent, agent_to_wire, parse_agent
-from wenyuan.core.copyright import parse_copyright
+from wenyuan.core.described import is_source_id, parse_source, source_to_wire, supersession_faults
 from wenyuan.core.errors import Fault, InvalidRequest
 from wenyuan.core.marked import Marked, load_marked, refuse
 from wenyuan.core.model import Source
-from wenyuan.core.refresh import parse_cycle
 from wenyuan.core.suggest import did_you_mean
-from wenyuan.core.text import fold
-from wenyuan.core.validity import Validity, effective_ends, parse_date, parse_status
 
 __all__ = [
     "Change",
@@ -39,18 +33,11 @@ __all__ = [
     "Registry",
     "diff",
     "parse_registry",
-    "parse_source",
     "registry_to_yaml",
-    "source_to_wire",
-    "supersession_faults",
 ]
 
 Kind = Literal["source", "agent"]
 _SECTIONS = ("sources", "agents")
-_SENSITIVITIES = {
-    "public": "public", "internal": "internal", "confidential": "confidential", "restricted": "restricted",
-    "公开": "public", "内部": "internal", "机密": "confidential", "受限": "restricted",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,178 +92,6 @@ class Plan:
         return tuple(dict.fromkeys(Entry(change.kind, change.id) for change in self.changed))
 
 
-# --- one source -----------------------------------------------------------------------------------------
-def source_to_wire(source: Source) -> dict[str, Any]:
-    """A source's fields as they stand in a file; `parse_source` reads it back."""
-    return {
-        "source_id": source.source_id,
-        "title": source.title,
-        "type": source.type,
-        "path": source.path,
-        "trust_level": source.trust,
-        "domain": source.domain,
-        "collection": source.collection,
-        "language": source.language,
-        "refresh_cycle": source.refresh_cycle,
-        "copyright": source.copyright,
-        "owner": source.owner,
-        "sensitivity": source.sensitivity,
-        "tags": list(source.tags),
-        "status": source.status,
-        "effective_from": _iso(source.effective_from),
-        "effective_until": _iso(source.effective_until),
-        "supersedes": list(source.supersedes),
-        "settings": dict(source.settings),
-    }
-
-
-def _iso(day: date | None) -> str | None:
-    return None if day is None else day.isoformat()
-
-
-def parse_source(value: Mapping[str, Any], base: Path | None = None) -> Source:
-    """A source from its wire form; null means not given.
-
-    Args:
-        value: ``trust`` is accepted for ``trust_level``, and fields of `Copyright` for ``copyright``.
-        base: The folder from which a ``path`` is meant.
-
-    Raises:
-        InvalidRequest: listing every fault.
-    """
-    faults: list[Fault] = []
-    fields: dict[str, Any] = {}
-    spelled: dict[str, str] = {}
-    for key, given in value.items():
-        name = _NAMES.get(key)
-        if name is None:
-            faults.append(Fault(key, f"is no field of a source{did_you_mean(key, _NAMES)}"))
-        elif name in spelled:
-            faults.append(Fault(key, f"says the same as {spelled[name]}; write one of them"))
-        elif given is not None:
-            spelled[name] = key
-            try:
-                fields[name] = _absolute(given, base) if name == "path" else _READERS[name](given)
-            except InvalidRequest as error:
-                faults += error.faults
-            except ValueError as error:
-                faults.append(Fault(key, str(error)))
-    if "source_id" not in spelled:
-        faults.append(Fault("source_id", "is missing"))
-    try:
-        source = Source(**{"source_id": "unknown", **fields})
-    except InvalidRequest as error:
-        faults += [Fault(spelled.get(fault.path, fault.path), fault.message) for fault in error.faults]
-    if faults:
-        raise InvalidRequest("; ".join(f"{f.path}: {f.message}" for f in faults), faults=tuple(faults))
-    return source
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"must be text, not {_kind(value)}")
-    return _storable(value)
-
-
-def _storable(text: str) -> str:
-    if "\0" in text or text.encode("utf-8", "replace").decode() != text:
-        raise ValueError("holds what is no character")
-    return text
-
-
-def _kind(value: Any) -> str:
-    words = {bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "a mapping"}
-    return words.get(type(value), "null")
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
-        raise ValueError("must be a list of texts")
-    return tuple(map(_storable, value))
-
-
-def _given(value: Any) -> Any:
-    return value
-
-
-def _day(value: Any) -> date | None:
-    if value == "":
-        return None
-    try:
-        return parse_date(value)
-    except ValueError as error:
-        raise ValueError(f"{value!r} is no day of the calendar; write YYYY-MM-DD") from error
-
-
-def _status(value: Any) -> str:
-    return parse_status(_text(value))
-
-
-def _sensitivity(value: Any) -> str:
-    found = _SENSITIVITIES.get(fold(_text(value)).strip())
-    if found is None:
-        choices = ", ".join(dict.fromkeys(_SENSITIVITIES.values()))
-        raise ValueError(f"is {value!r}; it must be one of {choices}{did_you_mean(value, _SENSITIVITIES)}")
-    return found
-
-
-def _cycle(value: Any) -> str:
-    parse_cycle(_text(value))
-    return str(value)
-
-
-def _copyright(value: Any) -> str:
-    terms = parse_copyright(value)
-    return _text(value) if isinstance(value, str) else terms.short()
-
-
-def _settings(value: Any) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        raise ValueError(f"must be a mapping, not {_kind(value)}")
-    try:
-        _storable(json.dumps(value, ensure_ascii=False, allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise ValueError("holds what JSON cannot say") from error
-    return dict(value)
-
-
-def _absolute(value: Any, base: Path | None) -> str:
-    text = _text(value)
-    if text.startswith("~"):
-        raise ValueError("begins with '~', which stands for another folder with every user; write it out")
-    return os.path.normpath(base / text) if base is not None and text else text
-
-
-_READERS: Mapping[str, Callable[[Any], Any]] = {
-    "source_id": _text, "title": _text, "type": _text, "trust": _given, "domain": _text, "collection": _text,
-    "language": _text, "owner": _text, "tags": _texts, "supersedes": _texts, "status": _status, "settings": _settings,
-    "sensitivity": _sensitivity, "refresh_cycle": _cycle, "copyright": _copyright, "effective_from": _day,
-    "effective_until": _day,
-}  # fmt: skip
-_NAMES: Mapping[str, str] = {"trust_level": "trust", "path": "path", **{name: name for name in _READERS}}
-
-
-def supersession_faults(sources: Iterable[Source], others: Iterable[Source] = ()) -> tuple[Fault, ...]:
-    """What is wrong with who supersedes whom: unknown ids and loops; the fault's path is the source's id.
-
-    Args:
-        others: Sources that may be named and may close a loop, whose own unknown ids are not our business.
-    """
-    first = {source.source_id: source for source in reversed(list(sources))}
-    rest = {source.source_id: source for source in others if source.source_id not in first}
-    known = first.keys() | rest.keys()
-    closed = [replace(s, supersedes=tuple(old for old in s.supersedes if old in known)) for s in rest.values()]
-    try:
-        effective_ends([_validity(source) for source in [*first.values(), *closed]], undated=date.min)
-    except InvalidRequest as error:
-        return error.faults
-    return ()
-
-
-def _validity(source: Source) -> Validity:
-    return Validity(id=source.source_id, effective_from=source.effective_from, supersedes=source.supersedes)
-
-
 # --- a file ---------------------------------------------------------------------------------------------
 def parse_registry(text: str, base: Path, *, library: Sequence[Source] = ()) -> Registry:
     """The registry that a YAML (or JSON) text describes.
@@ -311,7 +126,7 @@ class _File:
             self._fault("", "holds neither sources nor agents")
         sources = self._parsed("sources", "source_id", lambda entry, _: parse_source(entry, self._base))
         agents = self._parsed("agents", "agent_id", parse_agent)
-        self._check_supersession(sources)
+        self._check_supersession()
         self._check_domains()
         refuse(self._faults)
         sections = frozenset(name for name in _SECTIONS if name in self._top)
@@ -361,16 +176,18 @@ class _File:
                     self._fault(at, fault.message)
         return found
 
-    def _check_supersession(self, sources: Mapping[str, Source]) -> None:
-        broken = [Source(source_id=n) for n in self._names() - {s.source_id for s in sources.values()}]
-        paths = {source.source_id: path for path, source in sources.items()}
-        for fault in supersession_faults(sources.values(), [*self._others, *broken]):
+    def _check_supersession(self) -> None:
+        """Of what stands there, so that another fault of a source hides no loop."""
+        sources: list[Source] = []
+        paths: dict[str, str] = {}
+        for path, entry in self._entries("sources", quiet=True):
+            name, old = str(entry.get("source_id")), entry.get("supersedes")
+            if is_source_id(name) and name not in paths:
+                paths[name] = path
+                ids = [i for i in old if isinstance(i, str)] if isinstance(old, list) else []
+                sources.append(Source(source_id=name, supersedes=tuple(ids)))
+        for fault in supersession_faults(sources, self._others):
             self._fault(f"{paths[fault.path]}.supersedes" if fault.path in paths else "sources", fault.message)
-
-    def _names(self) -> set[str]:
-        """Ids that the file gives, as far as they are ids: a source with a fault is known nevertheless."""
-        named = (str(entry.get("source_id")) for _, entry in self._entries("sources", quiet=True))
-        return {name for name in named if not _id_faults(name)}
 
     def _check_domains(self) -> None:
         domains = {source.domain for source in self._others}
@@ -385,14 +202,6 @@ class _File:
 
 
 _NOT_TEXT = ("trust_level", "trust", "settings", "min_trust", "allow_low_trust", "token_budget")
-
-
-def _id_faults(name: str) -> bool:
-    try:
-        Source(source_id=name)
-    except InvalidRequest:
-        return True
-    return False
 
 
 class _Dumper(yaml.SafeDumper):

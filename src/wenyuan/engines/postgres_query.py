@@ -73,7 +73,7 @@ def described(connection: Connection[Any], settings: AttachedSettings, component
     _check_vector(settings, kind, size, component)
     if settings.columns.metadata and found[settings.columns.metadata][0] not in ("json", "jsonb"):
         raise ConfigError(f"column {settings.columns.metadata!r} is no json", component=component)
-    rows = SQL("FROM {} WHERE {}").format(Identifier(schema, table), _condition(settings))
+    rows = SQL("FROM {} WHERE {}").format(_name(schema, table), _condition(settings))
     bound = {f"f{at}": value for at, value in enumerate(settings.filter.values())}
     return Search(_statement(settings, rows, space, kind), bound, _tuned(connection, rows, bound))
 
@@ -91,10 +91,8 @@ def _check_vector(settings: AttachedSettings, kind: str, size: int, component: s
 
 def _condition(settings: AttachedSettings) -> Composed:
     columns = settings.columns
-    equal = [
-        SQL("{} = {}").format(Identifier(name), Placeholder(f"f{at}")) for at, name in enumerate(settings.filter)
-    ]
-    there = [SQL("{} IS NOT NULL").format(Identifier(name)) for name in (columns.id, columns.text, columns.vector)]
+    equal = [SQL("{} = {}").format(_name(name), Placeholder(f"f{at}")) for at, name in enumerate(settings.filter)]
+    there = [SQL("{} IS NOT NULL").format(_name(name)) for name in (columns.id, columns.text, columns.vector)]
     return SQL(" AND ").join([*there, *equal])
 
 
@@ -102,22 +100,20 @@ def _statement(settings: AttachedSettings, rows: Composed, space: str, kind: str
     """The extension's type and operator are named with its schema, which need not be on the search path."""
     columns = settings.columns
     text = SQL("{}::pg_catalog.text")
-    optional = [
-        SQL("NULL") if name is None else text.format(Identifier(name)) for name in (columns.title, columns.uri)
-    ]
+    optional = [SQL("NULL") if name is None else text.format(_name(name)) for name in (columns.title, columns.uri)]
     return SQL(
         "SELECT {id}, {text}, {vector} OPERATOR({space}.<=>) {query}::{space}.{kind}, {title}, {uri}, {metadata} "
         "{rows} ORDER BY 3 LIMIT {limit}"
     ).format(
-        id=text.format(Identifier(columns.id)),
-        text=text.format(Identifier(columns.text)),
-        vector=Identifier(columns.vector),
-        space=Identifier(space),
-        kind=Identifier(kind),
+        id=text.format(_name(columns.id)),
+        text=text.format(_name(columns.text)),
+        vector=_name(columns.vector),
+        space=_name(space),
+        kind=_name(kind),
         query=Placeholder("vector"),
         title=optional[0],
         uri=optional[1],
-        metadata=SQL("NULL") if columns.metadata is None else Identifier(columns.metadata),
+        metadata=SQL("NULL") if columns.metadata is None else _name(columns.metadata),
         rows=rows,
         limit=Placeholder("limit"),
     )
@@ -140,6 +136,11 @@ def _tuned(connection: Connection[Any], rows: Composed, bound: Mapping[str, Face
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part.isdigit())
+
+
+def _name(*parts: str) -> Identifier:
+    """A quoted name. The driver takes a per cent sign for a parameter, even inside quotes."""
+    return Identifier(*(part.replace("%", "%%") for part in parts))
 
 
 def hit(row: tuple[Any, ...], score: float, settings: AttachedSettings, source_id: str) -> OutsideHit:

@@ -49,10 +49,13 @@ def preview_of(text: str) -> str:
 
     Numbers of five digits or more (with or without separators), e-mail addresses and long tokens are masked.
     """
+    return _cut(_masked(text), PREVIEW_CHARS)
+
+
+def _masked(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text)
     plain = plain.translate({ord(c): shown for c in set(plain) if (shown := _shown(c)) != c})
-    plain = _NUMBER.sub(_HIDDEN, _TOKEN.sub(_hide_mixed, _MAIL.sub(_HIDDEN, plain)))
-    return _cut(plain.strip(), PREVIEW_CHARS)
+    return _NUMBER.sub(_HIDDEN, _TOKEN.sub(_hide_mixed, _MAIL.sub(_HIDDEN, plain))).strip()
 
 
 def _shown(c: str) -> str:
@@ -134,7 +137,7 @@ def fragment_entry(hit: Hit, passage: Passage, quoted_chars: int | None = None) 
     }
 
 
-def retrieval_record(
+def retrieval_record(  # noqa: PLR0913  (the fields of a record)
     *,
     principal: Principal,
     request: Mapping[str, Any],
@@ -187,7 +190,7 @@ def retrieval_record(
         "cache_hit": cache_hit,
     }
     optional = {
-        "error": _cut(preview_of(error) if len(error) <= PREVIEW_CHARS else _masked(error), _ERROR_CHARS),
+        "error": _cut(_masked(error), _ERROR_CHARS),
         "degraded": list(degraded),
         "withheld": _plain(withheld),
         "floor": _plain(floor),

@@ -1,0 +1,180 @@
+"""The library as it was when an answer was given, rebuilt from the catalog's changes up to the recorded one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import date
+from typing import Any, Protocol
+
+from wenyuan.core.errors import KnowledgeError
+from wenyuan.core.model import IndexRow, Passage, Source
+from wenyuan.core.ports import Change, ChangeFeed, Deadline, Encoder, Engine
+from wenyuan.service.audit import query_of
+from wenyuan.service.probes import SCRIPTS
+from wenyuan.service.record import Record
+from wenyuan.service.replay import Rerun, rerun_of
+from wenyuan.service.retrieve import Retriever
+from wenyuan.settings import SearchSettings
+
+__all__ = ["Archive", "FeedAt", "RecordAt", "past", "rerun_at"]
+
+_PATIENCE = 60.0  # seconds for one request: the engine may be the plain and slow one
+
+
+class Archive(Record, Protocol):
+    """A record that also knows what was; `catalog.Catalog` is one."""
+
+    def passages_at(
+        self, passage_ids: Sequence[int], seq: int, deadline: Deadline | None = None
+    ) -> Mapping[int, Passage]: ...
+
+    def document_at(self, uri: str, seq: int, deadline: Deadline | None = None) -> tuple[int, str, str] | None: ...
+
+
+class FeedAt:
+    """A change feed that ends at an earlier change.
+
+    Args:
+        embed: Makes the vector, (dim,) float32, of a text whose own is not kept any more; None in a library
+            without vectors.
+
+    Raises, from `changes`:
+        KnowledgeError: a text of that time is not kept, since its source was removed.
+    """
+
+    def __init__(self, feed: ChangeFeed, generation: int, embed: Callable[[str], Any] | None = None) -> None:
+        self._feed = feed
+        self._generation = generation
+        self._embed = embed
+
+    def seq(self) -> int:
+        return self._generation
+
+    def lag(self, watermark: int) -> float:
+        return 0.0
+
+    def changes(self, after: int, upto: int, *, vectors: bool = True) -> Iterator[Change]:
+        for change in self._feed.changes(after, min(upto, self._generation), vectors=vectors):
+            yield change if change.row is None else replace(change, row=self._whole(change.row, vectors))
+
+    def _whole(self, row: IndexRow, vectors: bool) -> IndexRow:
+        if not row.text:
+            raise KnowledgeError(
+                f"the texts of change {self._generation} are not kept any more: {row.source_id} was removed since",
+                component="replay",
+                hint="compare with the library as it is instead",
+            )
+        if vectors and row.vector is None and self._embed is not None:
+            return replace(row, vector=self._embed(f"{row.heading_text}\n{row.text}".strip()))
+        return row
+
+
+class RecordAt(FeedAt):
+    """The record as it was when an answer was given, as far as that is known: a `Record` for a `Retriever`.
+
+    Passages and documents are those of that change. Of sources, those of the recorded scope are there, in force and
+    with the recorded trust; the floor is the recorded one. What was not recorded is as it is now.
+    """
+
+    def __init__(
+        self, archive: Archive, record: Mapping[str, Any], embed: Callable[[str], Any] | None = None
+    ) -> None:
+        super().__init__(archive, record["generation"], embed)
+        self._archive = archive
+        self._scope: Mapping[str, int | None] | None = record["scope"].get("sources")
+        self._recorded_floor: Mapping[str, float] = record.get("floor", {})
+
+    def _as_it_was(self, source: Source) -> Source:
+        trust = (self._scope or {}).get(source.source_id) or source.trust
+        return replace(
+            source, trust=trust, effective_from=None, effective_until=None, status="in_force", supersedes=()
+        )
+
+    def sources(self, deadline: Deadline | None = None) -> tuple[Source, ...]:
+        found = self._archive.sources(deadline)
+        if self._scope is None:
+            return found
+        return tuple(self._as_it_was(s) for s in found if s.source_id in self._scope)
+
+    def passages(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Passage]:
+        found = self._archive.passages_at(passage_ids, self._generation, deadline)
+        trusts = self._scope or {}
+        return {i: replace(p, trust=trusts.get(p.source_id) or p.trust) for i, p in found.items()}
+
+    def document_by_uri(self, uri: str, deadline: Deadline | None = None) -> tuple[int, str, str] | None:
+        return self._archive.document_at(uri, self._generation, deadline)
+
+    def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
+        now = self._archive.floor(mode)
+        return {script: {**now.get(script, {}), **self._recorded_floor} for script in SCRIPTS}
+
+
+@contextmanager
+def past(
+    record: Mapping[str, Any],
+    *,
+    archive: Archive,
+    make_engine: Callable[[], Engine],
+    encoder: Encoder | None,
+    settings: SearchSettings,
+    seconds: float = 600.0,
+) -> Iterator[tuple[Retriever, RecordAt]]:
+    """A retriever over the library as it was at a recorded change; the time is that of indexing all of it.
+
+    Args:
+        make_engine: Makes an empty engine, which is closed in the end.
+        seconds: How long building may take.
+
+    Raises:
+        KnowledgeError: texts of that time are not kept any more, or the engine cannot be built.
+    """
+
+    def embed(text: str) -> Any:
+        assert encoder is not None
+        return encoder.encode_passages([text])[0]
+
+    then = RecordAt(archive, record, embed if encoder is not None else None)
+    engine = make_engine()
+    try:
+        engine.sync(then, deadline=Deadline(time.monotonic() + seconds, time.monotonic))
+        patient = settings.model_copy(update={"deadline": _PATIENCE})
+        retriever = Retriever(then, engine, encoder, patient)
+        try:
+            yield retriever, then
+        finally:
+            retriever.close()
+    finally:
+        engine.close()
+
+
+def rerun_at(
+    record: Mapping[str, Any],
+    request: Mapping[str, Any],
+    *,
+    archive: Archive,
+    make_engine: Callable[[], Engine],
+    encoder: Encoder | None,
+    settings: SearchSettings,
+    settings_digest: str,
+) -> Rerun:
+    """Ask a recorded query (see `audit.request_of`) of the library as it was; for the `rerun` of `replay`.
+
+    Outside sources cannot be asked about the past: only the library's own are.
+
+    Raises:
+        KnowledgeError: the library as it was cannot be had any more.
+    """
+    with past(record, archive=archive, make_engine=make_engine, encoder=encoder, settings=settings) as (
+        retriever,
+        then,
+    ):
+        day = date.fromisoformat(record["scope"]["as_of"])
+        own = tuple(s.source_id for s in then.sources() if s.type == "static_doc")
+        query = query_of(request)
+        asked = own if query.sources is None else tuple(name for name in query.sources if name in own)
+        answer = retriever.retrieve(replace(query, sources=asked, as_of=day))
+    key = encoder.fingerprint.key if encoder is not None else ""
+    return rerun_of(answer, settings_digest=settings_digest, encoder_key=key, sources=asked, as_of=day)

@@ -1,0 +1,379 @@
+"""Reading sources again when they are due: by as many workers as there are, each source by one at a time.
+
+A source with a refresh cycle is due at once when it is new, then by its cycle; after a failure it is tried again
+with growing patience. Only what changed is read and embedded: that is what `Library.ingest` does. Sources that are
+searched elsewhere (``api``, ``vector_index``) are not taken in: a question shows whether they answer.
+
+A worker claims a source before it begins and lets go of it at the end; while it is at it, it renews the claim.
+The claim of a worker that died runs out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, cast
+
+from wenyuan.core.errors import CatalogBusy, InvalidRequest, KnowledgeError, NotPermitted, SourceError
+from wenyuan.core.model import Source
+from wenyuan.core.refresh import Cycle, parse_cycle
+from wenyuan.service.governed import State, governed
+
+if TYPE_CHECKING:
+    from wenyuan.service.facade import Library
+    from wenyuan.service.ingest import IngestReport, Progress
+
+__all__ = ["RefreshOutcome", "Worker", "cycle_of", "describe_state", "due_at", "retry_delay", "stale_since"]
+
+log = logging.getLogger(__name__)
+
+LEASE = 300.0
+"""Seconds for which a source is claimed; longer than any one document takes to read."""
+POLL = 30.0
+_NEVER = "never"
+_FIRST_RETRY, _LONGEST_RETRY = 60.0, 6 * 3600.0
+_JITTER = 0.25
+_PATIENCE = 0.5  # seconds to wait for the library's writer lock before a source is left for the next round
+_AT_LAST = 60.0  # and when what was done is to be written down
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefreshOutcome:
+    """What came of one refresh.
+
+    Attributes:
+        failure: Why it failed; ``""`` when it did not.
+        report: What was taken in; None when it failed or is a source that is searched elsewhere.
+        next_refresh: When it is due again, in seconds since the epoch; None for never.
+    """
+
+    source_id: str
+    failure: str = ""
+    report: IngestReport | None = None
+    next_refresh: float | None = None
+    seconds: float = 0.0
+
+
+# --- when -----------------------------------------------------------------------------------------------
+def cycle_of(source: Source) -> Cycle:
+    """How often a source is read again. What is retired, or is no longer or not yet asked, is never.
+
+    Raises:
+        InvalidRequest: its refresh_cycle says nothing.
+    """
+    asleep = source.status == "retired" or (source.status == "draft" and source.type != "static_doc")
+    return parse_cycle(_NEVER if asleep else source.refresh_cycle)
+
+
+def due_at(state: State | None, cycle: Cycle) -> float | None:
+    """When a source is due, in seconds since the epoch: 0 for at once, None for never."""
+    if cycle.text == _NEVER:
+        return None
+    if state is None or (state.last_success is None and not state.failures):
+        return 0.0
+    if state.failures or state.last_success is None:
+        return state.next_refresh or 0.0
+    planned = _after(cycle, state.last_success)
+    return min(planned or 0.0, state.next_refresh or planned or 0.0)
+
+
+def stale_since(state: State | None, cycle: Cycle, now: float) -> float | None:
+    """Since when a source should have been read again; None while what is held is as fresh as promised.
+
+    Of a source that was never read and failed to be: since it failed last.
+    """
+    if state is None or cycle.text == _NEVER:
+        return None
+    if state.last_success is None:
+        return state.last_failure
+    due = _after(cycle, state.last_success)
+    return due if due is not None and due < now else None
+
+
+def _after(cycle: Cycle, at: float) -> float | None:
+    """The first moment of a cycle after another one, in this machine's time zone."""
+    moment = cycle.next_after(datetime.fromtimestamp(at, UTC).astimezone())
+    return None if moment is None else moment.timestamp()
+
+
+def retry_delay(source_id: str, failures: int) -> float:
+    """Seconds until the next attempt: doubled with each failure in a row, from a minute up to 6 hours.
+
+    Up to a quarter less, by a hash of the source's id: sources that failed together are not tried together.
+    """
+    delay = min(_LONGEST_RETRY, _FIRST_RETRY * 2.0 ** min(failures - 1, 30))
+    digest = hashlib.sha256(f"{source_id}\x00{failures}".encode()).digest()
+    return delay * (1 - _JITTER * int.from_bytes(digest[:4]) / 2**32)
+
+
+def describe_state(state: State | None, source: Source, now: float) -> dict[str, object]:
+    """How a source is doing, for people and machines; moments in ISO 8601, UTC."""
+    reason = state.failure if state else ""
+    try:
+        cycle = cycle_of(source)
+    except InvalidRequest as error:
+        cycle, reason = parse_cycle(_NEVER), reason or error.message
+    due = due_at(state, cycle)
+    busy = state is not None and state.claimed_by and (state.claimed_until or 0.0) > now
+    return {
+        "last_success": _iso(state.last_success if state else None),
+        "last_failure": _iso(state.last_failure if state else None),
+        "reason": reason,
+        "failures_in_a_row": state.failures if state else 0,
+        "next_refresh": _iso(now if due == 0.0 else due),
+        "stale_since": _iso(stale_since(state, cycle, now)),
+        "refreshing": state.claimed_by if state is not None and busy else "",
+    }
+
+
+def _iso(at: float | None) -> str | None:
+    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+
+
+# --- who ------------------------------------------------------------------------------------------------
+class _Stopped(BaseException):
+    """The worker was asked to stop: no failure of anything, so nothing catches it as one."""
+
+
+class Worker:
+    """Refreshes the sources of a library.
+
+    Args:
+        library: Open; others may be at work on it at the same time, in this process or another.
+        name: What claims are made in; two workers never share one. By default host, process and a number.
+        clock: Seconds since the epoch.
+        lease: Seconds after which the claim of a worker that gave no sign counts no more.
+        ask: Whether a source that is searched elsewhere answers; raises a `KnowledgeError` when not.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        *,
+        name: str = "",
+        clock: Callable[[], float] = time.time,
+        lease: float = LEASE,
+        ask: Callable[[Source], None] | None = None,
+    ) -> None:
+        self.name = name or f"{socket.gethostname()}-{os.getpid()}-{id(self):x}"
+        self._library = library
+        self._catalog = governed(library)
+        self._clock = clock
+        self._lease = lease
+        self._ask = ask or self._asked
+
+    def due(self) -> tuple[Source, ...]:
+        """The sources that are due and that nobody is at, the longest overdue first."""
+        now = self._clock()
+        states = self._catalog.source_states()
+        found = []
+        for source in self._catalog.sources():
+            state = states.get(source.source_id)
+            busy = (
+                state is not None and state.claimed_by not in ("", self.name) and (state.claimed_until or 0.0) > now
+            )
+            at = self._due_at(source, state)
+            if at is not None and at <= now and not busy:
+                found.append((at, source.source_id, source))
+        return tuple(source for _, _, source in sorted(found, key=lambda entry: entry[:2]))
+
+    def _due_at(self, source: Source, state: State | None) -> float | None:
+        try:
+            return due_at(state, cycle_of(source))
+        except InvalidRequest:  # the refresh will fail by it, and that is recorded
+            return state.next_refresh or 0.0 if state is not None else 0.0
+
+    def refresh(self, source_id: str, progress: Callable[[Progress], None] | None = None) -> RefreshOutcome:
+        """Refresh one source now, due or not.
+
+        Raises:
+            NotPermitted: there is no such source.
+            CatalogBusy: another worker is at it, or something else is writing to the library.
+        """
+        source = self._catalog.source(source_id)
+        if not self._claim(source_id, wait=10.0):
+            by = self._catalog.source_states()[source_id].claimed_by
+            raise CatalogBusy(
+                f"the source {source_id!r} is being refreshed by {by}",
+                component="refresh",
+                hint="wait until it has finished; if that worker has died, its claim runs out in minutes",
+            )
+        return self._work(source, None, progress)
+
+    def run_once(
+        self, stop: threading.Event | None = None, tell: Callable[[RefreshOutcome], None] | None = None
+    ) -> list[RefreshOutcome]:
+        """Refresh all that is due now; one source that fails does not keep the others from it.
+
+        Args:
+            stop: Set it to end after the document at hand; what was being refreshed stays due.
+            tell: Is given each outcome at once.
+        """
+        outcomes = []
+        for source in self.due():
+            if stop is not None and stop.is_set():
+                break
+            try:
+                outcome = self._if_free(source.source_id, stop)
+            except _Stopped:
+                break
+            if outcome is not None:
+                outcomes.append(outcome)
+                if tell is not None:
+                    tell(outcome)
+        return outcomes
+
+    def run_forever(
+        self, stop: threading.Event, poll: float = POLL, tell: Callable[[RefreshOutcome], None] | None = None
+    ) -> None:
+        """Refresh what is due, look again every `poll` seconds, until `stop` is set. A catalog that fails is logged."""
+        while not stop.is_set():
+            try:
+                self.run_once(stop, tell)
+            except KnowledgeError as error:
+                log.error("refresh: %s", error)
+            stop.wait(poll)
+
+    def record(self, source_id: str, begun: float, failure: str = "") -> None:
+        """Write down a refresh that was done without a worker; nothing when a worker is at that source."""
+        if self._claim(source_id, wait=_AT_LAST):
+            self._settle(self._catalog.source(source_id), begun, failure)
+
+    # -- one source -----------------------------------------------------------------------------------
+
+    def _claim(self, source_id: str, *, wait: float) -> bool:
+        with self._catalog.writing(wait=wait):
+            return self._catalog.claim_source(source_id, self.name, self._clock() + self._lease)
+
+    def _if_free(self, source_id: str, stop: threading.Event | None) -> RefreshOutcome | None:
+        """Refresh a source, unless somebody else is at it or has just been."""
+        try:
+            if not self._claim(source_id, wait=_PATIENCE):
+                return None
+            source = self._catalog.source(source_id)
+            at = self._due_at(source, self._catalog.source_states().get(source_id))
+            if at is None or at > self._clock():
+                self._let_go(source_id)
+                return None
+            return self._work(source, stop, None)
+        except CatalogBusy as error:
+            log.info("refresh of %s is put off: %s", source_id, error)
+        except NotPermitted:  # the source was removed since
+            self._let_go(source_id)
+        return None
+
+    def _work(
+        self, source: Source, stop: threading.Event | None, progress: Callable[[Progress], None] | None
+    ) -> RefreshOutcome:
+        begun, report, failure = self._clock(), None, ""
+        try:
+            cycle_of(source)
+            if source.type == "static_doc":
+                report = self._library.ingest(source.source_id, self._heart(source.source_id, stop, progress))
+                failure = _all_failed(report)
+            else:
+                self._ask(source)
+        except CatalogBusy:  # no fault of the source: it stays due
+            self._let_go(source.source_id)
+            raise
+        except KnowledgeError as error:
+            failure = str(error)
+        except Exception as error:
+            log.exception("refresh of %s failed", source.source_id)
+            failure = f"internal error: {type(error).__name__}"
+        except BaseException:  # interrupted or stopped: it stays due, too
+            self._let_go(source.source_id)
+            raise
+        if failure:
+            log.warning("refresh of %s failed: %s", source.source_id, failure)
+        upcoming = self._settle(source, begun, failure)
+        return RefreshOutcome(
+            source_id=source.source_id,
+            failure=failure,
+            report=report,
+            next_refresh=upcoming,
+            seconds=max(0.0, self._clock() - begun),
+        )
+
+    def _heart(
+        self, source_id: str, stop: threading.Event | None, progress: Callable[[Progress], None] | None
+    ) -> Callable[[Progress], None]:
+        """Renews the claim while work goes on."""
+        beat_at = self._clock() + self._lease / 3
+
+        def beat(at: Progress) -> None:
+            nonlocal beat_at
+            if stop is not None and stop.is_set():
+                raise _Stopped
+            if self._clock() >= beat_at:
+                if not self._claim(source_id, wait=_AT_LAST):
+                    raise CatalogBusy(f"the claim on {source_id!r} ran out and was taken over", component="refresh")
+                beat_at = self._clock() + self._lease / 3
+            if progress is not None:
+                progress(at)
+
+        return beat
+
+    def _settle(self, source: Source, begun: float, failure: str) -> float | None:
+        """Write down how a refresh ended and let go of the source; returns when it is due again."""
+        now = self._clock()
+        with self._catalog.writing(wait=_AT_LAST):
+            state = self._catalog.source_states().get(source.source_id)
+            if state is None or state.claimed_by != self.name:
+                log.warning("%s was removed or taken over while it was refreshed", source.source_id)
+                return None
+            values: dict[str, Any] = {"last_success": begun, "failure": "", "failures": 0}
+            if failure:
+                failures = state.failures + 1
+                values = {"last_failure": now, "failure": failure, "failures": failures}
+            values["next_refresh"] = upcoming = self._next(source, begun, values["failures"], now)
+            self._put(state, **values)
+        return upcoming
+
+    def _next(self, source: Source, begun: float, failures: int, now: float) -> float | None:
+        try:
+            planned = _after(cycle_of(source), begun)
+        except InvalidRequest:
+            planned = now
+        if planned is None or not failures:
+            return planned
+        return now + retry_delay(source.source_id, failures)
+
+    def _let_go(self, source_id: str) -> None:
+        # Where that is not possible, the claim runs out; what happened before is what matters.
+        with suppress(KnowledgeError), self._catalog.writing(wait=_PATIENCE):
+            state = self._catalog.source_states().get(source_id)
+            if state is not None and state.claimed_by == self.name:
+                self._put(state)
+
+    def _put(self, state: State, **values: Any) -> None:
+        """Write a state of which nobody has the claim any more."""
+        self._catalog.put_source_state(replace(cast(Any, state), claimed_by="", claimed_until=None, **values))
+
+    def _asked(self, source: Source) -> None:
+        """A question that only this source is asked."""
+        leg = f"source {source.source_id}"
+        answer = self._library.search(source.title, limit=1, sources=[source.source_id])
+        for found in answer.legs:
+            if found.name == leg:
+                if found.error:
+                    raise SourceError(found.error, component=leg)
+                return
+        raise SourceError(answer.reason or "it was not asked", component=leg)
+
+
+def _all_failed(report: IngestReport) -> str:
+    """Why a source of which no document could be read counts as failed; ``""`` when one could."""
+    if not report.failed or report.added or report.changed or report.unchanged:
+        return ""
+    uri, reason = next(iter(report.failed.items()))
+    more = f" (and {len(report.failed) - 1} more)" if len(report.failed) > 1 else ""
+    return f"nothing could be taken in: {uri}: {reason}{more}"

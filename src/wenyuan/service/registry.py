@@ -1,0 +1,117 @@
+"""A library made what a registry file says: read the file, see what would change, change it."""
+
+from __future__ import annotations
+
+import os.path
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from wenyuan.core.errors import Fault, InvalidRequest
+from wenyuan.core.model import Source
+from wenyuan.core.registry import Entry, Plan, Registry, diff, parse_registry, registry_to_yaml
+from wenyuan.service.governed import governed
+
+if TYPE_CHECKING:
+    from wenyuan.service.facade import Library
+
+__all__ = ["apply", "contents", "export", "plan", "read_registry"]
+
+_READ_ANEW = frozenset(("path", "type", "language", "collection", "sensitivity", "settings"))
+"""Fields that shape what is stored of a source: with another value it has to be read again."""
+
+
+def contents(library: Library) -> Registry:
+    """The sources and agents of a library; paths are absolute."""
+    return Registry(
+        sources=tuple(map(_at_home, library.sources())),
+        agents=tuple(governed(library).agents()),
+    )
+
+
+def _at_home(source: Source) -> Source:
+    return replace(source, path=os.path.normpath(Path(source.path).absolute())) if source.path else source
+
+
+def export(library: Library) -> str:
+    """The registry file that describes a library; applied to it, it changes nothing."""
+    return registry_to_yaml(contents(library))
+
+
+def read_registry(library: Library, file: Path, *, prune: bool = False) -> Registry:
+    """A registry file, read for a library.
+
+    Args:
+        library: What it has may be referred to without being named, unless it will be pruned.
+        file: Relative paths in it are meant from its folder.
+        prune: See `apply`.
+
+    Raises:
+        InvalidRequest: it cannot be read, or listing every fault in it as a `core.marked.LineFault`.
+    """
+    try:
+        text = file.read_text("utf-8-sig")
+    except OSError as error:
+        raise InvalidRequest(f"cannot read {file}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(f"{file} is not UTF-8 (byte {error.start})") from error
+    return parse_registry(text, file.absolute().parent, library=() if prune else library.sources())
+
+
+def plan(library: Library, registry: Registry) -> Plan:
+    """What applying a registry to a library would do.
+
+    Raises:
+        InvalidRequest: a source that holds documents would become one that is searched elsewhere.
+    """
+    found = diff(contents(library), registry)
+    faults = []
+    for change in found.changed:
+        if change.field == "type" and (held := governed(library).counts(change.id)["documents"]):
+            message = f"source {change.id} holds {held} documents; remove it before it becomes {change.new}"
+            faults.append(Fault("type", message))
+    if faults:
+        raise InvalidRequest("; ".join(fault.message for fault in faults), faults=tuple(faults))
+    return found
+
+
+def apply(library: Library, plan: Plan, *, prune: bool = False, clock: Callable[[], float] = time.time) -> None:
+    """Carry a plan out. Interrupted, it can be made and carried out again; done twice, it changes nothing.
+
+    Nothing is read here: new sources with a refresh cycle, and those of which something is to be read
+    differently, are due at once.
+
+    Args:
+        library: The one that the plan was made for.
+        plan: See `plan`.
+        prune: Remove what the file does not name; else that is left alone.
+        clock: Seconds since the epoch.
+    """
+    catalog = governed(library)
+    todo = {*plan.added, *plan.changed_entries}
+    with catalog.writing():
+        for source in plan.wanted.sources:
+            if Entry("source", source.source_id) in todo:
+                catalog.put_source(source)
+        for agent in plan.wanted.agents:
+            if Entry("agent", agent.agent_id) in todo:
+                catalog.put_agent(agent)
+        states = catalog.source_states()
+        for source_id in {c.id for c in plan.changed if c.kind == "source" and c.field in _READ_ANEW}:
+            if source_id in states:
+                catalog.put_source_state(replace(cast(Any, states[source_id]), next_refresh=clock()))
+    if prune:
+        _prune(library, plan)
+
+
+def _prune(library: Library, plan: Plan) -> None:
+    catalog = governed(library)
+    sources = {source.source_id for source in catalog.sources()}
+    agents = {agent.agent_id for agent in catalog.agents()}
+    for entry in plan.missing:
+        if entry.kind == "source" and entry.id in sources:
+            library.remove(entry.id)
+        elif entry.kind == "agent" and entry.id in agents:
+            catalog.remove_agent(entry.id)
