@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import socket
 import sys
 import threading
@@ -19,6 +20,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg import sql
+from psycopg.conninfo import make_conninfo
 
 import postgres_server
 from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable, VectorRejected
@@ -50,12 +52,17 @@ def dsn() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def prepared(dsn: str) -> str:
-    with psycopg.connect(dsn, autocommit=True) as admin:
-        admin.execute("DROP SCHEMA IF EXISTS kb CASCADE; DROP SCHEMA IF EXISTS ext CASCADE")
-        admin.execute("CREATE SCHEMA kb; CREATE SCHEMA ext; CREATE EXTENSION vector SCHEMA ext")
-        admin.execute("CREATE TABLE kb.victim (n int)")
-    return dsn
+def prepared(dsn: str) -> Iterator[str]:
+    """A database of our own, with pgvector in a schema that is not on the search path."""
+    name = f"wenyuan_test_{os.getpid()}"
+    with psycopg.connect(dsn, autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {name}")
+        ours = make_conninfo(dsn, dbname=name)
+        with psycopg.connect(ours, autocommit=True) as admin:
+            admin.execute("CREATE SCHEMA kb; CREATE SCHEMA ext; CREATE EXTENSION vector SCHEMA ext")
+            admin.execute("CREATE TABLE kb.victim (n int)")
+        yield ours
+        server.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture
@@ -391,7 +398,7 @@ def test_vectors_of_several_dimensions_are_an_error(admin: Admin, opened: Open) 
     """A column without a declared dimension that holds another one is refused."""
     admin.execute("ALTER TABLE kb.docs ALTER embedding TYPE vector")
     admin.execute("UPDATE kb.docs SET embedding = '[1,2]' WHERE id = 'a-2'")
-    with pytest.raises(ConfigError, match="cannot be compared .22"):
+    with pytest.raises(ConfigError, match=r"cannot be compared \(22"):
         opened()
 
 
@@ -407,7 +414,7 @@ def test_ids_that_are_not_unique_are_an_error(admin: Admin, opened: Open) -> Non
 )
 def test_a_question_without_a_vector_is_refused(opened: Open, vector: Any) -> None:
     """The question's own vector is checked: no NaN, no zero, no other dimension reaches the database."""
-    with pytest.raises(VectorRejected, match="source kb-1 at 127.0.0.1"):
+    with pytest.raises(VectorRejected, match="source kb-1 at "):
         ask(opened(), vector=vector)
 
 
@@ -419,7 +426,7 @@ def test_a_slow_search_ends_at_the_deadline(admin: Admin, opened: Open, slow: Ca
     table = opened(table="kb.slow")
     slow(10)
     begun = time.monotonic()
-    with pytest.raises(EngineTimeout, match="source kb-1 at 127.0.0.1"):
+    with pytest.raises(EngineTimeout, match="source kb-1 at "):
         ask(table, seconds=0.4)
     assert 0.35 < time.monotonic() - begun < 0.5
     for _ in range(100):
@@ -494,7 +501,7 @@ def test_a_connection_killed_while_it_searches_is_a_failure(
             time.sleep(0.02)
             if killed(admin, "active"):
                 break
-        with pytest.raises(EngineUnavailable, match="has ended the connection .57P01.") as caught:
+        with pytest.raises(EngineUnavailable, match=r"has ended the connection \(57P01\)") as caught:
             answer.result(5)
     assert postgres_server.PASSWORD not in "".join(traceback.format_exception(caught.value))
 
@@ -510,7 +517,7 @@ def test_a_table_that_changes_is_a_failure(admin: Admin, opened: Open) -> None:
     """A column that has gone since the source was opened fails the question; it is no empty answer."""
     table = opened()
     admin.execute("ALTER TABLE kb.docs DROP title")
-    with pytest.raises(EngineUnavailable, match="another table than the settings describe .42703."):
+    with pytest.raises(EngineUnavailable, match=r"another table than the settings describe \(42703\)"):
         ask(table)
     with pytest.raises(EngineUnavailable, match="no column 'title'"):
         ask(table)
@@ -520,7 +527,7 @@ def test_rights_are_needed(admin: Admin, opened: Open, prepared: str, monkeypatc
     """A user who may not read the table is told so when opening."""
     admin.execute("DROP ROLE IF EXISTS wenyuan_reader")
     admin.execute("CREATE ROLE wenyuan_reader LOGIN PASSWORD 'r'; GRANT USAGE ON SCHEMA kb, ext TO wenyuan_reader")
-    monkeypatch.setenv("TABLE_DSN", f"{prepared} user=wenyuan_reader password=r")
+    monkeypatch.setenv("TABLE_DSN", make_conninfo(prepared, user="wenyuan_reader", password="r"))
     with pytest.raises(ConfigError, match="does not let its user read the table"):
         opened()
     admin.execute("GRANT SELECT ON kb.docs TO wenyuan_reader")
@@ -528,10 +535,14 @@ def test_rights_are_needed(admin: Admin, opened: Open, prepared: str, monkeypatc
     admin.execute("DROP OWNED BY wenyuan_reader; DROP ROLE wenyuan_reader")
 
 
-@pytest.mark.parametrize("wrong", ["password=Falsch-4711", "user=niemand", "dbname=nirgends", "port=1", "host=.."])
-def test_a_database_that_refuses_is_unavailable(prepared: str, monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
+@pytest.mark.parametrize(
+    "wrong", [{"password": "Falsch-4711"}, {"user": "niemand"}, {"dbname": "nirgends"}, {"port": 1}, {"host": ".."}]
+)
+def test_a_database_that_refuses_is_unavailable(
+    prepared: str, monkeypatch: pytest.MonkeyPatch, wrong: dict[str, Any]
+) -> None:
     """Wrong password, user, database, port or host: unavailable, and no secret in the message or its causes."""
-    monkeypatch.setenv("TABLE_DSN", f"{prepared} {wrong}")
+    monkeypatch.setenv("TABLE_DSN", make_conninfo(prepared, **wrong))
     with pytest.raises(EngineUnavailable, match="source kb-1 at ") as caught:
         open_attached(source())
     shown = "".join(traceback.format_exception(caught.value))
@@ -544,7 +555,7 @@ def test_a_server_that_says_nothing_times_out(monkeypatch: pytest.MonkeyPatch) -
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("TABLE_DSN", f"host=127.0.0.1 port={silent.getsockname()[1]} user=x connect_timeout=2")
         begun = time.monotonic()
-        with pytest.raises(EngineTimeout, match="source kb-1 at 127.0.0.1:"):
+        with pytest.raises(EngineTimeout, match=r"source kb-1 at 127\.0\.0\.1:"):
             open_attached(source(timeout=0.3))
         assert time.monotonic() - begun < 0.45
         table = open_attached(source(), lazy=True)

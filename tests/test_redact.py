@@ -123,6 +123,7 @@ LET_BE = [
     "icon@2x.png, git@github.com:x/y, @someone",
     "更新A12345版，阿里云B12345",
     "客户要求尽快处理，司机应当遵守规定，联系方式如下，受益人范围，职工利益。",
+    "当事人有权申请，职工应休未休，本人利害关系，被保险人为查明事故，对方当事人支付费用。",
     "负责人：待定，姓名：必填，username: Admin, file name: Report",
     "password: required, token: Optional[str], 密码：不少于八位, api_key=${API_KEY}",
     "地铁2号线，城市道路3号门，一区3号桩。",

@@ -197,6 +197,19 @@ def test_overlapping_text_stands_once():
     assert snippet.content == text
 
 
+def test_a_passage_inside_another_does_not_part_what_touches():
+    """A long passage, one inside it and one right after it are one snippet."""
+    text = "".join(SENTENCES[:4])
+    items = [
+        _item(SENTENCES[1], 2, start=len(SENTENCES[0]), score=0.9),
+        _item(text, 1, score=0.8),
+        _item(SENTENCES[6], 3, start=len(text), score=0.7),
+    ]
+    built = build_context(items)
+    assert [s.content for s in built.snippets] == [text + SENTENCES[6].strip()]
+    assert built.snippets[0].refs == ("crm_policy#1", "crm_policy#2", "crm_policy#3")
+
+
 def test_merged_summaries_mark_their_gaps():
     """Two summaries of touching passages are joined in document order, gaps marked in Chinese."""
     first, second = SENTENCES[0] + SENTENCES[1], SENTENCES[2] + SENTENCES[3]
@@ -408,10 +421,15 @@ def test_a_summary_in_other_words_is_given_and_flagged():
     assert len(built) == 2
 
 
+def test_line_ends_of_any_kind_are_one():
+    """Every kind of line end becomes a line feed, so that words do not run together."""
+    assert visible("a\r\nb\u2028c\rd\te") == "a\nb\nc\nd\te"
+
+
 @pytest.mark.parametrize("wrong", [{"score": 1.5}, {"score": float("nan")}, {"origin": "guess"}])
 def test_a_passage_with_an_impossible_score_or_origin_cannot_be_made(wrong):
     """Scores outside 0..1 and unknown origins are refused at the door."""
-    with pytest.raises(ValueError, match="score|origin"):
+    with pytest.raises(ValueError, match=r"score|origin"):
         _item(SENTENCES[0], **wrong)
 
 

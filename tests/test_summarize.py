@@ -120,11 +120,29 @@ def test_what_is_left_out_is_marked_in_the_language_of_the_passage():
 
 def test_repetition_is_not_summarised_twice():
     """Of two sentences that say the same, one is taken and the room goes to another."""
-    text = "酒店费用按城市标准报销，超过标准的部分由员工自理。" * 2 + "交通费用凭票据报销，票据遗失的由经理签字确认。" * 3 + ZH
+    text = (
+        "酒店费用按城市标准报销，超过标准的部分由员工自理。" * 2
+        + "交通费用凭票据报销，票据遗失的由经理签字确认。" * 3
+        + ZH
+    )
     summary = summarize(text, "酒店费用和交通费用报销标准").text
     assert "酒店费用按城市标准报销" in summary
     assert "交通费用凭票据报销" in summary
     assert summary.count("酒店费用按城市标准") == 1
+
+
+@pytest.mark.parametrize("text", [LONG + ZH, EN, LONG + "复核安全帽。看深基坑。复核。深基坑安全帽。"])
+def test_marks_at_the_edges_count_in_every_budget(text):
+    """Whatever the budget, the marks that a cut sentence needs are within it."""
+    for budget in range(16, 160):
+        assert estimate_tokens(summarize(text, "深基坑安全帽 复核 hotel", budget_tokens=budget).text) <= budget
+
+
+def test_a_short_answer_is_filled_up_from_a_long_sentence():
+    """Where the answer is a short sentence and all others are too long, part of one is added."""
+    summary = summarize("小心火烛。" + LONG, "小心火烛")
+    assert summary.text.startswith("小心火烛。")
+    assert 50 <= estimate_tokens(summary.text) <= 90
 
 
 def test_an_abbreviation_ends_no_sentence():

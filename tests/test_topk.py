@@ -72,5 +72,5 @@ def test_a_judge_may_ask_for_more_but_not_for_noise():
 )  # fmt: skip
 def test_nonsense_is_refused(scores, options):
     """Rising scores, scores or confidences outside 0..1 and impossible bounds are errors."""
-    with pytest.raises(ValueError, match="scores|cut|confidence"):
+    with pytest.raises(ValueError, match=r"scores|cut|confidence"):
         auto_cut(scores, **options)

@@ -42,7 +42,9 @@ def test_an_end_is_the_items_own_or_the_eve_of_a_successor(items):
     """No end comes from anywhere else, and what nothing supersedes keeps its own."""
     ends = effective_ends(items)
     for item in items:
-        eves = {s.effective_from - timedelta(days=1) for s in items if item.id in s.supersedes and s.status != "draft"}
+        eves = {
+            s.effective_from - timedelta(days=1) for s in items if item.id in s.supersedes and s.status != "draft"
+        }
         assert ends[item.id] == min(eves, default=None)
 
 
@@ -141,13 +143,15 @@ def test_a_day_in_a_file_name_is_found(name, day):
 @given(_DAYS, st.sampled_from(["%Y-%m-%d", "%Y%m%d", "%Y年%m月%d日", "%Y/%m/%d", "%Y.%m.%d"]))
 def test_a_day_is_read_in_every_form(day, form):
     """A day written in any of the usual forms is read as that day."""
-    assert parse_date(day.strftime(form)) == parse_date(day) == parse_date(datetime(day.year, day.month, day.day)) == day
+    assert (
+        parse_date(day.strftime(form)) == parse_date(day) == parse_date(datetime(day.year, day.month, day.day)) == day
+    )
 
 
 @pytest.mark.parametrize("value", ["soon", "2024-13-01", "2024-02-30", True, None, 12, [], "2024-03-01x"])
 def test_what_is_no_day_is_refused(value):
     """Whatever is no day of the calendar is refused, not guessed at."""
-    with pytest.raises(ValueError, match="day|month"):
+    with pytest.raises(ValueError, match=r"day|month"):
         parse_date(value)
 
 

@@ -246,8 +246,12 @@ def _why_empty(hits: list[Hit], floor: float) -> str:
 
 
 def _above(hits: list[Hit], floor: Floor) -> list[Hit]:
-    """The hits that score above the floor."""
-    return [hit for hit in hits if hit.score >= floor.score and hit.score > 0]
+    """The hits that score above the floor, once the best one does; then also those half as good as the best one."""
+    best = max((hit.score for hit in hits), default=0.0)
+    if best <= 0 or best < floor.score:
+        return []
+    line = min(floor.score, 0.5 * best)
+    return [hit for hit in hits if hit.score >= line and hit.score > 0]
 
 
 def _outstanding(hits: list[Hit], floor: Floor) -> list[Hit]:

@@ -38,6 +38,7 @@ _FOLLOWERS = (
     " 等 是 为 应 须 未 将 向 对 被 由 到 发 收 签 同意 出生 工号 微信 邮箱 地址 报 要求 购买 银行 账号 卡号 车 签字 办理 确认"
 ).split()
 _FOLLOWS = re.compile("|".join(_FOLLOWERS))
+_FOLLOWS_A_NAME = re.compile("先生|女士|小姐|同志|师傅|电话|手机|身份证|护照|[持驾]")
 _NOT_NAMES = frozenset(
     """必填 选填 待定 暂无 未知 保密 不详 同上 同下 如下 见附件 填写 签字 签名 盖章 单位 部门 公司 经理 主任 电话 手机 方式 本人 姓名
     性别 年龄 身份证 证件 全称 简称 无 未填 空 匿名 管理员 负责人 联系人 客服 方便 方法 方案 方面 方向 时间 任何 任务 全部 全体 安全
@@ -94,9 +95,11 @@ def _name_length(run: str, form: bool, after: str) -> int:
     surname = _surname_length(run)
     if not surname:
         return len(run) if form and 2 <= len(run) <= 4 and _plausible(run, 1) else 0
-    vouched = form or run[0] not in _AMBIGUOUS or after.isdigit() or after == "("
+    common_word = run[0] in _AMBIGUOUS and not form
+    follows = _FOLLOWS_A_NAME if common_word else _FOLLOWS
+    vouched = not common_word or after.isdigit() or after == "("
     for length in (surname + 2, surname + 1):
-        ends = (vouched and len(run) == length) or (len(run) > length and _FOLLOWS.match(run, length))
+        ends = (vouched and len(run) == length) or (len(run) > length and follows.match(run, length))
         if ends and _plausible(run[:length], surname):
             return length
     whole = run[: surname + 2]
