@@ -19,8 +19,8 @@ import sqlalchemy as sa
 
 from wenyuan.catalog.audit_chain import EXPIRED, Head, HeadFile, Ids, canonical, commitment, row_hash
 from wenyuan.catalog.audit_reads import KINDS, AuditReads, AuditRecord, Verification, verify_export
-from wenyuan.catalog.audit_tables import audit, cuts, last_head, make_current, ours, queries
-from wenyuan.catalog.connect import connect_reader, connect_writer, empty_log
+from wenyuan.catalog.audit_tables import audit, connect_audit, cuts, last_head, make_current, ours, queries
+from wenyuan.catalog.connect import connect_reader, empty_log
 from wenyuan.catalog.grouped import GroupWriter
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest
 
@@ -67,7 +67,7 @@ class AuditLog(AuditReads):
         self._keep_queries = keep_queries
         self._ids = Ids()
         self._head = HeadFile(folder / "audit.head")
-        self._writer = connect_writer(self.path)
+        self._writer = connect_audit(self.path)
         self._reader = connect_reader(self.path, pool_size=4)
         self._half_done: frozenset[str] = frozenset()  # committed, but the head file could not be written
         try:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import event
 
 from wenyuan.catalog.audit_chain import GENESIS, Head, HeadFile
-from wenyuan.catalog.connect import reading, translated
+from wenyuan.catalog.connect import connect_writer, reading, translated
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, CatalogVersion
 
-__all__ = ["audit", "chain_start", "cuts", "last_head", "make_current", "ours", "queries"]
+__all__ = ["audit", "chain_start", "connect_audit", "cuts", "last_head", "make_current", "ours", "queries"]
 
 _FORMAT = 1
 _SETTLE = 15.0  # seconds: several processes may make the database at once
@@ -82,6 +85,18 @@ def ours(doing: str) -> Iterator[None]:
     except CatalogError as error:
         hint = error.hint.replace("catalog.db", "audit.db")
         raise type(error)(error.message, component="audit", hint=hint) from error
+
+
+def connect_audit(path: Path) -> sa.Engine:
+    """As `connect.connect_writer`, for a database with wide pages."""
+    writer = connect_writer(path)
+
+    def widen(connection: Any, _record: Any) -> None:
+        # A record takes 2-4 kB: pages of 4 kB would hold one each, and be empty to a third.
+        connection.execute("PRAGMA page_size=16384")
+
+    event.listen(writer, "connect", widen, insert=True)  # before the database is made
+    return writer
 
 
 def make_current(reader: sa.Engine, writer: sa.Engine, head: HeadFile) -> None:

@@ -89,11 +89,11 @@ def opened(terminal: Terminal, **overrides: Any) -> Iterator[Library]:
 
 
 @contextmanager
-def unlogged() -> Iterator[None]:
-    """Failures inside are wanted: they are shown, not logged."""
-    log = logging.getLogger("wenyuan")
+def unlogged(name: str = "wenyuan", level: int = logging.CRITICAL) -> Iterator[None]:
+    """Failures inside, below a level, are wanted or shown: they are not logged."""
+    log = logging.getLogger(name)
     before = log.level
-    log.setLevel(logging.CRITICAL)
+    log.setLevel(level)
     try:
         yield
     finally:

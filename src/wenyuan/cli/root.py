@@ -11,12 +11,16 @@ import typer
 from typer.core import TyperGroup
 
 from wenyuan import __version__
+from wenyuan.cli.agents import app as agent_app
 from wenyuan.cli.ask import search
 from wenyuan.cli.conform import conformance
 from wenyuan.cli.demonstrate import demo
 from wenyuan.cli.diagnose import doctor
 from wenyuan.cli.evaluate import evaluation
+from wenyuan.cli.keys import app as key_app
 from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped
+from wenyuan.cli.refreshing import refresh, worker
+from wenyuan.cli.registry import apply
 from wenyuan.cli.sources import app as source_app
 from wenyuan.cli.stock import add, ingest, init
 from wenyuan.cli.terminal import Terminal
@@ -126,6 +130,9 @@ _COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
     "init": (init, "Make an empty library. 建立知识库"),
     "add": (add, "Register a source and take it in. 登记并收录来源"),
     "ingest": (ingest, "Read sources again. 重新读取来源"),
+    "apply": (apply, "Make it what a registry file says. 应用注册表"),
+    "refresh": (refresh, "Refresh sources. 刷新来源"),
+    "worker": (worker, "Refresh sources when they are due. 定时刷新"),
     "search": (search, "Search the library. 检索"),
     "serve": (serve, "Serve the library over HTTP. 提供 HTTP 服务"),
     "conformance": (conformance, "Test a service against the contract. 一致性测试"),
@@ -135,4 +142,5 @@ _COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
 }
 for name, (function, short) in _COMMANDS.items():
     app.command(name, help=helped(function), short_help=short)(function)
-app.add_typer(source_app, name="source")
+for name, group in (("source", source_app), ("agent", agent_app), ("key", key_app)):
+    app.add_typer(group, name=name)

@@ -1,14 +1,17 @@
-"""``source list``, ``show`` and ``remove``."""
+"""``source list``, ``show`` and ``remove``; with them, ``set`` and ``export``."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from wenyuan.cli.describe import describe
 from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, interactive, opened
+from wenyuan.cli.registry import export
 from wenyuan.cli.terminal import OK, Terminal
 
 if TYPE_CHECKING:
@@ -16,16 +19,21 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "stars"]
 
-_HELP = """Look at the sources of a library, or remove one.
+_HELP = """Look at the sources of a library, describe them, or remove one.
 
-查看或移除来源。
+查看、修改或移除来源。
 
 \b
 Example 示例:
   wenyuan source list
   wenyuan source show policies
 """
-app = typer.Typer(help=_HELP, short_help="List, show or remove sources. 管理来源", no_args_is_help=True)
+app = typer.Typer(help=_HELP, short_help="List, show, set or remove sources. 管理来源", no_args_is_help=True)
+_SHOWN = (
+    "source_id", "title", "type", "domain", "trust", "language", "collection", "path", "copyright", "status",
+    "effective_from", "effective_until", "supersedes", "refresh_cycle", "owner", "sensitivity", "tags",
+    "documents", "passages", "vectors", "failures",
+)  # fmt: skip
 _Id = Annotated[str, typer.Argument(metavar="ID", help="The source. 来源标识")]
 
 
@@ -75,9 +83,9 @@ def show(
     lang: LangOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a source: how it is described, what the library holds of it, and what failed.
+    """Show a source: how it is described, what the library holds of it, how it is doing, and what failed.
 
-    查看一个来源的说明、数量与失败的文档。
+    查看一个来源的说明、数量、更新状况与失败的文档。
 
     Example 示例:
       wenyuan source show policies
@@ -85,15 +93,35 @@ def show(
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
         described = asdict(found.catalog.source(source)) | dict(found.catalog.counts(source))
+        state = _state(found, source)
         failures = _failures(found, source)
     described.pop("settings")
-    terminal.document({"status": "SUCCESS", "source": described, "failed": failures})
-    for key, value in described.items():
-        if value not in ("", None):
-            shown = stars(value) if key == "trust" else value
-            terminal.show(f"{terminal.text(key)}: {shown}", wrap=False)
+    terminal.document({"status": "SUCCESS", "source": described, "state": state, "failed": failures})
+    for key in _SHOWN:
+        if described[key] not in ("", None, ()):
+            terminal.show(f"{terminal.text(key)}: {_spoken(terminal, key, described[key])}", wrap=False)
+    for key, value in state.items():
+        if value not in ("", None, 0):
+            shown = terminal.own(value) if key == "reason" else value
+            terminal.show(f"{terminal.text(f'state_{key}')}: {shown}", wrap=False)
     for uri, reason in failures.items():
         terminal.show(f"  {uri}: {terminal.own(reason)}", wrap=False)
+
+
+def _spoken(terminal: Terminal, key: str, value: Any) -> str:
+    if key == "trust":
+        return stars(value)
+    if key == "status":
+        return terminal.text(f"state_{value}")
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _state(library: Library, source: str) -> dict[str, Any]:
+    from wenyuan.service.governed import governed
+    from wenyuan.service.refresh import describe_state
+
+    catalog = governed(library)
+    return describe_state(catalog.source_states().get(source), catalog.source(source), time.time())
 
 
 def _failures(library: Library, source: str) -> Mapping[str, str]:
@@ -131,6 +159,8 @@ def remove(
 _COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
     "list": (list_all, "List all sources. 列出来源"),
     "show": (show, "Show one. 查看来源"),
+    "set": (describe, "Describe one anew. 修改来源"),
+    "export": (export, "Write the registry file. 导出注册表"),
     "remove": (remove, "Remove one from the library. 移除来源"),
 }
 for name, (function, short) in _COMMANDS.items():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from wenyuan.cli.describe import words
 from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, day, opened
 from wenyuan.cli.progress import Bar
 from wenyuan.cli.terminal import FAILED, OK, PARTLY, Terminal
@@ -62,6 +64,13 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     effective_until: Annotated[
         date | None, typer.Option(parser=day, metavar="DATE", help="In force until that day. 失效日期")
     ] = None,
+    status: Annotated[str, typer.Option(help="in_force, draft, retired. 状态")] = "in_force",
+    refresh_cycle: Annotated[
+        str, typer.Option(metavar="CYCLE", help="never, daily, PT6H, '30 2 * * 1-5'. 更新周期")
+    ] = "never",
+    owner: Annotated[str, typer.Option(help="Who answers for it. 负责人")] = "",
+    sensitivity: Annotated[str, typer.Option(help="public, internal, confidential, restricted. 敏感级别")] = "public",
+    tags: Annotated[str, typer.Option(metavar="A,B", help="Tags. 标签")] = "",
     library: LibraryOption = None,
     lang: LangOption = None,
     as_json: JsonOption = False,
@@ -74,27 +83,46 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
       wenyuan add ./policies --source policies --title "Company policies" --trust 5
       wenyuan add faq.csv --source faq --effective-from 2026-01-01
     """
-    from wenyuan.core.model import Source
+    from wenyuan.core.described import parse_source
 
     terminal: Terminal = ctx.obj
-    made = Source(
-        source_id=source,
-        title=title,
-        trust=trust,
-        domain=domain,
-        collection=collection,
-        language=language,
-        copyright=copyright,
-        effective_from=effective_from,
-        effective_until=effective_until,
-        path=str(path.expanduser().absolute()),
+    described = parse_source(
+        {
+            "source_id": source,
+            "title": title,
+            "trust": trust,
+            "domain": domain,
+            "collection": collection,
+            "language": language,
+            "effective_from": effective_from,
+            "effective_until": effective_until,
+            "status": status,
+            "refresh_cycle": refresh_cycle,
+            "owner": owner,
+            "sensitivity": sensitivity,
+            "tags": words(tags),
+            "path": str(path.expanduser().absolute()),
+        }
     )
+    made = replace(described, copyright=_understood(terminal, copyright))
     with opened(terminal) as found:
         note_keyword_only(terminal, found)
         report = _watched(terminal, found, source, partial(found.add, made))
     terminal.document({"status": "SUCCESS", "report": asdict(report)})
     show_report(terminal, report)
     raise typer.Exit(PARTLY if report.failed else OK)
+
+
+def _understood(terminal: Terminal, copyright: str) -> str:
+    """The same text, with a word of warning where it names no terms by which excerpts can be given."""
+    from wenyuan.core.copyright import parse_copyright
+    from wenyuan.core.errors import InvalidRequest
+
+    try:
+        parse_copyright(copyright)
+    except InvalidRequest as error:
+        terminal.say("copyright_unclear", why=terminal.own(error.message))
+    return copyright
 
 
 def ingest(
@@ -113,7 +141,7 @@ def ingest(
       wenyuan ingest policies
       wenyuan ingest --all
     """
-    from wenyuan.core.errors import KnowledgeError
+    from wenyuan.core.errors import InvalidRequest, KnowledgeError
 
     terminal: Terminal = ctx.obj
     if every == (source is not None):
@@ -122,7 +150,12 @@ def ingest(
     errors: dict[str, str] = {}
     with opened(terminal) as found:
         note_keyword_only(terminal, found)
-        names = [source] if source is not None else [s.source_id for s in found.sources()]
+        names = [source] if source is not None else [s.source_id for s in found.sources() if s.type == "static_doc"]
+        if source is not None and found.catalog.source(source).type != "static_doc":
+            raise InvalidRequest(
+                f"the source {source!r} is searched where it is; there is nothing to take in",
+                hint=f"wenyuan refresh {source}",
+            )
         for name in names:
             try:
                 reports.append(_watched(terminal, found, name, partial(found.ingest, name)))
@@ -145,10 +178,20 @@ def ingest(
 
 
 def _watched(terminal: Terminal, library: Library, source: str, call: Callable[[Any], IngestReport]) -> IngestReport:
-    """`call` with a bar to tell; Ctrl-C ends it with a word on what is kept."""
+    """`call` with a bar to tell; Ctrl-C ends it with a word on what is kept. How it ended is written down."""
+    from wenyuan.core.errors import SourceError
+    from wenyuan.service.refresh import Worker
+
+    begun = time.time()
     try:
         with Bar(terminal, embeds=library.encoder is not None) as bar:
-            return call(bar)
+            report = call(bar)
+        Worker(library).record(source, begun)
+        return report
+    except SourceError as error:
+        if any(known.source_id == source for known in library.sources()):
+            Worker(library).record(source, begun, str(error))
+        raise
     except KeyboardInterrupt:
         counts = library.catalog.counts(source)
         kept = terminal.text("kept", source=source, documents=counts["documents"], passages=counts["passages"])

@@ -9,7 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from wenyuan.cli.translate import translated
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from wenyuan.core.errors import KnowledgeError
+    from wenyuan.core.errors import Fault, KnowledgeError
 
 __all__ = [
     "CONFORMANCE",
@@ -113,7 +113,10 @@ class Terminal:
 
     def failed(self, error: KnowledgeError) -> int:
         """Tell of an error that ends the command; returns the exit code."""
-        parts = {"code": error.code, "message": error.message, "component": error.component, "hint": _hint(error)}
+        parts: dict[str, Any] = {"code": error.code, "message": error.message}
+        parts |= {"component": error.component, "hint": _hint(error)}
+        if faults := _faults_of(error):
+            parts["faults"] = [asdict(fault) for fault in faults]
         self.document({"status": "FAILED", "error_message": str(error), "error": parts})
         self.complain(self.command or "wenyuan", error)
         return exit_code(error)
@@ -122,8 +125,13 @@ class Terminal:
         """What failed, where, why, and what to do next."""
         where = f"{error.component} ({error.code})" if error.component else error.code
         self.err.print(self.text("failed", what=what), style="bold red", markup=False)
-        for key, value in (("where", where), ("why", self.own(error.message)), ("next", self.own(_hint(error)))):
+        lines = [fault for fault in _faults_of(error) if getattr(fault, "line", 0)]
+        why = self.text("faults", count=len(lines)) if lines else self.own(error.message)
+        for key, value in (("where", where), ("why", why), ("next", self.own(_hint(error)))):
             self.err.print(f"  {self.text(key)}{printable(value)}", markup=False, highlight=False, soft_wrap=True)
+        for fault in lines:
+            place = self.text("at_line", line=getattr(fault, "line", 0), path=fault.path)
+            self.err.print(f"  {place}: {self.own(fault.message)}", markup=False, highlight=False, soft_wrap=True)
 
     def interrupted(self, kept: str = "", command: str = "") -> int:
         """Ctrl-C: say what is kept and how to go on; returns the exit code."""
@@ -136,6 +144,11 @@ class Terminal:
 
 def _hint(error: KnowledgeError) -> str:
     return error.hint or "wenyuan doctor"
+
+
+def _faults_of(error: KnowledgeError) -> tuple[Fault, ...]:
+    faults: tuple[Fault, ...] = getattr(error, "faults", ())
+    return faults
 
 
 def printable(text: str) -> str:

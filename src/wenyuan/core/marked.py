@@ -61,7 +61,7 @@ class Marked:
         return LineFault(fault.path, fault.message, self.line(fault.path))
 
 
-def refuse(faults: Iterable[LineFault], hint: str = "") -> None:
+def refuse(faults: Iterable[LineFault], hint: str = "correct the file and try again") -> None:
     """Raise InvalidRequest with all faults in the order of their lines; nothing when there are none."""
     ordered = tuple(sorted(faults, key=lambda fault: fault.line))
     if ordered:

@@ -36,7 +36,7 @@ __all__ = [
 
 K1 = 1.2
 B = 0.75
-KNEE = 0.7
+KNEE = 0.5
 VECTOR_WEIGHT = 0.7
 
 

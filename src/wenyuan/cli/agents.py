@@ -1,0 +1,197 @@
+"""``agent list``, ``show``, ``set`` and ``remove``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, interactive, opened
+from wenyuan.cli.terminal import OK, Terminal
+
+if TYPE_CHECKING:
+    from wenyuan.core.agents import Agent
+    from wenyuan.service.facade import Library
+
+__all__ = ["app"]
+
+_HELP = """Register agents: which knowledge each may ask for.
+
+管理智能体及其知识范围。
+
+\b
+Example 示例:
+  wenyuan agent set support --scope crm_policy:3 --scope faq:auto
+  wenyuan agent list
+"""
+app = typer.Typer(help=_HELP, short_help="Register agents. 管理智能体", no_args_is_help=True)
+_Id = Annotated[str, typer.Argument(metavar="ID", help="The agent. 智能体标识")]
+
+
+def list_all(
+    ctx: typer.Context, library: LibraryOption = None, lang: LangOption = None, as_json: JsonOption = False
+) -> None:
+    """List all agents.
+
+    列出全部智能体。
+
+    Example 示例:
+      wenyuan agent list
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    from wenyuan.core.agents import agent_to_wire
+    from wenyuan.service.governed import governed
+
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        agents = governed(found).agents()
+    terminal.document({"status": "SUCCESS", "agents": [agent_to_wire(agent) for agent in agents]})
+    if not agents:
+        terminal.say("no_agents")
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for key in ("col_agent", "col_trust", "col_scope", "col_title"):
+        table.add_column(terminal.text(key), overflow="fold")
+    for agent in agents:
+        table.add_row(*map(Text, (agent.agent_id, f"≥{agent.min_trust}", _scope(agent), agent.title)))
+    terminal.show(table)
+
+
+def _scope(agent: Agent) -> str:
+    return ", ".join(f"{part.domain}:{part.top_k}" for part in agent.knowledge_scope)
+
+
+def show(
+    ctx: typer.Context,
+    agent: _Id,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show an agent, and its keys.
+
+    查看一个智能体及其密钥。
+
+    Example 示例:
+      wenyuan agent show support
+    """
+    from wenyuan.core.agents import agent_to_wire
+    from wenyuan.service.governed import governed
+
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        known = governed(found).agent(agent)
+        made = governed(found).keys()
+    keys = [key.key_id for key in made if key.agent_id == agent and key.revoked_at is None]
+    described = agent_to_wire(known)
+    terminal.document({"status": "SUCCESS", "agent": described, "keys": keys})
+    shown = described | {"knowledge_scope": _scope(known), "keys": ", ".join(keys)}
+    for name in ("agent_id", "title", "knowledge_scope", "min_trust", "allow_low_trust", "token_budget", "keys"):
+        if shown[name] != "":
+            terminal.show(f"{terminal.text(name)}: {shown[name]}", wrap=False)
+
+
+def put(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+    ctx: typer.Context,
+    agent: _Id,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option("--scope", metavar="DOMAIN[:K]", help="A domain and its top_k (repeatable). 知识范围"),
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="What people call it. 标题")] = None,
+    min_trust: Annotated[int | None, typer.Option(help="Least trust of what it finds, 1 to 5. 最低可信度")] = None,
+    allow_low_trust: Annotated[
+        bool | None,
+        typer.Option("--allow-low-trust/--no-low-trust", help="Trust below 3 in its prompts. 允许低可信内容"),
+    ] = None,
+    token_budget: Annotated[int | None, typer.Option(help="Most tokens of one context. 上下文上限")] = None,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Register an agent, or change one; what is not named stays.
+
+    登记或修改智能体；未给出的字段不变。
+
+    Example 示例:
+      wenyuan agent set support --scope crm_policy:3 --scope faq:auto --min-trust 3
+      wenyuan agent set support --token-budget 1500
+    """
+    terminal: Terminal = ctx.obj
+    given = {
+        "title": title,
+        "min_trust": min_trust,
+        "allow_low_trust": allow_low_trust,
+        "token_budget": token_budget,
+        "knowledge_scope": [_domain(text) for text in scope] if scope else None,
+    }
+    with opened(terminal) as found:
+        described, unknown = _put(found, agent, {name: value for name, value in given.items() if value is not None})
+    terminal.document({"status": "SUCCESS", "agent": described, "unknown_domains": unknown})
+    terminal.show(terminal.text("agent_set", agent=agent))
+    if unknown:
+        terminal.say("unknown_domains", domains=", ".join(unknown))
+
+
+def _put(library: Library, agent_id: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Returns the agent as it is now, and those of its domains that no source has."""
+    from wenyuan.core.agents import agent_to_wire, parse_agent
+    from wenyuan.service.governed import governed
+
+    catalog = governed(library)
+    known = {agent.agent_id: agent for agent in catalog.agents()}.get(agent_id)
+    before: dict[str, Any] = agent_to_wire(known) if known is not None else {"agent_id": agent_id}
+    agent = parse_agent({**before, **given})
+    if agent != known:
+        catalog.put_agent(agent)
+    domains = {source.domain for source in library.sources()}
+    return agent_to_wire(agent), [part.domain for part in agent.knowledge_scope if part.domain not in domains]
+
+
+def _domain(text: str) -> dict[str, Any]:
+    """``crm_policy:3``; what follows the last colon is a top_k only where it can be one."""
+    name, colon, count = text.rpartition(":")
+    if colon and (count == "auto" or (count.isascii() and count.isdecimal() and len(count) < 9)):
+        return {"domain": name, "top_k": count if count == "auto" else int(count)}
+    return {"domain": text}
+
+
+def remove(
+    ctx: typer.Context,
+    agent: _Id,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. 不再确认")] = False,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Remove an agent and revoke its keys.
+
+    移除智能体并吊销其密钥。
+
+    Example 示例:
+      wenyuan agent remove support
+    """
+    from wenyuan.service.governed import governed
+
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        known = governed(found).agent(agent).agent_id
+        if not yes and interactive() and not typer.confirm(terminal.text("really_agent", agent=known), err=True):
+            terminal.say("not_removed")
+            raise typer.Exit(OK)
+        revoked = governed(found).remove_agent(known)
+    terminal.document({"status": "SUCCESS", "agent_id": known, "keys_revoked": revoked})
+    terminal.show(terminal.text("agent_removed", agent=known, keys=revoked))
+
+
+_COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
+    "list": (list_all, "List all agents. 列出智能体"),
+    "show": (show, "Show one. 查看智能体"),
+    "set": (put, "Register or change one. 登记或修改"),
+    "remove": (remove, "Remove one and revoke its keys. 移除智能体"),
+}
+for name, (function, short) in _COMMANDS.items():
+    app.command(name, help=helped(function), short_help=short)(function)

@@ -1,0 +1,106 @@
+"""``source set``: another description for a source that is registered."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, opened
+from wenyuan.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from wenyuan.core.model import Source
+    from wenyuan.service.facade import Library
+
+__all__ = ["describe", "words"]
+
+_LIST = re.compile(r"\s*[,，、;；]\s*")
+
+
+def words(text: str | None) -> list[str] | None:
+    """A list as written on a command line: ``a,b`` or ``a、b``; ``""`` for none of them."""
+    return None if text is None else [word for word in _LIST.split(text.strip()) if word]
+
+
+def describe(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+    ctx: typer.Context,
+    source: Annotated[str, typer.Argument(metavar="ID", help="The source. 来源标识")],
+    title: Annotated[str | None, typer.Option(help="What people call it. 标题")] = None,
+    trust: Annotated[int | None, typer.Option(help="1 (hearsay) to 5 (binding). 可信度")] = None,
+    domain: Annotated[str | None, typer.Option(help="Knowledge domain. 知识领域")] = None,
+    refresh_cycle: Annotated[
+        str | None, typer.Option(metavar="CYCLE", help="never, daily, PT6H, '30 2 * * 1-5'. 更新周期")
+    ] = None,
+    copyright: Annotated[str | None, typer.Option(help="deny, excerpt<=200, CC-BY-4.0 … 版权")] = None,
+    owner: Annotated[str | None, typer.Option(help="Who answers for it. 负责人")] = None,
+    sensitivity: Annotated[
+        str | None, typer.Option(help="public, internal, confidential, restricted. 敏感级别")
+    ] = None,
+    tags: Annotated[str | None, typer.Option(metavar="A,B", help="Tags. 标签")] = None,
+    status: Annotated[str | None, typer.Option(help="in_force, draft, retired. 状态")] = None,
+    effective_from: Annotated[str | None, typer.Option(metavar="DATE", help="In force from. 生效日期")] = None,
+    effective_until: Annotated[str | None, typer.Option(metavar="DATE", help="In force until. 失效日期")] = None,
+    supersedes: Annotated[str | None, typer.Option(metavar="A,B", help="What it replaces. 取代的来源")] = None,
+    collection: Annotated[str | None, typer.Option(help="A name to filter by. 集合")] = None,
+    language: Annotated[str | None, typer.Option(help="zh, en … 语言")] = None,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Change how a source is described; what is not named stays, and "" takes a value away.
+
+    修改来源的说明；未给出的字段不变，空字符串表示清除。
+
+    Example 示例:
+      wenyuan source set policies --trust 5 --refresh-cycle daily
+      wenyuan source set policies --effective-until ""
+    """
+    given = {
+        "title": title,
+        "trust_level": trust,
+        "domain": domain,
+        "refresh_cycle": refresh_cycle,
+        "copyright": copyright,
+        "owner": owner,
+        "sensitivity": sensitivity,
+        "tags": words(tags),
+        "status": status,
+        "effective_from": effective_from,
+        "effective_until": effective_until,
+        "supersedes": words(supersedes),
+        "collection": collection,
+        "language": language,
+    }
+    terminal: Terminal = ctx.obj
+    changes = {name: value for name, value in given.items() if value is not None}
+    if not changes:
+        raise typer.BadParameter(terminal.text("set_what"))
+    with opened(terminal) as found:
+        changed = _set(found, source, changes)
+    terminal.document({"status": "SUCCESS", "source_id": source, "changed": changed})
+    terminal.show(terminal.text("set_done" if changed else "set_same", source=source, fields=", ".join(changed)))
+
+
+def _set(library: Library, source_id: str, changes: dict[str, Any]) -> list[str]:
+    """Returns the names of the fields that have another value now."""
+    from wenyuan.core.described import parse_source, source_to_wire
+    from wenyuan.core.registry import Registry, diff
+    from wenyuan.service.registry import apply
+
+    known = library.catalog.source(source_id)
+    wanted = parse_source(source_to_wire(known) | changes)
+    _check_supersession(library, wanted)
+    made = diff(Registry(sources=(known,)), Registry(sources=(wanted,)))
+    apply(library, made)
+    return [change.field for change in made.changed]
+
+
+def _check_supersession(library: Library, wanted: Source) -> None:
+    from wenyuan.core.described import supersession_faults
+    from wenyuan.core.errors import InvalidRequest
+
+    faults = supersession_faults([wanted], library.sources())
+    if faults:
+        raise InvalidRequest("; ".join(fault.message for fault in faults), faults=faults)

@@ -1,0 +1,124 @@
+"""``apply`` and ``source export``: the library as a registry file says."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, interactive, opened
+from wenyuan.cli.terminal import OK, Terminal
+
+if TYPE_CHECKING:
+    from wenyuan.core.registry import Plan
+
+__all__ = ["apply", "export"]
+
+_KINDS = {"source": "kind_source", "agent": "kind_agent"}
+
+
+def apply(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A registry in YAML. 注册表文件")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change. 只显示差异")] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Remove what the file does not name. 移除文件中没有的")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. 不再确认")] = False,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make sources and agents what a registry file says. Nothing is read yet: that is what a refresh does.
+
+    按注册表文件登记来源与智能体；文档内容由 refresh 或 worker 读取。
+
+    Example 示例:
+      wenyuan apply registry.yaml --dry-run
+      wenyuan apply registry.yaml
+    """
+    from wenyuan.service.registry import apply as carry_out
+    from wenyuan.service.registry import plan, read_registry
+
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        made = plan(found, read_registry(found, file, prune=prune))
+        _show(terminal, made, prune=prune)
+        if not dry_run:
+            if prune and made.missing and not yes and interactive():
+                typer.confirm(terminal.text("really_prune", count=len(made.missing)), abort=True, err=True)
+            carry_out(found, made, prune=prune)
+    terminal.document({"status": "SUCCESS", "dry_run": dry_run, "pruned": prune and not dry_run, **_document(made)})
+    counts = {
+        "added": len(made.added),
+        "changed": len(made.changed_entries),
+        "unchanged": len(made.unchanged),
+        "missing": len(made.missing),
+    }
+    terminal.show(terminal.text("would_apply" if dry_run else "applied", **counts))
+    if not dry_run and any(entry.kind == "source" for entry in (*made.added, *made.changed_entries)):
+        terminal.show(terminal.text("made_next", command="wenyuan refresh --due"))
+
+
+def _document(made: Plan) -> dict[str, Any]:
+    return {
+        name: [asdict(entry) for entry in getattr(made, name)]
+        for name in ("added", "changed", "unchanged", "missing")
+    }
+
+
+def _show(terminal: Terminal, made: Plan, *, prune: bool) -> None:
+    for entry in made.added:
+        terminal.show(f"+ {terminal.text(_KINDS[entry.kind])} {entry.id}", wrap=False)
+    for entry in made.changed_entries:
+        terminal.show(f"~ {terminal.text(_KINDS[entry.kind])} {entry.id}", wrap=False)
+        for change in made.changed:
+            if (change.kind, change.id) == (entry.kind, entry.id):
+                old, new = _spoken(change.old), _spoken(change.new)
+                terminal.show(f"    {change.field}: {old} → {new}", wrap=False)
+    for entry in made.missing:
+        note = terminal.text("removed_by_prune" if prune else "left_alone")
+        sign = "-" if prune else "?"
+        terminal.show(f"{sign} {terminal.text(_KINDS[entry.kind])} {entry.id}  {note}", wrap=False)
+
+
+def _spoken(value: Any) -> str:
+    """A value of a field, on one line; a dash for none."""
+    if isinstance(value, list):
+        return ", ".join(_spoken(item) for item in value) or "–"
+    if isinstance(value, dict):
+        return " ".join(f"{key}={_spoken(item)}" for key, item in value.items()) or "–"
+    return "–" if value in ("", None) else str(value).replace("\n", " ")
+
+
+def export(
+    ctx: typer.Context,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="Where to write; else standard output. 输出文件")
+    ] = None,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the registry file that describes this library; applied to it, it changes nothing.
+
+    导出描述当前知识库的注册表文件。
+
+    Example 示例:
+      wenyuan source export registry.yaml
+    """
+    from wenyuan.service.registry import export as describe
+
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        text = describe(found)
+        count = len(found.sources())
+    if file is not None:
+        file.write_text(text, "utf-8")
+        terminal.show(terminal.text("wrote_registry", count=count, file=file), wrap=False)
+    elif not terminal.as_json:
+        typer.echo(text, nl=False)
+    terminal.document({"status": "SUCCESS", "file": file, "sources": count, "registry": text})
+    raise typer.Exit(OK)
