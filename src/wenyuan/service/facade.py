@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from wenyuan.core.agents import Principal
+from wenyuan.core.copyright import parse_copyright
 from wenyuan.core.errors import (
     EncoderUnavailable,
     Fault,
@@ -33,10 +34,12 @@ from wenyuan.core.model import (
 from wenyuan.core.outside import Outside
 from wenyuan.core.ports import Encoder, Engine
 from wenyuan.core.ranking import Hit
+from wenyuan.core.refresh import parse_cycle
 from wenyuan.service.context import Context, ContextRequest, ContextService
 from wenyuan.service.ingest import Ingester, IngestReport, Progress, Shelf
 from wenyuan.service.probes import FLOOR_SHARE, SCRIPTS, junk_queries, percentile
 from wenyuan.service.record import Record
+from wenyuan.service.redaction import Redactor
 from wenyuan.service.retrieve import Answer, Query, Retriever, parse_day
 from wenyuan.service.search import LOCAL, Agents, Searcher, SearchRequest, SearchResult
 from wenyuan.settings import Settings
@@ -212,6 +215,7 @@ class Library:
             SourceError: nothing could be taken in; then nothing is registered.
         """
         self._check_may_write()
+        _check_described(source)
         known = {s.source_id: s for s in self.sources()}.get(source.source_id)
         if known is not None and known.path != source.path:
             raise InvalidRequest(
@@ -307,6 +311,13 @@ class Library:
                 hint="remove the library's index folder; it is rebuilt from the catalog",
             )
         return f"{status.name}: {status.passages} passages, {status.vectors} vectors, change {status.watermark}"
+
+
+def _check_described(source: Source) -> None:
+    """What a source says of itself must be understood before it counts; InvalidRequest when it is not."""
+    parse_copyright(source.copyright)
+    parse_cycle(source.refresh_cycle)
+    Redactor.of(source, b"")
 
 
 def _query_of(request: RetrievalRequest) -> Query:

@@ -23,13 +23,17 @@ from wenyuan.wire.strict_json import MAX_FAULTS, ROOT, shown, walk
 
 __all__ = [
     "ContextShape",
+    "Day",
     "FragmentShape",
     "ProblemShape",
+    "QueryText",
     "ReadinessShape",
     "RetrievalRequestShape",
     "RetrievalResponseShape",
     "SourceListShape",
+    "Text",
     "encode",
+    "no_default",
     "request_from_wire",
     "request_to_wire",
     "response_from_wire",
@@ -66,13 +70,21 @@ def _day(text: str) -> str:
     return text
 
 
-def _no_default(schema: JsonDict) -> None:
+def no_default(schema: JsonDict) -> None:
     """A member that is left out when there is none has no default to publish."""
     schema.pop("default", None)
 
 
-_Text = Annotated[str, Field(json_schema_extra={"pattern": _NO_NUL})]
-_Day = Annotated[str, AfterValidator(_day), Field(json_schema_extra={"format": "date"})]
+Text = Annotated[str, Field(json_schema_extra={"pattern": _NO_NUL})]
+QueryText = Annotated[
+    str,
+    AfterValidator(_query),
+    Field(
+        description=f"1 to {MAX_QUERY_CHARS} characters, not counting white space around them.",
+        json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARS, "pattern": _NOT_BLANK},
+    ),
+]
+Day = Annotated[str, AfterValidator(_day), Field(json_schema_extra={"format": "date"})]
 
 
 class ContextShape(BaseModel):
@@ -80,9 +92,9 @@ class ContextShape(BaseModel):
 
     model_config = ConfigDict(extra="allow", strict=True, title="Context")
 
-    source_document_uri: _Text | None = Field(None, description="URI of the document being worked on.")
-    task_id: _Text | None = Field(None, description="Identifier of the task that asks.")
-    as_of: _Day | None = Field(None, description="Answer as of this day (YYYY-MM-DD).")
+    source_document_uri: Text | None = Field(None, description="URI of the document being worked on.")
+    task_id: Text | None = Field(None, description="Identifier of the task that asks.")
+    as_of: Day | None = Field(None, description="Answer as of this day (YYYY-MM-DD).")
 
 
 class RetrievalRequestShape(BaseModel):
@@ -90,14 +102,7 @@ class RetrievalRequestShape(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, title="RetrievalRequest")
 
-    query: Annotated[
-        str,
-        AfterValidator(_query),
-        Field(
-            description=f"1 to {MAX_QUERY_CHARS} characters, not counting white space around them.",
-            json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARS, "pattern": _NOT_BLANK},
-        ),
-    ]
+    query: QueryText
     context: ContextShape | None = Field(
         None,
         description=f"At most {MAX_CONTEXT_KEYS} keys, {MAX_CONTEXT_DEPTH} levels and {MAX_CONTEXT_BYTES} bytes.",
@@ -114,7 +119,7 @@ class FragmentShape(BaseModel):
     source: str = Field(description="URI of the fragment, down to the clause or heading.")
     content: str
     retrieval_score: Annotated[float, Field(ge=0.0, le=1.0)]
-    metadata: dict[str, Any] | SkipJsonSchema[None] = Field(None, json_schema_extra=_no_default)
+    metadata: dict[str, Any] | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
 
 
 class RetrievalResponseShape(BaseModel):
@@ -125,7 +130,7 @@ class RetrievalResponseShape(BaseModel):
     status: Literal["SUCCESS", "FAILED"]
     fragments: list[FragmentShape]
     error_message: str | SkipJsonSchema[None] = Field(
-        None, description="Only when FAILED.", json_schema_extra=_no_default
+        None, description="Only when FAILED.", json_schema_extra=no_default
     )
 
 

@@ -1,0 +1,375 @@
+"""The JSON shapes of the knowledge service (``/search``) and of the context service (``/context``).
+
+As in `shapes`, the models that are published are those that are enforced, and every fault is told at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import date
+from typing import Annotated, Any, Literal, TypeVar, get_args
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
+from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from wenyuan.core.agents import AUTO, MAX_DOMAINS, MAX_TOP_K, DomainScope, parse_scope
+from wenyuan.core.errors import Fault, InvalidRequest
+from wenyuan.core.filters import parse_filter
+from wenyuan.core.model import MAX_RESULTS, ORIGIN_PRIORITY, Passage
+from wenyuan.core.ranking import Hit
+from wenyuan.core.snippets import Snippet
+from wenyuan.core.suggest import did_you_mean
+from wenyuan.service.context import MAX_EXTRA_QUERIES, Context, ContextRequest
+from wenyuan.service.search import Found, SearchRequest, SearchResult
+from wenyuan.wire.shapes import Day, QueryText, Text, no_default
+from wenyuan.wire.strict_json import MAX_FAULTS, ROOT, shown
+
+__all__ = [
+    "ContextAnswerShape",
+    "ContextRequestShape",
+    "SearchAnswerShape",
+    "SearchRequestShape",
+    "checked",
+    "context_from_wire",
+    "context_to_wire",
+    "hit_to_wire",
+    "search_from_wire",
+    "search_to_wire",
+]
+
+MAX_TOKEN_BUDGET = 100_000
+S = TypeVar("S", bound=BaseModel)
+
+
+def _top_k(value: object) -> object:
+    if value != AUTO and (type(value) is not int or not 1 <= value <= MAX_TOP_K):
+        raise PydanticCustomError("top_k", f'must be an integer from 1 to {MAX_TOP_K}, or "auto"')
+    return value
+
+
+TopK = Annotated[
+    Any,
+    AfterValidator(_top_k),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1, "maximum": MAX_TOP_K}, {"const": AUTO}]}),
+]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class ScopeShape(_Strict):
+    """A knowledge domain, and how many passages of it."""
+
+    domain: str = Field(min_length=1)
+    top_k: TopK = 3
+
+
+class SearchRequestShape(_Strict):
+    """What to search for. It may narrow what the caller may see, never widen it."""
+
+    query: QueryText
+    agent_id: Text | None = Field(None, description="Whose knowledge scope counts.")
+    knowledge_scope: Annotated[list[ScopeShape], Field(min_length=1, max_length=MAX_DOMAINS)] | None = Field(
+        None, description="Each domain once. Without it, all of the agent's; without an agent, every source."
+    )
+    min_trust: int = Field(1, ge=1, le=5)
+    filters: dict[str, Any] | None = Field(
+        None, description='{"field": value | [values] | {"ge": …, "le": …}}, joined by AND; "and", "or", "not".'
+    )
+    summary: bool = Field(True, description="Whether each passage has its extract of 50-100 tokens.")
+    as_of: Day | None = Field(None, description="Answer as of this day (YYYY-MM-DD).")
+    source_document_uri: Text | None = None
+    task_id: Text | None = None
+    limit: int = Field(10, ge=1, le=MAX_RESULTS, description="Passages in all, where no domain is named.")
+
+
+class ContextRequestShape(_Strict):
+    """What an agent needs to know now."""
+
+    agent_id: Text | None = None
+    retrieval_query: QueryText
+    extra_queries: list[QueryText] = Field(default_factory=list, max_length=MAX_EXTRA_QUERIES)
+    top_k: dict[str, TopK] | None = Field(None, description="By domain, another number than the agent's scope has.")
+    allow_low_trust: bool | None = Field(None, description="Let passages of trust below 3 in.")
+    token_budget: int | None = Field(None, ge=1, le=MAX_TOKEN_BUDGET, description="At most the agent's own.")
+    task_id: Text | None = Field(None, description="Copyright limits count over all contexts of one task.")
+    source_document_uri: Text | None = None
+
+
+class LegShape(BaseModel):
+    """How one leg of the search did."""
+
+    name: str
+    state: str
+    ms: float
+    hits: int
+    error: str | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
+
+
+class CoverageShape(BaseModel):
+    """Which legs answered, and the names of those that failed though the answer stands without them."""
+
+    legs: list[LegShape]
+    degraded: list[str]
+
+
+class PassageShape(BaseModel):
+    """A passage that was found."""
+
+    model_config = ConfigDict(extra="allow")
+
+    source: str = Field(description="Short address: crm_policy#42.")
+    source_id: str
+    uri: str
+    title: str
+    heading: str
+    content: str
+    summary: str
+    trust: int
+    score: Annotated[float, Field(ge=0.0, le=1.0)]
+    domain: str
+    origin: str
+    priority: int
+    scores: dict[str, float]
+
+
+class SearchAnswerShape(BaseModel):
+    """SUCCESS with passages by falling score; or FAILED with a reason, without passages."""
+
+    status: Literal["SUCCESS", "FAILED"]
+    passages: list[PassageShape]
+    coverage: CoverageShape | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
+    metadata: dict[str, Any] | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
+    reasons: dict[str, str] | SkipJsonSchema[None] = Field(
+        None, description="By domain, why nothing was found there.", json_schema_extra=no_default
+    )
+    error_message: str | SkipJsonSchema[None] = Field(
+        None, description="Only when FAILED.", json_schema_extra=no_default
+    )
+
+
+class SnippetShape(BaseModel):
+    """What enters a prompt."""
+
+    source: str
+    content: str
+    trust: int
+    uri: str
+    title: str
+    heading: str
+    score: float
+    origin: str
+    priority: int
+    refs: list[str]
+    attribution: str
+    flags: list[str]
+    tokens: int
+
+
+class ContextDataShape(BaseModel):
+    """The member CONTEXT_DATA of a prompt."""
+
+    knowledge_snippets: list[SnippetShape]
+
+
+class ContextAnswerShape(BaseModel):
+    """SUCCESS with snippets, perhaps none; or FAILED with a reason and none."""
+
+    status: Literal["SUCCESS", "FAILED"]
+    CONTEXT_DATA: ContextDataShape
+    withheld: dict[str, int] | SkipJsonSchema[None] = Field(
+        None, description="Passages kept back, by reason.", json_schema_extra=no_default
+    )
+    tokens: int | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
+    coverage: CoverageShape | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
+    metadata: dict[str, Any] | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
+    error_message: str | SkipJsonSchema[None] = Field(
+        None, description="Only when FAILED.", json_schema_extra=no_default
+    )
+
+
+# --- in -------------------------------------------------------------------------------------------------
+def checked(shape: type[S], payload: object) -> S:
+    """A body as a model says it must be.
+
+    Raises:
+        InvalidRequest: listing every fault, an unknown member with the one that may have been meant.
+    """
+    try:
+        return shape.model_validate(payload)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_context=False, include_input=False)
+        faults = [_fault(detail, shape) for detail in details[:MAX_FAULTS]]
+        raise _invalid(faults) from error
+
+
+_MESSAGES = {
+    "missing": "is required",
+    "string_type": "must be a string",
+    "int_type": "must be an integer",
+    "bool_type": "must be true or false",
+    "list_type": "must be an array",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "string_too_short": "must not be empty",
+}
+
+
+def _fault(error: ErrorDetails, shape: type[BaseModel]) -> Fault:
+    path = "".join(f"[{step}]" if isinstance(step, int) else f".{shown(step)}" for step in error["loc"])
+    path = path.removeprefix(".") or ROOT
+    if error["type"] == "extra_forbidden":
+        return Fault(path, f"is unknown{did_you_mean(str(error['loc'][-1]), _known(shape, error['loc'][:-1]))}")
+    return Fault(path, _MESSAGES.get(error["type"], error["msg"]))
+
+
+def _known(shape: type[BaseModel], steps: Iterable[str | int]) -> Iterable[str]:
+    """The members of the model at a place within a model."""
+    for step in steps:
+        if isinstance(step, str):
+            shape = _model_in(shape.model_fields[step].annotation) or shape
+    return shape.model_fields
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _model_in(part))), None)
+
+
+def _invalid(faults: list[Fault]) -> InvalidRequest:
+    return InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults[:3]), faults=tuple(faults))
+
+
+def search_from_wire(payload: object) -> SearchRequest:
+    """The search that a body asks for; InvalidRequest lists every fault of its form."""
+    body = checked(SearchRequestShape, payload)
+    scope = None
+    if body.knowledge_scope is not None:
+        scope = parse_scope([entry.model_dump() for entry in body.knowledge_scope])
+    return SearchRequest(
+        query=body.query,
+        agent_id=body.agent_id,
+        knowledge_scope=scope,
+        min_trust=body.min_trust,
+        filter=None if body.filters is None else parse_filter(body.filters),
+        as_of=None if body.as_of is None else date.fromisoformat(body.as_of),
+        source_document_uri=body.source_document_uri or "",
+        task_id=body.task_id or "",
+        limit=body.limit,
+        summary=body.summary,
+    )
+
+
+def context_from_wire(payload: object) -> ContextRequest:
+    """The context that a body asks for; InvalidRequest lists every fault of its form."""
+    body = checked(ContextRequestShape, payload)
+    if body.top_k is not None:
+        # The same rules as for a scope that is written out; an empty object changes nothing.
+        parse_scope([{"domain": d, "top_k": k} for d, k in body.top_k.items()] or [{"domain": "-"}], "top_k")
+    return ContextRequest(
+        retrieval_query=body.retrieval_query,
+        agent_id=body.agent_id,
+        extra_queries=tuple(body.extra_queries),
+        top_k=body.top_k or None,
+        allow_low_trust=body.allow_low_trust,
+        token_budget=body.token_budget,
+        task_id=body.task_id or "",
+        source_document_uri=body.source_document_uri or "",
+    )
+
+
+def domains_of(scope: Iterable[DomainScope] | None, top_k: Mapping[str, object] | None = None) -> frozenset[str]:
+    """The domains that a request names."""
+    return frozenset([entry.domain for entry in scope or ()] + list(top_k or ()))
+
+
+# --- out ------------------------------------------------------------------------------------------------
+def search_to_wire(result: SearchResult) -> dict[str, Any]:
+    """The body of a search that succeeded."""
+    return {
+        "status": "SUCCESS",
+        "passages": [_passage(found) for found in result.passages],
+        "coverage": _coverage([result]),
+        "metadata": {
+            "cache": {"hit": result.cache_hit, "age_ms": round(result.cache_age_ms, 1)},
+            "generation": result.generation,
+            "mode": result.mode,
+        },
+        "reasons": dict(result.reasons),
+    }
+
+
+def context_to_wire(context: Context) -> dict[str, Any]:
+    """The body of a context that was built."""
+    first = context.results[0]
+    return {
+        "status": "SUCCESS",
+        "CONTEXT_DATA": {"knowledge_snippets": [_snippet(snippet) for snippet in context.build.snippets]},
+        "withheld": dict(context.build.withheld),
+        "tokens": context.build.tokens,
+        "coverage": _coverage(context.results),
+        "metadata": {"generation": first.generation, "mode": first.mode},
+    }
+
+
+def hit_to_wire(hit: Hit, passage: Passage) -> dict[str, Any]:
+    """What every door tells of a hit besides its address, its words and its score."""
+    place = {"page": passage.page, "line": passage.line, "cell": passage.cell}
+    force = {"effective_from": passage.effective_from, "effective_until": passage.effective_until}
+    return {
+        "source_id": passage.source_id,
+        "title": passage.title,
+        "heading": " > ".join(passage.headings),
+        "trust": passage.trust,
+        "origin": hit.origin,
+        "priority": ORIGIN_PRIORITY[hit.origin],
+        "sha256": passage.sha256,
+        "copyright": passage.copyright,
+        "language": passage.language,
+        "scores": {name: round(value, 6) for name, value in hit.parts.items()},
+        **{name: value for name, value in place.items() if value is not None},
+        **{name: day.isoformat() for name, day in force.items() if day is not None},
+    }
+
+
+def _passage(found: Found) -> dict[str, Any]:
+    return {
+        "source": found.passage.ref,
+        "uri": found.passage.uri,
+        "content": found.passage.text,
+        "summary": found.summary,
+        "score": found.hit.score,
+        "domain": found.domain,
+        **hit_to_wire(found.hit, found.passage),
+    }
+
+
+def _snippet(snippet: Snippet) -> dict[str, Any]:
+    return {
+        "source": snippet.source,
+        "content": snippet.content,
+        "trust": snippet.trust,
+        "uri": snippet.uri,
+        "title": snippet.title,
+        "heading": snippet.heading,
+        "score": snippet.score,
+        "origin": snippet.origin,
+        "priority": snippet.priority,
+        "refs": list(snippet.refs),
+        "attribution": snippet.attribution,
+        "flags": list(snippet.flags),
+        "tokens": snippet.tokens,
+    }
+
+
+def _coverage(results: Iterable[SearchResult]) -> dict[str, Any]:
+    legs, degraded = [], []
+    for result in results:
+        degraded += result.degraded
+        for leg in result.legs:
+            entry = {"name": leg.name, "state": leg.state, "ms": round(leg.ms, 2), "hits": leg.hits}
+            legs.append(entry | ({"error": leg.error} if leg.error else {}))
+    return {"legs": legs, "degraded": list(dict.fromkeys(degraded))}
