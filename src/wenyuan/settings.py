@@ -33,7 +33,7 @@ FILE_NAME = "wenyuan.toml"
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class EncoderSettings(_Section):

@@ -246,7 +246,7 @@ def _translated(error: Exception, component: str) -> EngineError:
     """What an exception of httpcore2 means here. Its own text may quote what was sent, so only its kind is told."""
     if isinstance(error, httpcore2.TimeoutException):
         return EngineTimeout("no answer in time", component=component)
-    if isinstance(error, httpcore2.ConnectError) and isinstance(error.__cause__, ssl.SSLError):
+    if isinstance(error, httpcore2.ConnectError) and any(isinstance(reason, ssl.SSLError) for reason in error.args):
         return EngineUnavailable("no secure connection: its certificate or protocol is refused", component=component)
     if isinstance(error, httpcore2.ConnectError):
         return EngineUnavailable(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from starlette.applications import Starlette
@@ -14,20 +13,25 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
-from wenyuan.core.model import RetrievalResponse
-from wenyuan.server.body import Body, require_json
+from wenyuan.core.errors import KnowledgeError
+from wenyuan.server.access import RIGHT_OF, Handler, guarded
+from wenyuan.server.desk import FAULT_HEADER, STATUS_HEADER, Desk, json_response
 from wenyuan.server.openapi import openapi_document
 from wenyuan.server.pool import Pool
 from wenyuan.server.problem import Problem
-from wenyuan.server.seams import Authenticate, FaultSwitch, ServerSettings, Service, open_on_loopback
+from wenyuan.server.routes_ask import Fragments, Knowledge
+from wenyuan.server.seams import (
+    Authenticate,
+    FaultSwitch,
+    KnowledgeService,
+    ServerSettings,
+    Service,
+    open_on_loopback,
+)
 from wenyuan.server.shield import Shield
-from wenyuan.wire import shapes, strict_json
 
 __all__ = ["FAULT_HEADER", "STATUS_HEADER", "create_app"]
 
-STATUS_HEADER = "X-Retrieval-Status"
-FAULT_HEADER = "X-Wenyuan-Fault"
 _log = logging.getLogger("wenyuan.server")
 
 
@@ -48,17 +52,9 @@ def create_app(
             header means nothing.
     """
     settings = settings or ServerSettings()
-    door = _Door(service, settings, fault)
-    post, get = ["POST"], ["GET"]
+    handlers = dict(_handlers(service, settings, fault))
     app = Starlette(
-        routes=[
-            Route("/v1/retrieve_fragments", door.retrieve_fragments, methods=post),
-            Route("/retrieve_fragments", door.retrieve_fragments, methods=post),
-            Route("/v1/sources", door.sources, methods=get),
-            Route("/livez", door.livez, methods=get),
-            Route("/readyz", door.readyz, methods=get),
-            Route("/openapi.json", door.openapi, methods=get),
-        ],
+        routes=_routes(handlers),
         middleware=[Middleware(Shield, authenticate=authenticate, settings=settings)],
         exception_handlers={HTTPException: _no_route},
     )
@@ -66,8 +62,30 @@ def create_app(
     return app
 
 
-def _json(payload: Mapping[str, object], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(shapes.encode(payload), status, headers, media_type="application/json")
+def _handlers(
+    service: Service, settings: ServerSettings, fault: FaultSwitch | None
+) -> Iterator[tuple[tuple[str, str], Handler]]:
+    desk = Desk(settings, fault)
+    governed = isinstance(service, KnowledgeService)
+    yield from _Door(service, desk, governed=governed).handlers.items()
+    yield from Fragments(service, desk).handlers.items()
+    if isinstance(service, KnowledgeService):
+        yield from Knowledge(service, desk).handlers.items()
+
+
+def _routes(handlers: Mapping[tuple[str, str], Handler]) -> list[Route]:
+    """A route for each path; a handler whose right is not declared is a KeyError here, before anything is served."""
+    by_path: dict[str, dict[str, Handler]] = {}
+    for (method, path), handler in handlers.items():
+        by_path.setdefault(path, {})[method] = guarded(RIGHT_OF[method, path], handler)
+    return [Route(path, _dispatch(methods), methods=list(methods)) for path, methods in by_path.items()]
+
+
+def _dispatch(methods: Mapping[str, Handler]) -> Handler:
+    async def answer(request: Request) -> Response:
+        return await methods["GET" if request.method == "HEAD" else request.method](request)
+
+    return answer
 
 
 async def _no_route(_request: Request, error: Exception) -> Response:
@@ -79,49 +97,26 @@ async def _no_route(_request: Request, error: Exception) -> Response:
 
 
 class _Door:
-    """The routes. What may block goes to a thread; probes have threads of their own, so load cannot fail them."""
+    """Probes, the list of sources, and what describes the rest. Probes have threads of their own, so load cannot
+    fail them."""
 
-    def __init__(self, service: Service, settings: ServerSettings, fault: FaultSwitch | None) -> None:
+    def __init__(self, service: Service, desk: Desk, *, governed: bool) -> None:
         self._service = service
-        self._settings = settings
-        self._fault = fault
-        self._pool = Pool(settings.threads, settings.queue_limit)
+        self._desk = desk
         self._probes = Pool(2, 16)
-        self._document = openapi_document(settings)
-
-    async def retrieve_fragments(self, request: Request) -> Response:
-        require_json(request.headers)
-        reader: Body = request.state.body
-        body = await reader.read()
-        fault = self._fault_for(request.headers)
-        return await self._pool.run(partial(self._retrieve, body, fault, request.state.request_id))
-
-    def _fault_for(self, headers: Mapping[str, str]) -> AbstractContextManager[object]:
-        name = headers.get(FAULT_HEADER.lower())
-        return self._fault(name) if self._fault and name else nullcontext()
-
-    def _retrieve(self, body: bytes, fault: AbstractContextManager[object], request_id: str) -> Response:
-        request = shapes.request_from_wire(strict_json.loads(body))
-        try:
-            with fault:
-                response = self._service.retrieve_fragments(request)
-            payload = shapes.encode(shapes.response_to_wire(response))
-        except (InvalidRequest, NotPermitted):
-            raise
-        except Exception as error:
-            # The contract: whatever goes wrong after a valid request is an answer with status FAILED.
-            _log.exception("retrieval failed unexpectedly: request_id=%s", request_id)
-            reason = str(error) if isinstance(error, KnowledgeError) else "internal error"
-            response = RetrievalResponse(status="FAILED", error_message=f"{reason} (request {request_id})")
-            payload = shapes.encode(shapes.response_to_wire(response))
-        status = 200 if response.status == "SUCCESS" else self._settings.failed_http_status
-        return Response(payload, status, {STATUS_HEADER: response.status}, media_type="application/json")
+        self._document = openapi_document(desk.settings, governed=governed)
+        self.handlers: Mapping[tuple[str, str], Handler] = {
+            ("GET", "/v1/sources"): self.sources,
+            ("GET", "/livez"): self.livez,
+            ("GET", "/readyz"): self.readyz,
+            ("GET", "/openapi.json"): self.openapi,
+        }
 
     async def sources(self, _request: Request) -> Response:
-        return await self._pool.run(lambda: _json({"sources": list(self._service.list_sources())}))
+        return await self._desk.pool.run(lambda: json_response({"sources": list(self._service.list_sources())}))
 
     async def livez(self, _request: Request) -> Response:
-        return _json({"live": True})
+        return json_response({"live": True})
 
     async def readyz(self, request: Request) -> Response:
         return await self._probes.run(partial(self._readiness, request.state.request_id))
@@ -134,7 +129,7 @@ class _Door:
             _log.exception("readiness could not be told: request_id=%s", request_id)
             reason = str(error) if isinstance(error, KnowledgeError) else f"internal error (request {request_id})"
             ready, parts = False, {"service": {"state": "failed", "detail": reason}}
-        return _json({"ready": ready, "parts": parts}, 200 if ready else 503)
+        return json_response({"ready": ready, "parts": parts}, 200 if ready else 503)
 
     async def openapi(self, _request: Request) -> Response:
-        return _json(self._document)
+        return json_response(self._document)

@@ -11,6 +11,7 @@ from pydantic.json_schema import models_json_schema
 
 from wenyuan.server.problem import PROBLEM_JSON
 from wenyuan.server.seams import ServerSettings
+from wenyuan.wire import governed as knowledge
 from wenyuan.wire import shapes
 from wenyuan.wire.strict_json import MAX_DEPTH, MAX_INTEGER
 
@@ -40,12 +41,19 @@ def _any_json() -> dict[str, Any]:
 
 
 def _schemas() -> dict[str, Any]:
-    requests = (shapes.RetrievalRequestShape, shapes.ContextShape)
+    requests = (
+        shapes.RetrievalRequestShape,
+        shapes.ContextShape,
+        knowledge.SearchRequestShape,
+        knowledge.ContextRequestShape,
+    )
     answers = (
         shapes.RetrievalResponseShape,
         shapes.ProblemShape,
         shapes.ReadinessShape,
         shapes.SourceListShape,
+        knowledge.SearchAnswerShape,
+        knowledge.ContextAnswerShape,
     )
     _, document = models_json_schema(
         [*((m, "validation") for m in requests), *((m, "serialization") for m in answers)],

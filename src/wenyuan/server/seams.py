@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
+from wenyuan.core.agents import Principal
 from wenyuan.core.errors import ConfigError, NotPermitted
 from wenyuan.core.model import RetrievalRequest, RetrievalResponse
+
+if TYPE_CHECKING:
+    from wenyuan.service.context import Context, ContextRequest
+    from wenyuan.service.retrieve import Answer
+    from wenyuan.service.search import SearchRequest, SearchResult
 
 __all__ = [
     "Authenticate",
     "FaultSwitch",
+    "KnowledgeService",
     "Readiness",
     "ServerSettings",
     "Service",
@@ -50,11 +57,28 @@ class Service(Protocol):
     def list_sources(self) -> Sequence[Mapping[str, object]]: ...
 
 
-Authenticate = Callable[[Mapping[str, str]], object]
-"""``authenticate(headers) -> principal``, before anything else is looked at.
+@runtime_checkable
+class KnowledgeService(Service, Protocol):
+    """A service that knows agents, sources and keys; `service.facade.Library` is one."""
+
+    @property
+    def catalog(self) -> Any: ...
+
+    def find(self, request: SearchRequest, principal: Principal) -> SearchResult: ...
+
+    def get_context(self, request: ContextRequest, principal: Principal) -> Context: ...
+
+    def search(
+        self, query: str, *, limit: int, sources: Sequence[str] | None, context: Mapping[str, Any] | None
+    ) -> Answer: ...
+
+
+Authenticate = Callable[[Mapping[str, str]], Principal | Awaitable[Principal]]
+"""``authenticate(headers) -> principal``, before anything else is looked at; it may be asynchronous.
 
 Header names are lower-case. It runs on the event loop, so it must not block. To refuse it raises
-`NotPermitted` (403) or `Problem.unauthenticated` (401). The principal goes to ``request.state.principal``.
+`NotPermitted` (403) or `Problem.unauthenticated` (401). The principal goes to ``request.state.principal``;
+what it may do is decided by `access.RIGHT_OF`.
 """
 
 FaultSwitch = Callable[[str], AbstractContextManager[object]]
@@ -117,7 +141,7 @@ def _host_name(header: str) -> str:
         return ""
 
 
-def open_on_loopback(headers: Mapping[str, str]) -> object:
+def open_on_loopback(headers: Mapping[str, str]) -> Principal:
     """Everybody who can reach a loopback address may call, but not through a foreign host name.
 
     A web page can make its own host name resolve to 127.0.0.1 and so read the answers of local servers;
@@ -129,9 +153,9 @@ def open_on_loopback(headers: Mapping[str, str]) -> object:
     host = headers.get("host")
     if host and not is_loopback(_host_name(host)):
         raise NotPermitted("this server answers only to localhost and loopback addresses as host name")
-    return "anonymous"
+    return Principal()
 
 
-def open_to_all(_headers: Mapping[str, str]) -> object:
+def open_to_all(_headers: Mapping[str, str]) -> Principal:
     """Everybody may call, under any host name: for servers behind something that checks callers."""
-    return "anonymous"
+    return Principal()

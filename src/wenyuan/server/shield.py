@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import re
 import time
@@ -11,14 +12,12 @@ import anyio
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from wenyuan.server.access import PUBLIC
 from wenyuan.server.body import Body, ClientGone
 from wenyuan.server.problem import Problem
 from wenyuan.server.seams import Authenticate, ServerSettings
 
-__all__ = ["PUBLIC", "Shield"]
-
-PUBLIC = frozenset({"/livez", "/readyz", "/openapi.json"})
-"""Paths that need no principal: probes carry no keys."""
+__all__ = ["Shield"]
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_\-]{1,64}")
 _log = logging.getLogger("wenyuan.server")
@@ -72,7 +71,8 @@ class Shield:
         scope.setdefault("state", {}).update(request_id=request_id, body=body)
         try:
             if scope["path"] not in PUBLIC:
-                scope["state"]["principal"] = self._authenticate(headers)
+                caller = self._authenticate(headers)
+                scope["state"]["principal"] = await caller if inspect.isawaitable(caller) else caller
             await self._app(scope, body.receive, answer.send)
         except ClientGone:
             _log.info("the client hung up: request_id=%s", request_id)

@@ -366,7 +366,8 @@ def _snippet(snippet: Snippet) -> dict[str, Any]:
 
 
 def _coverage(results: Iterable[SearchResult]) -> dict[str, Any]:
-    legs, degraded = [], []
+    legs: list[dict[str, Any]] = []
+    degraded: list[str] = []
     for result in results:
         degraded += result.degraded
         for leg in result.legs:

@@ -1,0 +1,171 @@
+"""Who calls, and what they may do: keys, and the one table of which right each route needs."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Protocol
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from wenyuan.core.agents import Key, Principal
+from wenyuan.core.errors import ConfigError, NotPermitted
+from wenyuan.server.pool import Pool
+from wenyuan.server.problem import Problem
+from wenyuan.server.seams import is_loopback, open_on_loopback
+
+__all__ = ["PUBLIC", "RIGHT_OF", "Handler", "KeyRing", "Keys", "guarded", "key_ring"]
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+RIGHT_OF: Mapping[tuple[str, str], str | None] = {
+    ("POST", "/v1/retrieve_fragments"): "retrieve",
+    ("POST", "/retrieve_fragments"): "retrieve",
+    ("POST", "/v1/search"): "search",
+    ("POST", "/search"): "search",
+    ("POST", "/v1/context"): "search",
+    ("GET", "/v1/sources"): "registry",
+    ("POST", "/v1/sources"): "registry",
+    ("GET", "/v1/sources/{source_id}"): "registry",
+    ("PATCH", "/v1/sources/{source_id}"): "registry",
+    ("DELETE", "/v1/sources/{source_id}"): "registry",
+    ("POST", "/v1/sources/{source_id}/refresh"): "ingest",
+    ("GET", "/v1/agents"): "registry",
+    ("POST", "/v1/agents"): "registry",
+    ("GET", "/v1/agents/{agent_id}"): "registry",
+    ("DELETE", "/v1/agents/{agent_id}"): "registry",
+    ("GET", "/v1/keys"): "admin",
+    ("POST", "/v1/keys"): "admin",
+    ("DELETE", "/v1/keys/{key_id}"): "admin",
+    ("GET", "/livez"): None,
+    ("GET", "/readyz"): None,
+    ("GET", "/openapi.json"): None,
+}
+"""Method and path → the right that the caller needs; None: open to everybody. What is not here is not served."""
+
+PUBLIC = frozenset(path for (_, path), right in RIGHT_OF.items() if right is None)
+"""Paths that need no principal: probes carry no keys."""
+
+_FRESH = 0.5
+"""Seconds for which what the catalog said of a key counts: a revoked key is refused after at most that."""
+_MOST_KEPT = 10_000
+_TOKEN = re.compile(r"wy_[0-9a-f]{8}_[A-Za-z0-9_\-]{43}")
+
+
+class Keys(Protocol):
+    """Where keys are kept; `catalog.Catalog` is one."""
+
+    def keys(self) -> Sequence[Key]: ...
+
+    def key_of_token(self, token: str) -> Key | None: ...
+
+
+class KeyRing:
+    """Checks ``Authorization: Bearer wy_…``; an `Authenticate`.
+
+    Args:
+        keys: Asked in threads, never on the event loop.
+        open_without_keys: Whether everybody may do everything as long as there is no unrevoked key. Once there was
+            one, keys stay needed until the server starts anew: to revoke the last key must not open the door.
+        clock: Seconds since the epoch.
+        ticks: Seconds that never go back.
+    """
+
+    def __init__(
+        self,
+        keys: Keys,
+        *,
+        open_without_keys: bool,
+        clock: Callable[[], float] = time.time,
+        ticks: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._keys = keys
+        self._needed = not open_without_keys
+        self._looked = float("-inf")
+        self._clock = clock
+        self._ticks = ticks
+        self._known: OrderedDict[bytes, tuple[float, Key]] = OrderedDict()
+        self._pool = Pool(2, 256)
+
+    async def __call__(self, headers: Mapping[str, str]) -> Principal:
+        """Who calls.
+
+        Raises:
+            Problem: 401, no key or none that counts; 503, too many wait to be checked.
+            NotPermitted: no key is needed, but the host name is a foreign one.
+            CatalogError: the keys cannot be read, so nobody is let in.
+        """
+        given = [value for name, value in headers.items() if name == "authorization"]
+        if not given and not await self._keys_needed():
+            open_on_loopback(headers)
+            return Principal()
+        key = await self._key(given)
+        if key is None or key.revoked_at is not None or (key.expires_at or float("inf")) <= self._clock():
+            raise Problem.unauthenticated("an API key is needed: Authorization: Bearer wy_…, not revoked or expired")
+        return Principal(key_id=key.key_id, agent_id=key.agent_id, rights=key.rights)
+
+    def forget(self) -> None:
+        """Keys have changed: ask the catalog at the next request."""
+        self._known.clear()
+        self._looked = float("-inf")
+
+    async def _keys_needed(self) -> bool:
+        if not self._needed and self._ticks() - self._looked >= _FRESH:
+            begun = self._ticks()
+            found = await self._pool.run(self._keys.keys)
+            self._needed = self._needed or any(key.revoked_at is None for key in found)
+            self._looked = begun
+        return self._needed
+
+    async def _key(self, given: Sequence[str]) -> Key | None:
+        scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
+        token = token.strip(" ")
+        if scheme.lower() != "bearer" or not _TOKEN.fullmatch(token):
+            return None
+        digest = hashlib.sha256(token.encode()).digest()  # the secret itself is not kept
+        at, key = self._known.get(digest, (float("-inf"), None))
+        if key is None or self._ticks() - at >= _FRESH:
+            begun = self._ticks()
+            key = await self._pool.run(lambda: self._keys.key_of_token(token))
+            if key is not None:
+                self._known[digest] = (begun, key)
+                self._known.move_to_end(digest)
+                while len(self._known) > _MOST_KEPT:
+                    self._known.popitem(last=False)
+        return key
+
+
+def key_ring(keys: Keys, host: str) -> KeyRing:
+    """How callers of a server that listens on an address are told apart.
+
+    Raises:
+        ConfigError: others than this machine can reach it, and there is no key that counts.
+    """
+    if is_loopback(host):
+        return KeyRing(keys, open_without_keys=True)
+    now = time.time()
+    if not any(k.revoked_at is None and (k.expires_at or float("inf")) > now for k in keys.keys()):
+        raise ConfigError(
+            f"{host} is not a loopback address, and the library has no API keys: nobody could be told from anybody",
+            component="server",
+            hint="make a key first: wenyuan key create --rights retrieve,search; or keep to 127.0.0.1",
+        )
+    return KeyRing(keys, open_without_keys=False)
+
+
+def guarded(right: str | None, handler: Handler) -> Handler:
+    """A handler that is reached only with a right."""
+    if right is None:
+        return handler
+
+    async def checked(request: Request) -> Response:
+        principal = request.state.principal
+        if not isinstance(principal, Principal) or not principal.may(right):
+            raise NotPermitted(f"this needs a key with the right {right!r}")
+        return await handler(request)
+
+    return checked

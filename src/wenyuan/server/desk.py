@@ -1,0 +1,102 @@
+"""What all routes share: reading a request, working on it in a thread, and saying FAILED when that fails."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
+from wenyuan.server.body import Body, require_json
+from wenyuan.server.pool import Pool
+from wenyuan.server.problem import Problem
+from wenyuan.server.seams import FaultSwitch, ServerSettings
+from wenyuan.wire import shapes, strict_json
+
+__all__ = ["FAULT_HEADER", "STATUS_HEADER", "Desk", "Question", "json_response", "missing"]
+
+STATUS_HEADER = "X-Retrieval-Status"
+FAULT_HEADER = "X-Wenyuan-Fault"
+_log = logging.getLogger("wenyuan.server")
+Q = TypeVar("Q")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[Q]):
+    """A kind of request that has an answer of its own for failure.
+
+    Attributes:
+        parse: The request that a JSON value is; raises InvalidRequest.
+        answer: The body of its answer, in which ``status`` is said.
+        failed: The body that says FAILED, with the reason.
+    """
+
+    parse: Callable[[object], Q]
+    answer: Callable[[Q], Mapping[str, Any]]
+    failed: Callable[[str], Mapping[str, Any]]
+
+
+def json_response(
+    payload: Mapping[str, object], status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """A JSON body."""
+    return Response(shapes.encode(payload), status, headers, media_type="application/json")
+
+
+def missing(kind: str) -> Problem:
+    """404: there is no such thing, or none that this caller may know of; the two are told alike."""
+    return Problem(404, "not_found", f"there is no such {kind}")
+
+
+class Desk:
+    """Takes requests in and hands them to threads."""
+
+    def __init__(self, settings: ServerSettings, fault: FaultSwitch | None) -> None:
+        self.settings = settings
+        self._fault = fault
+        self.pool = Pool(settings.threads, settings.queue_limit)
+
+    async def content(self, request: Request) -> bytes:
+        """The JSON body, not read yet."""
+        require_json(request.headers)
+        reader: Body = request.state.body
+        return await reader.read()
+
+    async def work(self, request: Request, call: Callable[[object], T]) -> T:
+        """What a call makes of the body, in a thread."""
+        content = await self.content(request)
+        return await self.pool.run(lambda: call(strict_json.loads(content)))
+
+    async def ask(self, request: Request, question: Question[Q]) -> Response:
+        """The answer to a question; whatever goes wrong after a valid request is an answer that says FAILED."""
+        content = await self.content(request)
+        fault = self._fault_for(request.headers)
+        return await self.pool.run(lambda: self._answer(content, question, fault, request.state.request_id))
+
+    def _fault_for(self, headers: Mapping[str, str]) -> AbstractContextManager[object]:
+        name = headers.get(FAULT_HEADER.lower())
+        return self._fault(name) if self._fault and name else nullcontext()
+
+    def _answer(
+        self, content: bytes, question: Question[Q], fault: AbstractContextManager[object], request_id: str
+    ) -> Response:
+        asked = question.parse(strict_json.loads(content))
+        try:
+            with fault:
+                body = question.answer(asked)
+            payload = shapes.encode(body)
+        except (InvalidRequest, NotPermitted, Problem):
+            raise
+        except Exception as error:
+            _log.exception("retrieval failed: request_id=%s", request_id)
+            reason = str(error) if isinstance(error, KnowledgeError) else "internal error"
+            body = question.failed(f"{reason} (request {request_id})")
+            payload = shapes.encode(body)
+        status = 200 if body["status"] == "SUCCESS" else self.settings.failed_http_status
+        return Response(payload, status, {STATUS_HEADER: body["status"]}, media_type="application/json")
