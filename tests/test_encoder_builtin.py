@@ -10,7 +10,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import onnx
@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from wenyuan.core.errors import EncoderTimeout, EncoderUnavailable
 from wenyuan.core.ports import Deadline, Encoder
-from wenyuan.encoders import builtin, builtin_weights
+from wenyuan.encoders import builtin, builtin_tokens, builtin_weights
 from wenyuan.encoders.builtin import BuiltinEncoder, load_builtin
 from wenyuan.encoders.builtin_tokens import Tokenizer
 
@@ -300,3 +300,12 @@ def test_the_guard_vectors_come_from_a_plain_float_model(script: ModuleType) -> 
     shipped = np.load(script.FOLDER / "builtin_guard.npy", allow_pickle=False)
     assert np.allclose(script.make_guard(), shipped, atol=1e-4)
     assert np.allclose(np.linalg.norm(shipped, axis=1), 1, atol=1e-5)
+
+
+def test_a_vocabulary_that_is_refused_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A vocabulary that sentencepiece does not take makes the encoder unavailable, with the cause."""
+    file = SimpleNamespace(table={}, bos=0, eos=1)
+    monkeypatch.setattr(builtin_tokens, "_model_proto", lambda _: b"\xff no model")
+    with pytest.raises(EncoderUnavailable, match="refuses the vocabulary") as caught:
+        Tokenizer(file)  # type: ignore[arg-type]
+    assert caught.value.__cause__ is not None

@@ -218,3 +218,19 @@ def test_a_run_that_fails_is_an_error(tmp_path: Path) -> None:
         encoder.encode_passages(["An", "报"])
     with pytest.raises(VectorRejected, match="leaves nothing"):
         encoder.encode_queries([" "])
+
+
+@pytest.mark.parametrize(("operator", "axes"), [("Unsqueeze", 4), ("Squeeze", 1)])
+def test_an_output_of_another_shape_is_refused(tmp_path: Path, operator: str, axes: int) -> None:
+    """An output that is neither a row per text nor a row per token says how many axes it has."""
+    make_model(tmp_path)
+    model = onnx.load(tmp_path / "model.onnx")
+    if operator == "Squeeze":  # the mean of everything, one number per text
+        changed = helper.make_node("ReduceMean", ["states"], ["last_hidden_state"], axes=[1, 2], keepdims=0)
+    else:
+        model.graph.initializer.append(numpy_helper.from_array(np.array([3]), "last"))
+        changed = helper.make_node("Unsqueeze", ["states", "last"], ["last_hidden_state"])
+    model.graph.node[1].CopyFrom(changed)
+    onnx.save(model, tmp_path / "model.onnx")
+    with pytest.raises(EncoderUnavailable, match=f"{axes} axes, 2 or 3 expected"):
+        open_onnx_dir(tmp_path)

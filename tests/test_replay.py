@@ -16,14 +16,14 @@ import wenyuan
 from wenyuan.catalog.audit_log import AuditLog, AuditRecord
 from wenyuan.core.agents import Principal
 from wenyuan.core.errors import KnowledgeError
-from wenyuan.core.filters import Scope
+from wenyuan.core.filters import Not, Or, Range, Scope
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Engine, IndexSpec
 from wenyuan.core.text import ANALYZER
 from wenyuan.engines.local import LocalEngine
 from wenyuan.engines.memory import MemoryEngine
-from wenyuan.service.audit import digest_of, fragment_entry, request_of, retrieval_record
-from wenyuan.service.past import rerun_at
+from wenyuan.service.audit import digest_of, fragment_entry, query_of, request_of, retrieval_record
+from wenyuan.service.past import FeedAt, rerun_at
 from wenyuan.service.probes import script_of
 from wenyuan.service.replay import Replay, Rerun, replay, rerun_of
 from wenyuan.service.retrieve import Query, Retriever
@@ -100,8 +100,6 @@ class Desk:
         return self.audit.append(record, request_of(query))
 
     def rerun(self, request: Mapping[str, Any]) -> Rerun:
-        from wenyuan.service.audit import query_of
-
         answer, scope = self.run(query_of(request))
         return rerun_of(answer, sources=scope.sources, as_of=scope.as_of, **self.facts)
 
@@ -172,8 +170,6 @@ def test_identical_at_once(desk: Desk) -> None:
 
 def test_identical_in_context(desk: Desk) -> None:
     """A filter, a day, named sources and a document at work are part of what is asked again."""
-    from wenyuan.core.filters import Not, Or, Range
-
     more = {
         "as_of": date(2025, 1, 2), "sources": ("docs",), "task_id": "投诉处理", "min_trust": 2,
         "source_document_uri": next(iter(desk.catalog.live_documents("docs"))),
@@ -259,6 +255,25 @@ def test_day_passed(desk: Desk) -> None:
     found = desk.replay(audit_id)
     assert list(causes(found)) == ["validity"]
     assert "in force on 2026-06-01, not on 2026-07-01" in found.differences[0].detail
+
+
+def test_end_amended(desk: Desk) -> None:
+    """A document that was only given another last day is not called changed: its validity is."""
+    audit_id = desk.ask("安全培训 第2号", limit=1)
+    uri = desk.first(audit_id)["uri"].partition("#")[0]
+    document_id, _ = desk.catalog.live_documents("docs")[uri]
+    desk.catalog.amend_ends("docs", {document_id: date(2026, 3, 1)})
+    found = desk.replay(audit_id)
+    assert causes(found)["validity"] == [desk.first(audit_id)["ref"]]
+    assert "until 2026-03-01" in found.differences[0].detail
+
+
+def test_old_passage_moves_up(desk: Desk) -> None:
+    """A passage that only moves up, where another went, is not called added."""
+    audit_id = desk.ask("安全培训 第2号", limit=1)
+    (desk.docs / "policy-02.md").unlink()
+    desk.reread()
+    assert set(causes(desk.replay(audit_id))) == {"document removed"}
 
 
 def test_superseded(desk: Desk) -> None:
@@ -436,6 +451,26 @@ def test_exact_without_texts(desk: Desk, tmp_path: Path) -> None:
     desk.library.add(Source(source_id="docs", path=str(desk.docs)))
     with pytest.raises(KnowledgeError, match="not kept any more: docs was removed"):
         desk.exact(audit_id, engines(desk, tmp_path)["memory"])
+
+
+def test_exact_floor(desk: Desk, tmp_path: Path) -> None:
+    """The past is asked with the floor of that time, not with one that was measured since."""
+    audit_id = desk.ask("安全培训")
+    high = {"score": 0.99, "lift": 0.99}
+    desk.catalog.set_value("floor", {"hybrid": {"han": high, "latin": high}, "passages": 0})
+    assert len(desk.run(Query(text="安全培训", limit=5))[0].hits) == 0
+    assert desk.exact(audit_id, engines(desk, tmp_path)["memory"]).identical
+
+
+def test_feed_ends(desk: Desk) -> None:
+    """A feed of the past gives nothing that came later, even to who asks for it, and has no lag."""
+    write(desk.docs, 50)
+    before = desk.catalog.seq()
+    desk.reread()
+    feed = FeedAt(desk.catalog, before)
+    assert (feed.seq(), feed.lag(0)) == (before, 0.0)
+    assert len(list(feed.changes(0, 10**9))) == len(list(desk.catalog.changes(0, before)))
+    assert len(list(feed.changes(0, 10**9))) < len(list(desk.catalog.changes(0, desk.catalog.seq())))
 
 
 def test_exact_keyword_only(desk: Desk, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from http_door import JSON, PATH, Broken, EchoService, Ready, ask, assert_problem, call, q, serving
+from wenyuan.core.agents import Principal
 from wenyuan.core.errors import CatalogBusy, Fault, InvalidRequest, NotPermitted
 from wenyuan.server.problem import Problem
 from wenyuan.server.seams import ServerSettings
@@ -236,7 +237,7 @@ def test_callers_are_asked_for_before_anything_else(run):
             raise Problem.unauthenticated("an API key is needed")
         if headers["authorization"] != "Bearer 钥".encode().decode("latin-1"):
             raise NotPermitted("this key may not")
-        return "caller"
+        return Principal()
 
     url = run(authenticate=authenticate)
     for path in (PATH, "/nowhere", "/v1/sources"):

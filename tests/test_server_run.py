@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from http_door import Answer, EchoService, ask, assert_problem, serving
+from wenyuan.core.agents import Principal
 from wenyuan.core.errors import ConfigError
 from wenyuan.server.app import create_app
 from wenyuan.server.run import serve, start_in_thread
@@ -114,7 +115,7 @@ def test_a_signal_drains_and_the_process_exits_with_0(stop):
 
 def test_a_remote_server_answers_to_any_host_name():
     """With open_to_all, which serve takes when remote access is allowed, the host name does not matter."""
-    assert open_to_all({"host": "kb.example"}) == "anonymous"
+    assert open_to_all({"host": "kb.example"}) == Principal()
 
 
 def test_the_settings_come_without_the_web_framework():

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from wenyuan.catalog import Catalog
+from wenyuan.catalog.audit_log import AuditLog
 from wenyuan.core.errors import ConfigError, EncoderMismatch, EncoderUnavailable
 from wenyuan.core.model import Document, EncoderFingerprint, Source
 from wenyuan.core.outside import Outside
 from wenyuan.core.ports import Encoder, Engine, IndexSpec
 from wenyuan.core.text import ANALYZER
 from wenyuan.core.uri import legible
+from wenyuan.engines.memory import MemoryEngine
 from wenyuan.service.facade import Library
 from wenyuan.service.redaction import library_key
 from wenyuan.settings import EncoderSettings, Settings, load_settings
@@ -72,7 +74,13 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
         may_write=may_write,
         key=library_key(path),
         open_outside=_open_outside(spec),
+        audit=_audit(path, settings),
+        empty_engine=lambda: MemoryEngine(spec),
     )
+
+
+def _audit(folder: Path, settings: Settings) -> AuditLog | None:
+    return AuditLog(folder, keep_queries=settings.audit.keep_queries) if settings.audit.enabled else None
 
 
 def _open_outside(spec: IndexSpec) -> Callable[[Source], Outside]:
@@ -170,8 +178,6 @@ def _agreed(
 
 def _engine(settings: Settings, folder: Path, spec: IndexSpec, catalog: Catalog) -> Engine:
     if settings.engine == "memory":
-        from wenyuan.engines.memory import MemoryEngine
-
         return MemoryEngine(spec)
     from wenyuan.engines.local import LocalEngine
 

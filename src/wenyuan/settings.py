@@ -85,6 +85,7 @@ class ServerSettings(_Section):
     failed_http_status: Literal[200, 503] = 200
     threads: int = Field(default=8, ge=1, le=256)
     queue: int = Field(default=64, ge=0, le=10_000)
+    ingest_roots: tuple[Path, ...] = ()  # folders below which a path given over HTTP may lie
 
 
 class Settings(BaseSettings):

@@ -1,4 +1,4 @@
-"""``serve``: the library over HTTP, on this machine."""
+"""``serve``: the library over HTTP, on this machine, or beyond it with keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ __all__ = ["serve"]
 def serve(
     ctx: typer.Context,
     host: Annotated[
-        str | None, typer.Option(help="A loopback address. 只限本机地址  [default: 127.0.0.1]", show_default=False)
+        str | None,
+        typer.Option(help="Beyond this machine only with keys. 监听地址  [default: 127.0.0.1]", show_default=False),
     ] = None,
     port: Annotated[
         int | None, typer.Option(min=0, max=65_535, help="0: any free one. 端口  [default: 8765]", show_default=False)
@@ -48,8 +49,12 @@ def serve(
             wanted.host if host is None else host,
             wanted.port if port is None else port,
             settings=ServerSettings(
-                threads=wanted.threads, queue_limit=wanted.queue, failed_http_status=wanted.failed_http_status
+                threads=wanted.threads,
+                queue_limit=wanted.queue,
+                failed_http_status=wanted.failed_http_status,
+                ingest_roots=wanted.ingest_roots,
             ),
+            keys=found.catalog,
             on_listening=lambda url: _announce(terminal, found, url),
         )
     terminal.say("stopped")

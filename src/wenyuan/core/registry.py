@@ -208,6 +208,15 @@ class _Dumper(yaml.SafeDumper):
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
+    def text(self, data: str) -> yaml.ScalarNode:
+        # Left to itself it writes these line breaks bare, where a reader takes them for a space.
+        style = '"' if _BREAKS.intersection(data) else None
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+
+
+_BREAKS = frozenset("\x85\u2028\u2029\ufeff")
+_Dumper.add_representer(str, _Dumper.text)
+
 
 def registry_to_yaml(registry: Registry) -> str:
     """The file that describes a registry; `parse_registry` reads the same registry from it."""

@@ -147,8 +147,8 @@ def key_ring(keys: Keys, host: str) -> KeyRing:
     """
     if is_loopback(host):
         return KeyRing(keys, open_without_keys=True)
-    now = time.time()
-    if not any(k.revoked_at is None and (k.expires_at or float("inf")) > now for k in keys.keys()):
+    now, held = time.time(), keys.keys()
+    if not any(key.revoked_at is None and (key.expires_at or float("inf")) > now for key in held):
         raise ConfigError(
             f"{host} is not a loopback address, and the library has no API keys: nobody could be told from anybody",
             component="server",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -14,12 +16,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from wenyuan.core.errors import KnowledgeError
-from wenyuan.server.access import RIGHT_OF, Handler, guarded
+from wenyuan.server.access import RIGHT_OF, Handler, KeyRing, guarded
 from wenyuan.server.desk import FAULT_HEADER, STATUS_HEADER, Desk, json_response
 from wenyuan.server.openapi import openapi_document
 from wenyuan.server.pool import Pool
 from wenyuan.server.problem import Problem
 from wenyuan.server.routes_ask import Fragments, Knowledge
+from wenyuan.server.routes_keys import KeyRoutes
+from wenyuan.server.routes_registry import Agents, Sources
 from wenyuan.server.seams import (
     Authenticate,
     FaultSwitch,
@@ -29,6 +33,10 @@ from wenyuan.server.seams import (
     open_on_loopback,
 )
 from wenyuan.server.shield import Shield
+from wenyuan.service.governed import governed
+
+if TYPE_CHECKING:
+    from wenyuan.service.facade import Library
 
 __all__ = ["FAULT_HEADER", "STATUS_HEADER", "create_app"]
 
@@ -52,7 +60,8 @@ def create_app(
             header means nothing.
     """
     settings = settings or ServerSettings()
-    handlers = dict(_handlers(service, settings, fault))
+    keys_changed = authenticate.forget if isinstance(authenticate, KeyRing) else lambda: None
+    handlers = dict(_handlers(service, Desk(settings, fault), keys_changed))
     app = Starlette(
         routes=_routes(handlers),
         middleware=[Middleware(Shield, authenticate=authenticate, settings=settings)],
@@ -63,14 +72,16 @@ def create_app(
 
 
 def _handlers(
-    service: Service, settings: ServerSettings, fault: FaultSwitch | None
+    service: Service, desk: Desk, keys_changed: Callable[[], None]
 ) -> Iterator[tuple[tuple[str, str], Handler]]:
-    desk = Desk(settings, fault)
-    governed = isinstance(service, KnowledgeService)
-    yield from _Door(service, desk, governed=governed).handlers.items()
+    yield from _Door(service, desk, governed=isinstance(service, KnowledgeService)).handlers.items()
     yield from Fragments(service, desk).handlers.items()
     if isinstance(service, KnowledgeService):
         yield from Knowledge(service, desk).handlers.items()
+        library = cast("Library", service)
+        yield from Sources(library, desk, time.time).handlers.items()
+        yield from Agents(library, desk, keys_changed).handlers.items()
+        yield from KeyRoutes(governed(library), desk, keys_changed, time.time).handlers.items()
 
 
 def _routes(handlers: Mapping[tuple[str, str], Handler]) -> list[Route]:
@@ -98,7 +109,8 @@ async def _no_route(_request: Request, error: Exception) -> Response:
 
 class _Door:
     """Probes, the list of sources, and what describes the rest. Probes have threads of their own, so load cannot
-    fail them."""
+    fail them.
+    """
 
     def __init__(self, service: Service, desk: Desk, *, governed: bool) -> None:
         self._service = service

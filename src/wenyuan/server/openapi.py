@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version
@@ -9,6 +10,7 @@ from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
+from wenyuan.server.access import RIGHT_OF
 from wenyuan.server.problem import PROBLEM_JSON
 from wenyuan.server.seams import ServerSettings
 from wenyuan.wire import governed as knowledge
@@ -66,6 +68,9 @@ def _schemas() -> dict[str, Any]:
     return {**schemas, "Json": _any_json()}
 
 
+_OBJECT = {"type": "object"}
+_REGISTRY_RIGHTS = frozenset(("registry", "ingest", "admin"))
+_PARAMETER = re.compile(r"\{([a-z_]+)\}")
 _HEADERS = {
     "X-Request-Id": {
         "description": "Names the request in the server's log.",
@@ -101,13 +106,16 @@ def _get(name: str, summary: str, answer: Mapping[str, Any], *problems: int) -> 
     return {"get": {"operationId": name, "summary": summary, "responses": {"200": ok, **_problems(*problems)}}}
 
 
-def _retrieve(name: str, failed_http_status: int) -> dict[str, Any]:
+def _ask(
+    name: str, summary: str, request: str, answer_shape: str, failed_http_status: int, *problems: int
+) -> dict[str, Any]:
+    """A question whose answer may say FAILED."""
     answer = {
         "description": "The answer: read `status` first.",
         "headers": {**_HEADERS, **_STATUS_HEADER},
-        "content": _content("RetrievalResponseShape"),
+        "content": _content(answer_shape),
     }
-    responses = {"200": answer, **_problems(400, 401, 403, 408, 413, 415, 500, 503)}
+    responses = {"200": answer, **_problems(400, 401, 403, *problems, 408, 413, 415, 500, 503)}
     if failed_http_status != 200:
         key = str(failed_http_status)
         problem = responses.get(key) or _problem(failed_http_status)
@@ -119,12 +127,56 @@ def _retrieve(name: str, failed_http_status: int) -> dict[str, Any]:
     return {
         "post": {
             "operationId": name,
-            "summary": "Fragments that answer a query, best first",
+            "summary": summary,
             "description": _WIRE_RULES,
-            "requestBody": {"required": True, "content": _content("RetrievalRequestShape")},
+            "requestBody": {"required": True, "content": _content(request)},
             "responses": responses,
         }
     }
+
+
+def _contract(name: str, failed: int) -> dict[str, Any]:
+    summary = "Fragments that answer a query, best first"
+    return _ask(name, summary, "RetrievalRequestShape", "RetrievalResponseShape", failed)
+
+
+def _knowledge(failed: int) -> dict[str, Any]:
+    search = ("SearchRequestShape", "SearchAnswerShape", failed, 404)
+    context = ("ContextRequestShape", "ContextAnswerShape", failed, 404)
+    return {
+        "/v1/search": _ask("search", "Passages within a knowledge scope", *search),
+        "/search": _ask("search_unversioned", "Passages within a knowledge scope", *search),
+        "/v1/context": _ask("get_context", "Knowledge snippets for a prompt", *context),
+    }
+
+
+def _registry() -> dict[str, Any]:
+    """The routes of the registry and of keys, as the table of rights names them."""
+    paths: dict[str, Any] = {}
+    for (method, path), right in RIGHT_OF.items():
+        if right not in _REGISTRY_RIGHTS or (method, path) == ("GET", "/v1/sources"):
+            continue
+        names = _PARAMETER.findall(path)
+        words = [method.lower(), *(part for part in path.split("/")[2:] if not part.startswith("{"))]
+        created = method == "POST" and not names
+        ok = {"description": "Done.", "headers": _HEADERS, "content": {"application/json": {"schema": _OBJECT}}}
+        entry: dict[str, Any] = {
+            "operationId": "_".join([*words, *(["one"] if names else [])]),
+            "summary": f"Needs the right {right}",
+            "responses": {
+                "200": ok,
+                **({"201": ok} if created else {}),
+                **_problems(400, 401, 403, 404, 408, 409, 413, 415, 500, 503),
+            },
+        }
+        if names:
+            entry["parameters"] = [
+                {"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names
+            ]
+        if created or method == "PATCH":
+            entry["requestBody"] = {"required": True, "content": {"application/json": {"schema": _OBJECT}}}
+        paths.setdefault(path, {})[method.lower()] = entry
+    return paths
 
 
 def _package_version() -> str:
@@ -134,8 +186,12 @@ def _package_version() -> str:
         return "0"
 
 
-def openapi_document(settings: ServerSettings) -> dict[str, Any]:
-    """The document for a server with these settings."""
+def openapi_document(settings: ServerSettings, *, governed: bool = True) -> dict[str, Any]:
+    """The document for a server with these settings.
+
+    Args:
+        governed: Whether the service behind it knows agents, sources and keys.
+    """
     live = {"application/json": {"schema": {"type": "object", "properties": {"live": {"const": True}}}}}
     ready = _get("readyz", "Whether the service can answer", _content("ReadinessShape"), 500, 503)
     ready["get"]["responses"]["503"]["content"] = {
@@ -143,15 +199,17 @@ def openapi_document(settings: ServerSettings) -> dict[str, Any]:
         **_content("ProblemShape", PROBLEM_JSON),
     }
     failed = settings.failed_http_status
+    registry = _registry() if governed else {}
+    sources = _get("list_sources", "The registered sources", _content("SourceListShape"), 401, 403, 500, 503)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Wenyuan", "version": _package_version(), "description": _WIRE_RULES},
         "paths": {
-            "/v1/retrieve_fragments": _retrieve("retrieve_fragments", failed),
-            "/retrieve_fragments": _retrieve("retrieve_fragments_unversioned", failed),
-            "/v1/sources": _get(
-                "list_sources", "The registered sources", _content("SourceListShape"), 401, 403, 500, 503
-            ),
+            "/v1/retrieve_fragments": _contract("retrieve_fragments", failed),
+            "/retrieve_fragments": _contract("retrieve_fragments_unversioned", failed),
+            **registry,
+            "/v1/sources": sources | registry.get("/v1/sources", {}),
+            **(_knowledge(failed) if governed else {}),
             "/livez": _get("livez", "Whether the process runs", live, 500),
             "/readyz": ready,
         },

@@ -27,6 +27,8 @@ from wenyuan.server.seams import (
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
+    from wenyuan.server.access import Keys
+
 __all__ = ["serve", "start_in_thread"]
 
 _BACKLOG = 512
@@ -93,13 +95,14 @@ def _server(app: ASGIApp, grace: float) -> _Server:
     )
 
 
-def serve(
+def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default)
     service: Service,
     host: str = "127.0.0.1",
     port: int = 8765,
     *,
     settings: ServerSettings | None = None,
     authenticate: Authenticate | None = None,
+    keys: Keys | None = None,
     fault: FaultSwitch | None = None,
     allow_remote: bool = False,
     on_listening: Callable[[str], None] | None = None,
@@ -110,20 +113,25 @@ def serve(
 
     Args:
         port: 0 for any free one.
-        allow_remote: Listen on other than loopback addresses; then `authenticate` is open unless given.
+        keys: Where the API keys of callers are; with them, and without `authenticate`, see `access.key_ring`.
+        allow_remote: Listen on other than loopback addresses though there are no `keys`; then `authenticate` is
+            open unless given.
         on_listening: Is told the URL as soon as clients can connect.
 
     Raises:
-        ConfigError: the host is not a loopback address and `allow_remote` is not given, or the address
-            cannot be listened on.
+        ConfigError: the host is not a loopback address and there is no key and `allow_remote` is not given, or
+            the address cannot be listened on.
     """
+    from wenyuan.server.access import key_ring
     from wenyuan.server.app import create_app
 
-    if not allow_remote and not is_loopback(host):
+    if authenticate is None and keys is not None:
+        authenticate = key_ring(keys, host)
+    elif not allow_remote and not is_loopback(host):
         raise ConfigError(
             f"{host} is not a loopback address, and without API keys everybody who reaches it could read everything",
             component="server",
-            hint="keep to 127.0.0.1, or put a gateway that checks keys in front and allow remote access",
+            hint="keep to 127.0.0.1, or make a key: wenyuan key create --rights retrieve,search",
         )
     settings = settings or ServerSettings()
     authenticate = authenticate or (open_to_all if allow_remote else open_on_loopback)

@@ -6,6 +6,7 @@ import ipaddress
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
@@ -99,6 +100,7 @@ class ServerSettings:
         body_timeout: Seconds in which a body must have arrived whole.
         grace: Seconds that open requests get to finish when the server is told to stop.
         failed_http_status: HTTP status of a FAILED response: 200, or 5xx for clients that look only there.
+        ingest_roots: Folders below which a path that a client names may lie; without any, none may.
 
     Raises:
         ConfigError: a value that makes no sense.
@@ -110,6 +112,7 @@ class ServerSettings:
     body_timeout: float = 10.0
     grace: float = 30.0
     failed_http_status: int = 200
+    ingest_roots: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         if min(self.threads, self.max_body) < 1 or self.queue_limit < 0 or not self.body_timeout > 0:

@@ -78,6 +78,7 @@ class AnswerCache(Generic[V]):
     def _compute(self, key: Hashable, mine: Future[V], compute: Callable[[], V]) -> V:
         try:
             value = compute()
+            size = self._size(value) if self._keep(value) else None
         except BaseException as error:
             with self._lock:
                 del self._under_way[key]
@@ -86,15 +87,12 @@ class AnswerCache(Generic[V]):
             raise
         with self._lock:
             del self._under_way[key]
-            if self._keep(value):
-                self._store(key, value)
+            if size is not None and size <= self._max_bytes:
+                self._store(key, size, value)
         mine.set_result(value)
         return value
 
-    def _store(self, key: Hashable, value: V) -> None:
-        size = self._size(value)
-        if size > self._max_bytes:
-            return
+    def _store(self, key: Hashable, size: int, value: V) -> None:
         self._values[key] = (self._clock(), size, value)
         self._bytes += size
         while self._bytes > self._max_bytes:

@@ -64,11 +64,19 @@ class ContextService:
     """Builds contexts, and remembers what each task has been given of every document.
 
     Args:
+        searcher: Knows whose scope counts.
+        find: Searches, and records what it did; the searcher's own search by default.
         document_chars: Length in characters of documents, by id: what a share of a document is measured with.
     """
 
-    def __init__(self, searcher: Searcher, document_chars: Callable[[set[int]], Mapping[int, int]]) -> None:
+    def __init__(
+        self,
+        searcher: Searcher,
+        document_chars: Callable[[set[int]], Mapping[int, int]],
+        find: Callable[[SearchRequest, Principal], SearchResult] | None = None,
+    ) -> None:
         self._searcher = searcher
+        self._find = find or searcher.search
         self._document_chars = document_chars
         self._given: OrderedDict[str, Mapping[str, int]] = OrderedDict()
         self._lock = threading.Lock()
@@ -85,14 +93,17 @@ class ContextService:
                 f"extra_queries has {len(request.extra_queries)} entries; at most {MAX_EXTRA_QUERIES}"
             )
         agent = self._searcher.agent_of(request.agent_id, principal)
+        agent_id = agent.agent_id if agent else None
         scope = _scope(agent, request)
+        policy = _policy(request, agent)
         try:
             results = tuple(
-                self._searcher.search(
+                self._find(
                     SearchRequest(
                         query=query,
-                        agent_id=agent.agent_id if agent else None,
+                        agent_id=agent_id,
                         knowledge_scope=scope,
+                        min_trust=policy.least_trust,  # else what is left out below would take others' places
                         task_id=request.task_id,
                         source_document_uri=request.source_document_uri,
                     ),
@@ -103,17 +114,12 @@ class ContextService:
         except InvalidRequest:
             raise
         except KnowledgeError as error:
-            log.error("no context for agent %s: %s", request.agent_id, error)
+            log.error("no context for agent %s: %s", agent_id, error)
             raise
-        return Context(build=self._build(request, agent, results), results=results, agent_id=request.agent_id)
+        return Context(build=self._build(request, policy, results), results=results, agent_id=agent_id)
 
-    def _build(self, request: ContextRequest, agent: Agent | None, results: Sequence[SearchResult]) -> ContextBuild:
+    def _build(self, request: ContextRequest, policy: ContextPolicy, results: Sequence[SearchResult]) -> ContextBuild:
         found = _best(results)
-        policy = ContextPolicy(
-            token_budget=_budget(request, agent),
-            min_trust=agent.min_trust if agent else 1,
-            allow_low_trust=_low_trust(request, agent),
-        )
         scored = [
             ScoredPassage(passage=f.passage, score=f.hit.score, origin=f.hit.origin, summary=f.summary) for f in found
         ]
@@ -130,7 +136,7 @@ class ContextService:
 
 
 def _scope(agent: Agent | None, request: ContextRequest) -> tuple[DomainScope, ...] | None:
-    if request.top_k is None:
+    if not request.top_k:
         return None
     held = {scope.domain: scope for scope in agent.knowledge_scope} if agent else {}
     unknown = [domain for domain in request.top_k if agent is not None and domain not in held]
@@ -138,6 +144,14 @@ def _scope(agent: Agent | None, request: ContextRequest) -> tuple[DomainScope, .
         raise InvalidRequest(f"top_k names {unknown[0]!r}, which is not in the agent's knowledge scope")
     changed = {d: DomainScope(domain=d, top_k=k) for d, k in request.top_k.items()}  # type: ignore[arg-type]
     return tuple((held | changed).values())
+
+
+def _policy(request: ContextRequest, agent: Agent | None) -> ContextPolicy:
+    return ContextPolicy(
+        token_budget=_budget(request, agent),
+        min_trust=agent.min_trust if agent else 1,
+        allow_low_trust=_low_trust(request, agent),
+    )
 
 
 def _budget(request: ContextRequest, agent: Agent | None) -> int:

@@ -23,25 +23,24 @@ from wenyuan.core.errors import (
 )
 from wenyuan.core.filters import Filter
 from wenyuan.core.model import (
-    ORIGIN_PRIORITY,
     Document,
-    Fragment,
-    Passage,
     RetrievalRequest,
     RetrievalResponse,
     Source,
 )
 from wenyuan.core.outside import Outside
 from wenyuan.core.ports import Encoder, Engine
-from wenyuan.core.ranking import Hit
 from wenyuan.core.refresh import parse_cycle
 from wenyuan.service.context import Context, ContextRequest, ContextService
+from wenyuan.service.fragments import fragments_of
 from wenyuan.service.ingest import Ingester, IngestReport, Progress, Shelf
 from wenyuan.service.probes import FLOOR_SHARE, SCRIPTS, junk_queries, percentile
-from wenyuan.service.record import Record
 from wenyuan.service.redaction import Redactor
+from wenyuan.service.replay import Replay
 from wenyuan.service.retrieve import Answer, Query, Retriever, parse_day
 from wenyuan.service.search import LOCAL, Agents, Searcher, SearchRequest, SearchResult
+from wenyuan.service.sight import lasts
+from wenyuan.service.witness import Log, Past, Witness
 from wenyuan.settings import Settings
 
 __all__ = ["Library", "Readiness", "Registry"]
@@ -51,7 +50,7 @@ log = logging.getLogger(__name__)
 _REMEASURE = 0.05  # share of passages that must have changed before the floor is measured again
 
 
-class Registry(Record, Shelf, Agents, Protocol):
+class Registry(Past, Shelf, Agents, Protocol):
     """The catalog, as the library uses it."""
 
     def document_chars(self, document_ids: Set[int]) -> Mapping[int, int]: ...
@@ -79,6 +78,10 @@ class Readiness:
     parts: Mapping[str, Mapping[str, object]]
 
 
+def _no_engine() -> Engine:
+    raise KnowledgeError("this library cannot be asked about its past", component="audit")
+
+
 class Library:
     """A library that is open. Made by `wenyuan.open`; a context manager; safe to share between threads."""
 
@@ -97,6 +100,8 @@ class Library:
         may_write: str = "",
         key: bytes = b"",
         open_outside: Callable[[Source], Outside] | None = None,
+        audit: Log | None = None,
+        empty_engine: Callable[[], Engine] = _no_engine,
     ) -> None:
         self.folder = folder
         self.settings = settings
@@ -111,7 +116,9 @@ class Library:
         )
         self._retriever = Retriever(catalog, engine, encoder, settings.search, open_outside)
         self._searcher = Searcher(self._retriever, catalog, settings.cache)
-        self._contexts = ContextService(self._searcher, catalog.document_chars)
+        self._contexts = ContextService(self._searcher, catalog.document_chars, self.find)
+        self._witness = Witness(audit, settings, encoder)
+        self._empty_engine = empty_engine
 
     def __enter__(self) -> Library:
         return self
@@ -128,37 +135,43 @@ class Library:
         if self.encoder is not None:
             self.encoder.close()
         self.engine.close()
+        if self._witness.log is not None:
+            self._witness.log.close()
         self.catalog.close()
 
     # -- the contract -------------------------------------------------------------------------------
 
-    def retrieve_fragments(self, request: RetrievalRequest) -> RetrievalResponse:
+    def retrieve_fragments(self, request: RetrievalRequest, principal: Principal = LOCAL) -> RetrievalResponse:
         """The contract's one method: SUCCESS with what was found (perhaps nothing), or FAILED and why.
+
+        Args:
+            request: What is asked.
+            principal: Who asks; one that is bound to an agent sees what that agent may see.
 
         Raises:
             InvalidRequest, NotPermitted: the request itself is at fault; it was not executed.
         """
+        query = _query_of(request)
         try:
-            answer = self._retriever.retrieve(_query_of(request))
-            fragments = tuple(self._fragment(hit, answer) for hit in answer.hits)
-            return RetrievalResponse(status="SUCCESS", fragments=fragments)
+            query = self._searcher.bounded(query, principal)
+            answer = self._retriever.retrieve(query)
+            audit_id = self._witness.answered(query, answer, principal, door="retrieve_fragments")
+            return RetrievalResponse(status="SUCCESS", fragments=fragments_of(answer, audit_id))
         except (InvalidRequest, NotPermitted):
             raise
         except KnowledgeError as error:
             log.error("retrieval failed: %s", error)
+            self._record_failure(query, error, principal)
             return RetrievalResponse(status="FAILED", error_message=str(error))
         except Exception as error:
             log.exception("retrieval failed")
             return RetrievalResponse(status="FAILED", error_message=f"internal error: {type(error).__name__}")
 
-    def _fragment(self, hit: Hit, answer: Answer) -> Fragment:
-        passage = answer.passages[hit.passage_id]
-        return Fragment(
-            source=passage.uri,
-            content=passage.text,
-            retrieval_score=hit.score,
-            metadata=_metadata(hit, passage, answer.mode),
-        )
+    def _record_failure(self, query: Query, error: KnowledgeError, principal: Principal) -> None:
+        try:
+            self._witness.failed(query, error, principal, door="retrieve_fragments")
+        except KnowledgeError as second:  # the answer says FAILED as it is
+            log.error("the failure could not be audited: %s", second)
 
     def search(
         self,
@@ -179,7 +192,30 @@ class Library:
 
     def find(self, request: SearchRequest, principal: Principal = LOCAL) -> SearchResult:
         """The knowledge service: passages within the scope of an agent. Raises what made it fail."""
-        return self._searcher.search(request, principal)
+        result = self._searcher.search(request, principal)
+        ids = [
+            self._witness.answered(
+                query, answer, principal, door="search", agent_id=request.agent_id, cache_hit=result.cache_hit
+            )
+            for query, answer in result.answers
+        ]
+        return replace(result, audit_ids=tuple(filter(None, ids)))
+
+    def replay(self, audit_id: str, *, exact: bool = False) -> Replay:
+        """Ask an audited question again: of the library as it is, or (`exact`) as it was then.
+
+        Raises:
+            NotPermitted: there is no such record.
+            KnowledgeError: the audit is off, or the question cannot be asked again.
+        """
+        return self._witness.replay(audit_id, self._retriever, self.catalog, self._empty_engine, exact=exact)
+
+    @property
+    def audit(self) -> Log:
+        """The audit log: ``list``, ``show``, ``verify``, ``export``; KnowledgeError when it is switched off."""
+        if self._witness.log is None:
+            raise KnowledgeError("the audit is switched off", component="audit", hint="audit.enabled = true")
+        return self._witness.log
 
     def get_context(self, request: ContextRequest, principal: Principal = LOCAL) -> Context:
         """The context service: ``knowledge_snippets`` for a prompt. Raises what made it fail."""
@@ -211,12 +247,14 @@ class Library:
         """Register a source and take it in; one that is registered already must have the same path.
 
         Raises:
-            InvalidRequest: the id is taken by another path.
+            InvalidRequest: the id is taken by another path, or sources would supersede one another in a loop.
             SourceError: nothing could be taken in; then nothing is registered.
         """
         self._check_may_write()
         _check_described(source)
-        known = {s.source_id: s for s in self.sources()}.get(source.source_id)
+        registered = {s.source_id: s for s in self.sources()}
+        lasts(tuple((registered | {source.source_id: source}).values()))
+        known = registered.get(source.source_id)
         if known is not None and known.path != source.path:
             raise InvalidRequest(
                 f"the source id {source.source_id!r} is taken: it reads {known.path}",
@@ -275,7 +313,6 @@ class Library:
         known = self.catalog.value("floor") or {}
         floor = known | {self._retriever.mode: measured, "passages": self.catalog.counts()["passages"]}
         self.catalog.set_value("floor", floor)
-        self._retriever.forget_floor()
         return floor
 
     # -- health -------------------------------------------------------------------------------------
@@ -342,27 +379,6 @@ def _query_of(request: RetrievalRequest) -> Query:
         source_document_uri=told["source_document_uri"] or "",
         task_id=told["task_id"] or "",
     )
-
-
-def _metadata(hit: Hit, passage: Passage, mode: str) -> dict[str, Any]:
-    place = {"page": passage.page, "line": passage.line, "cell": passage.cell}
-    force = {"effective_from": passage.effective_from, "effective_until": passage.effective_until}
-    return {
-        "source_id": passage.source_id,
-        "passage_id": passage.ref,
-        "title": passage.title,
-        "heading": " > ".join(passage.headings),
-        "trust": passage.trust,
-        "origin": hit.origin,
-        "priority": ORIGIN_PRIORITY[hit.origin],
-        "sha256": passage.sha256,
-        "copyright": passage.copyright,
-        "language": passage.language,
-        "mode": mode,
-        "scores": {name: round(value, 6) for name, value in hit.parts.items()},
-        **{name: value for name, value in place.items() if value is not None},
-        **{name: day.isoformat() for name, day in force.items() if day is not None},
-    }
 
 
 def _all_failed(report: IngestReport) -> str:

@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
+from urllib.parse import unquote
 
 from wenyuan.core.chunk import chunk
 from wenyuan.core.errors import DocumentRejected, InvalidRequest
@@ -152,7 +153,7 @@ class _Run:
         """Read one file, unless its live version came of the same bytes in the same way."""
         uri = file_uri(file.absolute())
         shown = self._redactor.uri(uri)  # what is stored and told: a file's name may say too much
-        self._at = (number, legible(file.name))
+        self._at = (number, legible(PurePosixPath(unquote(shown, errors="surrogateescape")).name))
         self._tell(0)
         try:
             with file.open("rb") as content:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from wenyuan.core.errors import ConfigError
+from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError
 from wenyuan.core.model import Document, Source
 from wenyuan.core.redact import RedactionPolicy, parse_policy, redact_document, redact_uri
 
@@ -44,7 +44,14 @@ class Redactor:
         Raises:
             DocumentRejected: it cannot be redacted, so it is not taken in.
         """
-        clean, counts = redact_document(document, self.policy, self.key)
+        try:
+            clean, counts = redact_document(document, self.policy, self.key)
+        except KnowledgeError:
+            raise
+        except Exception as error:  # whatever broke: a text that was not searched is not taken in
+            raise DocumentRejected(
+                f"it cannot be redacted ({type(error).__name__})", component="redaction"
+            ) from error
         return replace(clean, uri=self.uri(document.uri)), counts
 
 

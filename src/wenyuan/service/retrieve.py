@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -60,6 +59,7 @@ class Answer:
 
     Attributes:
         generation: The change of the catalog that was searched.
+        scope, trusts, floors: What was searched in the end, and what was too little; for the audit.
         degraded: Names of the legs that failed though they were allowed to.
     """
 
@@ -69,6 +69,9 @@ class Answer:
     floor: float
     legs: tuple[LegReport, ...]
     generation: int = 0
+    scope: Scope | None = None
+    trusts: Mapping[str, int] = field(default_factory=dict)
+    floors: Mapping[str, float] = field(default_factory=dict)
     reason: str = ""
     ms: Mapping[str, float] = field(default_factory=dict)
 
@@ -104,8 +107,6 @@ class Retriever:
         self._own = OwnLegs(engine, vectors, settings, self._crew)
         self._abroad = Abroad(open_outside or _no_outside, vectors, self._crew)
         self._sight = Sight(record)
-        self._floor_lock = threading.Lock()
-        self._floors: tuple[int, Mapping[str, Mapping[str, float]]] | None = None
         self.mode = "hybrid" if encoder is not None else "keyword-only"
 
     def close(self) -> None:
@@ -118,15 +119,16 @@ class Retriever:
         deadline = self._deadline()
         change = self._engine.sync(self._record, deadline=deadline)
         day = query.as_of or date.today()
-        own, outside = self._sight.seen(self.registry(change), query.sources, min_trust=query.min_trust, day=day)
+        registry = self.registry(change)
+        own, outside = self._sight.seen(registry, query.sources, min_trust=query.min_trust, day=day)
         scope = Scope(sources=frozenset(own), as_of=day, filter=query.filter)
         words = query_terms(query.text)
         if not words:
-            return self._nothing(change, "the query has no word or character to search for")
+            return self._nothing(change, scope, "the query has no word or character to search for")
         if not own and not outside:
-            return self._nothing(change, "the library has no source that is in force on that day")
+            return self._nothing(change, scope, "the library has no source that is in force on that day")
         asked = self._abroad.ask(outside, query.text, query.limit, day, deadline)
-        floor = self._floor(change, script_of(query.text))
+        floor = self._floor(script_of(query.text))
         hits, legs = self._own.candidates(query.text, words, scope, self._depth(query), deadline) if own else ([], [])
         ranked = self._ranked(hits, query, scope, floor, deadline)
         foreign, reports = self._abroad.collect(asked, deadline)
@@ -141,6 +143,11 @@ class Retriever:
             floor=floor.score,
             legs=tuple(legs),
             generation=change,
+            scope=scope,
+            trusts={name: registry.by_id[name].trust for name in own},
+            floors={"score": floor.score, "lift": floor.lift}
+            if math.isfinite(floor.lift)
+            else {"score": floor.score},
             reason="" if ranked else _why_empty(hits, floor.score),
             ms={"total": (time.perf_counter() - begun) * 1e3, **{leg.name: leg.ms for leg in legs}},
         )
@@ -161,10 +168,9 @@ class Retriever:
         hits, _ = self._own.candidates(text, query_terms(text), scope, self._settings.depth, deadline)
         return max((h.score for h in hits), default=0.0), max((h.parts.get("lift", 0.0) for h in hits), default=0.0)
 
-    def forget_floor(self) -> None:
-        """Read the floor anew from the record with the next query."""
-        with self._floor_lock:
-            self._floors = None
+    def floors(self) -> Mapping[str, Mapping[str, float]]:
+        """The measured floors by script. Read for every request: measuring them is no change of the catalog."""
+        return self._record.floor(self.mode)
 
     def _deadline(self) -> Deadline:
         return Deadline(time.monotonic() + self._settings.deadline, time.monotonic)
@@ -217,18 +223,22 @@ class Retriever:
         weights = self._engine.information([t for t in terms(words) if t not in asked and len(t) > 1])
         return Topic(document_id=known[0] if known else None, folder=folder_of(uri) if known else "", weights=weights)
 
-    def _floor(self, change: int, script: str) -> Floor:
+    def _floor(self, script: str) -> Floor:
         if self._settings.floor is not None:
             return Floor(score=self._settings.floor, lift=math.inf)
-        with self._floor_lock:
-            if self._floors is None or self._floors[0] != change:
-                self._floors = (change, self._record.floor(self.mode))
-            measured = self._floors[1].get(script, {})
+        measured = self.floors().get(script, {})
         return Floor(score=measured.get("score", 0.0), lift=measured.get("lift", math.inf))
 
-    def _nothing(self, change: int, reason: str) -> Answer:
+    def _nothing(self, change: int, scope: Scope, reason: str) -> Answer:
         return Answer(
-            hits=Ranking(), passages={}, mode=self.mode, floor=0.0, legs=(), generation=change, reason=reason
+            hits=Ranking(),
+            passages={},
+            mode=self.mode,
+            floor=0.0,
+            legs=(),
+            generation=change,
+            scope=scope,
+            reason=reason,
         )
 
 

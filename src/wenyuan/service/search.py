@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Protocol
 
-from wenyuan.core.agents import AUTO, Agent, DomainScope, Principal
+from wenyuan.core.agents import AUTO, Agent, DomainScope, Principal, parse_scope
 from wenyuan.core.errors import InvalidRequest, NotPermitted
 from wenyuan.core.filters import Filter
 from wenyuan.core.model import MAX_QUERY_CHARS, Passage
@@ -57,6 +56,8 @@ class SearchRequest:
             raise InvalidRequest(f"min_trust must be an integer from 1 to 5, not {self.min_trust!r}")
         if type(self.limit) is not int or not 1 <= self.limit <= 100:
             raise InvalidRequest(f"limit must be an integer from 1 to 100, not {self.limit!r}")
+        if self.knowledge_scope is not None:
+            parse_scope([{"domain": scope.domain, "top_k": scope.top_k} for scope in self.knowledge_scope])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +77,7 @@ class SearchResult:
     Attributes:
         scope: What was searched: domain → ids of its sources.
         reasons: By domain, why nothing was found there.
+        answers: What was asked of each domain and answered, for the audit.
     """
 
     passages: tuple[Found, ...]
@@ -84,6 +86,8 @@ class SearchResult:
     generation: int
     mode: str
     reasons: Mapping[str, str]
+    answers: tuple[tuple[Query, Answer], ...] = ()
+    audit_ids: tuple[str, ...] = ()
     cache_hit: bool = False
     cache_age_ms: float = 0.0
 
@@ -135,7 +139,7 @@ class Searcher:
         areas = self._areas(request, agent, self._retriever.registry(generation))
         day = request.as_of or date.today()
         key = (
-            generation, unicodedata.normalize("NFKC", request.query.strip()), tuple(areas), min_trust,
+            generation, repr(self._retriever.floors()), request.query.strip(), tuple(areas), min_trust,
             repr(request.filter), day, request.source_document_uri, request.task_id, request.summary,
         )  # fmt: skip
         kept = self._cache.get(key, lambda: self._search(request, areas, min_trust, day))
@@ -152,6 +156,15 @@ class Searcher:
             agent_id = principal.agent_id
         return None if agent_id is None else self._agents.agent(agent_id)
 
+    def bounded(self, query: Query, principal: Principal) -> Query:
+        """A query of the contract, narrowed to what the principal's agent may see."""
+        agent = self.agent_of(None, principal)
+        if agent is None:
+            return query
+        sources = self._retriever.registry()
+        names = {name for scope in agent.knowledge_scope for name in sources.of_domain(scope.domain)}
+        return replace(query, sources=tuple(sorted(names)), min_trust=max(query.min_trust, agent.min_trust))
+
     def _areas(self, request: SearchRequest, agent: Agent | None, sources: Sources) -> list[_Area]:
         asked = request.knowledge_scope
         if agent is None and asked is None:
@@ -167,7 +180,8 @@ class Searcher:
         return areas
 
     def _search(self, request: SearchRequest, areas: Sequence[_Area], min_trust: int, day: date) -> SearchResult:
-        answers = [(area, self._retriever.retrieve(_query(request, area, min_trust, day))) for area in areas]
+        asked = [_query(request, area, min_trust, day) for area in areas]
+        answers = [(area, self._retriever.retrieve(query)) for area, query in zip(areas, asked, strict=True)]
         found: list[Found] = []
         for area, answer in answers:
             hits = list(answer.hits)
@@ -183,6 +197,7 @@ class Searcher:
             generation=answers[0][1].generation,
             mode=answers[0][1].mode,
             reasons={area.domain: answer.reason for area, answer in answers if answer.reason},
+            answers=tuple((query, answer) for query, (_, answer) in zip(asked, answers, strict=True)),
         )
 
 

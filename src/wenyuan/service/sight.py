@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
-from wenyuan.core.errors import InvalidRequest, NotPermitted
+from wenyuan.core.errors import ConfigError, InvalidRequest, NotPermitted
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Deadline
 from wenyuan.core.suggest import did_you_mean
 from wenyuan.core.validity import Validity, effective_ends
 from wenyuan.service.record import Record
 
-__all__ = ["Sight", "Sources"]
+__all__ = ["Sight", "Sources", "lasts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +50,7 @@ class Sight:
         """The registry as of `change` or later."""
         with self._lock:
             if self._at is None or self._at[0] != change:
-                listed = self._record.sources(deadline)
-                validity = {s.source_id: _validity(s) for s in listed}
-                known = validity.keys()
-                items = [
-                    Validity(
-                        id=v.id, effective_from=v.effective_from, effective_until=v.effective_until, status=v.status,
-                        supersedes=tuple(old for old in v.supersedes if old in known),
-                    )
-                    for v in validity.values()
-                ]  # fmt: skip
-                ends = effective_ends(items, undated=date.min)
-                self._at = (change, Sources({s.source_id: s for s in listed}, validity, ends))
+                self._at = (change, _registry(self._record.sources(deadline)))
             return self._at[1]
 
     def seen(
@@ -81,6 +70,27 @@ class Sight:
         ]
         own = [s.source_id for s in allowed if s.type == "static_doc"]
         return own, [s for s in allowed if s.type != "static_doc"]
+
+
+def lasts(sources: Sequence[Source]) -> Mapping[str, date | None]:
+    """The last day of each source by id, its successors considered; what it replaces may not be there yet.
+
+    Raises:
+        InvalidRequest: sources that supersede one another in a loop.
+    """
+    known = {source.source_id for source in sources}
+    items = [
+        replace(v, supersedes=tuple(old for old in v.supersedes if old in known)) for v in map(_validity, sources)
+    ]
+    return effective_ends(items, undated=date.min)
+
+
+def _registry(listed: Sequence[Source]) -> Sources:
+    try:
+        ends = lasts(listed)
+    except InvalidRequest as error:  # the registry is at fault, not who asks
+        raise ConfigError(error.message, component="sources", hint="correct their supersedes") from error
+    return Sources({s.source_id: s for s in listed}, {s.source_id: _validity(s) for s in listed}, ends)
 
 
 def _validity(source: Source) -> Validity:

@@ -15,11 +15,14 @@ from pathlib import PurePosixPath
 from typing import Protocol
 from urllib.parse import unquote
 
+from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.model import Document
-from wenyuan.core.validity import LiveVersion, Validity, date_from_name, effective_ends, validity_from
+from wenyuan.core.validity import LiveVersion, Status, Validity, date_from_name, effective_ends, validity_from
 
 __all__ = ["Versions", "dated", "settle"]
 
+_NOT_YET = date.max  # the beginning of a draft
+_UNKNOWN_END = date.min  # the own end of what is retired, nobody says since when
 _BRACKETED = re.compile(r"\s*[（(【\[][^（(【\[]*\d{4}[^）)】\]]*[）)】\]]\s*$")
 
 
@@ -37,12 +40,21 @@ def dated(document: Document) -> Document:
     stem = _stem(document.uri)
     if begin is None and _BRACKETED.search(stem):
         begin = date_from_name(stem)
-    status = validity_from({k: v for k, v in document.metadata.items() if k in ("status", "状态")}).status
+    status, notes = _status(document)
     if status == "draft":
-        begin, end = date.max, None
+        begin, end = _NOT_YET, None
     elif status == "retired":
-        end = date.min
-    return replace(document, effective_from=begin, effective_until=end)
+        end = end or _UNKNOWN_END
+    return replace(document, effective_from=begin, effective_until=end, notes=(*document.notes, *notes))
+
+
+def _status(document: Document) -> tuple[Status, tuple[str, ...]]:
+    """What the document says of its status; a word that is none may be anything else's (a case's, a ticket's)."""
+    said = {k: v for k, v in document.metadata.items() if k in ("status", "状态")}
+    try:
+        return validity_from(said).status, ()
+    except InvalidRequest as error:
+        return "in_force", (f"taken as in force: {error.message}",)
 
 
 def settle(versions: Versions, source_id: str) -> int:
@@ -57,7 +69,8 @@ def settle(versions: Versions, source_id: str) -> int:
         Validity(
             id=str(v.document_id),
             effective_from=v.effective_from,
-            effective_until=v.own_until,
+            effective_until=None if v.own_until == _UNKNOWN_END else v.own_until,
+            status="draft" if v.effective_from == _NOT_YET else "in_force",
             supersedes=tuple(dict.fromkeys((*_named(v, live), *series.get(v.document_id, ())))),
         )
         for v in live
@@ -65,7 +78,13 @@ def settle(versions: Versions, source_id: str) -> int:
     if not any(item.supersedes for item in items) and all(v.own_until == v.effective_until for v in live):
         return 0
     ends = effective_ends(items, undated=date.min)
-    changed = {v.document_id: ends[str(v.document_id)] for v in live if ends[str(v.document_id)] != v.effective_until}
+    changed = {}
+    for version in live:
+        end = ends[str(version.document_id)]
+        if end is None and version.own_until == _UNKNOWN_END:
+            end = _UNKNOWN_END
+        if end != version.effective_until:
+            changed[version.document_id] = end
     versions.amend_ends(source_id, changed)
     return len(changed)
 
@@ -79,7 +98,7 @@ def _series(live: Sequence[LiveVersion]) -> Mapping[int, tuple[str, ...]]:
     groups: dict[str, list[LiveVersion]] = {}
     for version in live:
         stem = _stem(version.uri)
-        if _BRACKETED.search(stem) and version.effective_from not in (None, date.max):
+        if _BRACKETED.search(stem) and version.effective_from not in (None, _NOT_YET):
             groups.setdefault(_BRACKETED.sub("", stem), []).append(version)
     before: dict[int, tuple[str, ...]] = {}
     for group in groups.values():

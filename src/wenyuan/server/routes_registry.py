@@ -1,0 +1,263 @@
+"""The registry over HTTP: sources and agents.
+
+A key that is bound to an agent sees that agent and the sources of its scope, and changes nothing; to it, what is
+another's is not there. A folder can be named only below those that the settings allow.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from wenyuan.core.agents import Agent, Principal, agent_to_wire, parse_agent
+from wenyuan.core.described import parse_source, source_to_wire, supersession_faults
+from wenyuan.core.errors import Fault, InvalidRequest, NotPermitted, SourceError
+from wenyuan.core.model import Source
+from wenyuan.core.registry import Registry
+from wenyuan.core.suggest import did_you_mean
+from wenyuan.server.access import Handler
+from wenyuan.server.desk import Desk, json_response, missing
+from wenyuan.server.problem import Problem
+from wenyuan.service.governed import governed
+from wenyuan.service.refresh import Worker, describe_state
+from wenyuan.service.registry import apply, plan
+
+if TYPE_CHECKING:
+    from wenyuan.service.facade import Library
+    from wenyuan.service.ingest import IngestReport
+
+__all__ = ["Agents", "Sources"]
+
+_FIXED = ("source_id", "type", "path")
+"""What a source is: with another value it would be another source."""
+
+
+def operator(principal: Principal) -> None:
+    """Refuse a key that is bound to an agent: with it an agent could widen its own scope."""
+    if principal.agent_id is not None:
+        raise NotPermitted("a key that is bound to an agent changes nothing in the registry")
+
+
+class Sources:
+    """``/v1/sources``."""
+
+    def __init__(self, library: Library, desk: Desk, clock: Callable[[], float]) -> None:
+        self._library = library
+        self._desk = desk
+        self._clock = clock
+        self.handlers: Mapping[tuple[str, str], Handler] = {
+            ("GET", "/v1/sources"): self.list,
+            ("POST", "/v1/sources"): self.add,
+            ("GET", "/v1/sources/{source_id}"): self.show,
+            ("PATCH", "/v1/sources/{source_id}"): self.change,
+            ("DELETE", "/v1/sources/{source_id}"): self.remove,
+            ("POST", "/v1/sources/{source_id}/refresh"): self.refresh,
+        }
+
+    async def list(self, request: Request) -> Response:
+        return await self._desk.pool.run(lambda: self._list(request.state.principal))
+
+    async def show(self, request: Request) -> Response:
+        return await self._desk.pool.run(lambda: self._show(request))
+
+    async def add(self, request: Request) -> Response:
+        operator(request.state.principal)
+        return await self._desk.work(request, self._add)
+
+    async def change(self, request: Request) -> Response:
+        return await self._desk.work(request, lambda body: self._change(self._found(request, to_change=True), body))
+
+    async def remove(self, request: Request) -> Response:
+        return await self._desk.pool.run(lambda: self._remove(self._found(request, to_change=True)))
+
+    async def refresh(self, request: Request) -> Response:
+        return await self._desk.pool.run(lambda: self._refresh(self._found(request, to_change=True)))
+
+    def _visible(self, principal: Principal) -> Callable[[str, str], bool]:
+        """By id and domain of a source, whether a caller may know of it."""
+        if principal.agent_id is None:
+            return lambda _id, _domain: True
+        scope = {entry.domain for entry in self._library.catalog.agent(principal.agent_id).knowledge_scope}
+        return lambda _id, domain: domain in scope
+
+    def _found(self, request: Request, *, to_change: bool = False) -> Source:
+        principal: Principal = request.state.principal
+        wanted = request.path_params["source_id"]
+        visible = self._visible(principal)
+        for source in self._library.sources():
+            if source.source_id == wanted and visible(source.source_id, source.domain):
+                if to_change:
+                    operator(principal)
+                return source
+        raise missing("source")
+
+    def _list(self, principal: Principal) -> Response:
+        visible = self._visible(principal)
+        listed = [s for s in self._library.list_sources() if visible(str(s["source_id"]), str(s["domain"]))]
+        return json_response({"sources": listed})
+
+    def _show(self, request: Request) -> Response:
+        shown = self._described(self._found(request))
+        if request.state.principal.agent_id is not None:  # where a source lies is the operator's business
+            shown = {name: value for name, value in shown.items() if name not in ("path", "settings", "state")}
+        return json_response(shown)
+
+    def _described(self, source: Source) -> dict[str, Any]:
+        state = governed(self._library).source_states().get(source.source_id)
+        return {
+            **source_to_wire(source),
+            "counts": dict(self._library.catalog.counts(source.source_id)),
+            "state": describe_state(state, source, self._clock()),
+        }
+
+    def _add(self, body: object) -> Response:
+        source = parse_source(_object(body))
+        if source.source_id in {known.source_id for known in self._library.sources()}:
+            raise Problem(409, "conflict", "there is a source of that id; change it with PATCH")
+        self._check_supersession(source)
+        if source.type != "static_doc":
+            self._library.catalog.put_source(source)
+            return json_response(self._described(source), 201)
+        try:
+            report = self._library.add(self._allowed(source))
+        except SourceError as error:
+            raise Problem(400, error.code, str(error)) from error
+        return json_response(self._described(source) | {"report": _plain(report)}, 201)
+
+    def _allowed(self, source: Source) -> Source:
+        """Refuse a path that does not lie below a folder of ``server.ingest_roots``, where it really leads."""
+        roots = [Path(os.path.realpath(root)) for root in self._desk.settings.ingest_roots]
+        if not source.path:
+            raise InvalidRequest("path is required", faults=(Fault("path", "is required for a static_doc"),))
+        if not roots:
+            raise NotPermitted("no folder may be named over HTTP: the setting server.ingest_roots is empty")
+        if "\0" in source.path or not Path(source.path).is_absolute():
+            raise InvalidRequest("path must be absolute", faults=(Fault("path", "must be an absolute path"),))
+        real = Path(os.path.realpath(source.path))
+        if not any(real.is_relative_to(root) for root in roots):
+            raise NotPermitted("the path does not lie below a folder of the setting server.ingest_roots")
+        return parse_source({**source_to_wire(source), "path": str(real)})
+
+    def _change(self, source: Source, body: object) -> Response:
+        given = _object(body)
+        faults = [
+            Fault(name, "cannot be changed; remove the source and add it anew") for name in _FIXED if name in given
+        ]
+        if faults:
+            raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=tuple(faults))
+        kept = source_to_wire(source)
+        if "trust" in given:
+            kept.pop("trust_level")
+        changed = parse_source({**kept, **given})
+        self._check_supersession(changed)
+        # As with a registry file: what has to be read differently is due at once.
+        wanted = Registry(sources=(changed,), sections=frozenset({"sources"}))
+        apply(self._library, plan(self._library, wanted))
+        return json_response(self._described(changed))
+
+    def _check_supersession(self, source: Source) -> None:
+        others = [known for known in self._library.sources() if known.source_id != source.source_id]
+        known = {other.source_id for other in others}
+        faults = [
+            Fault("supersedes", f"names {old!r}, which is no source") for old in source.supersedes if old not in known
+        ]
+        faults += [Fault("supersedes", fault.message) for fault in supersession_faults([source], others)]
+        if faults:
+            raise InvalidRequest(faults[0].message, faults=tuple(faults))
+
+    def _remove(self, source: Source) -> Response:
+        return json_response({"source_id": source.source_id, "documents": self._library.remove(source.source_id)})
+
+    def _refresh(self, source: Source) -> Response:
+        outcome = Worker(self._library).refresh(source.source_id)
+        report = None if outcome.report is None else _plain(outcome.report)
+        status = "FAILED" if outcome.failure else "SUCCESS"
+        body = {
+            "status": status,
+            "source_id": source.source_id,
+            "report": report,
+            "state": self._described(source)["state"],
+        }
+        return json_response(body | ({"error_message": outcome.failure} if outcome.failure else {}))
+
+
+class Agents:
+    """``/v1/agents``."""
+
+    def __init__(self, library: Library, desk: Desk, keys_changed: Callable[[], None]) -> None:
+        self._library = library
+        self._desk = desk
+        self._keys_changed = keys_changed
+        self.handlers: Mapping[tuple[str, str], Handler] = {
+            ("GET", "/v1/agents"): self.list,
+            ("POST", "/v1/agents"): self.put,
+            ("GET", "/v1/agents/{agent_id}"): self.show,
+            ("DELETE", "/v1/agents/{agent_id}"): self.remove,
+        }
+
+    async def list(self, request: Request) -> Response:
+        return await self._desk.pool.run(lambda: self._list(request.state.principal))
+
+    async def show(self, request: Request) -> Response:
+        return await self._desk.pool.run(lambda: json_response(agent_to_wire(self._found(request))))
+
+    async def put(self, request: Request) -> Response:
+        operator(request.state.principal)
+        return await self._desk.work(request, self._put)
+
+    async def remove(self, request: Request) -> Response:
+        try:
+            return await self._desk.pool.run(lambda: self._remove(request))
+        finally:
+            self._keys_changed()
+
+    def _list(self, principal: Principal) -> Response:
+        own = principal.agent_id
+        agents = [a for a in governed(self._library).agents() if own in (None, a.agent_id)]
+        return json_response({"agents": [agent_to_wire(agent) for agent in agents]})
+
+    def _found(self, request: Request) -> Agent:
+        own, wanted = request.state.principal.agent_id, request.path_params["agent_id"]
+        for agent in governed(self._library).agents():
+            if agent.agent_id == wanted and own in (None, wanted):
+                found: Agent = agent
+                return found
+        raise missing("agent")
+
+    def _put(self, body: object) -> Response:
+        agent = parse_agent(_object(body))
+        domains = sorted({source.domain for source in self._library.sources()})
+        faults = [
+            Fault(f"knowledge_scope[{i}].domain", f"no source has that domain{did_you_mean(entry.domain, domains)}")
+            for i, entry in enumerate(agent.knowledge_scope)
+            if entry.domain not in domains
+        ]
+        if faults:
+            raise InvalidRequest("; ".join(f"{f.path}: {f.message}" for f in faults), faults=tuple(faults))
+        known = agent.agent_id in {a.agent_id for a in governed(self._library).agents()}
+        governed(self._library).put_agent(agent)
+        return json_response(agent_to_wire(agent), 200 if known else 201)
+
+    def _remove(self, request: Request) -> Response:
+        agent = self._found(request)
+        operator(request.state.principal)
+        revoked = governed(self._library).remove_agent(agent.agent_id)
+        return json_response({"agent_id": agent.agent_id, "keys_revoked": revoked})
+
+
+def _plain(report: IngestReport) -> dict[str, Any]:
+    """A report's members; counters and tables as plain objects."""
+    members = {field.name: getattr(report, field.name) for field in fields(report)}
+    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in members.items()}
+
+
+def _object(body: object) -> Mapping[str, Any]:
+    if not isinstance(body, dict):
+        raise InvalidRequest("the body must be an object", faults=(Fault("$", "must be an object"),))
+    return body

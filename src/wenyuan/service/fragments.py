@@ -1,0 +1,48 @@
+"""Answers as the contract's fragments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wenyuan.core.model import ORIGIN_PRIORITY, Fragment, Passage
+from wenyuan.core.ranking import Hit
+from wenyuan.service.retrieve import Answer
+
+__all__ = ["fragments_of"]
+
+
+def fragments_of(answer: Answer, audit_id: str = "") -> tuple[Fragment, ...]:
+    """The fragments of an answer, best first, each with all that is known of it."""
+    about = {"audit_id": audit_id} if audit_id else {}
+    if answer.degraded:
+        about["degraded"] = ", ".join(answer.degraded)
+    return tuple(
+        Fragment(
+            source=passage.uri,
+            content=passage.text,
+            retrieval_score=hit.score,
+            metadata={**_metadata(hit, passage, answer.mode), **about},
+        )
+        for hit, passage in ((hit, answer.passages[hit.passage_id]) for hit in answer.hits)
+    )
+
+
+def _metadata(hit: Hit, passage: Passage, mode: str) -> dict[str, Any]:
+    place = {"page": passage.page, "line": passage.line, "cell": passage.cell}
+    force = {"effective_from": passage.effective_from, "effective_until": passage.effective_until}
+    return {
+        "source_id": passage.source_id,
+        "passage_id": passage.ref,
+        "title": passage.title,
+        "heading": " > ".join(passage.headings),
+        "trust": passage.trust,
+        "origin": hit.origin,
+        "priority": ORIGIN_PRIORITY[hit.origin],
+        "sha256": passage.sha256,
+        "copyright": passage.copyright,
+        "language": passage.language,
+        "mode": mode,
+        "scores": {name: round(value, 6) for name, value in hit.parts.items()},
+        **{name: value for name, value in place.items() if value is not None},
+        **{name: day.isoformat() for name, day in force.items() if day is not None},
+    }

@@ -1,0 +1,136 @@
+"""Writes down what was asked, what was answered and what was changed, and asks again when it is doubted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import date
+from typing import Any, Protocol
+
+from wenyuan.core.agents import Principal
+from wenyuan.core.errors import KnowledgeError
+from wenyuan.core.filters import Scope
+from wenyuan.core.ports import Encoder, Engine
+from wenyuan.service.audit import (
+    Changed,
+    change_record,
+    digest_of,
+    fragment_entry,
+    query_of,
+    request_of,
+    retrieval_record,
+)
+from wenyuan.service.past import Archive, rerun_at
+from wenyuan.service.replay import Replay, Rerun, replay, rerun_of
+from wenyuan.service.retrieve import Answer, Query, Retriever
+from wenyuan.settings import Settings
+
+__all__ = ["Log", "Witness"]
+
+
+class Log(Protocol):
+    """Where records are kept; `catalog.audit_log.AuditLog` is one."""
+
+    def append(self, record: Mapping[str, Any], query: Mapping[str, Any] | None = None) -> str: ...
+
+    def flush(self, timeout: float = 30.0) -> None: ...
+
+    def close(self) -> None: ...
+
+    def show(self, audit_id: str) -> Any: ...
+
+
+class Past(Archive, Protocol):
+    """The catalog, as far as it remembers."""
+
+    def passage_fate(self, passage_id: int) -> Mapping[str, Any]: ...
+
+
+class Witness:
+    """The audit of a library; with no log (switched off) it writes nothing and gives no ids."""
+
+    def __init__(self, log: Log | None, settings: Settings, encoder: Encoder | None) -> None:
+        self.log = log
+        self._settings = settings
+        self._encoder = encoder
+        self._digest = digest_of(settings.search.model_dump(mode="json"))
+        self._encoder_key = encoder.fingerprint.key if encoder is not None else ""
+
+    def answered(
+        self, query: Query, answer: Answer, principal: Principal, *, door: str, agent_id: str | None = None,
+        cache_hit: bool = False,
+    ) -> str:  # fmt: skip
+        """Record an answer; returns the record's id (``""`` when the audit is off).
+
+        Raises:
+            CatalogUnavailable: the audit cannot be written; then nothing may be answered either.
+        """
+        if self.log is None or answer.scope is None:
+            return ""
+        request = request_of(query)
+        record = retrieval_record(
+            principal=principal,
+            request={**request, "agent_id": agent_id},
+            scope=answer.scope,
+            generation=answer.generation,
+            settings_digest=self._digest,
+            encoder_key=self._encoder_key,
+            legs=answer.legs,
+            fragments=[fragment_entry(hit, answer.passages[hit.passage_id]) for hit in answer.hits],
+            cache_hit=cache_hit,
+            degraded=answer.degraded,
+            trusts=answer.trusts,
+            floor=answer.floors,
+            door=door,
+        )
+        return self.log.append(record, request)
+
+    def failed(self, query: Query, error: KnowledgeError, principal: Principal, *, door: str) -> str:
+        """Record a question that got no answer."""
+        if self.log is None:
+            return ""
+        scope = Scope(sources=frozenset(query.sources or ()), as_of=query.as_of or date.today())
+        request = request_of(query)
+        record = retrieval_record(
+            principal=principal, request=request, scope=scope, generation=0, settings_digest=self._digest,
+            encoder_key=self._encoder_key, status="FAILED", error=str(error), door=door,
+        )  # fmt: skip
+        return self.log.append(record, request)
+
+    def changed(
+        self, kind: Changed, action: str, name: str, before: Any, after: Any, principal: Principal | None = None
+    ) -> None:
+        """Record a change of the registry, an agent or a key."""
+        if self.log is not None:
+            self.log.append(change_record(kind, action, name, before, after, principal))
+
+    def replay(
+        self, audit_id: str, retriever: Retriever, past: Past, make_engine: Callable[[], Engine], *, exact: bool
+    ) -> Replay:
+        """Ask a recorded question again: of the library as it is, or (`exact`) as it was.
+
+        Raises:
+            NotPermitted: there is no such record.
+            KnowledgeError: it cannot be asked again.
+        """
+        if self.log is None:
+            raise KnowledgeError("the audit is switched off", component="audit", hint="audit.enabled = true")
+        self.log.flush()
+        kept = self.log.show(audit_id)
+
+        def now(request: Mapping[str, Any]) -> Rerun:
+            query = query_of(request)
+            answer = retriever.retrieve(replace(query, as_of=query.as_of or date.today()))
+            scope = answer.scope or Scope(sources=frozenset(), as_of=date.today())
+            return rerun_of(
+                answer, settings_digest=self._digest, encoder_key=self._encoder_key,
+                sources=scope.sources, as_of=scope.as_of,
+            )  # fmt: skip
+
+        def then(request: Mapping[str, Any]) -> Rerun:
+            return rerun_at(
+                kept.record, request, archive=past, make_engine=make_engine, encoder=self._encoder,
+                settings=self._settings.search, settings_digest=self._digest,
+            )  # fmt: skip
+
+        return replay(kept.record, kept.query, rerun=then if exact else now, describe_passage=past.passage_fate)

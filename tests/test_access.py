@@ -1,0 +1,261 @@
+"""Who may do what over HTTP: every route, against every way of not being allowed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from governed_door import SUPPORT, governed_server, key, send
+from http_door import EchoService, assert_problem
+from wenyuan.core.agents import RIGHTS
+from wenyuan.core.errors import CatalogUnavailable, ConfigError
+from wenyuan.server.access import PUBLIC, RIGHT_OF, KeyRing, key_ring
+from wenyuan.server.app import create_app
+from wenyuan.server.run import serve
+
+Served = tuple[str, Any]
+BODIES: dict[str, Any] = {
+    "/v1/retrieve_fragments": {"query": "客户投诉", "max_results": 5},
+    "/v1/search": {"query": "客户投诉"},
+    "/v1/context": {"retrieval_query": "客户投诉"},
+    "/v1/sources": {"source_id": "new", "path": "/nowhere"},
+    "/v1/agents": SUPPORT,
+    "/v1/keys": {"rights": ["search"], "agent_id": "support"},
+    "/v1/sources/{source_id}": {"title": "又"},
+}
+GUARDED = sorted((method, path, right) for (method, path), right in RIGHT_OF.items() if right is not None)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with governed_server(tmp_path_factory.mktemp("access")) as found:
+        yield found
+
+
+def body_of(path: str) -> Any:
+    return BODIES.get(path) or BODIES.get(f"/v1{path}")
+
+
+def at(path: str, **ids: str) -> str:
+    return path.format(**{"source_id": "wiki", "agent_id": "other", "key_id": "00000000", **ids})
+
+
+def walk(served: Served, method: str, path: str, token: str | None) -> Any:
+    return send(served[0], method, at(path), body_of(path) if method in ("POST", "PATCH") else None, token)
+
+
+def test_every_route_declares_its_right(served: Served) -> None:
+    """The table of rights and the routes that are served are the same, and every right is a known one."""
+    app = create_app(served[1])
+    routes = {(method, route.path) for route in app.routes for method in route.methods if method != "HEAD"}
+    assert routes == set(RIGHT_OF)
+    assert {right for right in RIGHT_OF.values() if right} <= set(RIGHTS)
+    assert {"/livez", "/readyz", "/openapi.json"} == PUBLIC
+
+
+def test_the_document_describes_every_guarded_route(served: Served) -> None:
+    """OpenAPI names each method of each path that the table has."""
+    paths = send(served[0], "GET", "/openapi.json").json["paths"]
+    assert {(m.upper(), p) for p, ops in paths.items() for m in ops} == set(RIGHT_OF) - {("GET", "/openapi.json")}
+
+
+@pytest.mark.parametrize(("method", "path", "right"), GUARDED)
+def test_without_a_key_that_counts_no_route_answers(served: Served, method: str, path: str, right: str) -> None:
+    """No key, a garbled one, an unknown one, a revoked one, an expired one: 401, with how to authenticate."""
+    library = served[1]
+    good, revoked = key(library, "admin"), key(library, "admin")
+    library.catalog.revoke_key(revoked.split("_")[1])
+    expired = key(library, "admin", expires_at=time.time() - 1)
+    unknown = f"wy_ffffffff_{good[-43:]}"
+    for token in (
+        None,
+        "x",
+        good[:-1],
+        f"{good}x",
+        good[:-1] + ("A" if good[-1] != "A" else "B"),
+        unknown,
+        revoked,
+        expired,
+    ):
+        answer = walk(served, method, path, token)
+        assert_problem(answer, 401, "unauthenticated")
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
+        assert token is None or token not in answer.body.decode() or token == "x"
+
+
+@pytest.mark.parametrize(("method", "path", "right"), GUARDED)
+def test_every_other_right_is_not_enough(served: Served, method: str, path: str, right: str) -> None:
+    """A key with all rights but the one that is needed, and admin, gets 403."""
+    token = key(served[1], *(set(RIGHTS) - {right, "admin"}))
+    assert_problem(walk(served, method, path, token), 403, "not_permitted")
+
+
+@pytest.mark.parametrize(("method", "path", "right"), [entry for entry in GUARDED if "{" in entry[1]])
+def test_what_is_anothers_is_not_there(served: Served, method: str, path: str, right: str) -> None:
+    """To an agent's key, another agent's objects and those that do not exist are the same 404."""
+    library = served[1]
+    other = library.catalog.create_key("other", frozenset(("search",)), None)[0].key_id
+    token = key(library, "admin", agent="support")
+    body = body_of(path) if method == "PATCH" else None
+    foreign = send(served[0], method, at(path, key_id=other), body, token)
+    absent = send(served[0], method, at(path, source_id="none", agent_id="none"), body, token)
+    for answer in (foreign, absent):
+        assert_problem(answer, 404, "not_found")
+    assert foreign.json["detail"] == absent.json["detail"]
+
+
+@pytest.mark.parametrize("path", ["/v1/search", "/search", "/v1/context"])
+def test_an_agents_key_speaks_for_no_other(served: Served, path: str) -> None:
+    """Another agent's id is 404 as is one that does not exist, and a wider scope is 403 whether it exists or not."""
+    url, library = served
+    token = key(library, "search", agent="support")
+    body = body_of(path)
+    for name in ("other", "none"):
+        assert_problem(send(url, "POST", path, {**body, "agent_id": name}, token), 404, "not_found")
+    for name in ("wiki", "none"):
+        wider = {"top_k": {name: 1}} if path == "/v1/context" else {"knowledge_scope": [{"domain": name}]}
+        assert_problem(send(url, "POST", path, {**body, **wider}, token), 403, "not_permitted")
+    assert send(url, "POST", path, {**body, "agent_id": "support"}, token).json["status"] == "SUCCESS"
+
+
+def test_an_agents_key_retrieves_only_its_scope(served: Served) -> None:
+    """The contract's own method finds nothing outside the scope of the agent whose key asks."""
+    url, library = served
+    found = {}
+    for agent in (None, "support", "other"):
+        answer = send(
+            url,
+            "POST",
+            "/v1/retrieve_fragments",
+            body_of("/v1/retrieve_fragments"),
+            key(library, "retrieve", agent=agent),
+        )
+        found[agent] = {fragment["metadata"]["source_id"] for fragment in answer.json["fragments"]}
+    assert found == {
+        None: {"crm_policy", "regulation_cn_gdpr", "wiki"},
+        "support": {"crm_policy", "regulation_cn_gdpr"},
+        "other": {"wiki"},
+    }
+
+
+def test_an_agents_key_changes_nothing(served: Served) -> None:
+    """Its own scope, its own sources: an agent's key may look, but not widen."""
+    url, library = served
+    token = key(library, "admin", agent="support")
+    assert send(url, "GET", "/v1/agents/support", token=token).json["agent_id"] == "support"
+    assert [a["agent_id"] for a in send(url, "GET", "/v1/agents", token=token).json["agents"]] == ["support"]
+    listed = send(url, "GET", "/v1/sources", token=token).json["sources"]
+    assert {source["source_id"] for source in listed} == {"crm_policy", "regulation_cn_gdpr"}
+    assert "path" not in send(url, "GET", "/v1/sources/crm_policy", token=token).json
+    for method, path, body in (
+        ("POST", "/v1/agents", {**SUPPORT, "knowledge_scope": [{"domain": "wiki"}]}),
+        ("DELETE", "/v1/agents/support", None),
+        ("POST", "/v1/sources", BODIES["/v1/sources"]),
+        ("PATCH", "/v1/sources/crm_policy", {"trust": 1}),
+        ("DELETE", "/v1/sources/crm_policy", None),
+        ("POST", "/v1/sources/crm_policy/refresh", None),
+    ):
+        assert_problem(send(url, method, path, body, token), 403, "not_permitted")
+    made = send(url, "POST", "/v1/keys", {"rights": ["search"]}, token)
+    assert (made.status, made.json["agent_id"]) == (201, "support")
+    assert_problem(
+        send(url, "POST", "/v1/keys", {"rights": ["search"], "agent_id": "other"}, token), 404, "not_found"
+    )
+
+
+def test_a_key_revoked_elsewhere_is_refused_within_a_second(served: Served) -> None:
+    """What another process revokes counts here less than a second later, though the key was just used."""
+    url, library = served
+    token = key(library, "registry")
+    assert send(url, "GET", "/v1/agents", token=token).status == 200
+    library.catalog.revoke_key(token.split("_")[1])
+    time.sleep(0.6)
+    assert_problem(send(url, "GET", "/v1/agents", token=token), 401, "unauthenticated")
+
+
+def test_a_key_expires_while_it_is_in_use(served: Served) -> None:
+    """Expiry counts at once, whatever is remembered of a key."""
+    url, library = served
+    token = key(library, "registry", expires_at=time.time() + 0.3)
+    assert send(url, "GET", "/v1/agents", token=token).status == 200
+    time.sleep(0.32)
+    assert_problem(send(url, "GET", "/v1/agents", token=token), 401, "unauthenticated")
+
+
+def test_two_authorizations_are_none(served: Served) -> None:
+    """A request that names two keys is refused, whichever comes first."""
+    from http_door import raw
+
+    good = key(served[1], "admin")
+    for pair in ((good, "x"), ("x", good)):
+        lines = "".join(f"Authorization: Bearer {token}\r\n" for token in pair)
+        said = raw(served[0], f"GET /v1/keys HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{lines}\r\n".encode())
+        assert said.startswith(b"HTTP/1.1 401 ")
+
+
+def test_loopback_is_open_until_there_is_a_key(tmp_path: Path) -> None:
+    """Without keys everything is allowed; the first key closes the door, and revoking it does not open it again."""
+    with governed_server(tmp_path, needs_keys=False) as (url, library):
+        assert send(url, "GET", "/v1/keys").json == {"keys": []}
+        assert_problem(send(url, "GET", "/v1/keys", token="x"), 401, "unauthenticated")
+        made = send(url, "POST", "/v1/keys", {"rights": ["admin"]})
+        assert made.status == 201
+        assert_problem(send(url, "GET", "/v1/keys"), 401, "unauthenticated")
+        token = made.json["key"]
+        listed = send(url, "GET", "/v1/keys", token=token)
+        assert [entry["key_id"] for entry in listed.json["keys"]] == [made.json["key_id"]]
+        assert token not in listed.body.decode()
+        assert send(url, "DELETE", f"/v1/keys/{made.json['key_id']}", token=token).json["revoked"] is True
+        for offered in (token, None):
+            assert_problem(send(url, "GET", "/v1/keys", token=offered), 401, "unauthenticated")
+        assert library.catalog.keys()[0].revoked_at is not None
+
+
+def test_a_key_gives_no_right_that_it_lacks(served: Served) -> None:
+    """Only an admin key makes keys, with rights that are known and an end that is to come."""
+    url, token = served[0], key(served[1], "admin")
+    for body in (
+        {"rights": []},
+        {"rights": ["root"]},
+        {"rights": ["search"], "expires_at": 1.0},
+        {"right": ["search"]},
+        {},
+    ):
+        assert_problem(send(url, "POST", "/v1/keys", body, token), 400, "invalid_request")
+
+
+class Lost:
+    """A catalog that cannot be read."""
+
+    def keys(self) -> Any:
+        raise CatalogUnavailable("disk gone", component="catalog")
+
+    def key_of_token(self, token: str) -> Any:
+        raise CatalogUnavailable("disk gone", component="catalog")
+
+
+@pytest.mark.parametrize("token", [None, f"wy_00000000_{'a' * 43}"])
+def test_keys_that_cannot_be_read_let_nobody_in(token: str | None) -> None:
+    """When the catalog fails, nobody is let in, not even where no key would be needed."""
+    from http_door import serving
+
+    with serving(EchoService(), authenticate=KeyRing(Lost(), open_without_keys=True)) as url:
+        assert_problem(send(url, "GET", "/v1/sources", token=token), 503, "catalog_unavailable")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "::"])
+def test_beyond_this_machine_a_key_is_needed_to_start(served: Served, host: str, tmp_path: Path) -> None:
+    """Without a usable key a server that others can reach does not start, and says how to make one."""
+    import wenyuan
+
+    with wenyuan.open(tmp_path / "empty", create=True, encoder={"kind": "none"}) as library:
+        key(library, "search", expires_at=time.time() - 1)
+        with pytest.raises(ConfigError, match="API keys") as caught:
+            serve(library, host, 0, keys=library.catalog)
+        assert "wenyuan key create" in caught.value.hint
+        key(library, "search")
+        assert isinstance(key_ring(library.catalog, host), KeyRing)
