@@ -219,6 +219,7 @@ class World:
                 self.put(source_id, number)
         for agent_id in AGENTS:
             self.catalog.put_agent(self.agent(agent_id))
+        self.change_questions()
 
     def close(self) -> None:
         self.cached.close()
@@ -296,8 +297,11 @@ class World:
         if self.draw.random() < 0.3:
             Calendar.now += timedelta(1)
 
-    def ask(self) -> None:
-        """Ask both, on behalf of one of two agents or two operators; the answers or refusals are the same."""
+    def change_questions(self) -> None:
+        self.questions = [self.question() for _ in range(6)]
+
+    def question(self) -> tuple[SearchRequest, Principal]:
+        """A question of one of two agents or two operators."""
         draw = self.draw
         who = draw.choice(["x", "y", "operator", "narrow"])
         principal = Principal(key_id=who, agent_id=who) if who in AGENTS else LOCAL
@@ -314,6 +318,13 @@ class World:
             as_of=draw.choice([None] * 4 + [Calendar.now, Calendar.now + timedelta(2)]),
             source_document_uri=draw.choice([""] * 4 + ["urn:t:a:1"]),
         )
+        return request, principal
+
+    def ask(self) -> None:
+        """Ask both; the answers or refusals are the same."""
+        request, principal = self.draw.choice(self.questions)
+        if request.as_of is None and self.draw.random() < 0.2:
+            principal = LOCAL  # the same question, by another
         first, kept = outcome(self.cached, request, principal)
         second, _ = outcome(self.fresh, request, principal)
         assert first == second, (request, principal)
@@ -338,8 +349,8 @@ def walk(folder: Path, steps: int, dice: int) -> Counter[str]:
     draw = random.Random(dice)
     world = World(folder, draw, Clock())
     weights = {
-        "ask": 60, "change_source": 2, "remove_source": 0.5, "change_document": 3, "remove_document": 1,
-        "change_agent": 1, "remove_agent": 0.5, "measure": 0.3, "pass_time": 4,
+        "ask": 60, "change_source": 1, "remove_source": 0.3, "change_document": 2, "remove_document": 0.5,
+        "change_agent": 0.5, "remove_agent": 0.3, "measure": 0.3, "pass_time": 2, "change_questions": 2,
     }  # fmt: skip
     try:
         for step in draw.choices(list(weights), list(weights.values()), k=steps):

@@ -1,144 +1,31 @@
-"""Replaying recorded answers: identical on an unchanged library, explained on a changed one, exact on the past one."""
+"""Replaying recorded answers on the library as it is: identical, or differing for a reason that is named."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import wenyuan
-from wenyuan.catalog.audit_log import AuditLog, AuditRecord
+from replay_parts import DAY, TOPICS, Desk, new_desk, write
+from wenyuan.catalog.audit_log import AuditRecord
 from wenyuan.core.agents import Principal
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.filters import Not, Or, Range, Scope
 from wenyuan.core.model import Source
-from wenyuan.core.ports import Engine, IndexSpec
-from wenyuan.core.text import ANALYZER
-from wenyuan.engines.local import LocalEngine
-from wenyuan.engines.memory import MemoryEngine
-from wenyuan.service.audit import digest_of, fragment_entry, query_of, request_of, retrieval_record
-from wenyuan.service.past import FeedAt, rerun_at
-from wenyuan.service.probes import script_of
-from wenyuan.service.replay import Replay, Rerun, replay, rerun_of
-from wenyuan.service.retrieve import Query, Retriever
-
-DAY = date(2026, 6, 1)
-TOPICS = ("客户投诉", "退货换货", "安全培训", "incident response", "travel expenses", "数据备份")
-
-
-def write(docs: Path, number: int, text: str = "") -> Path:
-    topic = TOPICS[number % len(TOPICS)]
-    body = text or f"关于{topic}的规定第{number}号：应当在{number + 1}日内处理。The rule on {topic} number {number}."
-    path = docs / f"policy-{number:02}.md"
-    path.write_text(
-        f"# {topic} {number}\n\n## 第一节 范围\n\n{body}\n\n## 第二节 期限\n\n{topic} 期限 {number} 天。\n", "utf-8"
-    )
-    return path
-
-
-@dataclass
-class Desk:
-    """A library and its audit, with the wiring that a service has."""
-
-    library: Any
-    audit: AuditLog
-    docs: Path
-    settings: Any
-    encoder: Any
-    day: date = DAY
-
-    @property
-    def catalog(self) -> Any:
-        return self.library.catalog
-
-    @contextmanager
-    def retriever(self) -> Iterator[Retriever]:
-        made = Retriever(self.catalog, self.library.engine, self.encoder, self.settings)
-        try:
-            yield made
-        finally:
-            made.close()
-
-    @property
-    def facts(self) -> dict[str, str]:
-        return {
-            "settings_digest": digest_of(self.settings.model_dump()),
-            "encoder_key": self.encoder.fingerprint.key if self.encoder else "",
-        }
-
-    def run(self, query: Query) -> tuple[Any, Scope]:
-        with self.retriever() as retriever:
-            answer = retriever.retrieve(replace(query, as_of=query.as_of or self.day))
-            seen = retriever.registry()
-        day = query.as_of or self.day
-        named = [s for s in seen.by_id if seen.in_force(s, day) and (query.sources is None or s in query.sources)]
-        return answer, Scope(sources=frozenset(named), as_of=day, filter=query.filter)
-
-    def ask(self, text: str, limit: int = 5, **more: Any) -> str:
-        """Answer and record; returns the record's id."""
-        query = Query(text=text, limit=limit, **more)
-        answer, scope = self.run(query)
-        floor = self.catalog.floor("hybrid").get(script_of(text), {})
-        record = retrieval_record(
-            principal=Principal(key_id="key1", agent_id="writer"),
-            request=request_of(query),
-            scope=scope,
-            legs=answer.legs,
-            generation=answer.generation,
-            fragments=[fragment_entry(hit, answer.passages[hit.passage_id]) for hit in answer.hits],
-            trusts={s.source_id: s.trust for s in self.catalog.sources()},
-            floor=floor,
-            **self.facts,
-        )
-        assert record["fragments"], text
-        return self.audit.append(record, request_of(query))
-
-    def rerun(self, request: Mapping[str, Any]) -> Rerun:
-        answer, scope = self.run(query_of(request))
-        return rerun_of(answer, sources=scope.sources, as_of=scope.as_of, **self.facts)
-
-    def replay(self, audit_id: str) -> Replay:
-        kept = self.audit.show(audit_id)
-        return replay(kept.record, kept.query, rerun=self.rerun, describe_passage=self.catalog.passage_fate)
-
-    def exact(self, audit_id: str, make_engine: Callable[[], Engine]) -> Replay:
-        kept = self.audit.show(audit_id)
-
-        def rerun(request: Mapping[str, Any]) -> Rerun:
-            return rerun_at(
-                kept.record, request, archive=self.catalog, make_engine=make_engine, encoder=self.encoder,
-                settings=self.settings, settings_digest=self.facts["settings_digest"],
-            )  # fmt: skip
-
-        return replay(
-            kept.record, kept.query, rerun=rerun, describe_passage=self.catalog.passage_fate, tolerance=1e-5
-        )
-
-    def first(self, audit_id: str) -> Mapping[str, Any]:
-        fragment: Mapping[str, Any] = self.audit.show(audit_id).record["fragments"][0]
-        return fragment
-
-    def reread(self) -> None:
-        self.library.ingest("docs")
+from wenyuan.service.audit import request_of, retrieval_record
+from wenyuan.service.replay import Replay, replay
+from wenyuan.service.retrieve import Query
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    for number in range(12):
-        write(docs, number)
-    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "hashing"}) as library:
-        library.add(Source(source_id="docs", path=str(docs), trust=4))
-        audit = AuditLog(tmp_path / "library", flush_after=0.001)
-        yield Desk(library, audit, docs, library.settings.search, library.encoder)
-        audit.close()
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with new_desk(tmp_path) as made:
+        yield made
 
 
 def causes(found: Replay) -> dict[str, list[str]]:
@@ -397,89 +284,6 @@ def test_no_retrieval() -> None:
     """Only retrievals can be replayed."""
     with pytest.raises(ValueError, match="retrievals"):
         replay({"action": "put"}, {}, rerun=lambda _: pytest.fail(), describe_passage=lambda _: {})
-
-
-# -- the past -------------------------------------------------------------------------------------------------
-
-
-def spec(desk: Desk) -> IndexSpec:
-    return IndexSpec(analyzer=ANALYZER, encoder=desk.encoder.fingerprint if desk.encoder else None)
-
-
-def engines(desk: Desk, folder: Path) -> dict[str, Callable[[], Engine]]:
-    return {
-        "memory": lambda: MemoryEngine(spec(desk)),
-        "local": lambda: LocalEngine(folder / "past", spec(desk), exclusive=desk.catalog.writing),
-    }
-
-
-@pytest.mark.parametrize("name", ["memory", "local"])
-def test_exact(desk: Desk, tmp_path: Path, name: str) -> None:
-    """After documents were changed, removed and added, and trust was changed, the past gives the recorded answers."""
-    asked = ["安全培训 第2号", "数据备份期限", "incident response", "第0号 客户投诉"]
-    ids = [desk.ask(text, limit=4) for text in asked]
-    ids.append(
-        desk.ask("退货换货", source_document_uri=next(iter(desk.catalog.live_documents("docs"))), task_id="安全")
-    )
-    for n in (0, 2):
-        write(desk.docs, n, "整篇重新写过，与原来没有关系。")
-    (desk.docs / "policy-05.md").unlink()
-    (desk.docs / "new.md").write_text("# 安全培训 第2号\n\n安全培训 第2号\n", "utf-8")
-    desk.reread()
-    desk.catalog.put_source(replace(desk.catalog.source("docs"), trust=1, status="retired"))
-    assert not any(desk.replay(i).identical for i in ids)
-    for audit_id in ids:
-        assert desk.exact(audit_id, engines(desk, tmp_path)[name]) == Replay(identical=True)
-
-
-def test_exact_after_another_source_came_and_went(desk: Desk, tmp_path: Path) -> None:
-    """Vectors that were dropped with a later source are made again from the texts, which are kept."""
-    audit_id = desk.ask("客户投诉 第0号")
-    write(desk.docs, 0, "整篇重新写过。")
-    desk.reread()
-    desk.library.add(Source(source_id="later", path=str(desk.docs)))
-    desk.library.remove("later")
-    rows = [c.row for c in desk.catalog.changes(0, desk.audit.show(audit_id).record["generation"])]
-    assert any(row is not None and row.vector is None for row in rows)
-    assert desk.exact(audit_id, engines(desk, tmp_path)["memory"]).identical
-
-
-def test_exact_without_texts(desk: Desk, tmp_path: Path) -> None:
-    """When a source of that time was removed, the past cannot be had, and that is said instead of a shorter answer."""
-    audit_id = desk.ask("安全培训")
-    desk.library.remove("docs")
-    desk.library.add(Source(source_id="docs", path=str(desk.docs)))
-    with pytest.raises(KnowledgeError, match="not kept any more: docs was removed"):
-        desk.exact(audit_id, engines(desk, tmp_path)["memory"])
-
-
-def test_exact_floor(desk: Desk, tmp_path: Path) -> None:
-    """The past is asked with the floor of that time, not with one that was measured since."""
-    audit_id = desk.ask("安全培训")
-    high = {"score": 0.99, "lift": 0.99}
-    desk.catalog.set_value("floor", {"hybrid": {"han": high, "latin": high}, "passages": 0})
-    assert len(desk.run(Query(text="安全培训", limit=5))[0].hits) == 0
-    assert desk.exact(audit_id, engines(desk, tmp_path)["memory"]).identical
-
-
-def test_feed_ends(desk: Desk) -> None:
-    """A feed of the past gives nothing that came later, even to who asks for it, and has no lag."""
-    write(desk.docs, 50)
-    before = desk.catalog.seq()
-    desk.reread()
-    feed = FeedAt(desk.catalog, before)
-    assert (feed.seq(), feed.lag(0)) == (before, 0.0)
-    assert len(list(feed.changes(0, 10**9))) == len(list(desk.catalog.changes(0, before)))
-    assert len(list(feed.changes(0, 10**9))) < len(list(desk.catalog.changes(0, desk.catalog.seq())))
-
-
-def test_exact_keyword_only(desk: Desk, tmp_path: Path) -> None:
-    """A library without an encoder is rebuilt without vectors."""
-    desk.encoder = None
-    audit_id = desk.ask("安全培训")
-    write(desk.docs, 2, "整篇重新写过。")
-    desk.reread()
-    assert desk.exact(audit_id, engines(desk, tmp_path)["memory"]).identical
 
 
 def test_record_is_typed(desk: Desk) -> None:

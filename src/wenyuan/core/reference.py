@@ -77,7 +77,9 @@ class Reference:
         """The score of a passage with this lift."""
         if lift == 0.0:
             return score * MISSING if self.clause else score
-        return lift + (1.0 - lift) * 0.5 * score if self.clause else score + lift * (1.0 - score)
+        if not self.clause:
+            return score + lift * (1.0 - score)
+        return max(lift + (1.0 - lift) * 0.5 * score, score * MISSING)  # a mention is never worse than none
 
 
 def _question(passage: Passage) -> str:

@@ -6,7 +6,7 @@ import re
 from pathlib import PurePath
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["file_uri", "folder_of", "legible", "path_words", "with_fragment"]
+__all__ = ["file_uri", "folder_of", "legible", "path_words", "readable", "with_fragment"]
 
 _PATH_KEEP = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@/]|[^\x00-\xa0\u2028\u2029\ufeff\ud800-\udfff]")
 _FRAGMENT_KEEP = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@/?]|[^\x00-\xa0\u2028\u2029\ufeff\ud800-\udfff]")
@@ -38,6 +38,12 @@ def legible(name: str) -> str:
 def with_fragment(uri: str, fragment: str) -> str:
     """`uri` with an unescaped fragment added, escaped as far as needed."""
     return f"{uri}#{_escape(fragment, _FRAGMENT_KEEP)}" if fragment else uri
+
+
+def readable(uri: str) -> str:
+    """The same address as `file_uri` writes it: what others escape (``%E6%94%BF``) in plain characters."""
+    scheme, found, rest = uri.partition("://")
+    return f"{scheme}://{_escape(unquote(rest), _PATH_KEEP)}" if found else uri
 
 
 def folder_of(uri: str) -> str:

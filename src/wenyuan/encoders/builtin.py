@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from wenyuan.core.errors import EncoderUnavailable
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline
+from wenyuan.core.vectors import checked_vectors
 from wenyuan.encoders import builtin_weights
 from wenyuan.encoders.builtin_graph import HIDDEN, MAX_TOKENS, Graph
 from wenyuan.encoders.builtin_tokens import Tokenizer
 from wenyuan.encoders.builtin_weights import COMPONENT
-from wenyuan.core.vectors import checked_vectors
 from wenyuan.encoders.sessions import encode_each, usable_cores
 
 __all__ = ["GUARD_TEXTS", "BuiltinEncoder", "load_builtin"]

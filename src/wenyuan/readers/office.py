@@ -43,7 +43,7 @@ def read_docx(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     check_archive(content, name=name, needs="word/document.xml")
     import docx
     from docx.opc.exceptions import OpcError
-    from lxml.etree import LxmlError  # type: ignore[import-untyped]
+    from lxml.etree import LxmlError
 
     try:
         package = docx.Document(io.BytesIO(content))

@@ -18,7 +18,7 @@ from wenyuan.core.ranking import Hit, Ranking
 from wenyuan.core.reference import Reference, reference_of, title_terms
 from wenyuan.core.score import trust_factor
 from wenyuan.core.text import has_han, identifiers, query_terms, terms
-from wenyuan.core.uri import folder_of, path_words
+from wenyuan.core.uri import folder_of, path_words, readable
 from wenyuan.service.abroad import Abroad
 from wenyuan.service.crew import Crew
 from wenyuan.service.legs import LegReport, OwnLegs, QueryVectors
@@ -216,7 +216,7 @@ class Retriever:
     def _topic(self, query: Query, deadline: Deadline) -> Topic | None:
         if not query.source_document_uri and not query.task_id:
             return None
-        uri = query.source_document_uri.partition("#")[0]
+        uri = readable(query.source_document_uri.partition("#")[0])
         known = self._record.document_by_uri(uri, deadline) if uri else None
         words = " ".join((known[2] if known else "", path_words(uri) if uri else "", path_words(query.task_id)))
         asked = set(terms(query.text))

@@ -1,0 +1,106 @@
+"""Replaying recorded answers on the library as it was, rebuilt from the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from replay_parts import Desk, new_desk, write
+from wenyuan.core.errors import KnowledgeError
+from wenyuan.core.model import Source
+from wenyuan.core.ports import Engine, IndexSpec
+from wenyuan.core.text import ANALYZER
+from wenyuan.engines.local import LocalEngine
+from wenyuan.engines.memory import MemoryEngine
+from wenyuan.service.past import FeedAt
+from wenyuan.service.replay import Replay
+from wenyuan.service.retrieve import Query
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with new_desk(tmp_path) as made:
+        yield made
+
+
+def spec(desk: Desk) -> IndexSpec:
+    return IndexSpec(analyzer=ANALYZER, encoder=desk.encoder.fingerprint if desk.encoder else None)
+
+
+def engines(desk: Desk, folder: Path) -> dict[str, Callable[[], Engine]]:
+    return {
+        "memory": lambda: MemoryEngine(spec(desk)),
+        "local": lambda: LocalEngine(folder / "past", spec(desk), exclusive=desk.catalog.writing),
+    }
+
+
+@pytest.mark.parametrize("name", ["memory", "local"])
+def test_exact(desk: Desk, tmp_path: Path, name: str) -> None:
+    """After documents were changed, removed and added, and trust was changed, the past gives the recorded answers."""
+    asked = ["安全培训 第2号", "数据备份期限", "incident response", "第0号 客户投诉"]
+    ids = [desk.ask(text, limit=4) for text in asked]
+    ids.append(
+        desk.ask("退货换货", source_document_uri=next(iter(desk.catalog.live_documents("docs"))), task_id="安全")
+    )
+    for n in (0, 2):
+        write(desk.docs, n, "整篇重新写过，与原来没有关系。")
+    (desk.docs / "policy-05.md").unlink()
+    (desk.docs / "new.md").write_text("# 安全培训 第2号\n\n安全培训 第2号\n", "utf-8")
+    desk.reread()
+    desk.catalog.put_source(replace(desk.catalog.source("docs"), trust=1, status="retired"))
+    assert not any(desk.replay(i).identical for i in ids)
+    for audit_id in ids:
+        assert desk.exact(audit_id, engines(desk, tmp_path)[name]) == Replay(identical=True)
+
+
+def test_exact_after_another_source_came_and_went(desk: Desk, tmp_path: Path) -> None:
+    """Vectors that were dropped with a later source are made again from the texts, which are kept."""
+    audit_id = desk.ask("客户投诉 第0号")
+    write(desk.docs, 0, "整篇重新写过。")
+    desk.reread()
+    desk.library.add(Source(source_id="later", path=str(desk.docs)))
+    desk.library.remove("later")
+    rows = [c.row for c in desk.catalog.changes(0, desk.audit.show(audit_id).record["generation"])]
+    assert any(row is not None and row.vector is None for row in rows)
+    assert desk.exact(audit_id, engines(desk, tmp_path)["memory"]).identical
+
+
+def test_exact_without_texts(desk: Desk, tmp_path: Path) -> None:
+    """When a source of that time was removed, the past cannot be had, and that is said instead of a shorter answer."""
+    audit_id = desk.ask("安全培训")
+    desk.library.remove("docs")
+    desk.library.add(Source(source_id="docs", path=str(desk.docs)))
+    with pytest.raises(KnowledgeError, match="not kept any more: docs was removed"):
+        desk.exact(audit_id, engines(desk, tmp_path)["memory"])
+
+
+def test_exact_floor(desk: Desk, tmp_path: Path) -> None:
+    """The past is asked with the floor of that time, not with one that was measured since."""
+    audit_id = desk.ask("安全培训")
+    high = {"score": 0.99, "lift": 0.99}
+    desk.catalog.set_value("floor", {"hybrid": {"han": high, "latin": high}, "passages": 0})
+    assert len(desk.run(Query(text="安全培训", limit=5))[0].hits) == 0
+    assert desk.exact(audit_id, engines(desk, tmp_path)["memory"]).identical
+
+
+def test_feed_ends(desk: Desk) -> None:
+    """A feed of the past gives nothing that came later, even to who asks for it, and has no lag."""
+    write(desk.docs, 50)
+    before = desk.catalog.seq()
+    desk.reread()
+    feed = FeedAt(desk.catalog, before)
+    assert (feed.seq(), feed.lag(0)) == (before, 0.0)
+    assert len(list(feed.changes(0, 10**9))) == len(list(desk.catalog.changes(0, before)))
+    assert len(list(feed.changes(0, 10**9))) < len(list(desk.catalog.changes(0, desk.catalog.seq())))
+
+
+def test_exact_keyword_only(desk: Desk, tmp_path: Path) -> None:
+    """A library without an encoder is rebuilt without vectors."""
+    desk.encoder = None
+    audit_id = desk.ask("安全培训")
+    write(desk.docs, 2, "整篇重新写过。")
+    desk.reread()
+    assert desk.exact(audit_id, engines(desk, tmp_path)["memory"]).identical
