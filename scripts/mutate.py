@@ -28,8 +28,8 @@ PACKAGE = ROOT / "src" / "wenyuan"
 SECONDS = 300.0  # for the tests of one mutant; a hang counts as found
 
 TESTS = {
-    "engines/memory.py": ("test_engine_upkeep", "test_engines"),
-    "engines/local/*.py": ("test_engine_upkeep", "test_engines"),
+    "engines/memory.py": ("test_engine_refusals", "test_engines"),
+    "engines/local/*.py": ("test_engine_refusals", "test_engine_upkeep", "test_engines"),
     "encoders/http.py": ("test_encoder_http",),
     "encoders/onnx_dir.py": ("test_encoder_onnx_dir",),
     "encoders/sessions.py": ("test_encoder_onnx_dir", "test_encoder_builtin"),

@@ -513,6 +513,21 @@ def test_a_connection_lost_while_idle_is_made_again(admin: Admin, opened: Open) 
     assert len(ask(table)) == 4
 
 
+def test_what_asking_again_cannot_mend_is_not_asked_again(
+    admin: Admin, opened: Open, slow: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kept session on which the statement itself fails is not replaced by a new one."""
+    table = opened(table="kb.slow")
+    admin.execute(
+        "CREATE OR REPLACE FUNCTION kb.full() RETURNS float LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = '53100'; END $$"
+    )
+    admin.execute("CREATE OR REPLACE VIEW kb.slow AS SELECT d.* FROM kb.docs d, (SELECT kb.full()) s")
+    monkeypatch.setattr(table, "_session", lambda *_: pytest.fail("asked again"))
+    with pytest.raises(EngineUnavailable, match="has no room"):
+        ask(table)
+
+
 def test_a_table_that_changes_is_a_failure(admin: Admin, opened: Open) -> None:
     """A column that has gone since the source was opened fails the question; it is no empty answer."""
     table = opened()

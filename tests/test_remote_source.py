@@ -33,6 +33,7 @@ from wenyuan.core.model import Source
 from wenyuan.core.outside import OutsideHit
 from wenyuan.core.ports import Deadline
 from wenyuan.engines import net, remote
+from wenyuan.engines.errands import Errands, TooLate
 from wenyuan.engines.net import Guarded, refusal
 from wenyuan.engines.remote import Remote, open_remote
 from wenyuan.engines.via import VIA, via_header
@@ -308,6 +309,8 @@ TWICE = json.dumps(SUCCESS).encode()[:-1] + b', "status": "SUCCESS"}'
         (reply(200, raw=TWICE), "breaks the contract: the body has a member twice"),
         (reply(200, {"status": ECHO, "fragments": []}), "breaks the contract: status is neither"),
         (reply(200, {"status": "SUCCESS"}), "breaks the contract"),
+        (reply(200, {"status": "SUCCESS", "fragments": [], "x": float("nan")}), "breaks the contract"),
+        (reply(200, {"status": "SUCCESS", "fragments": [], "x": "\ud800"}), "breaks the contract"),
         (reply(200, SUCCESS | {"error_message": ECHO}), "breaks the contract"),
         (reply(200, {"status": "SUCCESS", "fragments": [FRAGMENT] * 4}), "4 fragments where 3"),
         (reply(200, SUCCESS, JSON, "X-Wenyuan-Via: lib-2,lib-1"), "has asked itself"),
@@ -514,6 +517,34 @@ def test_a_name_server_that_does_not_answer_times_out() -> None:
     assert len(running) == 4
 
 
+def test_nothing_is_begun_after_the_deadline() -> None:
+    """On a guarded connection each step that is taken too late is a time-out of its kind, whatever is to be read."""
+    guard = Guarded("x", look_up=lambda *_: ["8.8.8.8"], connect=lambda *_: httpcore2.MockStream([b"late"]))
+    stream = guard.connect_tcp("kb.example", 80, 5.0)
+    with net.until(Deadline(1.0, lambda: 2.0)):
+        with pytest.raises(httpcore2.ConnectTimeout):
+            guard.connect_tcp("kb.example", 80, 5.0)
+        with pytest.raises(httpcore2.WriteTimeout):
+            stream.write(b"x", 5.0)
+        with pytest.raises(httpcore2.ReadTimeout):
+            stream.read(4, 5.0)
+    assert stream.read(4, 5.0) == b"late"
+
+
+def test_an_errand_brings_back_what_it_met() -> None:
+    """A result, and any exception, even a TimeoutError of the call itself, come back as they are."""
+    errands = Errands(1, "test")
+
+    def stumble() -> None:
+        raise TimeoutError("of its own")
+
+    assert errands.run(lambda: 7, 5.0) == 7
+    with pytest.raises(TimeoutError, match="of its own"):
+        errands.run(stumble, 5.0)
+    with pytest.raises(TooLate):
+        errands.run(lambda: time.sleep(0.2), 0.01)
+
+
 def test_an_address_that_is_silent_leaves_time_for_the_next() -> None:
     """Of two addresses the first may use half of the time; the second answers."""
     tried: list[tuple[str, float]] = []
@@ -675,6 +706,14 @@ def test_no_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     with scripted(reply(200, SUCCESS)) as server:
         assert len(ask(server)) == 1
+
+
+def test_a_name_without_addresses_is_unavailable() -> None:
+    """A look-up that finds nothing is told as that."""
+    made = open_remote(source("http://kb.example"), transport=Guarded("source partner", look_up=lambda *_: []))
+    with pytest.raises(EngineUnavailable, match="no address"):
+        asked(made)
+    made.close()
 
 
 @pytest.mark.parametrize("host", ["", "..", "a" * 64 + ".example", "nobody.invalid"])

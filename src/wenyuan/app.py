@@ -61,7 +61,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
         catalog.close()
         raise
     reader = _Reader()
-    return Library(
+    library = Library(
         folder=path,
         settings=settings,
         catalog=catalog,
@@ -77,6 +77,8 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
         audit=_audit(path, settings),
         empty_engine=lambda: MemoryEngine(spec),
     )
+    catalog.on_change = library.witness.changed
+    return library
 
 
 def _audit(folder: Path, settings: Settings) -> AuditLog | None:

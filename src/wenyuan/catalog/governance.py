@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import sqlalchemy as sa
 
@@ -40,11 +40,21 @@ class SourceState:
     claimed_until: float | None = None
 
 
+OnChange = Callable[[Literal["registry", "agent", "key"], str, str, Any, Any], None]
+"""``on_change(kind, action, id, before, after)``; values of `core`, None for what was not there or is gone."""
+
+
+def _nobody(_kind: str, _action: str, _name: str, _before: object, _after: object) -> None:
+    """Nobody wants to know."""
+
+
 class CatalogGovernance:
     """Mixed into `Catalog`. Changes to agents count as changes of the library, so caches and audits see them."""
 
     _reader: sa.Engine
     _writer: sa.Engine
+    on_change: OnChange = staticmethod(_nobody)
+    """Told of every change of a source, an agent or a key, once it is stored."""
 
     if TYPE_CHECKING:
 
@@ -67,6 +77,7 @@ class CatalogGovernance:
 
     def put_agent(self, agent: Agent) -> None:
         """Register an agent, or replace its description."""
+        before = {a.agent_id: a for a in self.agents()}.get(agent.agent_id)
         with self.writing(), translated("writing an agent"), self._writer.begin() as connection:
             connection.execute(t.commits.insert(), {"at": now(), "source_id": f"agent:{agent.agent_id}"})
             connection.execute(t.agents.delete().where(t.agents.c.agent_id == agent.agent_id))
@@ -74,10 +85,12 @@ class CatalogGovernance:
                 t.agents.insert(),
                 {"agent_id": agent.agent_id, "definition": agent_to_wire(agent), "updated_at": now()},
             )
+        if before != agent:
+            self.on_change("agent", "changed" if before else "added", agent.agent_id, before, agent)
 
     def remove_agent(self, agent_id: str) -> int:
         """Remove an agent and revoke its keys; returns how many keys that were."""
-        self.agent(agent_id)
+        before = self.agent(agent_id)
         with self.writing(), translated("removing an agent"), self._writer.begin() as connection:
             connection.execute(t.commits.insert(), {"at": now(), "source_id": f"agent:{agent_id}"})
             connection.execute(t.agents.delete().where(t.agents.c.agent_id == agent_id))
@@ -86,6 +99,7 @@ class CatalogGovernance:
                 .where(t.keys.c.agent_id == agent_id, t.keys.c.revoked_at.is_(None))
                 .values(revoked_at=now())
             )
+        self.on_change("agent", "removed", agent_id, before, None)
         return int(revoked.rowcount)
 
     # -- keys ---------------------------------------------------------------------------------------
@@ -110,6 +124,7 @@ class CatalogGovernance:
                     "revoked_at": None,
                 },
             )
+        self.on_change("key", "created", key_id, None, key)
         return key, token
 
     def keys(self) -> tuple[Key, ...]:
@@ -139,6 +154,7 @@ class CatalogGovernance:
             )
         if done.rowcount == 0:
             raise NotPermitted(f"there is no key {key_id!r}", hint="wenyuan key list")
+        self.on_change("key", "revoked", key_id, None, None)
 
     # -- how sources are doing --------------------------------------------------------------------------
 

@@ -138,6 +138,7 @@ class Catalog(CatalogGovernance, CatalogReads):
 
     def put_source(self, source: Source) -> None:
         """Add a source, or replace its description. It counts as a change: what is derived from it follows."""
+        before = {s.source_id: s for s in self.sources()}.get(source.source_id)
         values = source_row(source)
         with self.writing(), translated("writing a source"), self._writer.begin() as connection:
             _next_seq(connection, source.source_id)
@@ -146,6 +147,8 @@ class Catalog(CatalogGovernance, CatalogReads):
             )
             if changed.rowcount == 0:
                 connection.execute(t.sources.insert(), {**values, "created_at": now(), "updated_at": now()})
+        if before != source:
+            self.on_change("registry", "changed" if before else "added", source.source_id, before, source)
 
     def remove_source(self, source_id: str) -> int:
         """Remove a source with all that came from it; returns how many documents went.
@@ -153,13 +156,14 @@ class Catalog(CatalogGovernance, CatalogReads):
         Texts, titles, names and vectors are overwritten in the file, not kept for a later look: removal may be
         an order. What stays are numbers, by which indexes learn of the removal.
         """
-        self.source(source_id)
+        before = self.source(source_id)
         with self.writing():
             with translated("removing a source"), self._writer.begin() as connection:
                 seq = _next_seq(connection, source_id)
                 gone = _retire(connection, seq, t.documents.c.source_id == source_id)
                 _forget(connection, source_id)
             empty_log(self._writer)
+        self.on_change("registry", "removed", source_id, before, None)
         return gone
 
     # -- documents ------------------------------------------------------------------------------------

@@ -102,10 +102,6 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "state_next_refresh": ("next refresh", "下次更新"),
     "state_stale_since": ("stale since", "过期自"),
     "state_refreshing": ("being refreshed by", "正在更新"),
-    "copyright_unclear": (
-        "Note: these terms do not say which excerpts may be given; no context can quote it. {why}",
-        "注意：版权说明未指明可否摘录，无法用于上下文引用。{why}",
-    ),
     "set_what": ("name at least one field to change", "请至少指定一个要修改的字段"),
     "set_done": ("Source {source}: changed {fields}", "来源 {source}：已修改 {fields}"),
     "set_same": ("Source {source}: nothing changed", "来源 {source}：没有变化"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -57,7 +57,7 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     domain: Annotated[str, typer.Option(help="Knowledge domain. 知识领域  [default: the ID]")] = "",
     collection: Annotated[str, typer.Option(help="A name to filter by. 集合")] = "",
     language: Annotated[str, typer.Option(help="zh, en …; empty: found per document. 语言")] = "",
-    copyright: Annotated[str, typer.Option(help="Licence or owner. 版权")] = "",
+    copyright: Annotated[str, typer.Option(help="deny, excerpt<=200, CC-BY-4.0, ©… 版权")] = "",
     effective_from: Annotated[
         date | None, typer.Option(parser=day, metavar="DATE", help="In force from that day. 生效日期")
     ] = None,
@@ -86,7 +86,7 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     from wenyuan.core.described import parse_source
 
     terminal: Terminal = ctx.obj
-    described = parse_source(
+    made = parse_source(
         {
             "source_id": source,
             "title": title,
@@ -94,6 +94,7 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
             "domain": domain,
             "collection": collection,
             "language": language,
+            "copyright": copyright,
             "effective_from": effective_from,
             "effective_until": effective_until,
             "status": status,
@@ -104,25 +105,12 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
             "path": str(path.expanduser().absolute()),
         }
     )
-    made = replace(described, copyright=_understood(terminal, copyright))
     with opened(terminal) as found:
         note_keyword_only(terminal, found)
         report = _watched(terminal, found, source, partial(found.add, made))
     terminal.document({"status": "SUCCESS", "report": asdict(report)})
     show_report(terminal, report)
     raise typer.Exit(PARTLY if report.failed else OK)
-
-
-def _understood(terminal: Terminal, copyright: str) -> str:
-    """The same text, with a word of warning where it names no terms by which excerpts can be given."""
-    from wenyuan.core.copyright import parse_copyright
-    from wenyuan.core.errors import InvalidRequest
-
-    try:
-        parse_copyright(copyright)
-    except InvalidRequest as error:
-        terminal.say("copyright_unclear", why=terminal.own(error.message))
-    return copyright
 
 
 def ingest(

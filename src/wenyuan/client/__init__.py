@@ -11,7 +11,17 @@ It talks to any service that keeps the contract, and imports neither the server 
 from __future__ import annotations
 
 from wenyuan.client.caller import Client
+from wenyuan.client.governed import AgentClient, Knowledge, Passages
 from wenyuan.core.errors import InvalidRequest, NotPermitted, RetrievalFailed
 from wenyuan.core.model import Fragment
 
-__all__ = ["Client", "Fragment", "InvalidRequest", "NotPermitted", "RetrievalFailed"]
+__all__ = [
+    "AgentClient",
+    "Client",
+    "Fragment",
+    "InvalidRequest",
+    "Knowledge",
+    "NotPermitted",
+    "Passages",
+    "RetrievalFailed",
+]

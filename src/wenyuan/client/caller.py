@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import logging
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from time import monotonic, sleep
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from wenyuan.client.replies import Reply, read_reply, says_failed
+from wenyuan.client.governed import Knowledge, Passages, read_context, read_passages
+from wenyuan.client.replies import Reply, read_answer, read_reply, says_failed
 from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, RetrievalFailed
 from wenyuan.core.model import Fragment, RetrievalRequest
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Client"]
 
+T = TypeVar("T")
 _log = logging.getLogger("wenyuan.client")
 
 PATH = "/v1/retrieve_fragments"
@@ -89,11 +91,72 @@ class Client:
                 the contract. Logged as an error, without the query.
         """
         body = _encode(RetrievalRequest(query=query, max_results=max_results, context=context))
-        try:
-            reply = self._reply(body, monotonic() + self._timeout)
+
+        def read(reply: Reply) -> tuple[Fragment, ...]:
             return read_reply(reply, max_results=max_results, component=self._component)
+
+        return self._ask(self._url, body, (query,), read)
+
+    def search(
+        self,
+        query: str,
+        *,
+        agent_id: str | None = None,
+        knowledge_scope: Sequence[Mapping[str, Any]] | None = None,
+        **members: Any,
+    ) -> Passages:
+        """Passages within a knowledge scope, best first, from ``/v1/search`` of the same service.
+
+        Args:
+            members: ``min_trust``, ``filters``, ``summary``, ``as_of``, ``source_document_uri``, ``task_id``,
+                ``limit``; the service refuses any other.
+
+        Raises:
+            InvalidRequest, NotPermitted, RetrievalFailed: as `retrieve_fragments`.
+        """
+        asked = {"query": query, "agent_id": agent_id, "knowledge_scope": knowledge_scope, **members}
+        return self._ask(
+            _sibling(self._url, "/v1/search"),
+            _json(_given(asked)),
+            (query,),
+            lambda reply: read_answer(reply, read_passages, component=self._component),
+        )
+
+    def get_context(
+        self,
+        retrieval_query: str,
+        *,
+        agent_id: str | None = None,
+        extra_queries: Sequence[str] = (),
+        top_k: Mapping[str, Any] | None = None,
+        **members: Any,
+    ) -> Knowledge:
+        """What may enter a prompt, from ``/v1/context`` of the same service.
+
+        Args:
+            members: ``allow_low_trust``, ``token_budget``, ``task_id``, ``source_document_uri``.
+
+        Raises:
+            InvalidRequest, NotPermitted, RetrievalFailed: as `retrieve_fragments`; on a failure nothing is to be
+                injected.
+        """
+        asked = {"retrieval_query": retrieval_query, "agent_id": agent_id, "top_k": top_k, **members}
+        asked["extra_queries"] = list(extra_queries)
+        return self._ask(
+            _sibling(self._url, "/v1/context"),
+            _json(_given(asked)),
+            (retrieval_query, *extra_queries),
+            lambda reply: read_answer(reply, read_context, component=self._component),
+        )
+
+    def _ask(self, url: str, body: bytes, secrets: Sequence[str], read: Callable[[Reply], T]) -> T:
+        try:
+            return read(self._reply(url, body, monotonic() + self._timeout))
         except RetrievalFailed as error:
-            _log.error("%s: %s", self._component, _one_line(error.message.replace(query, "…")))
+            message = error.message
+            for query in filter(None, secrets):
+                message = message.replace(query, "…")
+            _log.error("%s: %s", self._component, _one_line(message))
             raise
 
     def close(self) -> None:
@@ -108,13 +171,13 @@ class Client:
     ) -> None:
         self.close()
 
-    def _reply(self, body: bytes, deadline: float) -> Reply:
+    def _reply(self, url: str, body: bytes, deadline: float) -> Reply:
         """A reply that is worth reading, after as many retries as are allowed and fit the deadline."""
         for attempt in range(self._retries + 1):
             last = attempt == self._retries
             wait = _backoff(attempt)
             try:
-                reply = self._exchange(body, deadline)
+                reply = self._exchange(url, body, deadline)
             except _Lost as error:
                 if last or not _fits(wait, deadline):
                     raise RetrievalFailed(error.message, component=self._component) from error.__cause__
@@ -127,13 +190,13 @@ class Client:
             sleep(wait)
         raise AssertionError("the last attempt returns or raises")
 
-    def _exchange(self, body: bytes, deadline: float) -> Reply:
+    def _exchange(self, url: str, body: bytes, deadline: float) -> Reply:
         """One request. The only place where httpx2 is spoken to, and its exceptions translated."""
         if self._http.is_closed:
             raise RetrievalFailed("the client is closed", component=self._component)
         left = max(deadline - monotonic(), 0.001)
         try:
-            with self._http.stream("POST", self._url, content=body, timeout=self._limits(left)) as response:
+            with self._http.stream("POST", url, content=body, timeout=self._limits(left)) as response:
                 content = self._read(response, deadline)
                 return Reply(response.status_code, content, response.headers.get("Retry-After", ""))
         except self._broken as error:
@@ -178,11 +241,26 @@ def _encode(request: RetrievalRequest) -> bytes:
     members: dict[str, Any] = {"query": request.query, "max_results": request.max_results}
     if request.context is not None:
         members["context"] = dict(request.context)
+    return _json(members, "context")
+
+
+def _json(members: Mapping[str, Any], suspect: str = "$") -> bytes:
     try:
         return json.dumps(members, ensure_ascii=False, allow_nan=False).encode("utf-8")
     except (TypeError, ValueError, RecursionError) as error:
         message = f"the request cannot be written as JSON: {type(error).__name__}"
-        raise InvalidRequest(message, faults=(Fault("context", message),)) from error
+        raise InvalidRequest(message, faults=(Fault(suspect, message),)) from error
+
+
+def _given(members: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def _sibling(url: str, path: str) -> str:
+    """Another endpoint of the service whose ``retrieve_fragments`` is asked."""
+    parts = urlsplit(url)
+    stem = parts.path.removesuffix("/retrieve_fragments").removesuffix("/v1").rstrip("/")
+    return parts._replace(path=stem + path, query="").geturl()
 
 
 def _backoff(attempt: int) -> float:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from wenyuan.core.errors import Fault, InvalidRequest, NotPermitted, RetrievalFailed
 from wenyuan.core.model import Fragment
 from wenyuan.core.reply import failure, read_fragments, read_object
 
-__all__ = ["Reply", "read_reply", "says_failed"]
+__all__ = ["Reply", "read_answer", "read_reply", "says_failed"]
+
+T = TypeVar("T")
 
 SHOWN_CHARS = 500
 REFUSED = frozenset((400, 413, 415, 422))
@@ -31,12 +33,17 @@ class Reply:
 
 
 def read_reply(reply: Reply, *, max_results: int, component: str) -> tuple[Fragment, ...]:
-    """The fragments of a successful reply, best first.
+    """The fragments of a successful reply, best first; raises as `read_answer`."""
+    return read_answer(reply, lambda body: read_fragments(body, max_results=max_results), component=component)
+
+
+def read_answer(reply: Reply, read: Callable[[Mapping[str, Any]], T], *, component: str) -> T:
+    """What `read` makes of the body of a successful reply; it raises ValueError for what breaks the contract.
 
     Raises:
         InvalidRequest: the service refused the request (400, 413, 415, 422), with the faults it named.
         NotPermitted: 401 or 403.
-        RetrievalFailed: it said FAILED, answered with another status, or with what is no RetrievalResponse.
+        RetrievalFailed: it said FAILED, answered with another status, or with what is no such answer.
     """
     if reply.status in REFUSED:
         problem = _problem(reply.content)
@@ -49,7 +56,7 @@ def read_reply(reply: Reply, *, max_results: int, component: str) -> tuple[Fragm
     if reply.status != 200:
         raise RetrievalFailed(_unexpected(reply), component=component)
     try:
-        return read_fragments(read_object(reply.content), max_results=max_results)
+        return read(read_object(reply.content))
     except (ValueError, RecursionError) as error:
         raise RetrievalFailed(f"the answer breaks the contract: {error}", component=component) from error
 

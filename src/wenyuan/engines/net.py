@@ -130,22 +130,16 @@ class Guarded(httpcore2.NetworkBackend):
             EngineUnavailable: the name is not known, or leads where nothing may be connected to.
             httpcore2.ConnectError, httpcore2.ConnectTimeout: no address answers.
         """
-        addresses = self._judged(host, port, timeout)
-        for more, address in zip(range(len(addresses) - 1, -1, -1), addresses, strict=True):
+        *others, last = self._judged(host, port, timeout)
+        for later, address in zip(range(len(others), 0, -1), others, strict=True):
             share = _seconds(timeout, httpcore2.ConnectTimeout) / (
-                more + 1
+                later + 1
             )  # one that is silent leaves time for others
             try:
                 return _Timed(self._connect(address, port, share))
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
-                if not more:
-                    raise
-        raise AssertionError("the last address returns or raises")
-
-    def connect_unix_socket(
-        self, path: str, timeout: float | None = None, socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None
-    ) -> httpcore2.NetworkStream:
-        raise httpcore2.UnsupportedProtocol("no source is behind a local socket")
+                continue
+        return _Timed(self._connect(last, port, _seconds(timeout, httpcore2.ConnectTimeout)))
 
     def _judged(self, host: str, port: int, timeout: float | None) -> list[str]:
         """The addresses of a host. One that is refused spoils all: an honest name leads to one kind of place."""

@@ -185,8 +185,8 @@ class PostgresTable:
         if kept is not None:
             try:
                 return self._asked(kept, hold, vector, limit, deadline)
-            except psycopg.OperationalError:
-                if not kept.connection.closed or hold.given_up:
+            except psycopg.OperationalError as error:
+                if not _lost(error) or hold.given_up:
                     raise
         return self._asked(self._session(hold, deadline), hold, vector, limit, deadline)
 
@@ -260,6 +260,11 @@ def _allow(connection: Connection[Any], deadline: Deadline, settings: Mapping[st
     chosen = {"statement_timeout": milliseconds, **settings}
     calls = SQL(", ").join([SQL("pg_catalog.set_config(%s, %s, true)")] * len(chosen))
     connection.execute(SQL("SELECT {}").format(calls), [part for pair in chosen.items() for part in pair])
+
+
+def _lost(error: psycopg.OperationalError) -> bool:
+    """Whether the connection had ended, as far as PostgreSQL or the driver say."""
+    return not isinstance(error, _LATE) and (error.sqlstate or "08").startswith(("08", "57P"))
 
 
 def _leave(connection: Connection[Any]) -> None:

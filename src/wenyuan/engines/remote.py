@@ -195,13 +195,13 @@ class Remote:
         """The body of an answer with status 200, asked for once more when the connection was lost."""
         own = Deadline(min(deadline.at, deadline.clock() + self._timeout), deadline.clock)
         with until(own):
-            for last in (False, True):
+            try:
                 try:
                     return self._exchange(body, headers, own)
-                except _FAILURES as error:
-                    if last or not isinstance(error, _LOST) or not own.remaining():
-                        raise _translated(error, self.component) from error
-        raise AssertionError("the last attempt returns or raises")
+                except _LOST:
+                    return self._exchange(body, headers, own)
+            except _FAILURES as error:
+                raise _translated(error, self.component) from error
 
     def _exchange(self, body: bytes, headers: Mapping[str, str], deadline: Deadline) -> bytes:
         left = deadline.remaining()

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from wenyuan.core.agents import Principal
 from wenyuan.core.errors import NotPermitted
-from wenyuan.core.model import Fragment, RetrievalRequest, RetrievalResponse
+from wenyuan.core.model import RetrievalRequest, RetrievalResponse
 from wenyuan.server.access import Handler
 from wenyuan.server.desk import Desk, Question, missing
 from wenyuan.server.seams import KnowledgeService, Service
@@ -44,37 +44,11 @@ class Fragments:
         )
 
     def _respond(self, asked: RetrievalRequest, principal: Principal) -> RetrievalResponse:
-        if principal.agent_id is None:
-            return self._service.retrieve_fragments(asked)
-        if not isinstance(self._service, KnowledgeService):
+        if isinstance(self._service, KnowledgeService):
+            return self._service.retrieve_fragments(asked, principal)
+        if principal.agent_id is not None:
             raise NotPermitted("this service knows no agents")
-        return _within_scope(self._service, asked, principal.agent_id)
-
-
-def _within_scope(service: KnowledgeService, asked: RetrievalRequest, agent_id: str) -> RetrievalResponse:
-    """The contract's answer, of what one agent may see."""
-    agent = service.catalog.agent(agent_id)
-    domains = governed.domains_of(agent.knowledge_scope)
-    visible = [s.source_id for s in service.catalog.sources() if s.domain in domains and s.trust >= agent.min_trust]
-    answer = service.search(asked.query, limit=asked.max_results, sources=visible, context=asked.context)
-    found = [(hit, answer.passages[hit.passage_id]) for hit in answer.hits]
-    return RetrievalResponse(
-        status="SUCCESS",
-        fragments=tuple(
-            Fragment(
-                source=passage.uri,
-                content=passage.text,
-                retrieval_score=hit.score,
-                metadata={
-                    "passage_id": passage.ref,
-                    "mode": answer.mode,
-                    **({"degraded": list(answer.degraded)} if answer.degraded else {}),
-                    **governed.hit_to_wire(hit, passage),
-                },
-            )
-            for hit, passage in found
-        ),
-    )
+        return self._service.retrieve_fragments(asked)
 
 
 class Knowledge:

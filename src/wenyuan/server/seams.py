@@ -16,7 +16,6 @@ from wenyuan.core.model import RetrievalRequest, RetrievalResponse
 
 if TYPE_CHECKING:
     from wenyuan.service.context import Context, ContextRequest
-    from wenyuan.service.retrieve import Answer
     from wenyuan.service.search import SearchRequest, SearchResult
 
 __all__ = [
@@ -65,13 +64,11 @@ class KnowledgeService(Service, Protocol):
     @property
     def catalog(self) -> Any: ...
 
+    def retrieve_fragments(self, request: RetrievalRequest, principal: Principal = ...) -> RetrievalResponse: ...
+
     def find(self, request: SearchRequest, principal: Principal) -> SearchResult: ...
 
     def get_context(self, request: ContextRequest, principal: Principal) -> Context: ...
-
-    def search(
-        self, query: str, *, limit: int, sources: Sequence[str] | None, context: Mapping[str, Any] | None
-    ) -> Answer: ...
 
 
 Authenticate = Callable[[Mapping[str, str]], Principal | Awaitable[Principal]]

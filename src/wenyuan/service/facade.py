@@ -117,7 +117,7 @@ class Library:
         self._retriever = Retriever(catalog, engine, encoder, settings.search, open_outside)
         self._searcher = Searcher(self._retriever, catalog, settings.cache)
         self._contexts = ContextService(self._searcher, catalog.document_chars, self.find)
-        self._witness = Witness(audit, settings, encoder)
+        self.witness = Witness(audit, settings, encoder)
         self._empty_engine = empty_engine
 
     def __enter__(self) -> Library:
@@ -135,8 +135,8 @@ class Library:
         if self.encoder is not None:
             self.encoder.close()
         self.engine.close()
-        if self._witness.log is not None:
-            self._witness.log.close()
+        if self.witness.log is not None:
+            self.witness.log.close()
         self.catalog.close()
 
     # -- the contract -------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ class Library:
         try:
             query = self._searcher.bounded(query, principal)
             answer = self._retriever.retrieve(query)
-            audit_id = self._witness.answered(query, answer, principal, door="retrieve_fragments")
+            audit_id = self.witness.answered(query, answer, principal, door="retrieve_fragments")
             return RetrievalResponse(status="SUCCESS", fragments=fragments_of(answer, audit_id))
         except (InvalidRequest, NotPermitted):
             raise
@@ -169,7 +169,7 @@ class Library:
 
     def _record_failure(self, query: Query, error: KnowledgeError, principal: Principal) -> None:
         try:
-            self._witness.failed(query, error, principal, door="retrieve_fragments")
+            self.witness.failed(query, error, principal, door="retrieve_fragments")
         except KnowledgeError as second:  # the answer says FAILED as it is
             log.error("the failure could not be audited: %s", second)
 
@@ -194,7 +194,7 @@ class Library:
         """The knowledge service: passages within the scope of an agent. Raises what made it fail."""
         result = self._searcher.search(request, principal)
         ids = [
-            self._witness.answered(
+            self.witness.answered(
                 query, answer, principal, door="search", agent_id=request.agent_id, cache_hit=result.cache_hit
             )
             for query, answer in result.answers
@@ -208,14 +208,14 @@ class Library:
             NotPermitted: there is no such record.
             KnowledgeError: the audit is off, or the question cannot be asked again.
         """
-        return self._witness.replay(audit_id, self._retriever, self.catalog, self._empty_engine, exact=exact)
+        return self.witness.replay(audit_id, self._retriever, self.catalog, self._empty_engine, exact=exact)
 
     @property
     def audit(self) -> Log:
         """The audit log: ``list``, ``show``, ``verify``, ``export``; KnowledgeError when it is switched off."""
-        if self._witness.log is None:
+        if self.witness.log is None:
             raise KnowledgeError("the audit is switched off", component="audit", hint="audit.enabled = true")
-        return self._witness.log
+        return self.witness.log
 
     def get_context(self, request: ContextRequest, principal: Principal = LOCAL) -> Context:
         """The context service: ``knowledge_snippets`` for a prompt. Raises what made it fail."""

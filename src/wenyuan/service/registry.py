@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os.path
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -13,6 +13,7 @@ from wenyuan.core.errors import Fault, InvalidRequest
 from wenyuan.core.model import Source
 from wenyuan.core.registry import Entry, Plan, Registry, diff, parse_registry, registry_to_yaml
 from wenyuan.service.governed import governed
+from wenyuan.service.redaction import Redactor
 
 if TYPE_CHECKING:
     from wenyuan.service.facade import Library
@@ -64,10 +65,11 @@ def plan(library: Library, registry: Registry) -> Plan:
     """What applying a registry to a library would do.
 
     Raises:
-        InvalidRequest: a source that holds documents would become one that is searched elsewhere.
+        InvalidRequest: a source that holds documents would become one that is searched elsewhere, or one says
+            of its redaction what cannot be understood.
     """
     found = diff(contents(library), registry)
-    faults = []
+    faults = list(_redaction_faults(registry))
     for change in found.changed:
         if change.field == "type" and (held := governed(library).counts(change.id)["documents"]):
             message = f"source {change.id} holds {held} documents; remove it before it becomes {change.new}"
@@ -75,6 +77,14 @@ def plan(library: Library, registry: Registry) -> Plan:
     if faults:
         raise InvalidRequest("; ".join(fault.message for fault in faults), faults=tuple(faults))
     return found
+
+
+def _redaction_faults(registry: Registry) -> Iterator[Fault]:
+    for source in registry.sources:
+        try:
+            Redactor.of(source, b"")
+        except InvalidRequest as error:
+            yield Fault(source.source_id, f"source {source.source_id}: {error.message}")
 
 
 def apply(library: Library, plan: Plan, *, prune: bool = False, clock: Callable[[], float] = time.time) -> None:

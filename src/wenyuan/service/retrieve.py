@@ -80,6 +80,10 @@ class Answer:
         return tuple(leg.name for leg in self.legs if leg.state == "failed")
 
 
+class _Moved(Exception):
+    """Passages were removed while the index was asked; what took their place it had not heard of: ask again."""
+
+
 @dataclass(frozen=True, slots=True)
 class Floor:
     """What nonsense reaches in this library: in score, and in lift (cosine above the query's mean cosine)."""
@@ -115,8 +119,15 @@ class Retriever:
 
     def retrieve(self, query: Query) -> Answer:
         """Raises a `KnowledgeError` when any leg that had to answer did not."""
-        begun = time.perf_counter()
         deadline = self._deadline()
+        while True:  # the deadline ends it
+            try:
+                return self._retrieve(query, deadline)
+            except _Moved:
+                deadline.check("retrieval")
+
+    def _retrieve(self, query: Query, deadline: Deadline) -> Answer:
+        begun = time.perf_counter()
         change = self._engine.sync(self._record, deadline=deadline)
         day = query.as_of or date.today()
         registry = self.registry(change)
@@ -130,7 +141,7 @@ class Retriever:
         asked = self._abroad.ask(outside, query.text, query.limit, day, deadline)
         floor = self._floor(script_of(query.text))
         hits, legs = self._own.candidates(query.text, words, scope, self._depth(query), deadline) if own else ([], [])
-        ranked = self._ranked(hits, query, scope, floor, deadline)
+        ranked = self._ranked(hits, query, scope, floor, deadline, change)
         foreign, reports = self._abroad.collect(asked, deadline)
         ranked = sorted(ranked + foreign, key=lambda pair: (-pair[0].score, pair[0].passage_id))[: query.limit]
         legs += reports
@@ -183,7 +194,7 @@ class Retriever:
     # -- from candidates to the answer ----------------------------------------------------------------
 
     def _ranked(
-        self, hits: list[Hit], query: Query, scope: Scope, floor: Floor, deadline: Deadline
+        self, hits: list[Hit], query: Query, scope: Scope, floor: Floor, deadline: Deadline, change: int
     ) -> list[tuple[Hit, Passage]]:
         reference = reference_of(query.text)
         topic = self._topic(query, deadline)
@@ -193,12 +204,14 @@ class Retriever:
         if across:
             candidates = _outstanding(hits, floor)
         passages = self._record.passages([hit.passage_id for hit in candidates], deadline)
+        if len(passages) < len(candidates) and self._record.seq() != change:
+            raise _Moved
         request = Request(topic=topic, reference=reference, information=self._information(reference, passages))
         ranked = []
         for hit in candidates:
             passage = passages.get(hit.passage_id)
             if passage is None:
-                continue  # removed since the index was brought up to date: the record has the last word
+                continue  # the record has the last word
             _guard(passage, scope)
             if across and (passage.language == "zh") == has_han(query.text):
                 continue  # in the query's own language it would have had to reach the floor

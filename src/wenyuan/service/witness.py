@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import replace
 from datetime import date
 from typing import Any, Protocol
@@ -25,7 +26,11 @@ from wenyuan.service.replay import Replay, Rerun, replay, rerun_of
 from wenyuan.service.retrieve import Answer, Query, Retriever
 from wenyuan.settings import Settings
 
-__all__ = ["Log", "Witness"]
+__all__ = ["ACTING", "Log", "Witness"]
+
+
+ACTING: ContextVar[Principal] = ContextVar("acting", default=Principal())  # noqa: B039  (it is frozen)
+"""On whose behalf this thread works; doors that know set it, for the audit of changes."""
 
 
 class Log(Protocol):
@@ -97,12 +102,10 @@ class Witness:
         )  # fmt: skip
         return self.log.append(record, request)
 
-    def changed(
-        self, kind: Changed, action: str, name: str, before: Any, after: Any, principal: Principal | None = None
-    ) -> None:
-        """Record a change of the registry, an agent or a key."""
+    def changed(self, kind: Changed, action: str, name: str, before: Any, after: Any) -> None:
+        """Record a change of the registry, an agent or a key, by whoever is `ACTING`."""
         if self.log is not None:
-            self.log.append(change_record(kind, action, name, before, after, principal))
+            self.log.append(change_record(kind, action, name, before, after, ACTING.get()))
 
     def replay(
         self, audit_id: str, retriever: Retriever, past: Past, make_engine: Callable[[], Engine], *, exact: bool

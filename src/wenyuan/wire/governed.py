@@ -297,6 +297,7 @@ def search_to_wire(result: SearchResult) -> dict[str, Any]:
             "cache": {"hit": result.cache_hit, "age_ms": round(result.cache_age_ms, 1)},
             "generation": result.generation,
             "mode": result.mode,
+            "audit_ids": list(result.audit_ids),
         },
         "reasons": dict(result.reasons),
     }
@@ -311,7 +312,11 @@ def context_to_wire(context: Context) -> dict[str, Any]:
         "withheld": dict(context.build.withheld),
         "tokens": context.build.tokens,
         "coverage": _coverage(context.results),
-        "metadata": {"generation": first.generation, "mode": first.mode},
+        "metadata": {
+            "generation": first.generation,
+            "mode": first.mode,
+            "audit_ids": [name for result in context.results for name in result.audit_ids],
+        },
     }
 
 

@@ -1,0 +1,152 @@
+"""The knowledge service and the context service from the caller's side, and an agent's own client.
+
+>>> from wenyuan.client import AgentClient
+>>> agent = AgentClient("http://127.0.0.1:8765", "support")  # doctest: +SKIP
+>>> agent.get_context(retrieval_query="客户投诉多久响应").snippets  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Literal, Protocol
+
+__all__ = ["AgentClient", "Knowledge", "Passages", "read_context", "read_passages"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passages:
+    """What a search found, best first.
+
+    Attributes:
+        passages: As the service gives them: ``source``, ``content``, ``summary``, ``trust``, ``score`` …
+        degraded: Names of the parts that failed though the answer stands without them.
+    """
+
+    passages: tuple[Mapping[str, Any], ...]
+    degraded: tuple[str, ...] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knowledge:
+    """What may enter a prompt.
+
+    Attributes:
+        snippets: As the service gives them: ``source``, ``content``, ``trust`` …
+        withheld: How many passages were kept back, by reason.
+        degraded: See `Passages`.
+    """
+
+    snippets: tuple[Mapping[str, Any], ...]
+    withheld: Mapping[str, int] = field(default_factory=dict)
+    tokens: int = 0
+    degraded: tuple[str, ...] = ()
+
+    @property
+    def context_data(self) -> dict[str, Any]:
+        """The member ``CONTEXT_DATA`` of a prompt."""
+        return {"knowledge_snippets": [dict(snippet) for snippet in self.snippets]}
+
+
+def read_passages(body: Mapping[str, Any]) -> Passages:
+    """A search's answer that says SUCCESS; ValueError when it breaks the contract."""
+    return Passages(
+        passages=_entries(body, "passages"),
+        degraded=_degraded(body),
+        reasons=_object(body, "reasons"),
+        metadata=_object(body, "metadata"),
+    )
+
+
+def read_context(body: Mapping[str, Any]) -> Knowledge:
+    """A context that says SUCCESS; ValueError when it breaks the contract."""
+    tokens = body.get("tokens")
+    if type(tokens) is not int:
+        raise ValueError("tokens is no integer")
+    return Knowledge(
+        snippets=_entries(_object(body, "CONTEXT_DATA"), "knowledge_snippets"),
+        withheld=_object(body, "withheld"),
+        tokens=tokens,
+        degraded=_degraded(body),
+    )
+
+
+def _object(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = body.get(name)
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} is no object")
+    return value
+
+
+def _degraded(body: Mapping[str, Any]) -> tuple[str, ...]:
+    names = _object(body, "coverage").get("degraded")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("coverage.degraded is no array of strings")
+    return tuple(names)
+
+
+def _entries(body: Mapping[str, Any], name: str) -> tuple[Mapping[str, Any], ...]:
+    if body.get("status", "SUCCESS") != "SUCCESS" or not isinstance(entries := body.get(name), list):
+        raise ValueError(f"{name} is no array")
+    for at, entry in enumerate(entries):
+        if not isinstance(entry, dict):
+            raise ValueError(f"{name}[{at}] is no object")
+        if not all(isinstance(entry.get(key), str) for key in ("source", "content")) or not entry["source"]:
+            raise ValueError(f"{name}[{at}] has no source or no content")
+        if type(entry.get("trust")) is not int or not 1 <= entry["trust"] <= 5:
+            raise ValueError(f"{name}[{at}].trust is no integer from 1 to 5")
+    return tuple(entries)
+
+
+class Asks(Protocol):
+    """What an agent asks through; `Client` is one."""
+
+    def get_context(self, retrieval_query: str, **members: Any) -> Knowledge: ...
+
+    def close(self) -> None: ...
+
+
+class AgentClient:
+    """One agent's client. Closing it closes the connections that it made itself.
+
+    Args:
+        url_or_client: Of the service, or a `Client` that is shared.
+        agent_id: Who asks.
+        options: For the `Client` that is made: ``key``, ``timeout``, ``retries``.
+    """
+
+    def __init__(self, url_or_client: str | Asks, agent_id: str, **options: Any) -> None:
+        from wenyuan.client.caller import Client
+
+        self._own = isinstance(url_or_client, str)
+        self._client: Asks = Client(url_or_client, **options) if isinstance(url_or_client, str) else url_or_client
+        self.agent_id = agent_id
+
+    def get_context(
+        self,
+        retrieval_query: str,
+        *,
+        extra_queries: Sequence[str] = (),
+        top_k: Mapping[str, int | Literal["auto"]] | None = None,
+        **members: Any,
+    ) -> Knowledge:
+        """What the agent needs to know now; see `Client.get_context` for what it raises."""
+        return self._client.get_context(
+            retrieval_query, agent_id=self.agent_id, extra_queries=extra_queries, top_k=top_k, **members
+        )
+
+    def close(self) -> None:
+        """Close the connections, if they are its own."""
+        if self._own:
+            self._client.close()
+
+    def __enter__(self) -> AgentClient:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
