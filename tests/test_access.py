@@ -41,7 +41,9 @@ def body_of(path: str) -> Any:
 
 
 def at(path: str, **ids: str) -> str:
-    return path.format(**{"source_id": "wiki", "agent_id": "other", "key_id": "00000000", **ids})
+    return path.format(
+        **{"source_id": "wiki", "agent_id": "other", "key_id": "00000000", "audit_id": "a-none", **ids}
+    )
 
 
 def walk(served: Served, method: str, path: str, token: str | None) -> Any:
@@ -99,9 +101,13 @@ def test_what_is_anothers_is_not_there(served: Served, method: str, path: str, r
     """To an agent's key, another agent's objects and those that do not exist are the same 404."""
     library = served[1]
     other = library.catalog.create_key("other", frozenset(("search",)), None)[0].key_id
+    asked = send(served[0], "POST", "/v1/search", body_of("/v1/search"), key(library, "search", agent="other"))
+    recorded = library.audit.list(kind="retrieval", limit=1)[0]
+    assert asked.json["status"] == "SUCCESS"
+    assert recorded.record["agent"] == "other"
     token = key(library, "admin", agent="support")
     body = body_of(path) if method == "PATCH" else None
-    foreign = send(served[0], method, at(path, key_id=other), body, token)
+    foreign = send(served[0], method, at(path, key_id=other, audit_id=recorded.audit_id), body, token)
     absent = send(served[0], method, at(path, source_id="none", agent_id="none"), body, token)
     for answer in (foreign, absent):
         assert_problem(answer, 404, "not_found")

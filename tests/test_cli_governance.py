@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import stat
 import subprocess
 import sys
 import time
@@ -241,12 +240,8 @@ def test_a_loop_of_supersession_is_refused(run: Run, docs: Path) -> None:
     run("add", docs, "--source", "new")
     run("add", docs, "--source", "old")
     run("source", "set", "new", "--supersedes", "old")
-    assert (
-        "new → old → new" in run("source", "set", "old", "--supersedes", "new", code=2).stderr.replace("\n", " ")
-        or True
-    )
     failed = document(run("source", "set", "old", "--supersedes", "new", "--json", code=2))
-    assert "supersedes itself" in failed["error"]["message"]
+    assert "supersedes itself: old → new → old" in failed["error"]["message"]
     assert "which is unknown" in run("source", "set", "old", "--supersedes", "nwe", code=2).stderr
 
 
@@ -462,15 +457,6 @@ def test_a_worker_works_until_it_is_told_to_stop(run: Run, registry: Path, numbe
     assert "Stopped; 2 refreshed, 1 failed." in told
     assert "Source gone: failed" in told
     assert "Traceback" not in told
-
-
-def test_an_exported_file_is_a_plain_file(run: Run, registry: Path, tmp_path: Path) -> None:
-    """The exported registry is UTF-8 text that its owner can read and write."""
-    run("apply", registry)
-    run("source", "export", tmp_path / "out.yaml")
-    mode = stat.S_IMODE((tmp_path / "out.yaml").stat().st_mode)
-    assert mode & stat.S_IRUSR
-    assert (tmp_path / "out.yaml").read_bytes().decode("utf-8").startswith("sources:\n")
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,9 @@ def fill(docs: Path) -> None:
     docs.mkdir(exist_ok=True)
     for kind, value in CANARIES.items():
         (docs / f"{kind}-text.md").write_text(f"# Complaint 投诉\n\n{sentence(kind)}\n")
-        (docs / f"{kind}-title.md").write_text(f"# {sentence(kind)}\n\n## {sentence(kind)}\n\nHow to handle it 处理.\n")
+        (docs / f"{kind}-title.md").write_text(
+            f"# {sentence(kind)}\n\n## {sentence(kind)}\n\nHow to handle it 处理.\n"
+        )
         front = json.dumps(sentence(kind), ensure_ascii=False)
         (docs / f"{kind}-front.md").write_text(f"---\ntitle: {front}\ncontact: {front}\n---\nThe complaint 投诉.\n")
         with (docs / f"{kind}-faq.csv").open("w", newline="") as file:
@@ -50,10 +52,17 @@ def fill(docs: Path) -> None:
             rows.writerow(["question", "answer", "owner"])
             rows.writerow([f"complaint 投诉 {sentence(kind)}?", sentence(kind), sentence(kind)])
         record = {"id": 1, "text": sentence(kind), "title": sentence(kind), "owner": sentence(kind)}
-        (docs / f"{kind}-lines.jsonl").write_text(json.dumps(record, ensure_ascii=False) + "\n" + json.dumps({"id": 2, "text": f"complaint {value}", kind: value}) + "\n")
+        (docs / f"{kind}-lines.jsonl").write_text(
+            json.dumps(record, ensure_ascii=False)
+            + "\n"
+            + json.dumps({"id": 2, "text": f"complaint {value}", kind: value})
+            + "\n"
+        )
     for kind in IN_NAMES:
-        (docs / f"{CANARIES[kind]}.md").write_text("# 投诉\n\nThe complaint is handled 处理投诉。\n")
-        (docs / f"{CANARIES[kind]}.txt").write_bytes(b"\x00\xff" * 400)  # fails, by its name
+        named = docs / f"for {CANARIES[kind]} 投诉"
+        named.mkdir(exist_ok=True)
+        (named / f"{kind} {CANARIES[kind]} note.md").write_text("# 投诉\n\nThe complaint is handled 处理投诉。\n")
+        (named / f"{kind} {CANARIES[kind]} bad.txt").write_bytes(b"\x00\xff" * 400)  # fails, by its name
     full_width = str.maketrans("0123456789", "０１２３４５６７８９")
     (docs / "wide.md").write_text(f"# 全角\n\n电话 {CANARIES['cn_mobile'].translate(full_width)}，投诉。\n")
 
@@ -62,7 +71,9 @@ def forms(value: str) -> set[bytes]:
     """A value as it might stand in a file or an address."""
     wide = value.translate(str.maketrans("0123456789", "０１２３４５６７８９"))
     spelled = {value, quote(value, safe=""), wide, quote(wide)}
-    return {text.encode(coding) for text in spelled for coding in ("utf-8", "utf-16-le")} | {json.dumps(wide)[1:-1].encode()}
+    return {text.encode(coding) for text in spelled for coding in ("utf-8", "utf-16-le")} | {
+        json.dumps(wide)[1:-1].encode()
+    }
 
 
 def leaks(told: bytes) -> list[str]:
@@ -73,7 +84,11 @@ def leaks_in(folder: Path) -> list[str]:
     """Kind and file of each raw value in a folder, the write-ahead log and the index included."""
     files = [file for file in folder.rglob("*") if file.is_file()]
     assert any(file.name == "catalog.db" for file in files)
-    return [f"{kind} in {file.relative_to(folder)}" for file in files for kind in leaks(file.read_bytes() + file.name.encode())]
+    return [
+        f"{kind} in {file.relative_to(folder)}"
+        for file in files
+        for kind in leaks(file.read_bytes() + file.name.encode())
+    ]
 
 
 def opened(folder: Path) -> wenyuan.Library:
@@ -116,6 +131,15 @@ def test_raw_values_are_nowhere(
         assert leaks(repr(told).encode()) == []
 
 
+@pytest.mark.xfail(reason="an address that ends like the name of a file is taken for one", strict=True)
+def test_a_mail_address_as_a_file_name(library: wenyuan.Library, docs: Path) -> None:
+    """A file that is named by nothing but a mail address does not tell it."""
+    docs.mkdir()
+    (docs / f"{CANARIES['email']}.md").write_text("The complaint 投诉.\n")
+    take(library, docs, "internal")
+    assert leaks_in(library.folder) == []
+
+
 @pytest.mark.parametrize("kind", CANARIES)
 def test_the_search_for_leaks_finds_them(tmp_path: Path, kind: str) -> None:
     """The byte search finds a raw value where it does lie, so finding none means something."""
@@ -151,7 +175,9 @@ def test_public_keeps_what_was_published(library: wenyuan.Library, docs: Path) -
     assert CANARIES["secret"] not in told
 
 
-@pytest.mark.parametrize("error", [DocumentRejected("it does not settle", component="redaction"), ValueError(CANARIES["email"])])
+@pytest.mark.parametrize(
+    "error", [DocumentRejected("it does not settle", component="redaction"), ValueError(CANARIES["email"])]
+)
 def test_failing_redactor(
     library: wenyuan.Library, docs: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
@@ -197,7 +223,9 @@ def test_a_change_of_sensitivity(library: wenyuan.Library, docs: Path) -> None:
     assert take(library, docs, "restricted").unchanged == len(live)
 
 
-@pytest.mark.xfail(reason="versions that were replaced stay in the catalog, and deleted rows in the index's files")
+@pytest.mark.xfail(
+    reason="versions that were replaced stay in the catalog, and deleted rows in the index's files", strict=True
+)
 def test_a_change_of_sensitivity_leaves_no_bytes(library: wenyuan.Library, docs: Path) -> None:
     """With a stricter sensitivity the raw text leaves the files of the library too."""
     fill(docs)

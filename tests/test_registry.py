@@ -466,6 +466,14 @@ def test_a_source_with_documents_does_not_become_another_kind(library: Any, shel
     assert library.catalog.source("p").type == "static_doc"
 
 
+def test_a_redaction_that_says_nothing_is_refused(library: Any, shelf: Path) -> None:
+    """Settings that the redaction does not understand are told before anything is registered."""
+    text = "sources:\n  - {source_id: p, path: policies, settings: {redaction: {actions: {phon: mask}}}}\n"
+    with pytest.raises(InvalidRequest, match="source p: "):
+        applied(library, shelf, text)
+    assert library.sources() == ()
+
+
 def test_a_file_that_cannot_be_read_is_named(library: Any, tmp_path: Path) -> None:
     """No file, a folder, and bytes that are no UTF-8 are told with the file's name; a byte order mark is not."""
     for name in ("none.yaml", "."):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +18,13 @@ TOPICS = (
     "培训 training", "采购 purchase", "合同 contract", "备份 backup", "值班 duty", "报销 expense", "考勤 attendance",
     "库存 stock", "验收 acceptance", "保修 warranty", "配送 delivery", "会议 meeting", "访客 visitor",
 )  # fmt: skip
-SHAPES = ("{0}的期限是几天", "how many days for the {1}", "{0} {1} deadline", "ｗｈａｔ ｉｓ ｔｈｅ {1} ｄｅａｄｌｉｎｅ", "{0}期限")
+SHAPES = (
+    "{0}的期限是几天",
+    "how many days for the {1}",
+    "{0} {1} deadline",
+    "ｗｈａｔ ｉｓ ｔｈｅ {1} ｄｅａｄｌｉｎｅ",
+    "{0}期限",
+)
 TOP_K = 4
 
 
@@ -180,7 +185,9 @@ def test_malformed_scope(wrong: tuple[DomainScope, ...]) -> None:
         SearchRequest(query="投诉", knowledge_scope=wrong)
 
 
-@pytest.mark.parametrize("wrong", [{"query": " "}, {"query": "x" * 8_001}, {"min_trust": 0}, {"min_trust": True}, {"limit": 101}])
+@pytest.mark.parametrize(
+    "wrong", [{"query": " "}, {"query": "x" * 8_001}, {"min_trust": 0}, {"min_trust": True}, {"limit": 101}]
+)
 def test_malformed_request(wrong: dict[str, object]) -> None:
     """A request outside its bounds is refused when it is made."""
     with pytest.raises(InvalidRequest):

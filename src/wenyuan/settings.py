@@ -84,6 +84,9 @@ class ServerSettings(_Section):
     port: int = Field(default=8765, ge=0, le=65_535)
     failed_http_status: Literal[200, 503] = 200
     threads: int = Field(default=8, ge=1, le=256)
+    rate_per_key: float = Field(default=50, ge=0)  # requests a second of one key; 0: no limit
+    rate_total: float = Field(default=0, ge=0)
+    concurrency_per_key: int = Field(default=32, ge=0)
     queue: int = Field(default=64, ge=0, le=10_000)
     ingest_roots: tuple[Path, ...] = ()  # folders below which a path given over HTTP may lie
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -12,6 +12,7 @@ from wenyuan.cli.stock import note_keyword_only
 from wenyuan.cli.terminal import Terminal
 
 if TYPE_CHECKING:
+    from wenyuan.server.access import Keys
     from wenyuan.service.facade import Library
 
 __all__ = ["serve"]
@@ -38,6 +39,7 @@ def serve(
       wenyuan serve
       wenyuan serve --port 9000 --library ~/knowledge
     """
+    from wenyuan.server.limits import Limits
     from wenyuan.server.run import serve as run_server
     from wenyuan.server.seams import ServerSettings
 
@@ -53,8 +55,13 @@ def serve(
                 queue_limit=wanted.queue,
                 failed_http_status=wanted.failed_http_status,
                 ingest_roots=wanted.ingest_roots,
+                limits=Limits(
+                    rate_per_key=wanted.rate_per_key,
+                    rate_total=wanted.rate_total,
+                    concurrency_per_key=wanted.concurrency_per_key,
+                ),
             ),
-            keys=found.catalog,
+            keys=cast("Keys", found.catalog),
             on_listening=lambda url: _announce(terminal, found, url),
         )
     terminal.say("stopped")

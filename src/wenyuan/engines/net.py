@@ -132,9 +132,8 @@ class Guarded(httpcore2.NetworkBackend):
         """
         *others, last = self._judged(host, port, timeout)
         for later, address in zip(range(len(others), 0, -1), others, strict=True):
-            share = _seconds(timeout, httpcore2.ConnectTimeout) / (
-                later + 1
-            )  # one that is silent leaves time for others
+            seconds = _seconds(timeout, httpcore2.ConnectTimeout)
+            share = seconds / (later + 1)  # one that is silent leaves time for the others
             try:
                 return _Timed(self._connect(address, port, share))
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):

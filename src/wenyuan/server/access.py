@@ -17,6 +17,7 @@ from wenyuan.core.errors import ConfigError, NotPermitted
 from wenyuan.server.pool import Pool
 from wenyuan.server.problem import Problem
 from wenyuan.server.seams import is_loopback, open_on_loopback
+from wenyuan.service.witness import ACTING
 
 __all__ = ["PUBLIC", "RIGHT_OF", "Handler", "KeyRing", "Keys", "guarded", "key_ring"]
 
@@ -41,6 +42,10 @@ RIGHT_OF: Mapping[tuple[str, str], str | None] = {
     ("GET", "/v1/keys"): "admin",
     ("POST", "/v1/keys"): "admin",
     ("DELETE", "/v1/keys/{key_id}"): "admin",
+    ("GET", "/v1/audit"): "audit",
+    ("GET", "/v1/audit/{audit_id}"): "audit",
+    ("POST", "/v1/audit/verify"): "audit",
+    ("POST", "/v1/audit/{audit_id}/replay"): "audit",
     ("GET", "/livez"): None,
     ("GET", "/readyz"): None,
     ("GET", "/openapi.json"): None,
@@ -158,7 +163,7 @@ def key_ring(keys: Keys, host: str) -> KeyRing:
 
 
 def guarded(right: str | None, handler: Handler) -> Handler:
-    """A handler that is reached only with a right."""
+    """A handler that is reached only with a right; what it changes is audited as the caller's doing."""
     if right is None:
         return handler
 
@@ -166,6 +171,10 @@ def guarded(right: str | None, handler: Handler) -> Handler:
         principal = request.state.principal
         if not isinstance(principal, Principal) or not principal.may(right):
             raise NotPermitted(f"this needs a key with the right {right!r}")
-        return await handler(request)
+        acting = ACTING.set(principal)  # the threads that work for this request take it over
+        try:
+            return await handler(request)
+        finally:
+            ACTING.reset(acting)
 
     return checked

@@ -22,6 +22,7 @@ from wenyuan.server.openapi import openapi_document
 from wenyuan.server.pool import Pool
 from wenyuan.server.problem import Problem
 from wenyuan.server.routes_ask import Fragments, Knowledge
+from wenyuan.server.routes_audit import Audit
 from wenyuan.server.routes_keys import KeyRoutes
 from wenyuan.server.routes_registry import Agents, Sources
 from wenyuan.server.seams import (
@@ -81,6 +82,7 @@ def _handlers(
         library = cast("Library", service)
         yield from Sources(library, desk, time.time).handlers.items()
         yield from Agents(library, desk, keys_changed).handlers.items()
+        yield from Audit(library, desk).handlers.items()
         yield from KeyRoutes(governed(library), desk, keys_changed, time.time).handlers.items()
 
 

@@ -12,6 +12,7 @@ from pydantic.json_schema import models_json_schema
 
 from wenyuan.server.access import RIGHT_OF
 from wenyuan.server.problem import PROBLEM_JSON
+from wenyuan.server.routes_audit import DESCRIBED
 from wenyuan.server.seams import ServerSettings
 from wenyuan.wire import governed as knowledge
 from wenyuan.wire import shapes
@@ -69,7 +70,7 @@ def _schemas() -> dict[str, Any]:
 
 
 _OBJECT = {"type": "object"}
-_REGISTRY_RIGHTS = frozenset(("registry", "ingest", "admin"))
+_REGISTRY_RIGHTS = frozenset(("registry", "ingest", "admin", "audit"))
 _PARAMETER = re.compile(r"\{([a-z_]+)\}")
 _HEADERS = {
     "X-Request-Id": {
@@ -89,7 +90,7 @@ def _content(shape: str, media_type: str = "application/json") -> dict[str, Any]
 
 
 def _problem(status: int) -> dict[str, Any]:
-    headers = {**_HEADERS, **(_RETRY_AFTER if status == 503 else {})}
+    headers = {**_HEADERS, **(_RETRY_AFTER if status in (429, 503) else {})}
     return {
         "description": HTTPStatus(status).phrase,
         "headers": headers,
@@ -151,18 +152,20 @@ def _knowledge(failed: int) -> dict[str, Any]:
 
 
 def _registry() -> dict[str, Any]:
-    """The routes of the registry and of keys, as the table of rights names them."""
+    """The routes of the registry, of keys and of the audit, as the table of rights names them."""
     paths: dict[str, Any] = {}
     for (method, path), right in RIGHT_OF.items():
         if right not in _REGISTRY_RIGHTS or (method, path) == ("GET", "/v1/sources"):
             continue
         names = _PARAMETER.findall(path)
         words = [method.lower(), *(part for part in path.split("/")[2:] if not part.startswith("{"))]
-        created = method == "POST" and not names
-        ok = {"description": "Done.", "headers": _HEADERS, "content": {"application/json": {"schema": _OBJECT}}}
+        told = DESCRIBED.get((method, path), {})
+        created = method == "POST" and not names and not told
+        answer = {"application/json": {"schema": told.get("answer", _OBJECT)}}
+        ok = {"description": "Done.", "headers": _HEADERS, "content": answer}
         entry: dict[str, Any] = {
             "operationId": "_".join([*words, *(["one"] if names else [])]),
-            "summary": f"Needs the right {right}",
+            "summary": told.get("summary", f"Needs the right {right}"),
             "responses": {
                 "200": ok,
                 **({"201": ok} if created else {}),
@@ -175,6 +178,7 @@ def _registry() -> dict[str, Any]:
             ]
         if created or method == "PATCH":
             entry["requestBody"] = {"required": True, "content": {"application/json": {"schema": _OBJECT}}}
+        entry |= {name: told[name] for name in ("parameters", "requestBody") if name in told}
         paths.setdefault(path, {})[method.lower()] = entry
     return paths
 

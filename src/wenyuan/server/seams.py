@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from urllib.parse import urlsplit
@@ -17,6 +17,7 @@ from wenyuan.core.model import RetrievalRequest, RetrievalResponse
 if TYPE_CHECKING:
     from wenyuan.service.context import Context, ContextRequest
     from wenyuan.service.search import SearchRequest, SearchResult
+from wenyuan.server.limits import Limits
 
 __all__ = [
     "Authenticate",
@@ -97,6 +98,7 @@ class ServerSettings:
         body_timeout: Seconds in which a body must have arrived whole.
         grace: Seconds that open requests get to finish when the server is told to stop.
         failed_http_status: HTTP status of a FAILED response: 200, or 5xx for clients that look only there.
+        limits: Requests a second and at once, for each key and for all: beyond, 429 with Retry-After.
         ingest_roots: Folders below which a path that a client names may lie; without any, none may.
 
     Raises:
@@ -110,6 +112,7 @@ class ServerSettings:
     grace: float = 30.0
     failed_http_status: int = 200
     ingest_roots: tuple[Path, ...] = ()
+    limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
         if min(self.threads, self.max_body) < 1 or self.queue_limit < 0 or not self.body_timeout > 0:

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wenyuan.server.access import PUBLIC
 from wenyuan.server.body import Body, ClientGone
+from wenyuan.server.limits import Limiter
 from wenyuan.server.problem import Problem
 from wenyuan.server.seams import Authenticate, ServerSettings
 
@@ -57,6 +58,7 @@ class Shield:
         self._app = app
         self._authenticate = authenticate
         self._settings = settings
+        self._limiter = Limiter(settings.limits)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -72,8 +74,11 @@ class Shield:
         try:
             if scope["path"] not in PUBLIC:
                 caller = self._authenticate(headers)
-                scope["state"]["principal"] = await caller if inspect.isawaitable(caller) else caller
-            await self._app(scope, body.receive, answer.send)
+                principal = scope["state"]["principal"] = await caller if inspect.isawaitable(caller) else caller
+                with self._limiter.admitted(principal.key_id):
+                    await self._app(scope, body.receive, answer.send)
+            else:
+                await self._app(scope, body.receive, answer.send)
         except ClientGone:
             _log.info("the client hung up: request_id=%s", request_id)
         except anyio.get_cancelled_exc_class():

@@ -41,6 +41,7 @@ class Query:
     Attributes:
         sources: Only these; None for all that are in force.
         min_trust: Sources below are not searched.
+        partial: It is a part of a wider question, which alone can say whether nothing was found.
     """
 
     text: str
@@ -51,6 +52,7 @@ class Query:
     as_of: date | None = None
     source_document_uri: str = ""
     task_id: str = ""
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +147,7 @@ class Retriever:
         foreign, reports = self._abroad.collect(asked, deadline)
         ranked = sorted(ranked + foreign, key=lambda pair: (-pair[0].score, pair[0].passage_id))[: query.limit]
         legs += reports
-        if not ranked and (down := [leg for leg in legs if leg.state == "failed"]):
+        if not ranked and not query.partial and (down := [leg for leg in legs if leg.state == "failed"]):
             raise EngineUnavailable(f"nothing was found, and {down[0].error}", component=down[0].name)
         return Answer(
             hits=Ranking([hit for hit, _ in ranked]),

@@ -8,7 +8,7 @@ from datetime import date
 from typing import Protocol
 
 from wenyuan.core.agents import AUTO, Agent, DomainScope, Principal, parse_scope
-from wenyuan.core.errors import InvalidRequest, NotPermitted
+from wenyuan.core.errors import EngineUnavailable, InvalidRequest, NotPermitted
 from wenyuan.core.filters import Filter
 from wenyuan.core.model import MAX_QUERY_CHARS, Passage
 from wenyuan.core.ranking import Hit
@@ -190,6 +190,8 @@ class Searcher:
             found += [_found(request, answer, hit, area.domain) for hit in hits]
         found.sort(key=lambda f: (-f.hit.score, f.passage.passage_id))
         legs = tuple(leg for _, answer in answers for leg in answer.legs)
+        if not found and (down := [leg for leg in legs if leg.state == "failed"]):
+            raise EngineUnavailable(f"nothing was found, and {down[0].error}", component=down[0].name)
         return SearchResult(
             passages=tuple(found),
             legs=legs,
@@ -211,6 +213,7 @@ def _query(request: SearchRequest, area: _Area, min_trust: int, day: date) -> Qu
         as_of=day,
         source_document_uri=request.source_document_uri,
         task_id=request.task_id,
+        partial=True,
     )
 
 
