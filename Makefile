@@ -4,20 +4,21 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test check bench lock clean
+.PHONY: demo test lint check bench lock clean
 
 demo: $(VENV)/.run           ## set up, then run the main job on a small bilingual library
 	$(BIN)/wenyuan demo
 
 test: $(VENV)/.dev           ## set up, then run all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
-check: $(VENV)/.dev          ## format, lint, types, import layers, tests
+lint: $(VENV)/.dev           ## format, lint, types, import layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest
+
+check: lint test             ## everything
 
 bench: $(VENV)/.dev          ## measure speed; prints the environment beside the figures
 	$(BIN)/python bench/search.py

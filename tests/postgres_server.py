@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import os
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -64,13 +66,21 @@ def _started(installed: Path, folder: Path) -> Iterator[int]:
     options = {"listen_addresses": "127.0.0.1", "port": port, "unix_socket_directories": folder, "fsync": "off"}
     started = [installed / "bin/postgres", "-D", data, *(f"--{name}={value}" for name, value in options.items())]
     with (folder / "log").open("wb") as log:
-        server = subprocess.Popen(started, stdout=log, stderr=log, cwd=folder, **who)
+        server = subprocess.Popen(started, stdout=log, stderr=log, cwd=folder, preexec_fn=_end_with_us(), **who)  # noqa: PLW1509
     try:
         _wait(folder, port, server)
         yield port
     finally:
         server.send_signal(signal.SIGINT)  # fast shutdown
         server.wait(20)
+
+
+def _end_with_us() -> Callable[[], object] | None:
+    """On Linux the server is stopped by the kernel when the tests are killed and cannot stop it themselves."""
+    if sys.platform != "linux":
+        return None
+    prctl = ctypes.CDLL(None).prctl
+    return lambda: prctl(1, signal.SIGINT)  # PR_SET_PDEATHSIG
 
 
 def _wait(folder: Path, port: int, server: subprocess.Popen[bytes]) -> None:

@@ -473,7 +473,7 @@ def test_keyword_only_is_said(tmp_path: Path) -> None:
 
 def test_sources_are_listed_shown_and_removed(empty: Path) -> None:
     """A source's description is kept; once removed it is gone from the list and from the answers."""
-    described = ["--title", "公司制度", "--trust", "5", "--copyright", "Spruce", "--effective-from", "2025-01-01"]
+    described = ["--title", "公司制度", "--trust", "5", "--copyright", "© Spruce", "--effective-from", "2025-01-01"]
     assert run("--library", empty, "add", DOCUMENTS / "policy", "--source", "p", *described).exit_code == 0
     listed = json.loads(run("--library", empty, "source", "list", "--json").stdout)["sources"]
     assert [(s["source_id"], s["title"], s["documents"]) for s in listed] == [("p", "公司制度", 2)]

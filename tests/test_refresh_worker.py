@@ -373,6 +373,13 @@ def test_a_claim_that_was_taken_over_ends_the_work(library: Any, worker: Worker,
     assert state(library) == theirs
 
 
+def test_what_is_with_another_at_the_end_is_left_to_that_one(library: Any, worker: Worker, clock: Clock) -> None:
+    """A worker that finishes after its source went to another, or was removed, writes nothing of it."""
+    theirs = SourceState(source_id="docs", claimed_by="other", claimed_until=clock.now + 9e5)
+    assert worker.refresh("docs", lambda _: library.catalog.put_source_state(theirs)).next_refresh is None
+    assert state(library) == theirs
+
+
 def test_an_unfinished_refresh_stays_due(library: Any, worker: Worker) -> None:
     """Interrupted by Ctrl-C, nothing is written down and the claim is let go."""
 

@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from wenyuan import __version__
 from wenyuan.cli.agents import app as agent_app
 from wenyuan.cli.ask import search
+from wenyuan.cli.audit import app as audit_app
 from wenyuan.cli.conform import conformance
 from wenyuan.cli.demonstrate import demo
 from wenyuan.cli.diagnose import doctor
@@ -142,5 +143,5 @@ _COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
 }
 for name, (function, short) in _COMMANDS.items():
     app.command(name, help=helped(function), short_help=short)(function)
-for name, group in (("source", source_app), ("agent", agent_app), ("key", key_app)):
+for name, group in (("source", source_app), ("agent", agent_app), ("key", key_app), ("audit", audit_app)):
     app.add_typer(group, name=name)

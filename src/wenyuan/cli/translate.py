@@ -115,6 +115,72 @@ _CHINESE = {
     "filters must be a non-empty object": "过滤条件须为非空的 JSON 对象",
     "the filter is no JSON: {a}": "过滤条件不是 JSON：{a}",
     "no such filter field: {a}": "没有这个过滤字段：{a}",
+    # audit
+    "there is no audit record {a}": "没有审计记录 {a}",
+    "{a} is no kind of audit record": "{a} 不是审计记录的种类",
+    "one of {a}": "可用：{a}",
+    "limit is {a}; it must be from 1 to {b}": "条数为 {a}，应为 1 至 {b}",
+    "{a} is no head of an audit: <number>:<64 hexadecimal digits>": "{a} 不是链头：<序号>:<64 位十六进制数>",
+    "there is a file {a} already": "文件 {a} 已存在",
+    "choose another name": "换一个文件名",
+    "cannot write {a}: {b}": "无法写入 {a}：{b}",
+    "the audit is switched off": "审计已关闭",
+    "only records of retrievals can be replayed": "只有检索记录可以重放",
+    "{a} says no time": "{a} 不是时间",
+    "write 24h, 7d, 4w, 2026-11-21 or '2026-11-21 14:30'": "请写 24h、7d、4w、2026-11-21 或 '2026-11-21 14:30'",
+    "the audit ends at record {a}, but {b} says {c}: records were removed or replaced": (
+        "审计止于第 {a} 条，但 {b} 为 {c}：有记录被删除或替换"
+    ),
+    "the texts of change {a} are not kept any more: {b} was removed since": (
+        "变更 {a} 时的文本已不再保留：此后移除了 {b}"
+    ),
+    "compare with the library as it is instead": "请与现在的知识库比较",
+    "missing: the records {a} to {b} were removed": "缺失：第 {a} 至 {b} 条被删除",
+    "inserted: it stands after record {a}": "插入：位于第 {a} 条之后",
+    "edited or moved: its hash is not that of its content": "被修改或移动：哈希与内容不符",
+    "inserted or rewritten: it does not follow record {a}": "被插入或重写：不与第 {a} 条相接",
+    "its kept query was edited": "保存的问题原文被修改",
+    "rewritten: {a} has another hash": "被重写：{a} 的哈希不同",
+    "truncated: {a} knows records up to {b}": "被截断：{a} 中的记录到第 {b} 条",
+    "expired: {a} is older than what retention left, and proves nothing": "已到期：{a} 早于保留的记录，不能证明什么",
+    "records were removed up to here, and no record says so": "此前的记录被删除，且没有相应的记录",
+    "{a} is missing: the end may have been cut off": "缺少 {a}：末尾可能被截断",
+    "the expected head": "给定的链头",
+    # why a replayed answer differs
+    "{a}; the library has gone from change {b} to {c}": "{a}；知识库的变更序号由 {b} 变为 {c}",
+    "{a}; the library is at the same change {b}": "{a}；知识库的变更序号仍为 {b}",
+    "the query was erased, or never kept: it cannot be asked again": "问题原文已抹除或未保存，无法重新提问",
+    "the record was made without its query": "记录中没有问题原文",
+    "the library has never held it: it is not the library that answered, or an older copy of it": (
+        "知识库从未有过此段落：不是当时作答的知识库，或是其较早的副本"
+    ),
+    "{a}: since {b} it is in force until {c}": "{a}：自 {b} 起，有效期至 {c}",
+    "{a}: since {b} it is in force without end": "{a}：自 {b} 起，长期有效",
+    "{a} has a new version (document {b}) since {c}; the same text is now {d}": (
+        "{a} 自 {c} 起有新版本（文档 {b}）；同样的文字现为 {d}"
+    ),
+    "{a} has a new version (document {b}) since {c}; this text is not in it any more": (
+        "{a} 自 {c} 起有新版本（文档 {b}）；其中已没有这段文字"
+    ),
+    "nothing that is recorded explains the difference": "记录中没有能解释此差异的内容",
+    "{a} came into the library after the recorded answer": "{a} 在记录的答案之后收录",
+    "digest was {a}, is {b}": "摘要原为 {a}，现为 {b}",
+    "score was {a}, is {b}": "得分原为 {a}，现为 {b}",
+    "source {a}: trust was {b}, is {c}": "来源 {a}：可信度原为 {b}，现为 {c}",
+    "source {a} is {b}; on {c} it was in force when the answer was given": ("来源 {a} 现为 {b}；作答时它在 {c} 有效"),
+    "in force from {a} until {b}": "有效期 {a} 至 {b}",
+    "further notice": "另行通知",
+    "in force on {a}, not on {b}": "在 {a} 有效，在 {b} 无效",
+    "{a} is not searched any more: superseded, or not permitted to whom this asks for": (
+        "{a} 不再检索：已被取代，或提问者无权使用"
+    ),
+    "others rank before it, among them {a} that are new": "其他段落排在前面，其中 {a} 个是新的",
+    "it is still in force, but not among the best or below the floor": "仍然有效，但得分不在前列或低于门槛",
+    "another text stands under the same id": "同一标识下的文字已不同",
+    "the same passages with the same scores, otherwise": "段落与得分相同，顺序不同",
+    "{a} answers otherwise now": "{a} 现在的答复不同",
+    "was {a}, is {b}: {c}": "原为 {a}，现为 {b}：{c}",
+    "was {a}, is {b}": "原为 {a}，现为 {b}",
     # encoders and engines
     "keyword-only by setting": "按设置仅用关键词检索",
     "keyword-only: {a}": "仅关键词检索：{a}",
@@ -162,6 +228,10 @@ _CHINESE = {
     "wait until it has finished; if that worker has died, its claim runs out in minutes": (
         "等它结束；若该进程已退出，几分钟后即可重试"
     ),
+    # broad ones, after all that are narrower
+    "{a} was removed {b}": "{a} 已移除（{b}）",
+    "at an unknown time": "时间不详",
+    "{a} entered": "{a} 进入结果",
     # a place and what is wrong there
     "{a}: {b}": "{a}：{b}",
 }

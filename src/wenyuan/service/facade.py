@@ -274,9 +274,12 @@ class Library:
     def ingest(self, source_id: str, progress: Callable[[Progress], None] | None = None) -> IngestReport:
         """Read a registered source again; only what changed is read, embedded and indexed anew."""
         self._check_may_write()
+        source = self.catalog.source(source_id)
+        if source.type != "static_doc":
+            raise InvalidRequest(f"source {source_id!r} is searched where it is; there is nothing to take in")
         if self.encoder is not None and self.catalog.value("encoder") is None:
             self.catalog.set_value("encoder", asdict(self.encoder.fingerprint))
-        report = self._ingester.ingest(self.catalog.source(source_id), progress)
+        report = self._ingester.ingest(source, progress)
         self._settle()
         return report
 
@@ -287,7 +290,11 @@ class Library:
     def remove(self, source_id: str) -> int:
         """Remove a source and all that came from it; returns the number of documents."""
         gone = self.catalog.remove_source(source_id)
-        self._ingester.follow()
+        purge = getattr(self.engine, "purge", None)
+        if purge is not None:
+            purge(self.catalog)  # its terms and vectors leave the index files too
+        else:
+            self._ingester.follow()
         self._settle()
         return gone
 

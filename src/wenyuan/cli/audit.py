@@ -1,0 +1,236 @@
+"""``audit list``, ``show``, ``verify``, ``export`` and ``replay``."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from wenyuan.cli.audit_record import show_line, show_record
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, opened
+from wenyuan.cli.terminal import FAILED, OK, Terminal
+
+if TYPE_CHECKING:
+    from wenyuan.catalog.audit_log import AuditLog, AuditRecord
+    from wenyuan.service.replay import Replay
+
+__all__ = ["app"]
+
+_HELP = """See who asked what, was given what and changed what; prove that nothing of it was altered.
+
+查看审计记录，验证其完整性，并重放当时的检索。
+
+\b
+Example 示例:
+  wenyuan audit list --since 24h
+  wenyuan audit verify
+"""
+app = typer.Typer(help=_HELP, short_help="See and verify the audit. 审计记录", no_args_is_help=True)
+_Id = Annotated[str, typer.Argument(metavar="ID", help="The record. 记录标识")]
+_SPAN = re.compile(r"([0-9]{1,5})([hdw])")
+_HOURS = {"h": 1, "d": 24, "w": 7 * 24}
+
+
+@contextmanager
+def _log(terminal: Terminal) -> Iterator[AuditLog]:
+    with opened(terminal) as found:
+        yield cast("AuditLog", found.audit)
+
+
+def list_all(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+    ctx: typer.Context,
+    kind: Annotated[
+        str | None, typer.Option(help="retrieval, registry, agent, key, rule, refresh, audit. 种类")
+    ] = None,
+    principal: Annotated[str | None, typer.Option(metavar="KEY", help="Who: a key's id, or local. 操作者")] = None,
+    since: Annotated[str | None, typer.Option(metavar="TIME", help="24h, 7d, or a day. 起始时间")] = None,
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="The same; that day included. 截止时间")] = None,
+    limit: Annotated[int, typer.Option(help="At most so many. 最多条数")] = 20,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the newest records, newest first.
+
+    列出最新的审计记录，新的在前。
+
+    Example 示例:
+      wenyuan audit list --kind retrieval --since 24h
+      wenyuan audit list --principal local --until 2026-11-21
+    """
+    terminal: Terminal = ctx.obj
+    start, end = _moment(since), _moment(until, end=True)
+    with _log(terminal) as log:
+        records = log.list(kind=kind, principal=principal, limit=limit, since=start, until=end)
+    terminal.document({"status": "SUCCESS", "records": [_document(r, with_query=False) for r in records]})
+    if not records:
+        terminal.say("no_records")
+    for record in records if not terminal.as_json else ():
+        show_line(terminal, record)
+
+
+def _moment(text: str | None, *, end: bool = False) -> float | None:
+    """Seconds since the epoch: so long ago, a time here, or a day here from its begin (or up to its `end`)."""
+    from wenyuan.core.errors import InvalidRequest
+    from wenyuan.core.validity import parse_date
+
+    if text is None:
+        return None
+    plain = unicodedata.normalize("NFKC", text).strip()
+    span = _SPAN.fullmatch(plain.lower())
+    try:
+        if span:
+            at = datetime.now().astimezone() - timedelta(hours=int(span[1]) * _HOURS[span[2]])
+        elif ":" in plain:
+            at = datetime.fromisoformat(plain).astimezone()
+        else:
+            at = datetime.combine(parse_date(plain) + timedelta(days=end), datetime.min.time()).astimezone()
+        return at.timestamp()
+    except (ValueError, OverflowError) as error:
+        hint = "write 24h, 7d, 4w, 2026-11-21 or '2026-11-21 14:30'"
+        raise InvalidRequest(f"{text!r} says no time", hint=hint) from error
+
+
+def _document(record: AuditRecord, *, with_query: bool) -> dict[str, Any]:
+    described = asdict(record) | {"at": datetime.fromtimestamp(record.at, UTC).isoformat()}
+    if not with_query:
+        described.pop("query")
+    return described
+
+
+def show(
+    ctx: typer.Context,
+    record: _Id,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a record: what was asked and given, by which state of the library; or what was changed.
+
+    查看一条记录：问了什么、给出了哪些段落、依据知识库的哪个状态；或者修改了什么。
+
+    Example 示例:
+      wenyuan audit show a-01kav2q7c5m9zr4t8w3x6y0pdn
+    """
+    terminal: Terminal = ctx.obj
+    with _log(terminal) as log:
+        found = log.show(record)
+    terminal.document({"status": "SUCCESS", "record": _document(found, with_query=True)})
+    if not terminal.as_json:
+        show_record(terminal, found)
+
+
+def verify(
+    ctx: typer.Context,
+    head: Annotated[
+        str | None, typer.Option("--head", metavar="SEQ:HASH", help="A head that was kept elsewhere. 另存的链头")
+    ] = None,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Verify that no record was edited, removed, put in or moved; exit code 1 when one was.
+
+    验证记录未被修改、删除、插入或移动；发现问题时退出码为 1。
+    Whoever can write to the library's folder can make a whole new chain: keep the head elsewhere.
+
+    Example 示例:
+      wenyuan audit verify
+      wenyuan audit verify --head 12:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+    """
+    terminal: Terminal = ctx.obj
+    with _log(terminal) as log:
+        found = log.verify(head)
+    terminal.document({"status": "SUCCESS" if found.ok else "FAILED", **asdict(found)})
+    if found.first_fault is None:
+        terminal.show(terminal.text("audit_whole", count=found.records))
+    else:
+        fault = found.first_fault
+        terminal.show(terminal.text("audit_fault", seq=fault.seq, what=terminal.own(fault.what)))
+    terminal.show(terminal.text("audit_head" if found.ok else "audit_sound", head=found.head), wrap=False)
+    raise typer.Exit(OK if found.ok else FAILED)
+
+
+def export(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(dir_okay=False, help="A new file, of JSON Lines. 新文件")],
+    with_queries: Annotated[
+        bool, typer.Option("--with-queries", help="Also what was asked, where that is kept. 包括问题原文")
+    ] = False,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write all records to a new file, with all that is hashed: anybody can verify them.
+
+    将全部记录写入新文件，包含计算哈希所需的全部内容，任何人都可验证。
+
+    Example 示例:
+      wenyuan audit export audit-2026-11.jsonl
+    """
+    terminal: Terminal = ctx.obj
+    with _log(terminal) as log:
+        head = log.export(file, with_queries=with_queries)
+    terminal.document({"status": "SUCCESS", "file": str(file), "head": head})
+    terminal.show(terminal.text("audit_exported", file=file), wrap=False)
+    terminal.show(terminal.text("audit_head", head=head), wrap=False)
+
+
+def replay(
+    ctx: typer.Context,
+    record: _Id,
+    exact: Annotated[bool, typer.Option("--exact", help="Of the library as it was then. 按当时的知识库重放")] = False,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask a recorded question again: the same answer, or why it is another one now.
+
+    重新提出记录中的问题：答案一致，或者说明为何不同。
+
+    Example 示例:
+      wenyuan audit replay a-01kav2q7c5m9zr4t8w3x6y0pdn
+      wenyuan audit replay a-01kav2q7c5m9zr4t8w3x6y0pdn --exact
+    """
+    from wenyuan.core.errors import InvalidRequest
+
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        kind = cast("AuditLog", found.audit).show(record).kind
+        if kind != "retrieval":
+            raise InvalidRequest(
+                "only records of retrievals can be replayed", hint="wenyuan audit list --kind retrieval"
+            )
+        again = found.replay(record, exact=exact)
+    terminal.document({"status": "SUCCESS", "audit_id": record, "exact": exact, **asdict(again)})
+    _show_replay(terminal, again, exact=exact)
+
+
+def _show_replay(terminal: Terminal, again: Replay, *, exact: bool) -> None:
+    library = terminal.text("replay_then" if exact else "replay_now")
+    if again.identical:
+        terminal.show(terminal.text("replay_same", library=library))
+        return
+    terminal.show(terminal.text("replay_other", library=library))
+    for difference in again.differences:
+        cause = terminal.text(f"cause_{difference.what}")
+        terminal.show(f"  {cause}  {difference.ref}".rstrip(), wrap=False)
+        terminal.show(f"      {terminal.own(difference.detail)}", wrap=False)
+
+
+_COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
+    "list": (list_all, "List the newest records. 列出记录"),
+    "show": (show, "Show one. 查看记录"),
+    "verify": (verify, "Verify that all are whole. 验证完整性"),
+    "export": (export, "Write all to a file. 导出记录"),
+    "replay": (replay, "Ask a question again. 重放检索"),
+}
+for name, (function, short) in _COMMANDS.items():
+    app.command(name, help=helped(function), short_help=short)(function)
