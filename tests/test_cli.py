@@ -480,7 +480,7 @@ def test_sources_are_listed_shown_and_removed(empty: Path) -> None:
     assert "★★★★★" in run("--library", empty, "source", "list").stdout
     shown = run("--library", empty, "source", "show", "p", "--lang", "zh").stdout
     assert "生效日期: 2025-01-01" in shown
-    assert "版权: Spruce" in shown
+    assert "版权: © Spruce" in shown
     removed = run("--library", empty, "source", "remove", "p", "--json")
     assert json.loads(removed.stdout)["documents"] == 2
     assert "no sources yet" in run("--library", empty, "source", "list").stderr

@@ -95,7 +95,7 @@ def _open_outside(spec: IndexSpec) -> Callable[[Source], Outside]:
             return open_remote(source)
         from wenyuan.engines.attached import open_attached
 
-        return open_attached(source, scale=scale)
+        return open_attached(source, scale=scale, encoder=spec.encoder, lazy=True)
 
     return open_source
 
