@@ -43,7 +43,23 @@ TEXTS = (
     "Complaints are answered within one working day.",
 )
 
-HOSTILE = ["", " ", "a", "A", "1", "x' OR '1'='1", 'y" or "1"=="1', "c:\\d", "涉密", "\u200b", "a\x1fb", "%", "*", "ü", "ü"]
+HOSTILE = [
+    "",
+    " ",
+    "a",
+    "A",
+    "1",
+    "x' OR '1'='1",
+    'y" or "1"=="1',
+    "c:\\d",
+    "涉密",
+    "\u200b",
+    "a\x1fb",
+    "%",
+    "*",
+    "ü",
+    "ü",
+]
 FACETS = {
     "tag": HOSTILE,
     "level": [0, 1, 2, -3, 2.5, 10**12],
@@ -107,7 +123,9 @@ class World:
 
     def keyword(self, query: str, scope: Scope | None = None, limit: int = 50, engine: Engine | None = None) -> Any:
         chosen = engine or self.engine
-        return chosen.keyword(query_terms(query), scope=scope or self.scope(), limit=limit, deadline=self.deadline()).hits
+        return chosen.keyword(
+            query_terms(query), scope=scope or self.scope(), limit=limit, deadline=self.deadline()
+        ).hits
 
     def vector(self, v: Any, scope: Scope | None = None, limit: int = 50, engine: Engine | None = None) -> Any:
         chosen = engine or self.engine
@@ -124,7 +142,18 @@ def same(found: Any, expected: Any) -> None:
     assert [h.score for h in found] == pytest.approx([h.score for h in expected], abs=1e-5)
 
 
-QUERIES = ("连接池", "安全", "投诉 响应", "connection pools", "第13条", "GB 50300", "驗收程序", "ｍａｘ＿connections", "的", "5")
+QUERIES = (
+    "连接池",
+    "安全",
+    "投诉 响应",
+    "connection pools",
+    "第13条",
+    "GB 50300",
+    "驗收程序",
+    "ｍａｘ＿connections",
+    "的",
+    "5",
+)
 
 
 class EngineLaws:
@@ -208,7 +237,9 @@ class EngineLaws:
         filled.put(document(1, text="完全不同的内容：吊装作业"))
         filled.sync()
         assert filled.keyword("吊装作业")[0].score > 0.5
-        titles = {filled.catalog.passages([h.passage_id])[h.passage_id].title for h in filled.keyword("max_connections")}
+        titles = {
+            filled.catalog.passages([h.passage_id])[h.passage_id].title for h in filled.keyword("max_connections")
+        }
         assert "document 1" not in titles
 
     def test_reopened(self, filled: World) -> None:
@@ -270,9 +301,11 @@ class EngineLaws:
         leaves |= st.tuples(fields, bound, bound).filter(lambda t: t[1:] != (None, None)).map(lambda t: Range(*t))
         trees = st.recursive(
             leaves,
-            lambda inner: st.builds(Not, inner)
-            | st.lists(inner, min_size=1, max_size=3).map(lambda p: And(tuple(p)))
-            | st.lists(inner, min_size=1, max_size=3).map(lambda p: Or(tuple(p))),
+            lambda inner: (
+                st.builds(Not, inner)
+                | st.lists(inner, min_size=1, max_size=3).map(lambda p: And(tuple(p)))
+                | st.lists(inner, min_size=1, max_size=3).map(lambda p: Or(tuple(p)))
+            ),
             max_leaves=5,
         )
 

@@ -35,7 +35,11 @@ class TestLocalEngine(EngineLaws):
         return open_local
 
     def index_files(self, world: World) -> list[Path]:
-        return [p for p in (world.folder / "index").rglob("*") if p.is_file() and p.stat().st_size and "lock" not in p.name]
+        return [
+            p
+            for p in (world.folder / "index").rglob("*")
+            if p.is_file() and p.stat().st_size and "lock" not in p.name
+        ]
 
     def reopen(self, world: World) -> None:
         world.engine.close()

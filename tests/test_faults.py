@@ -23,7 +23,9 @@ from wenyuan.core.filters import Scope
 from wenyuan.core.ranking import Hit, LegResult
 from wenyuan.encoders.hashing import HashingEncoder
 
-TEXT = "# 投诉处理\n\n客户投诉需在 24 小时内第一次响应。\n\n# Leave\n\nUp to five days of leave may be carried over.\n"
+TEXT = (
+    "# 投诉处理\n\n客户投诉需在 24 小时内第一次响应。\n\n# Leave\n\nUp to five days of leave may be carried over.\n"
+)
 ASK = wenyuan.RetrievalRequest(query="客户投诉多久响应", max_results=5)
 
 
@@ -138,7 +140,7 @@ def test_engine_answers_rubbish(opened: Any, monkeypatch: pytest.MonkeyPatch) ->
 def test_empty_leg_only_on_purpose() -> None:
     """A leg's result is made by LegResult.ok and by nothing else."""
     with pytest.raises(TypeError):
-        LegResult((), True) if False else LegResult(())  # type: ignore[arg-type]
+        LegResult(())  # type: ignore[arg-type]
 
 
 def test_catalog_file_destroyed(opened: Any) -> None:
@@ -162,7 +164,8 @@ def test_catalog_table_gone(opened: Any) -> None:
 def test_index_behind(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """An index that stays behind its catalog makes the answer FAILED."""
     if opened.engine.name == "memory":
-        pytest.raises(wenyuan.KnowledgeError, opened.engine.sync, _Older(), deadline=opened._retriever._deadline())
+        with pytest.raises(wenyuan.KnowledgeError):
+            opened.engine.sync(_Older(), deadline=opened._retriever._deadline())
         return
     import wenyuan.engines.local as module
     from wenyuan.core.errors import CatalogBusy
@@ -268,7 +271,7 @@ def test_other_encoder(tmp_path: Path, docs: Path) -> None:
     """A library opened with another encoder than it was built with refuses to open and names both."""
     with wenyuan.open(tmp_path / "lib", create=True, encoder={"kind": "hashing"}) as library:
         library.add(wenyuan.Source(source_id="policy", path=str(docs)))
-    with pytest.raises(wenyuan.KnowledgeError, match="256.*128"):
+    with pytest.raises(wenyuan.KnowledgeError, match=r"256.*128"):
         wenyuan.open(tmp_path / "lib", encoder={"kind": "hashing", "dimension": 128})
 
 

@@ -9,7 +9,7 @@ from datetime import date
 from typing import Any, Protocol
 
 from wenyuan.core.agents import Principal
-from wenyuan.core.errors import KnowledgeError
+from wenyuan.core.errors import KnowledgeError, NotPermitted
 from wenyuan.core.filters import Scope
 from wenyuan.core.ports import Encoder, Engine
 from wenyuan.service.audit import (
@@ -123,7 +123,14 @@ class Witness:
 
         def now(request: Mapping[str, Any]) -> Rerun:
             query = query_of(request)
-            answer = retriever.retrieve(replace(query, as_of=query.as_of or date.today()))
+            day = query.as_of or date.today()
+            try:
+                answer = retriever.retrieve(replace(query, as_of=day))
+            except NotPermitted as error:  # a source that it names is gone: that is what differs
+                return Rerun(
+                    fragments=[], generation=0, settings_digest=self._digest, encoder_key=self._encoder_key,
+                    sources=frozenset(), as_of=day, status="FAILED", error=str(error),
+                )  # fmt: skip
             scope = answer.scope or Scope(sources=frozenset(), as_of=date.today())
             return rerun_of(
                 answer, settings_digest=self._digest, encoder_key=self._encoder_key,
