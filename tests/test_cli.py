@@ -148,7 +148,7 @@ def test_both_languages_say_the_same_things() -> None:
 def test_every_message_is_used() -> None:
     """The catalogue holds no message that nothing says."""
     code = "\n".join(file.read_text("utf-8") for file in CLI.rglob("*.py") if file.name != "messages.py")
-    families = ("mode_", "state_", "check_", "d_", "doctor_", "col_", "TC-DP3-")
+    families = ("mode_", "state_", "check_", "d_", "doctor_", "col_", "audit_", "did_", "query_", "cause_", "TC-DP3-")
     described = ("title type domain trust language collection copyright path effective_from effective_until "
                  "documents passages vectors failures source_id keyword vector ok").split()  # fmt: skip
     described.append("not configured")

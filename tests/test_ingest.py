@@ -413,14 +413,15 @@ def test_failed_sheets(shelf: Shelf) -> None:
 
 def test_closing_ends_the_reader(shelf: Shelf) -> None:
     """A closed library leaves no process behind that was started to read files in."""
-    shelf.write("a.html", "<h1>Tools</h1><p>Torque wrenches are calibrated.</p>")
-    shelf.run()
 
     def children() -> set[str]:
         lists = Path("/proc/self/task").glob("*/children")
         return {pid for found in lists for pid in found.read_text().split()}
 
-    mine = {pid for pid in children() if b"wenyuan" in Path("/proc", pid, "cmdline").read_bytes()}
+    others = children()
+    shelf.write("a.html", "<h1>Tools</h1><p>Torque wrenches are calibrated.</p>")
+    shelf.run()
+    mine = children() - others
     assert mine
     shelf.library.close()
     assert not mine & children()

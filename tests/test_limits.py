@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from wenyuan.server.limits import Limiter, Limits
+from wenyuan.server.limits import Limiter
 from wenyuan.server.problem import Problem
+from wenyuan.server.seams import Limits
 
 
 class Clock:

@@ -39,9 +39,8 @@ def serve(
       wenyuan serve
       wenyuan serve --port 9000 --library ~/knowledge
     """
-    from wenyuan.server.limits import Limits
     from wenyuan.server.run import serve as run_server
-    from wenyuan.server.seams import ServerSettings
+    from wenyuan.server.seams import Limits, ServerSettings
 
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:

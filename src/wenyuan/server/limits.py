@@ -10,25 +10,16 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from wenyuan.core.agents import Principal
 from wenyuan.server.problem import Problem
+from wenyuan.server.seams import Limits
 
-__all__ = ["Limiter", "Limits"]
+__all__ = ["Limiter"]
 
 _REMEMBERED = 10_000  # callers
 _NO_KEY = Principal().key_id  # this machine's own callers, while no keys are needed
 _BURST_SECONDS = 2.0  # what a quiet caller may save up
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """Requests a second and at once, for each key and for all; 0 means no limit."""
-
-    rate_per_key: float = 50.0
-    rate_total: float = 0.0
-    concurrency_per_key: int = 32
 
 
 class _Bucket:

@@ -17,12 +17,12 @@ from wenyuan.core.model import RetrievalRequest, RetrievalResponse
 if TYPE_CHECKING:
     from wenyuan.service.context import Context, ContextRequest
     from wenyuan.service.search import SearchRequest, SearchResult
-from wenyuan.server.limits import Limits
 
 __all__ = [
     "Authenticate",
     "FaultSwitch",
     "KnowledgeService",
+    "Limits",
     "Readiness",
     "ServerSettings",
     "Service",
@@ -85,6 +85,15 @@ FaultSwitch = Callable[[str], AbstractContextManager[object]]
 
 For an unknown name it raises `InvalidRequest`.
 """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Requests a second and at once, for each key and for all; 0 means no limit."""
+
+    rate_per_key: float = 50.0
+    rate_total: float = 0.0
+    concurrency_per_key: int = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
