@@ -178,7 +178,7 @@ def test_metadata(shelf: wenyuan.Library, folder: Path) -> None:
 @pytest.mark.parametrize("query", QUERIES)
 def test_parts_make_the_score(shelf: wenyuan.Library, query: str) -> None:
     """The parts that stand in a fragment's metadata add up to its score."""
-    for fragment in ask(shelf, query, 20, source_document_uri="file:///work/连接池.md"):
+    for fragment in ask(shelf, query, 20, source_document_uri="file:///drafts/连接池.md"):
         p = fragment.metadata["scores"]
         assert p["fused"] == pytest.approx(0.7 * p["vector"] + 0.3 * p["keyword"], abs=2e-6)
         adjusted = min(1.0, p["fused"] * (1 + p.get("context", 0.0)) * p["trust"])
