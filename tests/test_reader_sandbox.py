@@ -202,10 +202,14 @@ def test_the_worker_has_no_network(hostile: str) -> None:
             )
 
 
-def test_a_worker_that_cannot_start_is_no_fault_of_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where Python's modules are missing the sandbox fails, and no document is blamed."""
-    monkeypatch.setattr("wenyuan.readers.confined._environment", lambda: {"PYTHONPATH": "/nowhere"})
-    with Sandbox() as broken, pytest.raises(SourceError, match="reading process does not start") as caught:
+def test_a_worker_that_cannot_start_is_no_fault_of_the_document(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Where Python's modules cannot be loaded the sandbox fails, and no document is blamed."""
+    (tmp_path / "wenyuan").mkdir()
+    (tmp_path / "wenyuan" / "__init__.py").write_text("raise ImportError('half installed')")
+    monkeypatch.setattr("wenyuan.readers.confined._environment", lambda: {"PYTHONPATH": str(tmp_path)})
+    with Sandbox() as broken, pytest.raises(SourceError, match="does not start: .*half installed") as caught:
         broken.read(b"<p>x", uri="u:x", name="a.html")
     assert not isinstance(caught.value, DocumentRejected)
 

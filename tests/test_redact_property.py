@@ -273,6 +273,8 @@ def seconds(unit: str, length: int) -> float:
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_time_is_linear_in_hostile_text(unit: str) -> None:
     """No text of one repeated piece takes more than some microseconds a character, or more a character when longer."""
-    short, long = seconds(unit, 5_000), seconds(unit, 40_000)
-    assert long < 3.0, f"{long * 25:.1f} µs a character"
-    assert long < 0.2 or long < 24 * short
+    for _ in range(3):  # a garbage collection may fall into one measurement, not into three
+        short, long = seconds(unit, 5_000), seconds(unit, 40_000)
+        if long < 0.2 or long < min(3.0, 24 * short):
+            return
+    pytest.fail(f"{long * 25:.1f} µs a character in 40,000, {short * 200:.1f} in 5,000")
