@@ -209,7 +209,7 @@ def test_a_worker_that_cannot_start_is_no_fault_of_the_document(
     (tmp_path / "wenyuan").mkdir()
     (tmp_path / "wenyuan" / "__init__.py").write_text("raise ImportError('half installed')")
     monkeypatch.setattr("wenyuan.readers.confined._environment", lambda: {"PYTHONPATH": str(tmp_path)})
-    with Sandbox() as broken, pytest.raises(SourceError, match="does not start: .*half installed") as caught:
+    with Sandbox() as broken, pytest.raises(SourceError, match=r"does not start: .*half installed") as caught:
         broken.read(b"<p>x", uri="u:x", name="a.html")
     assert not isinstance(caught.value, DocumentRejected)
 

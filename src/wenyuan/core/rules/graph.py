@@ -14,7 +14,7 @@ from typing import Protocol
 from wenyuan.core.ports import Deadline
 from wenyuan.core.rules.model import Strength
 
-__all__ = ["Edge", "GraphNode", "Graph", "LexiconEntry", "Support", "View"]
+__all__ = ["Edge", "Graph", "GraphNode", "LexiconEntry", "Support", "View"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
