@@ -13,6 +13,7 @@ from wenyuan.core.model import Fragment, RetrievalRequest, RetrievalResponse
 from wenyuan.server.app import create_app
 from wenyuan.server.openapi import openapi_document
 from wenyuan.server.seams import ServerSettings, open_to_all
+from wenyuan.wire.shapes import MAX_CONTEXT_DEPTH
 
 POSTS = ("/v1/retrieve_fragments", "/retrieve_fragments")
 
@@ -39,13 +40,20 @@ class HashService:
 def beyond_schemas(body: object) -> bool:
     """What the rules of the service say and JSON Schema cannot: see the document's description.
 
-    Schema knows no white space to trim, takes 3.0 for an integer, and cannot tell 2^60 from 1.15e18.
+    Schema knows no white space to trim, takes 3.0 for an integer, cannot tell 2^60 from 1.15e18, and has no word
+    for how deeply a value may be nested.
     """
     if not isinstance(body, dict):
         return False
     query, count, context = (body.get(name) for name in ("query", "max_results", "context"))
     padded = isinstance(query, str) and len(query) > 8000 >= len(query.strip())
-    return padded or isinstance(count, float) or "e+" in repr(context)
+    return padded or isinstance(count, float) or "e+" in repr(context) or depth(context) > MAX_CONTEXT_DEPTH
+
+
+def depth(value: object) -> int:
+    """How deeply arrays and objects are nested; 0 for neither."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inner is None else 1 + max(map(depth, inner), default=0)
 
 
 @pytest.mark.parametrize(
