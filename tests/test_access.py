@@ -26,6 +26,10 @@ BODIES: dict[str, Any] = {
     "/v1/agents": SUPPORT,
     "/v1/keys": {"rights": ["search"], "agent_id": "support"},
     "/v1/sources/{source_id}": {"title": "又"},
+    "/v1/retrieve": {"query": "客户投诉"},
+    "/v1/infer_rules": {"context": "客户投诉"},
+    "/v1/rules/review": {"statement_ids": [1], "action": "reject"},
+    "/v1/rules/import": {"pack": "customer_service", "dry_run": True},
 }
 GUARDED = sorted((method, path, right) for (method, path), right in RIGHT_OF.items() if right is not None)
 
@@ -42,7 +46,15 @@ def body_of(path: str) -> Any:
 
 def at(path: str, **ids: str) -> str:
     return path.format(
-        **{"source_id": "wiki", "agent_id": "other", "key_id": "00000000", "audit_id": "a-none", **ids}
+        **{
+            "source_id": "wiki",
+            "agent_id": "other",
+            "key_id": "00000000",
+            "audit_id": "a-none",
+            "statement_id": "1",
+            "pack": "customer_service",
+            **ids,
+        }
     )
 
 

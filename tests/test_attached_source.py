@@ -68,7 +68,7 @@ def prepared(dsn: str) -> Iterator[str]:
 @pytest.fixture
 def admin(prepared: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[psycopg.Connection[Any]]:
     """A superuser's connection; kb.docs holds `ROWS`."""
-    monkeypatch.setenv("TABLE_DSN", prepared)
+    monkeypatch.setenv("WENYUAN_TABLE_DSN", prepared)
     with psycopg.connect(prepared, autocommit=True) as connection:
         connection.execute("SET search_path = public, ext")
         connection.execute("DROP TABLE IF EXISTS kb.docs, kb.pace CASCADE")
@@ -93,7 +93,7 @@ def slow(admin: psycopg.Connection[Any]) -> Callable[[float], None]:
 
 def source(**changes: Any) -> Source:
     given = {
-        "dsn_env": "TABLE_DSN",
+        "dsn_env": "WENYUAN_TABLE_DSN",
         "table": "kb.docs",
         "columns": COLUMNS,
         "encoder": "bge-m3",
@@ -275,7 +275,7 @@ def test_scores_are_the_rescaled_cosine(opened: Open, vector: list[float]) -> No
         ({"scale": [1.0, 0.0]}, "two rising cosines"),
         ({"encoder": ""}, "encoder: "),
         ({"dsn_env": "postgresql://u:Geheim@h/db"}, "dsn_env: "),
-        ({"dsn_env": "NOT_SET"}, "variable NOT_SET is not set"),
+        ({"dsn_env": "WENYUAN_NOT_SET"}, "variable WENYUAN_NOT_SET is not set"),
         ({"colums": {}}, "colums: there is no such setting; did you mean 'columns'"),
         ({"timeout": 0}, "timeout: "),
     ],
@@ -306,8 +306,8 @@ def test_the_same_encoder_is_accepted_by_id_and_by_key(admin: Admin) -> None:
 
 def test_what_is_no_connection_string_is_not_shown(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection string that cannot be read is a ConfigError that names its variable, and shows nothing of it."""
-    monkeypatch.setenv("TABLE_DSN", "Geheim-0815 at db.internal")
-    with pytest.raises(ConfigError, match="what TABLE_DSN holds is no connection string") as caught:
+    monkeypatch.setenv("WENYUAN_TABLE_DSN", "Geheim-0815 at db.internal")
+    with pytest.raises(ConfigError, match="what WENYUAN_TABLE_DSN holds is no connection string") as caught:
         open_attached(source())
     shown = "".join(traceback.format_exception(caught.value))
     assert "Geheim" not in shown
@@ -316,7 +316,7 @@ def test_what_is_no_connection_string_is_not_shown(admin: Admin, monkeypatch: py
 
 def test_without_the_driver_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing driver is a ConfigError that says what to install."""
-    monkeypatch.setenv("TABLE_DSN", "host=127.0.0.1")
+    monkeypatch.setenv("WENYUAN_TABLE_DSN", "host=127.0.0.1")
     monkeypatch.setitem(sys.modules, "psycopg", None)
     for name in ("postgres_table", "postgres_query"):
         monkeypatch.delitem(sys.modules, f"wenyuan.engines.{name}")
@@ -472,7 +472,7 @@ def test_a_server_that_obeys_no_timeout_is_cancelled(
 
 def test_a_deadline_that_has_passed_asks_nobody(opened: Open) -> None:
     """Nothing is connected to when there is no time left."""
-    table = opened(lazy=True, dsn_env="TABLE_DSN")
+    table = opened(lazy=True, dsn_env="WENYUAN_TABLE_DSN")
     with pytest.raises(EngineTimeout):
         table.ask("x", vector=QUERY, limit=1, as_of=date(2026, 6, 1), deadline=Deadline(1.0, lambda: 2.0))
     assert table._idle == []
@@ -542,7 +542,7 @@ def test_rights_are_needed(admin: Admin, opened: Open, prepared: str, monkeypatc
     """A user who may not read the table is told so when opening."""
     admin.execute("DROP ROLE IF EXISTS wenyuan_reader")
     admin.execute("CREATE ROLE wenyuan_reader LOGIN PASSWORD 'r'; GRANT USAGE ON SCHEMA kb, ext TO wenyuan_reader")
-    monkeypatch.setenv("TABLE_DSN", make_conninfo(prepared, user="wenyuan_reader", password="r"))
+    monkeypatch.setenv("WENYUAN_TABLE_DSN", make_conninfo(prepared, user="wenyuan_reader", password="r"))
     with pytest.raises(ConfigError, match="does not let its user read the table"):
         opened()
     admin.execute("GRANT SELECT ON kb.docs TO wenyuan_reader")
@@ -557,7 +557,7 @@ def test_a_database_that_refuses_is_unavailable(
     prepared: str, monkeypatch: pytest.MonkeyPatch, wrong: dict[str, Any]
 ) -> None:
     """Wrong password, user, database, port or host: unavailable, and no secret in the message or its causes."""
-    monkeypatch.setenv("TABLE_DSN", make_conninfo(prepared, **wrong))
+    monkeypatch.setenv("WENYUAN_TABLE_DSN", make_conninfo(prepared, **wrong))
     with pytest.raises(EngineUnavailable, match="source kb-1 at ") as caught:
         open_attached(source())
     shown = "".join(traceback.format_exception(caught.value))
@@ -568,7 +568,9 @@ def test_a_database_that_refuses_is_unavailable(
 def test_a_server_that_says_nothing_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A port that accepts and is silent costs no more than the deadline, at opening and at asking."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        monkeypatch.setenv("TABLE_DSN", f"host=127.0.0.1 port={silent.getsockname()[1]} user=x connect_timeout=2")
+        monkeypatch.setenv(
+            "WENYUAN_TABLE_DSN", f"host=127.0.0.1 port={silent.getsockname()[1]} user=x connect_timeout=2"
+        )
         begun = time.monotonic()
         with pytest.raises(EngineTimeout, match=r"source kb-1 at 127\.0\.0\.1:"):
             open_attached(source(timeout=0.3))
@@ -592,7 +594,7 @@ def test_a_closed_source_answers_nothing(opened: Open) -> None:
 
 def test_a_local_socket_is_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """A path on this machine does not stand in messages."""
-    monkeypatch.setenv("TABLE_DSN", "host=/var/run/secret-place user=x")
+    monkeypatch.setenv("WENYUAN_TABLE_DSN", "host=/var/run/secret-place user=x")
     table = open_attached(source(), lazy=True)
     assert table.component == "source kb-1 at a local socket"
     table.close()

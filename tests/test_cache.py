@@ -20,7 +20,7 @@ from wenyuan.core.agents import Agent, DomainScope, Principal
 from wenyuan.core.errors import EngineError, KnowledgeError
 from wenyuan.core.filters import In
 from wenyuan.core.model import NewDocument, NewPassage, Source
-from wenyuan.service.cache import AnswerCache
+from wenyuan.service.cache import AnswerCache, OwnMemory
 from wenyuan.service.search import LOCAL, SearchRequest, SearchResult
 
 STEPS = int(os.environ.get("CACHE_STEPS", "2000"))
@@ -46,8 +46,10 @@ class Counting:
 
 
 def made(clock: Callable[[], float], **more: Any) -> AnswerCache[str]:
-    settings: dict[str, Any] = {"seconds": 60.0, "max_bytes": 100, "size": len, "keep": lambda v: v != "degraded"}
-    return AnswerCache(clock=clock, **settings | more)
+    settings: dict[str, Any] = {"seconds": 60.0, "max_bytes": 100, "size": len, "keep": lambda _, v: v != "degraded"}
+    settings |= more
+    keep = settings.pop("keep")
+    return AnswerCache(OwnMemory(clock=clock, **settings) if settings["seconds"] else None, keep)
 
 
 # --- the cache itself -------------------------------------------------------------------------------------
@@ -210,7 +212,7 @@ class World:
         self.cached = wenyuan.open(folder, create=True, **options, cache={"seconds": 120})
         self.cached.catalog.set_value("encoder", asdict(self.cached.encoder.fingerprint))  # type: ignore[union-attr]
         self.fresh = wenyuan.open(folder, **options, cache={"seconds": 0})
-        self.cached._searcher._cache._clock = clock
+        self.cached._searcher._cache._store._clock = clock
         self.catalog: Any = self.cached.catalog
         self.draw, self.clock, self.done = draw, clock, Counter[str]()
         for source_id in SOURCES:

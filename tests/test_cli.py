@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 import wenyuan
-from wenyuan.cli.messages import MESSAGES
+from wenyuan.cli.messages import AREAS, MESSAGES
 from wenyuan.cli.root import app
 from wenyuan.cli.snippet import body, cells, marks, snippet, wrapped
 from wenyuan.cli.terminal import language_here
@@ -138,7 +138,8 @@ def test_the_locale_decides_the_language(
 
 
 def test_both_languages_say_the_same_things() -> None:
-    """Each message has both languages, and both fill in the same values."""
+    """Each message has both languages, both fill in the same values, and no two areas have the same key."""
+    assert sum(map(len, AREAS)) == len(MESSAGES)
     for key, (english, chinese) in MESSAGES.items():
         assert english, key
         assert chinese, key
@@ -147,12 +148,31 @@ def test_both_languages_say_the_same_things() -> None:
 
 def test_every_message_is_used() -> None:
     """The catalogue holds no message that nothing says."""
-    code = "\n".join(file.read_text("utf-8") for file in CLI.rglob("*.py") if file.name != "messages.py")
-    families = ("mode_", "state_", "check_", "d_", "doctor_", "col_", "audit_", "did_", "query_", "cause_", "TC-DP3-")
+    code = "\n".join(file.read_text("utf-8") for file in CLI.rglob("*.py") if file.parent.name != "messages")
+    families = (
+        "mode_",
+        "state_",
+        "check_",
+        "d_",
+        "doctor_",
+        "col_",
+        "audit_",
+        "did_",
+        "withheld_",
+        "query_",
+        "cause_",
+        "TC-DP3-",
+    )
     described = ("title type domain trust language collection copyright path effective_from effective_until "
                  "documents passages vectors failures source_id keyword vector ok").split()  # fmt: skip
     described.append("not configured")
-    unused = [k for k in MESSAGES if f'"{k}"' not in code and not k.startswith(families) and k not in described]
+    unused = [
+        key
+        for key in MESSAGES
+        if not any(f"{mark}{key}{mark}" in code for mark in "\"'")
+        and not key.startswith(families)
+        and key not in described
+    ]
     assert not unused
 
 

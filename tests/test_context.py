@@ -110,6 +110,21 @@ def test_copyright_over_a_task(shelf: Shelf, terms: str, most: int) -> None:
     assert quoted(shelf.context(task_id="t2")) == quoted(shelf.context()) == quoted(first)
 
 
+def test_tasks_of_agents_are_apart(shelf: Shelf) -> None:
+    """Two agents, and who asks without one, each have their own count for a task of the same name."""
+    shelf.add("policy", LONG, copyright="excerpt<=120")
+    shelf.agent(("policy", 20))
+    shelf.library.catalog.put_agent(
+        Agent(agent_id="other", knowledge_scope=(DomainScope(domain="policy", top_k=20),))
+    )
+    given = [
+        quoted(shelf.library.get_context(ContextRequest(retrieval_query=QUERY, agent_id=agent, task_id="t")))
+        for agent in ("clerk", "other", None, "clerk", "other", None)
+    ]
+    assert all(count > 60 for count in given[:3])
+    assert all(first + again <= 120 for first, again in zip(given[:3], given[3:], strict=True))
+
+
 def test_a_document_read_again_has_no_new_allowance(shelf: Shelf) -> None:
     """What a task was given of a document counts on when the document changes."""
     shelf.add("policy", LONG, copyright="excerpt<=120")

@@ -125,7 +125,6 @@ def test_catalog_replaced_by_an_older_one(world: World, kind: type) -> None:
 
 def test_other_process_that_writes_for_long(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """An index that another process keeps behind for longer than allowed is a mismatch that names it."""
-    import wenyuan.engines.local as module
 
     engine: Any = world.engine
     world.put(document(77))
@@ -136,7 +135,7 @@ def test_other_process_that_writes_for_long(world: World, monkeypatch: pytest.Mo
         yield
 
     monkeypatch.setattr(engine, "_exclusive", busy)
-    monkeypatch.setattr(module, "MAX_LAG", -1.0)
+    monkeypatch.setattr(engine, "_max_lag", -1.0)
     with pytest.raises(IndexMismatch, match="process 1"):
         engine.sync(world.catalog, deadline=world.deadline())
 
@@ -179,6 +178,7 @@ def test_another_thread_is_indexing(world: World) -> None:
     """A request that would have to wait for another thread's indexing beyond its deadline is an error."""
     engine: Any = world.engine
     world.put(document(75))
+    engine._max_lag = -1.0
     with engine._lock, pytest.raises(EngineTimeout, match="another thread"):
         engine.sync(world.catalog, deadline=Deadline(time.monotonic() + 0.05, time.monotonic))
     world.sync()

@@ -100,7 +100,6 @@ class TestLocalEngine(EngineLaws):
 
     def test_stale_while_another_writes(self, filled: World, monkeypatch: pytest.MonkeyPatch) -> None:
         """An index that cannot catch up because another process writes for long is an error, not a short answer."""
-        import wenyuan.engines.local as module
         from wenyuan.core.errors import CatalogBusy
 
         filled.put(document(50))
@@ -110,7 +109,7 @@ class TestLocalEngine(EngineLaws):
 
         monkeypatch.setattr(filled.engine, "_exclusive", busy)
         assert filled.engine.sync(filled.catalog, deadline=filled.deadline()) < filled.catalog.seq()
-        monkeypatch.setattr(module, "MAX_LAG", -1.0)
+        monkeypatch.setattr(filled.engine, "_max_lag", -1.0)
         with pytest.raises(IndexMismatch, match="process 1"):
             filled.engine.sync(filled.catalog, deadline=filled.deadline())
 

@@ -167,7 +167,6 @@ def test_index_behind(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(wenyuan.KnowledgeError):
             opened.engine.sync(_Older(), deadline=opened._retriever._deadline())
         return
-    import wenyuan.engines.local as module
     from wenyuan.core.errors import CatalogBusy
 
     opened.catalog.put_source(wenyuan.Source(source_id="other"))
@@ -176,7 +175,7 @@ def test_index_behind(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         raise CatalogBusy("the library is being written by process 1", component="catalog")
 
     monkeypatch.setattr(opened.engine, "_exclusive", busy)
-    monkeypatch.setattr(module, "MAX_LAG", -1.0)
+    monkeypatch.setattr(opened.engine, "_max_lag", -1.0)
     failed(opened, "engine local")
 
 

@@ -36,7 +36,7 @@ from wenyuan.engines import net, remote
 from wenyuan.engines.errands import Errands, TooLate
 from wenyuan.engines.net import Guarded, refusal
 from wenyuan.engines.remote import Remote, open_remote
-from wenyuan.engines.via import VIA, via_header
+from wenyuan.engines.via import VIA, refused_way, via_header
 
 KEY = "sk-Geheim-0815"
 QUERY = "机密问题 ＡＢＣ: who is 張三?"
@@ -155,9 +155,9 @@ def ask(server: Scripted, **options: Any) -> list[OutsideHit]:
 
 def test_a_question_is_the_contracts_and_its_answer_becomes_hits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Query, number and day are sent with the key; address, text, score, title, headings and facets come back."""
-    monkeypatch.setenv("PARTNER_KEY", KEY)
+    monkeypatch.setenv("WENYUAN_PARTNER_KEY", KEY)
     with scripted(reply(200, SUCCESS)) as server:
-        (hit,) = ask(server, key_env="PARTNER_KEY", library_id="lib-1")
+        (hit,) = ask(server, key_env="WENYUAN_PARTNER_KEY", library_id="lib-1")
     head, _, body = server.requests[0].partition(b"\r\n\r\n")
     assert head.startswith(b"POST /v1/retrieve_fragments HTTP/1.1\r\n")
     assert f"Host: 127.0.0.1:{server.port}\r\n".encode() in head
@@ -313,7 +313,8 @@ TWICE = json.dumps(SUCCESS).encode()[:-1] + b', "status": "SUCCESS"}'
         (reply(200, {"status": "SUCCESS", "fragments": [], "x": "\ud800"}), "breaks the contract"),
         (reply(200, SUCCESS | {"error_message": ECHO}), "breaks the contract"),
         (reply(200, {"status": "SUCCESS", "fragments": [FRAGMENT] * 4}), "4 fragments where 3"),
-        (reply(200, SUCCESS, JSON, "X-Wenyuan-Via: lib-2,lib-1"), "has asked itself"),
+        (reply(200, SUCCESS, JSON, "X-Wenyuan-Via: lib-1,lib-2,lib-1"), "in a circle: lib-1 → lib-2 → lib-1"),
+        (reply(503, None, "X-Wenyuan-Via: lib-1,b,c,d,e"), "has passed 4 libraries and goes no further"),
         (drop, "connection failed .RemoteProtocolError."),
         (half, "connection failed .RemoteProtocolError."),
         (lambda c: c.sendall(b"nonsense\r\n\r\n"), "connection failed .RemoteProtocolError."),
@@ -325,9 +326,9 @@ def test_a_wrong_answer_is_an_error_that_names_who_and_what(
     answer: bytes | Script, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every fault raises, names source, host and port, and shows neither key nor question, not even in its causes."""
-    monkeypatch.setenv("PARTNER_KEY", KEY)
+    monkeypatch.setenv("WENYUAN_PARTNER_KEY", KEY)
     with scripted(answer) as server, pytest.raises(EngineUnavailable, match=says) as caught:
-        ask(server, key_env="PARTNER_KEY", library_id="lib-1")
+        ask(server, key_env="WENYUAN_PARTNER_KEY", library_id="lib-1")
     assert str(caught.value).startswith(f"source partner at 127.0.0.1:{server.port}: ")
     shown = "".join(traceback.format_exception(caught.value))
     assert KEY not in shown
@@ -778,7 +779,10 @@ def test_a_question_carries_the_way_it_has_come() -> None:
 
 def test_a_question_that_has_come_round_is_not_asked_again() -> None:
     """When our id is in the way already, nobody is asked."""
-    with scripted(reply(200, SUCCESS)) as server, pytest.raises(EngineUnavailable, match="come round"):
+    with (
+        scripted(reply(200, SUCCESS)) as server,
+        pytest.raises(EngineUnavailable, match="in a circle: lib-1 → lib-2 → lib-1"),
+    ):
         ask(server, library_id="lib-1", passed=lambda: "lib-1,lib-2")
     assert server.requests == []
 
@@ -791,11 +795,18 @@ def test_a_way_that_is_none_is_refused(received: str) -> None:
 
 
 def test_a_way_has_an_end() -> None:
-    """After eight libraries a question goes no further; blanks and empty entries do not count."""
+    """After four libraries a question goes no further; blanks and empty entries do not count."""
     assert via_header("me", " a ,, b ") == "a,b,me"
-    assert via_header("h", "a,b,c,d,e,f,g") == "a,b,c,d,e,f,g,h"
-    with pytest.raises(EngineUnavailable, match="8 libraries"):
-        via_header("me", "a,b,c,d,e,f,g,h")
+    assert via_header("d", "a,b,c") == "a,b,c,d"
+    with pytest.raises(EngineUnavailable, match="4 libraries"):
+        via_header("me", "a,b,c,d")
+
+
+@pytest.mark.parametrize("way", ["", "lib-1", "lib-2,lib-1", "lib-1,张三,lib-1", "lib-1,b,c,d,e,f,g"])
+def test_a_way_that_is_not_ours_is_not_believed(way: str) -> None:
+    """What an answer says of its way counts only when it goes on from what was sent, in ids, and not for ever."""
+    assert refused_way("lib-1", way) == ""
+    assert refused_way("lib-1", "lib-1, b ,lib-1") == "lib-1,b,lib-1"
 
 
 # --- settings and translation -------------------------------------------------------------------------------------
@@ -809,7 +820,7 @@ def test_a_way_has_an_end() -> None:
         ({"url": "kb.example"}, "must begin with http"),
         ({"url": "https://u:Geheim@kb.example"}, "name the key's environment variable"),
         ({"key_env": "sk-Geheim"}, "key_env: "),
-        ({"key_env": "NOT_SET"}, "variable NOT_SET is not set"),
+        ({"key_env": "WENYUAN_NOT_SET"}, "variable WENYUAN_NOT_SET is not set"),
         ({"key": "sk-Geheim"}, "key: there is no such setting; did you mean 'key_env'"),
         ({"timeout": -1}, "timeout: "),
         ({"timeout": "5"}, "timeout: "),
@@ -828,9 +839,9 @@ def test_wrong_settings_are_refused_when_opening(changes: dict[str, Any], says: 
 
 def test_a_key_that_no_header_can_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key with a line break or Chinese in it is a ConfigError that does not show it."""
-    monkeypatch.setenv("PARTNER_KEY", "sk\r\nX-Evil: 密钥")
+    monkeypatch.setenv("WENYUAN_PARTNER_KEY", "sk\r\nX-Evil: 密钥")
     with pytest.raises(ConfigError, match="printable ASCII") as caught:
-        open_remote(source("https://kb.example", key_env="PARTNER_KEY"))
+        open_remote(source("https://kb.example", key_env="WENYUAN_PARTNER_KEY"))
     assert "Evil" not in str(caught.value)
 
 

@@ -192,3 +192,12 @@ def test_settings_are_frozen() -> None:
         Settings().engine = "memory"  # type: ignore[misc]
     with pytest.raises(ValidationError):
         Settings().search.depth = 20  # type: ignore[misc]
+
+
+def test_a_folder_that_cannot_be_looked_into(tmp_path: Path) -> None:
+    """Where the system does not let us look for a library, that is a wrong setting, not a bug."""
+    import wenyuan
+
+    with pytest.raises(wenyuan.KnowledgeError) as caught:
+        wenyuan.open(tmp_path / ("x" * 300), create=True)
+    assert "File name too long" in str(caught.value)

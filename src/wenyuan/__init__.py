@@ -13,6 +13,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from wenyuan.core.version import VERSION
+
 if TYPE_CHECKING:
     from wenyuan.app import create_library as create
     from wenyuan.app import open_library as open
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from wenyuan.core.model import Fragment, Passage, RetrievalRequest, RetrievalResponse, Source
     from wenyuan.service.facade import Library
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 _HOME = {
     "Client": "wenyuan.client:Client",

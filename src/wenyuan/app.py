@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,10 @@ from wenyuan.core.ports import Encoder, Engine, IndexSpec
 from wenyuan.core.text import ANALYZER
 from wenyuan.core.uri import legible
 from wenyuan.engines.memory import MemoryEngine
+from wenyuan.service.cache import Store
 from wenyuan.service.facade import Library
-from wenyuan.service.redaction import library_key
+from wenyuan.service.redaction import Redactor, library_key, load_names
+from wenyuan.service.search import SearchResult
 from wenyuan.settings import EncoderSettings, Settings, load_settings
 
 __all__ = ["create_library", "open_encoder", "open_library"]
@@ -30,7 +34,7 @@ def create_library(folder: str | Path, **overrides: Any) -> Library:
         ConfigError: there is one already.
     """
     path = Path(folder)
-    if (path / "catalog.db").exists():
+    if _holds_library(path):
         raise ConfigError(f"there is a library in {path} already", hint="open it, or choose another folder")
     Catalog.create(path).close()
     return open_library(path, **overrides)
@@ -49,18 +53,22 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
     """
     path = Path(folder)
     settings = load_settings(path, **overrides)
-    if create and not (path / "catalog.db").exists():
+    if create and not _holds_library(path):
         Catalog.create(path).close()
+    names = load_names(settings.redaction.ner) if settings.redaction.ner else None
+    reader = _Reader()
+    releasing = ExitStack()
+    releasing.callback(reader.close)
     catalog = Catalog.open(path)
     try:
         encoder, note = _encoder(settings.encoder)
         recorded: EncoderFingerprint | None = _recorded(catalog)
         encoder, spec, note, may_write = _agreed(catalog, encoder, recorded, note)
+        answers = _answers(settings, catalog, encoder, releasing)
         engine = _engine(settings, path, spec, catalog)
     except BaseException:
         catalog.close()
         raise
-    reader = _Reader()
     library = Library(
         folder=path,
         settings=settings,
@@ -69,33 +77,69 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
         encoder=encoder,
         read=reader.read,
         readable=reader.readable,
-        release=reader.close,
+        release=releasing.close,
         encoder_note=note,
         may_write=may_write,
-        key=library_key(path),
-        open_outside=_open_outside(spec),
+        redacting=partial(Redactor.of, key=library_key(path), names=names),
+        open_outside=_open_outside(spec, catalog.library_id(), settings.sources.env_allowed),
         audit=_audit(path, settings),
         empty_engine=lambda: MemoryEngine(spec),
+        answers=answers,
     )
     catalog.on_change = library.witness.changed
     return library
+
+
+def _holds_library(folder: Path) -> bool:
+    try:
+        return (folder / "catalog.db").exists()
+    except OSError as error:
+        raise ConfigError(
+            f"cannot look into {folder}: {error.strerror}", hint=f"check that this user may read it: ls -la {folder}"
+        ) from error
+
+
+def _answers(
+    settings: Settings, catalog: Catalog, encoder: Encoder | None, releasing: ExitStack
+) -> Store[SearchResult] | None:
+    """Where answers are kept outside of this process, when the settings name a place."""
+    url = settings.cache.url.get_secret_value()
+    if not url or settings.cache.seconds <= 0:
+        return None
+    from wenyuan.core.version import VERSION
+    from wenyuan.service.cache_redis import RedisStore, open_redis
+    from wenyuan.service.kept_json import FORMAT, result_from_json, result_to_json
+
+    client = open_redis(url)
+    releasing.callback(client.close)
+    encoded = encoder.fingerprint.key if encoder is not None else ""
+    # A copy of a library has its id, so where it lies counts too.
+    place = (catalog.library_id(), str(catalog.folder.resolve()))
+    return RedisStore(
+        client,
+        prefix=repr((FORMAT, VERSION, ANALYZER, place, encoded, settings.search.model_dump_json(), settings.rules)),
+        seconds=settings.cache.seconds,
+        max_bytes=settings.cache.max_mb * 1_000_000,
+        write=result_to_json,
+        read=result_from_json,
+    )
 
 
 def _audit(folder: Path, settings: Settings) -> AuditLog | None:
     return AuditLog(folder, keep_queries=settings.audit.keep_queries) if settings.audit.enabled else None
 
 
-def _open_outside(spec: IndexSpec) -> Callable[[Source], Outside]:
+def _open_outside(spec: IndexSpec, library_id: str, env_allowed: Sequence[str]) -> Callable[[Source], Outside]:
     scale = spec.encoder.scale if spec.encoder else (0.0, 1.0)
 
     def open_source(source: Source) -> Outside:
         if source.type == "api":
             from wenyuan.engines.remote import open_remote
 
-            return open_remote(source)
+            return open_remote(source, library_id=library_id, env_allowed=env_allowed)
         from wenyuan.engines.attached import open_attached
 
-        return open_attached(source, scale=scale, encoder=spec.encoder, lazy=True)
+        return open_attached(source, scale=scale, encoder=spec.encoder, lazy=True, env_allowed=env_allowed)
 
     return open_source
 
@@ -183,7 +227,7 @@ def _engine(settings: Settings, folder: Path, spec: IndexSpec, catalog: Catalog)
         return MemoryEngine(spec)
     from wenyuan.engines.local import LocalEngine
 
-    return LocalEngine(folder / "index", spec, exclusive=catalog.writing)
+    return LocalEngine(folder / "index", spec, exclusive=catalog.writing, max_lag=settings.search.max_lag)
 
 
 class _Reader:

@@ -23,9 +23,12 @@ __all__ = [
     "AuditSettings",
     "CacheSettings",
     "EncoderSettings",
+    "RedactionSettings",
+    "RulesSettings",
     "SearchSettings",
     "ServerSettings",
     "Settings",
+    "SourcesSettings",
     "load_settings",
 ]
 
@@ -58,6 +61,7 @@ class SearchSettings(_Section):
     depth: int = Field(default=100, ge=10, le=1_000)  # candidates of each leg, at least
     floor: float | None = Field(default=None, ge=0, le=1)  # overrides the index's own
     deadline: float = Field(default=2.0, gt=0, le=60)  # seconds for one request
+    max_lag: float = Field(default=5.0, ge=0, le=300)  # seconds that answers may be behind while others write
     threads: int = Field(default=16, ge=1, le=256)  # legs at work at once
     query_vectors: int = Field(default=0, ge=0, le=100_000)  # how many to remember; they hide a dead encoder
 
@@ -66,7 +70,32 @@ class CacheSettings(_Section):
     """Answers of the knowledge service that are given again; the contract's own method is never cached."""
 
     seconds: float = Field(default=120, ge=0, le=300)  # 0: off
-    max_mb: int = Field(default=64, ge=1, le=65_536)
+    max_mb: int = Field(default=64, ge=1, le=65_536)  # in this process; with a URL, of one answer at most
+    url: SecretStr = SecretStr("")  # redis://…: kept there, for several processes
+
+
+class RulesSettings(_Section):
+    """Unified retrieval: which chapters need rules, and what counts as a case. The defaults are for construction."""
+
+    chapters_need_rules: tuple[str, ...] = ("ch07_quality", "ch08_safety", "ch09_emergency")
+    chapters: tuple[str, ...] = ()  # all there are; empty: any name is one
+    template_collection: str = "templates"
+    type_facets: tuple[str, ...] = ("engineering_type", "工程类型")  # where documents say which type they are for
+    case_top_k: int = Field(default=3, ge=1, le=100)
+    case_threshold: float = Field(default=0.6, ge=0, le=1)
+    max_rules: int = Field(default=100, ge=1, le=500)  # in one answer
+
+
+class SourcesSettings(_Section):
+    """What sources may ask of this machine."""
+
+    env_allowed: tuple[str, ...] = ("WENYUAN_*",)  # environment variables that key_env and dsn_env may name
+
+
+class RedactionSettings(_Section):
+    """What is taken out of documents, besides what their source's sensitivity says."""
+
+    ner: str = ""  # what finds names of persons: lac, or module:function
 
 
 class AuditSettings(_Section):
@@ -107,6 +136,9 @@ class Settings(BaseSettings):
     encoder: EncoderSettings = EncoderSettings()
     search: SearchSettings = SearchSettings()
     cache: CacheSettings = CacheSettings()
+    rules: RulesSettings = RulesSettings()
+    sources: SourcesSettings = SourcesSettings()
+    redaction: RedactionSettings = RedactionSettings()
     audit: AuditSettings = AuditSettings()
     server: ServerSettings = ServerSettings()
 

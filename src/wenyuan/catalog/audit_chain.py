@@ -18,10 +18,10 @@ import os
 import secrets
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from wenyuan.core.audited import AuditFault
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest
 
 __all__ = ["GENESIS", "AuditFault", "Head", "HeadFile", "Ids", "Row", "canonical", "check", "commitment", "row_hash"]
@@ -65,14 +65,6 @@ class Row(NamedTuple):
     hash: str
     salt: str | None = None
     query: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AuditFault:
-    """The first thing that is wrong with a chain: at which record, and what."""
-
-    seq: int
-    what: str
 
 
 def canonical(value: Any) -> str:

@@ -20,8 +20,9 @@ import sqlalchemy as sa
 from wenyuan.catalog.audit_chain import EXPIRED, Head, HeadFile, Ids, canonical, commitment, row_hash
 from wenyuan.catalog.audit_reads import KINDS, AuditReads, AuditRecord, Verification, verify_export
 from wenyuan.catalog.audit_tables import audit, connect_audit, cuts, last_head, make_current, ours, queries
-from wenyuan.catalog.connect import connect_reader, empty_log
+from wenyuan.catalog.connect import connect_reader, empty_log, reading
 from wenyuan.catalog.grouped import GroupWriter
+from wenyuan.core.audited import AuditProgress
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest
 
 __all__ = ["KINDS", "RETENTION", "AuditLog", "AuditRecord", "Verification", "verify_export"]
@@ -112,6 +113,13 @@ class AuditLog(AuditReads):
     def flush(self, timeout: float = 30.0) -> None:
         """Wait until all that was appended is durable; CatalogUnavailable when it cannot be."""
         self._groups.flush(timeout)
+
+    def progress(self) -> AuditProgress:
+        """How the writing is going; it waits for nothing."""
+        with ours("reading the audit"), reading(self._reader, "reading the audit") as connection:
+            written = last_head(connection).seq
+        waiting, lag, failing = self._groups.state()
+        return AuditProgress(records=written, waiting=waiting, lag=lag, failing=failing)
 
     def close(self) -> None:
         """Write what waits, and let go of everything; may be called twice.

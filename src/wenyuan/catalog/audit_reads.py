@@ -4,66 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from wenyuan.catalog.audit_chain import AuditFault, Head, HeadFile, Row, canonical, check
+from wenyuan.catalog.audit_chain import Head, HeadFile, Row, canonical, check
 from wenyuan.catalog.audit_tables import audit, chain_start, ours, queries
 from wenyuan.catalog.connect import reading
+from wenyuan.core.audited import KINDS, AuditFault, AuditRecord, QueryState, Verification
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotPermitted
 
 __all__ = ["KINDS", "AuditReads", "AuditRecord", "Verification", "verify_export"]
 
-KINDS = ("retrieval", "registry", "agent", "key", "rule", "refresh", "audit")
-"""What a record is about; ``audit``: what was expired or erased in the audit itself."""
-
-QueryState = Literal["kept", "erased", "not kept", "none"]
-
 _MOST_LISTED = 1_000
 _HASHED = Row._fields[:8]
+_agent_of = sa.case((sa.func.json_valid(audit.c.record) == 1, sa.func.json_extract(audit.c.record, "$.agent")))
 _WITH_QUERY = sa.select(*audit.c, queries.c.salt, queries.c.query).outerjoin(
     queries, queries.c.audit_id == audit.c.audit_id
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditRecord:
-    """A record as it stands in the chain.
-
-    Attributes:
-        at: Seconds since the epoch.
-        query: What was asked, where that is kept.
-        query_state: ``kept``; ``erased``; ``not kept`` (by setting); ``none`` for records without a query.
-    """
-
-    seq: int
-    audit_id: str
-    at: float
-    kind: str
-    principal: str
-    record: Mapping[str, Any]
-    hash: str
-    query: Mapping[str, Any] | None
-    query_state: QueryState
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verification:
-    """Whether an audit is whole.
-
-    Attributes:
-        records: How many there are.
-        head: ``seq:hash`` of the last sound record: what to keep elsewhere.
-    """
-
-    ok: bool
-    records: int
-    head: str
-    first_fault: AuditFault | None
 
 
 class AuditReads:
@@ -90,6 +50,7 @@ class AuditReads:
         *,
         kind: str | None = None,
         principal: str | None = None,
+        agent: str | None = None,
         since: float | None = None,
         until: float | None = None,
         limit: int = 50,
@@ -98,6 +59,7 @@ class AuditReads:
         """The newest records, newest first.
 
         Args:
+            agent: Only answers that were given to this agent.
             since, until: Seconds since the epoch; `until` is exclusive.
             limit: At most 1,000.
             before: The id of a record: go on with those that are older.
@@ -114,6 +76,7 @@ class AuditReads:
         tests = (
             kind is None or a.kind == kind,
             principal is None or a.principal == principal,
+            agent is None or _agent_of == agent,
             since is None or a.at >= since,
             until is None or a.at < until,
             before is None or a.seq < self.show(before).seq,

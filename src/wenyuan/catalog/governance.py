@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import sqlalchemy as sa
@@ -16,28 +15,9 @@ from wenyuan.catalog import schema as t
 from wenyuan.catalog.connect import now, reading, translated
 from wenyuan.core.agents import Agent, Key, agent_to_wire, parse_agent
 from wenyuan.core.errors import NotPermitted
+from wenyuan.core.source_state import SourceState
 
 __all__ = ["CatalogGovernance", "SourceState"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceState:
-    """How a source is doing. Times in seconds since the epoch, None for never.
-
-    Attributes:
-        failure: Why the last refresh failed; ``""`` when it did not.
-        failures: How many failed in a row.
-        claimed_by: The worker that is at it, until ``claimed_until``.
-    """
-
-    source_id: str
-    last_success: float | None = None
-    last_failure: float | None = None
-    failure: str = ""
-    failures: int = 0
-    next_refresh: float | None = None
-    claimed_by: str = ""
-    claimed_until: float | None = None
 
 
 OnChange = Callable[[Literal["registry", "agent", "key"], str, str, Any, Any], None]
@@ -76,7 +56,12 @@ class CatalogGovernance:
         return parse_agent(row)
 
     def put_agent(self, agent: Agent) -> None:
-        """Register an agent, or replace its description."""
+        """Register an agent, or replace its description.
+
+        Raises:
+            InvalidRequest: it could not be read again, e.g. because its scope is empty.
+        """
+        parse_agent(agent_to_wire(agent))
         before = {a.agent_id: a for a in self.agents()}.get(agent.agent_id)
         with self.writing(), translated("writing an agent"), self._writer.begin() as connection:
             connection.execute(t.commits.insert(), {"at": now(), "source_id": f"agent:{agent.agent_id}"})
@@ -94,13 +79,10 @@ class CatalogGovernance:
         with self.writing(), translated("removing an agent"), self._writer.begin() as connection:
             connection.execute(t.commits.insert(), {"at": now(), "source_id": f"agent:{agent_id}"})
             connection.execute(t.agents.delete().where(t.agents.c.agent_id == agent_id))
-            revoked = connection.execute(
-                t.keys.update()
-                .where(t.keys.c.agent_id == agent_id, t.keys.c.revoked_at.is_(None))
-                .values(revoked_at=now())
-            )
+            revoked = _revoked(connection, t.keys.c.agent_id == agent_id)
         self.on_change("agent", "removed", agent_id, before, None)
-        return int(revoked.rowcount)
+        self._tell_revoked(revoked)
+        return len(revoked)
 
     # -- keys ---------------------------------------------------------------------------------------
 
@@ -147,14 +129,15 @@ class CatalogGovernance:
     def revoke_key(self, key_id: str) -> None:
         """Revoke at once; raises NotPermitted when there is no such key."""
         with self.writing(), translated("revoking a key"), self._writer.begin() as connection:
-            done = connection.execute(
-                t.keys.update()
-                .where(t.keys.c.key_id == key_id)
-                .values(revoked_at=sa.func.coalesce(t.keys.c.revoked_at, now()))
-            )
-        if done.rowcount == 0:
+            known = connection.scalar(sa.select(sa.func.count()).where(t.keys.c.key_id == key_id))
+            revoked = _revoked(connection, t.keys.c.key_id == key_id)
+        if not known:
             raise NotPermitted(f"there is no key {key_id!r}", hint="wenyuan key list")
-        self.on_change("key", "revoked", key_id, None, None)
+        self._tell_revoked(revoked)
+
+    def _tell_revoked(self, keys: Sequence[Key]) -> None:
+        for key in keys:
+            self.on_change("key", "revoked", key.key_id, key, None)
 
     # -- how sources are doing --------------------------------------------------------------------------
 
@@ -190,6 +173,14 @@ class CatalogGovernance:
                 t.source_state.update().where(*where).values(claimed_by=worker, claimed_until=until)
             )
         return done.rowcount == 1
+
+
+def _revoked(connection: sa.Connection, which: sa.ColumnElement[bool]) -> tuple[Key, ...]:
+    """Revoke keys; returns those that counted until now."""
+    live = sa.and_(which, t.keys.c.revoked_at.is_(None))
+    rows = connection.execute(sa.select(t.keys).where(live).order_by(t.keys.c.created_at)).mappings().all()
+    connection.execute(t.keys.update().where(live).values(revoked_at=now()))
+    return tuple(_key_of(row) for row in rows)
 
 
 def _key_of(row: sa.RowMapping) -> Key:

@@ -38,6 +38,7 @@ class GroupWriter(Generic[T]):
         self._after = after
         self._change = threading.Condition()
         self._waiting: list[T] = []
+        self._since = 0.0  # when the oldest of them came, about
         self._taken = 0  # entries ever taken
         self._durable = 0  # of them, written
         self._tries = 0  # groups that were tried
@@ -50,6 +51,12 @@ class GroupWriter(Generic[T]):
     def waiting(self) -> int:
         """Entries that are not durable yet."""
         return self._taken - self._durable
+
+    def state(self) -> tuple[int, float, bool]:
+        """Entries that are not durable yet, seconds since the oldest of them came, whether writing fails."""
+        with self._change:
+            lag = time.monotonic() - self._since if self.waiting else 0.0
+            return self.waiting, lag, self._failure is not None
 
     def add(self, entry: T) -> None:
         """Hand over an entry.
@@ -67,6 +74,8 @@ class GroupWriter(Generic[T]):
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                 self._thread.start()
+            if not self._waiting:
+                self._since = time.monotonic()
             self._waiting.append(entry)
             self._taken += 1
             if len(self._waiting) == 1 or len(self._waiting) == _MOST:
@@ -139,6 +148,7 @@ class GroupWriter(Generic[T]):
         self._tries += 1
         if failure is None:
             del self._waiting[:count]
+            self._since = time.monotonic()  # those that came while the group was written
             self._durable = self._taken - len(self._waiting)
             if self._failure is not None:
                 log.warning("%s: written again", self._name)

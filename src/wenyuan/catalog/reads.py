@@ -39,6 +39,11 @@ class CatalogReads(CatalogHistory):
             raw = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == "value/" + key))
         return None if raw is None else json.loads(raw)
 
+    def library_id(self) -> str:
+        """What this library is called among libraries that ask one another; a copy of it has the same."""
+        with reading(self._reader, "reading the library's id") as connection:
+            return str(connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == "library_id")) or "")
+
     def sources(self, deadline: Deadline | None = None) -> tuple[Source, ...]:
         with reading(self._reader, "listing sources", deadline) as connection:
             rows = connection.execute(sa.select(t.sources).order_by(t.sources.c.source_id)).mappings().all()
@@ -124,6 +129,32 @@ class CatalogReads(CatalogHistory):
                 found.update(connection.execute(query.where(p.document_id.in_(part))).all())
         return found
 
+    def document_words(self, source_id: str, uri: str) -> str | None:
+        """The text of a live document, passage by passage; None when the source has no such document."""
+        p, d = t.passages.c, t.documents.c
+        query = (
+            sa.select(p.text)
+            .join(t.documents, d.document_id == p.document_id)
+            .where(d.source_id == source_id, d.uri == uri, d.removed_seq.is_(None), p.removed_seq.is_(None))
+            .order_by(p.start, p.passage_id)
+        )
+        with reading(self._reader, "reading a document") as connection:
+            texts = list(connection.scalars(query))
+        return "\n".join(texts) if texts else None
+
+    def collections(self) -> Mapping[str, Mapping[str, int]]:
+        """Live documents and passages by collection; ``""`` for none."""
+        p, d, count = t.passages.c, t.documents.c, sa.func.count
+        query = (
+            sa.select(d.collection, count(d.document_id.distinct()), count())
+            .join(t.passages, p.document_id == d.document_id)
+            .where(d.removed_seq.is_(None), p.removed_seq.is_(None))
+            .group_by(d.collection)
+        )
+        with reading(self._reader, "counting collections") as connection:
+            rows = connection.execute(query).all()
+        return {name: {"documents": documents, "passages": passages} for name, documents, passages in rows}
+
     def live_versions(self, source_id: str) -> list[LiveVersion]:
         """A source's live documents, as far as versions go."""
         d = t.documents.c
@@ -153,6 +184,25 @@ class CatalogReads(CatalogHistory):
             queries = {name: q.where(owner[name].source_id == source_id) for name, q in queries.items()}
         with reading(self._reader, "counting") as connection:
             return {name: int(connection.scalar(q) or 0) for name, q in queries.items()}
+
+    def counts_by_source(self) -> Mapping[str, Mapping[str, int]]:
+        """As `counts`, of every source that holds something, in one snapshot."""
+        p, d, f = t.passages.c, t.documents.c, t.failures.c
+        count = sa.func.count
+        queries = {
+            "documents": sa.select(d.source_id, count()).where(d.removed_seq.is_(None)).group_by(d.source_id),
+            "passages": sa.select(p.source_id, count()).where(p.removed_seq.is_(None)).group_by(p.source_id),
+            "vectors": sa.select(p.source_id, count(p.vector_key))
+            .where(p.removed_seq.is_(None))
+            .group_by(p.source_id),
+            "failures": sa.select(f.source_id, count()).group_by(f.source_id),
+        }
+        found: dict[str, dict[str, int]] = {}
+        with reading(self._reader, "counting") as connection:
+            for name, query in queries.items():
+                for source_id, number in connection.execute(query):
+                    found.setdefault(source_id, dict.fromkeys(queries, 0))[name] = number
+        return found
 
     # -- the change feed (core.ports.ChangeFeed) --------------------------------------------------------
 

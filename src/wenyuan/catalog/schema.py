@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from wenyuan.catalog import rules_tables, tuning_tables
+
 __all__ = [
     "MIGRATIONS",
     "SCHEMA_VERSION",
@@ -205,7 +207,15 @@ def _governance(connection: sa.Connection) -> None:
     tables.create_all(connection)
 
 
-MIGRATIONS = (_first_tables, _governance)
+def _rules(connection: sa.Connection) -> None:
+    rules_tables.tables.create_all(connection)
+
+
+def _tunings(connection: sa.Connection) -> None:
+    tuning_tables.tables.create_all(connection)
+
+
+MIGRATIONS = (_first_tables, _governance, _rules, _tunings)
 """Step n makes version n of version n − 1; steps are only ever added."""
 
 SCHEMA_VERSION = len(MIGRATIONS)

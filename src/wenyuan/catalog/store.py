@@ -14,17 +14,20 @@ import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.connect import connect_reader, connect_writer, empty_log, now, reading, translated
+from wenyuan.catalog.forgetting import CatalogForgetting, forget_words
 from wenyuan.catalog.governance import CatalogGovernance
 from wenyuan.catalog.lock import WriterLock
 from wenyuan.catalog.reads import CatalogReads, batches
 from wenyuan.catalog.rows import day, pack_vector, source_row
+from wenyuan.catalog.rules_writes import CatalogRules, drop_evidence_of
+from wenyuan.catalog.tunings import CatalogTunings
 from wenyuan.core.errors import CatalogUnavailable, CatalogVersion
 from wenyuan.core.model import NewDocument, NewPassage, Source
 
 __all__ = ["Catalog"]
 
 
-class Catalog(CatalogGovernance, CatalogReads):
+class Catalog(CatalogForgetting, CatalogGovernance, CatalogRules, CatalogTunings, CatalogReads):
     """SQLite file ``catalog.db`` in a library's folder. Safe to share between threads."""
 
     def __init__(self, folder: Path) -> None:
@@ -154,13 +157,15 @@ class Catalog(CatalogGovernance, CatalogReads):
         """Remove a source with all that came from it; returns how many documents went.
 
         Texts, titles, names and vectors are overwritten in the file, not kept for a later look: removal may be
-        an order. What stays are numbers, by which indexes learn of the removal.
+        an order. What stays are numbers, by which indexes learn of the removal. Rules that only it supported are
+        retired.
         """
         before = self.source(source_id)
         with self.writing():
             with translated("removing a source"), self._writer.begin() as connection:
                 seq = _next_seq(connection, source_id)
                 gone = _retire(connection, seq, t.documents.c.source_id == source_id)
+                drop_evidence_of(connection, seq, source_id)
                 _forget(connection, source_id)
             empty_log(self._writer)
         self.on_change("registry", "removed", source_id, before, None)
@@ -291,12 +296,7 @@ def _retire(connection: sa.Connection, seq: int, which: sa.ColumnElement[bool]) 
 
 def _forget(connection: sa.Connection, source_id: str) -> None:
     p, d, f, s = t.passages, t.documents, t.failures, t.sources
-    words: dict[str, Any] = {"uri": "", "headings": [], "text": "", "sha256": "", "cell": None, "vector_key": None}
-    connection.execute(p.update().where(p.c.source_id == source_id).values(words))
-    words = {"uri": "", "title": "", "fingerprint": "", "facets": {}, "notes": []}
-    connection.execute(d.update().where(d.c.source_id == source_id).values(words))
-    live = sa.select(p.c.vector_key).where(p.c.removed_seq.is_(None), p.c.vector_key.is_not(None))
-    connection.execute(t.vectors.delete().where(t.vectors.c.vector_key.not_in(live)))
+    forget_words(connection, d.c.source_id == source_id, p.c.source_id == source_id)
     connection.execute(f.delete().where(f.c.source_id == source_id))
     connection.execute(t.source_state.delete().where(t.source_state.c.source_id == source_id))
     connection.execute(s.delete().where(s.c.source_id == source_id))

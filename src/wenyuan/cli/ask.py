@@ -58,10 +58,9 @@ def search(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     condition = _condition(filter_by)
     with opened(terminal) as found:
         answer = found.search(query, limit=limit, sources=source or None, filter=condition, as_of=as_of)
-        weight = found.settings.search.vector_weight
-    terminal.document(answer_document(query, answer, weight, explain=explain))
+    terminal.document(answer_document(query, answer, answer.weight, explain=explain))
     if not terminal.as_json:
-        show_answer(terminal, query, answer, weight, explain=explain)
+        show_answer(terminal, query, answer, answer.weight, explain=explain)
 
 
 def _condition(text: str | None) -> Filter | None:
@@ -87,6 +86,8 @@ def answer_document(query: str, answer: Answer, weight: float, *, explain: bool 
     for rank, hit in enumerate(answer.hits, 1):
         passage = answer.passages[hit.passage_id]
         known = {key: value for key, value in asdict(passage).items() if key not in ("uri", "text")}
+        since = answer.stale.get(passage.source_id)
+        known |= {} if since is None else {"stale_since": since}
         entry = {
             "rank": rank,
             "source": passage.uri,
@@ -104,6 +105,7 @@ def answer_document(query: str, answer: Answer, weight: float, *, explain: bool 
         "floor": answer.floor,
         "legs": [asdict(leg) for leg in answer.legs],
         "ms": dict(answer.ms),
+        "audit_id": answer.audit_id,
     }
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,8 +18,9 @@ from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, o
 from wenyuan.cli.terminal import FAILED, OK, Terminal
 
 if TYPE_CHECKING:
-    from wenyuan.catalog.audit_log import AuditLog, AuditRecord
+    from wenyuan.core.audited import AuditRecord
     from wenyuan.service.replay import Replay
+    from wenyuan.service.witness import Log
 
 __all__ = ["app"]
 
@@ -39,9 +40,9 @@ _HOURS = {"h": 1, "d": 24, "w": 7 * 24}
 
 
 @contextmanager
-def _log(terminal: Terminal) -> Iterator[AuditLog]:
+def _log(terminal: Terminal) -> Iterator[Log]:
     with opened(terminal) as found:
-        yield cast("AuditLog", found.audit)
+        yield found.audit
 
 
 def list_all(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
@@ -50,6 +51,7 @@ def list_all(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         str | None, typer.Option(help="retrieval, registry, agent, key, rule, refresh, audit. 种类")
     ] = None,
     principal: Annotated[str | None, typer.Option(metavar="KEY", help="Who: a key's id, or local. 操作者")] = None,
+    agent: Annotated[str | None, typer.Option(metavar="ID", help="What this agent was given. 智能体")] = None,
     since: Annotated[str | None, typer.Option(metavar="TIME", help="24h, 7d, or a day. 起始时间")] = None,
     until: Annotated[str | None, typer.Option(metavar="TIME", help="The same; that day included. 截止时间")] = None,
     limit: Annotated[int, typer.Option(help="At most so many. 最多条数")] = 20,
@@ -68,7 +70,7 @@ def list_all(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     terminal: Terminal = ctx.obj
     start, end = _moment(since), _moment(until, end=True)
     with _log(terminal) as log:
-        records = log.list(kind=kind, principal=principal, limit=limit, since=start, until=end)
+        records = log.list(kind=kind, principal=principal, agent=agent, limit=limit, since=start, until=end)
     terminal.document({"status": "SUCCESS", "records": [_document(r, with_query=False) for r in records]})
     if not records:
         terminal.say("no_records")
@@ -203,7 +205,7 @@ def replay(
 
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
-        kind = cast("AuditLog", found.audit).show(record).kind
+        kind = found.audit.show(record).kind
         if kind != "retrieval":
             raise InvalidRequest(
                 "only records of retrievals can be replayed", hint="wenyuan audit list --kind retrieval"

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from wenyuan.cli.terminal import Terminal, printable
 
 if TYPE_CHECKING:
-    from wenyuan.catalog.audit_log import AuditRecord
+    from wenyuan.core.audited import AuditRecord
 
 __all__ = ["show_line", "show_record"]
 
-_DID = ("added", "changed", "removed", "created", "revoked", "expire", "erase queries")
+_DID = ("added", "changed", "removed", "created", "revoked", "expire", "erase queries", "imported", "approve",
+        "reject", "retire")  # fmt: skip
 _TOLD = frozenset(("action", "object", "changes"))
 
 

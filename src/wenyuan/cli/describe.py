@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, opened
-from wenyuan.cli.terminal import Terminal
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, opened, words
+from wenyuan.cli.refreshing import exit_code, outcome_document, show_outcome
+from wenyuan.cli.terminal import FAILED, Terminal
 
 if TYPE_CHECKING:
     from wenyuan.core.model import Source
     from wenyuan.service.facade import Library
+    from wenyuan.service.refresh import RefreshOutcome
 
-__all__ = ["describe", "words"]
-
-_LIST = re.compile(r"\s*[,，、;；]\s*")
-
-
-def words(text: str | None) -> list[str] | None:
-    """A list as written on a command line: ``a,b`` or ``a、b``; ``""`` for none of them."""
-    return None if text is None else [word for word in _LIST.split(text.strip()) if word]
+__all__ = ["describe"]
 
 
 def describe(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
@@ -51,7 +46,9 @@ def describe(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
 ) -> None:
     """Change how a source is described; what is not named stays, and "" takes a value away.
 
-    修改来源的说明；未给出的字段不变，空字符串表示清除。
+    A higher sensitivity makes it be read again at once.
+
+    修改来源的说明；未给出的字段不变，空字符串表示清除；提高敏感级别会立即重新读取。
 
     Example 示例:
       wenyuan source set policies --trust 5 --refresh-cycle daily
@@ -78,13 +75,24 @@ def describe(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     if not changes:
         raise typer.BadParameter(terminal.text("set_what"))
     with opened(terminal) as found:
-        changed = _set(found, source, changes)
-    terminal.document({"status": "SUCCESS", "source_id": source, "changed": changed})
+        changed, outcomes = _set(found, source, changes)
+    code = exit_code(outcomes)
+    terminal.document(
+        {
+            "status": "FAILED" if code == FAILED else "SUCCESS",
+            "source_id": source,
+            "changed": changed,
+            "refreshed": [outcome_document(outcome) for outcome in outcomes],
+        }
+    )
     terminal.show(terminal.text("set_done" if changed else "set_same", source=source, fields=", ".join(changed)))
+    for outcome in outcomes:
+        show_outcome(terminal, outcome)
+    raise typer.Exit(code)
 
 
-def _set(library: Library, source_id: str, changes: dict[str, Any]) -> list[str]:
-    """Returns the names of the fields that have another value now."""
+def _set(library: Library, source_id: str, changes: dict[str, Any]) -> tuple[list[str], Sequence[RefreshOutcome]]:
+    """Returns the names of the fields that have another value now, and how reading again ended where it had to be."""
     from wenyuan.core.described import parse_source, source_to_wire
     from wenyuan.core.registry import Registry, diff
     from wenyuan.service.registry import apply
@@ -93,8 +101,8 @@ def _set(library: Library, source_id: str, changes: dict[str, Any]) -> list[str]
     wanted = parse_source(source_to_wire(known) | changes)
     _check_supersession(library, wanted)
     made = diff(Registry(sources=(known,)), Registry(sources=(wanted,)))
-    apply(library, made)
-    return [change.field for change in made.changed]
+    outcomes = apply(library, made)
+    return [change.field for change in made.changed], outcomes
 
 
 def _check_supersession(library: Library, wanted: Source) -> None:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.describe import words
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, opened
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, opened, words
 from wenyuan.cli.terminal import Terminal
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,9 @@ from wenyuan.cli.terminal import Terminal
 if TYPE_CHECKING:
     from wenyuan.service.facade import Library
 
-__all__ = ["JsonOption", "LangOption", "LibraryOption", "day", "helped", "interactive", "opened", "unlogged"]
+__all__ = ["JsonOption", "LangOption", "LibraryOption", "day", "helped", "interactive", "opened", "unlogged", "words"]
+
+_LIST = re.compile(r"\s*[,，、;；]\s*")
 
 
 def _library(ctx: typer.Context, value: Path | None) -> Path | None:
@@ -73,6 +76,11 @@ def helped(command: Callable[..., None]) -> str:
     """The help of a command: its docstring, the example's lines left as they are."""
     text = inspect.getdoc(command) or ""
     return text.replace("Example 示例:", "\b\nExample 示例:")
+
+
+def words(text: str | None) -> list[str] | None:
+    """A list as written on a command line: ``a,b`` or ``a、b``; ``""`` for none of them."""
+    return None if text is None else [word for word in _LIST.split(text.strip()) if word]
 
 
 @contextmanager

@@ -53,8 +53,10 @@ def refresh(
         elif not outcomes:
             terminal.say("nothing_due")
     failed = any(outcome.failure for outcome in outcomes)
-    terminal.document({"status": "FAILED" if failed else "SUCCESS", "outcomes": [_document(o) for o in outcomes]})
-    raise typer.Exit(_code(outcomes))
+    terminal.document(
+        {"status": "FAILED" if failed else "SUCCESS", "outcomes": [outcome_document(o) for o in outcomes]}
+    )
+    raise typer.Exit(exit_code(outcomes))
 
 
 def _refreshed(terminal: Terminal, library: Library, source: str | None, *, due: bool) -> list[RefreshOutcome]:
@@ -63,7 +65,7 @@ def _refreshed(terminal: Terminal, library: Library, source: str | None, *, due:
 
     worker = Worker(library)
     if due:
-        return worker.run_once(tell=lambda outcome: _show(terminal, outcome))
+        return worker.run_once(tell=lambda outcome: show_outcome(terminal, outcome))
     outcomes = []
     for name in [source] if source is not None else [s.source_id for s in library.sources()]:
         with Bar(terminal, embeds=library.encoder is not None) as bar:
@@ -73,11 +75,11 @@ def _refreshed(terminal: Terminal, library: Library, source: str | None, *, due:
                 if source is not None:
                     raise
                 outcomes.append(RefreshOutcome(source_id=name, failure=str(error)))
-        _show(terminal, outcomes[-1])
+        show_outcome(terminal, outcomes[-1])
     return outcomes
 
 
-def _show(terminal: Terminal, outcome: RefreshOutcome) -> None:
+def show_outcome(terminal: Terminal, outcome: RefreshOutcome) -> None:
     upcoming = _local(outcome.next_refresh) or terminal.text("never")
     if outcome.failure:
         terminal.say("refresh_failed", source=outcome.source_id, why=terminal.own(outcome.failure))
@@ -94,12 +96,12 @@ def _local(at: float | None) -> str:
     return "" if at is None else datetime.fromtimestamp(at).astimezone().isoformat(" ", "seconds")
 
 
-def _document(outcome: RefreshOutcome) -> dict[str, Any]:
+def outcome_document(outcome: RefreshOutcome) -> dict[str, Any]:
     shown = asdict(outcome)
     return shown | {"next_refresh": _local(outcome.next_refresh).replace(" ", "T") or None}
 
 
-def _code(outcomes: Sequence[RefreshOutcome]) -> int:
+def exit_code(outcomes: Sequence[RefreshOutcome]) -> int:
     if any(outcome.failure for outcome in outcomes):
         return FAILED
     return PARTLY if any(outcome.report and outcome.report.failed for outcome in outcomes) else OK
@@ -131,7 +133,7 @@ def worker(
         counts["failed" if outcome.failure else "refreshed"] += 1
         if once:
             outcomes.append(outcome)
-        _show(terminal, outcome)
+        show_outcome(terminal, outcome)
 
     with opened(terminal) as found, _stopping() as stop:
         note_keyword_only(terminal, found)
@@ -143,11 +145,11 @@ def worker(
             _work(terminal, made, stop, poll, tell)
     terminal.document(
         {"status": "FAILED" if outcomes and counts["failed"] else "SUCCESS", **counts}
-        | ({"outcomes": [_document(outcome) for outcome in outcomes]} if once else {})
+        | ({"outcomes": [outcome_document(outcome) for outcome in outcomes]} if once else {})
     )
     if not once:
         terminal.say("worker_stopped", **counts)
-    raise typer.Exit(_code(outcomes))
+    raise typer.Exit(exit_code(outcomes))
 
 
 def _work(terminal: Terminal, made: Worker, stop: threading.Event, poll: float, tell: Any) -> None:

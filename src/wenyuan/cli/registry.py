@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, interactive, opened
-from wenyuan.cli.terminal import OK, Terminal
+from wenyuan.cli.refreshing import exit_code, outcome_document, show_outcome
+from wenyuan.cli.terminal import FAILED, OK, Terminal
 
 if TYPE_CHECKING:
     from wenyuan.core.registry import Plan
+    from wenyuan.service.refresh import RefreshOutcome
 
 __all__ = ["apply", "export"]
 
@@ -31,9 +34,10 @@ def apply(
     lang: LangOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make sources and agents what a registry file says. Nothing is read yet: that is what a refresh does.
+    """Make sources and agents what a registry file says. Reading is what a refresh does, but for sources with a
+    higher sensitivity than before: those are read again at once.
 
-    按注册表文件登记来源与智能体；文档内容由 refresh 或 worker 读取。
+    按注册表文件登记来源与智能体；文档内容由 refresh 或 worker 读取，敏感级别提高的来源则立即重新读取。
 
     Example 示例:
       wenyuan apply registry.yaml --dry-run
@@ -43,14 +47,24 @@ def apply(
     from wenyuan.service.registry import plan, read_registry
 
     terminal: Terminal = ctx.obj
+    outcomes: Sequence[RefreshOutcome] = ()
     with opened(terminal) as found:
         made = plan(found, read_registry(found, file, prune=prune))
         _show(terminal, made, prune=prune)
         if not dry_run:
             if prune and made.missing and not yes and interactive():
                 typer.confirm(terminal.text("really_prune", count=len(made.missing)), abort=True, err=True)
-            carry_out(found, made, prune=prune)
-    terminal.document({"status": "SUCCESS", "dry_run": dry_run, "pruned": prune and not dry_run, **_document(made)})
+            outcomes = carry_out(found, made, prune=prune)
+    code = exit_code(outcomes)
+    terminal.document(
+        {
+            "status": "FAILED" if code == FAILED else "SUCCESS",
+            "dry_run": dry_run,
+            "pruned": prune and not dry_run,
+            "refreshed": [outcome_document(outcome) for outcome in outcomes],
+            **_document(made),
+        }
+    )
     counts = {
         "added": len(made.added),
         "changed": len(made.changed_entries),
@@ -60,6 +74,9 @@ def apply(
     terminal.show(terminal.text("would_apply" if dry_run else "applied", **counts))
     if not dry_run and any(entry.kind == "source" for entry in (*made.added, *made.changed_entries)):
         terminal.show(terminal.text("made_next", command="wenyuan refresh --due"))
+    for outcome in outcomes:
+        show_outcome(terminal, outcome)
+    raise typer.Exit(code)
 
 
 def _document(made: Plan) -> dict[str, Any]:

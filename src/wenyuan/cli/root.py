@@ -15,6 +15,7 @@ from wenyuan.cli.agents import app as agent_app
 from wenyuan.cli.ask import search
 from wenyuan.cli.audit import app as audit_app
 from wenyuan.cli.conform import conformance
+from wenyuan.cli.context import context
 from wenyuan.cli.demonstrate import demo
 from wenyuan.cli.diagnose import doctor
 from wenyuan.cli.evaluate import evaluation
@@ -22,9 +23,11 @@ from wenyuan.cli.keys import app as key_app
 from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped
 from wenyuan.cli.refreshing import refresh, worker
 from wenyuan.cli.registry import apply
+from wenyuan.cli.rules import app as rules_app
 from wenyuan.cli.sources import app as source_app
 from wenyuan.cli.stock import add, ingest, init
 from wenyuan.cli.terminal import Terminal
+from wenyuan.cli.unified import retrieve
 from wenyuan.cli.web import serve
 
 if TYPE_CHECKING:
@@ -135,6 +138,8 @@ _COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
     "refresh": (refresh, "Refresh sources. 刷新来源"),
     "worker": (worker, "Refresh sources when they are due. 定时刷新"),
     "search": (search, "Search the library. 检索"),
+    "retrieve": (retrieve, "Rules above cases above templates. 统一检索"),
+    "context": (context, "What may enter a prompt. 生成提示词片段"),
     "serve": (serve, "Serve the library over HTTP. 提供 HTTP 服务"),
     "conformance": (conformance, "Test a service against the contract. 一致性测试"),
     "eval": (evaluation, "Measure retrieval. 评测检索质量"),
@@ -143,5 +148,6 @@ _COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
 }
 for name, (function, short) in _COMMANDS.items():
     app.command(name, help=helped(function), short_help=short)(function)
-for name, group in (("source", source_app), ("agent", agent_app), ("key", key_app), ("audit", audit_app)):
+_GROUPS = {"source": source_app, "rules": rules_app, "agent": agent_app, "key": key_app, "audit": audit_app}
+for name, group in _GROUPS.items():
     app.add_typer(group, name=name)

@@ -60,6 +60,9 @@ def list_all(
         terminal.say("no_sources")
     elif not terminal.as_json:
         terminal.show(_table(terminal, listed))
+        for overdue in (entry for entry in listed if entry["stale_since"]):
+            since = f"{terminal.text('state_stale_since')}: {overdue['stale_since']}"
+            terminal.show(f"{overdue['source_id']}: {since}", wrap=False)
 
 
 def _table(terminal: Terminal, listed: list[dict[str, object]]) -> Any:

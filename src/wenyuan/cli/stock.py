@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.describe import words
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, day, opened
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, day, opened, words
 from wenyuan.cli.progress import Bar
 from wenyuan.cli.terminal import FAILED, OK, PARTLY, Terminal
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from wenyuan.cli.translate_rules import BROAD, RULES
+
 __all__ = ["translated"]
 
 _CHINESE = {
@@ -131,9 +133,14 @@ _CHINESE = {
     "the audit ends at record {a}, but {b} says {c}: records were removed or replaced": (
         "审计止于第 {a} 条，但 {b} 为 {c}：有记录被删除或替换"
     ),
-    "the texts of change {a} are not kept any more: {b} was removed since": (
-        "变更 {a} 时的文本已不再保留：此后移除了 {b}"
+    "the texts of change {a} are not kept any more: {b} was removed or redacted anew since": (
+        "变更 {a} 时的文本已不再保留：此后 {b} 被移除或重新脱敏"
     ),
+    "cache.url is set, but the redis client is not installed": "设置了 cache.url，但未安装 redis 客户端",
+    "cache.url cannot be used; write redis://host:6379/0": "cache.url 无法使用；请写成 redis://host:6379/0",
+    "redaction.ner: cannot load {a}: {b}": "redaction.ner：无法加载 {a}：{b}",
+    "redaction.ner is lac, but its model is not installed": "redaction.ner 为 lac，但未安装其模型",
+    "write module:function; the module must be importable": "请写成 module:function，且模块可以导入",
     "compare with the library as it is instead": "请与现在的知识库比较",
     "missing: the records {a} to {b} were removed": "缺失：第 {a} 至 {b} 条被删除",
     "inserted: it stands after record {a}": "插入：位于第 {a} 条之后",
@@ -228,12 +235,14 @@ _CHINESE = {
     "wait until it has finished; if that worker has died, its claim runs out in minutes": (
         "等它结束；若该进程已退出，几分钟后即可重试"
     ),
+    **RULES,
     # broad ones, after all that are narrower
     "{a} was removed {b}": "{a} 已移除（{b}）",
     "at an unknown time": "时间不详",
     "{a} entered": "{a} 进入结果",
     # a place and what is wrong there
     "{a}: {b}": "{a}：{b}",
+    **BROAD,
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +12,6 @@ from wenyuan.cli.stock import note_keyword_only
 from wenyuan.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from wenyuan.server.access import Keys
     from wenyuan.service.facade import Library
 
 __all__ = ["serve"]
@@ -60,7 +59,7 @@ def serve(
                     concurrency_per_key=wanted.concurrency_per_key,
                 ),
             ),
-            keys=cast("Keys", found.catalog),
+            keys=found.catalog,
             on_listening=lambda url: _announce(terminal, found, url),
         )
     terminal.say("stopped")

@@ -10,18 +10,37 @@ It talks to any service that keeps the contract, and imports neither the server 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from wenyuan.client.caller import Client
 from wenyuan.client.governed import AgentClient, Knowledge, Passages
+from wenyuan.client.rules import Item, Rules, United
 from wenyuan.core.errors import InvalidRequest, NotPermitted, RetrievalFailed
 from wenyuan.core.model import Fragment
+
+if TYPE_CHECKING:
+    from wenyuan.client.anyone import get_context_from
 
 __all__ = [
     "AgentClient",
     "Client",
     "Fragment",
     "InvalidRequest",
+    "Item",
     "Knowledge",
     "NotPermitted",
     "Passages",
     "RetrievalFailed",
+    "Rules",
+    "United",
+    "get_context_from",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Loads what builds contexts when it is first used: it takes half a second that most callers need not pay."""
+    if name != "get_context_from":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from wenyuan.client.anyone import get_context_from
+
+    return get_context_from

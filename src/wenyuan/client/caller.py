@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from wenyuan.client.governed import Knowledge, Passages, read_context, read_passages
 from wenyuan.client.replies import Reply, read_answer, read_reply, says_failed
+from wenyuan.client.rules import RulesCalls
 from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, RetrievalFailed
 from wenyuan.core.model import Fragment, RetrievalRequest
 
@@ -36,7 +37,7 @@ class _Lost(RetrievalFailed):
     """The connection broke: the one failure of transport that asking again may mend."""
 
 
-class Client:
+class Client(RulesCalls):
     """Calls ``retrieve_fragments`` of a service. May be shared between threads.
 
     Args:
@@ -115,12 +116,7 @@ class Client:
             InvalidRequest, NotPermitted, RetrievalFailed: as `retrieve_fragments`.
         """
         asked = {"query": query, "agent_id": agent_id, "knowledge_scope": knowledge_scope, **members}
-        return self._ask(
-            _sibling(self._url, "/v1/search"),
-            _json(_given(asked)),
-            (query,),
-            lambda reply: read_answer(reply, read_passages, component=self._component),
-        )
+        return self._call("POST", "/v1/search", read_passages, asked, (query,))
 
     def get_context(
         self,
@@ -142,16 +138,25 @@ class Client:
         """
         asked = {"retrieval_query": retrieval_query, "agent_id": agent_id, "top_k": top_k, **members}
         asked["extra_queries"] = list(extra_queries)
-        return self._ask(
-            _sibling(self._url, "/v1/context"),
-            _json(_given(asked)),
-            (retrieval_query, *extra_queries),
-            lambda reply: read_answer(reply, read_context, component=self._component),
-        )
+        return self._call("POST", "/v1/context", read_context, asked, (retrieval_query, *extra_queries))
 
-    def _ask(self, url: str, body: bytes, secrets: Sequence[str], read: Callable[[Reply], T]) -> T:
+    def _call(
+        self,
+        method: str,
+        path: str,
+        read: Callable[[Mapping[str, Any]], T],
+        members: Mapping[str, Any] | None = None,
+        secrets: Sequence[str] = (),
+    ) -> T:
+        body = None if members is None else _json(_given(members))
+        url = _sibling(self._url, path)
+        return self._ask(url, body, secrets, lambda r: read_answer(r, read, component=self._component), method)
+
+    def _ask(
+        self, url: str, body: bytes | None, secrets: Sequence[str], read: Callable[[Reply], T], method: str = "POST"
+    ) -> T:
         try:
-            return read(self._reply(url, body, monotonic() + self._timeout))
+            return read(self._reply(method, url, body, monotonic() + self._timeout))
         except RetrievalFailed as error:
             message = error.message
             for query in filter(None, secrets):
@@ -171,13 +176,13 @@ class Client:
     ) -> None:
         self.close()
 
-    def _reply(self, url: str, body: bytes, deadline: float) -> Reply:
+    def _reply(self, method: str, url: str, body: bytes | None, deadline: float) -> Reply:
         """A reply that is worth reading, after as many retries as are allowed and fit the deadline."""
         for attempt in range(self._retries + 1):
             last = attempt == self._retries
             wait = _backoff(attempt)
             try:
-                reply = self._exchange(url, body, deadline)
+                reply = self._exchange(method, url, body, deadline)
             except _Lost as error:
                 if last or not _fits(wait, deadline):
                     raise RetrievalFailed(error.message, component=self._component) from error.__cause__
@@ -190,13 +195,13 @@ class Client:
             sleep(wait)
         raise AssertionError("the last attempt returns or raises")
 
-    def _exchange(self, url: str, body: bytes, deadline: float) -> Reply:
+    def _exchange(self, method: str, url: str, body: bytes | None, deadline: float) -> Reply:
         """One request. The only place where httpx2 is spoken to, and its exceptions translated."""
         if self._http.is_closed:
             raise RetrievalFailed("the client is closed", component=self._component)
         left = max(deadline - monotonic(), 0.001)
         try:
-            with self._http.stream("POST", url, content=body, timeout=self._limits(left)) as response:
+            with self._http.stream(method, url, content=body, timeout=self._limits(left)) as response:
                 content = self._read(response, deadline)
                 return Reply(response.status_code, content, response.headers.get("Retry-After", ""))
         except self._broken as error:
@@ -257,10 +262,11 @@ def _given(members: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sibling(url: str, path: str) -> str:
-    """Another endpoint of the service whose ``retrieve_fragments`` is asked."""
+    """Another endpoint of the service whose ``retrieve_fragments`` is asked; `path` may have a query."""
     parts = urlsplit(url)
     stem = parts.path.removesuffix("/retrieve_fragments").removesuffix("/v1").rstrip("/")
-    return parts._replace(path=stem + path, query="").geturl()
+    path, _, query = path.partition("?")
+    return parts._replace(path=stem + path, query=query).geturl()
 
 
 def _backoff(attempt: int) -> float:

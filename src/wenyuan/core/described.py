@@ -14,11 +14,12 @@ from wenyuan.core.copyright import parse_copyright
 from wenyuan.core.errors import Fault, InvalidRequest
 from wenyuan.core.model import Source
 from wenyuan.core.refresh import parse_cycle
+from wenyuan.core.secrecy import secret_faults, shown_settings
 from wenyuan.core.suggest import did_you_mean
 from wenyuan.core.text import fold
 from wenyuan.core.validity import Validity, effective_ends, parse_date, parse_status
 
-__all__ = ["is_source_id", "parse_source", "source_to_wire", "supersession_faults"]
+__all__ = ["is_source_id", "parse_source", "shown_source", "source_to_wire", "supersession_faults"]
 
 _SENSITIVITIES = {
     "public": "public", "internal": "internal", "confidential": "confidential", "restricted": "restricted",
@@ -48,6 +49,12 @@ def source_to_wire(source: Source) -> dict[str, Any]:
         "supersedes": list(source.supersedes),
         "settings": dict(source.settings),
     }
+
+
+def shown_source(source: Source) -> dict[str, Any]:
+    """As `source_to_wire`, to be shown or exported: without the secrets that older settings may hold."""
+    told = source_to_wire(source)
+    return told | {"settings": shown_settings(source.settings)}
 
 
 def _iso(day: date | None) -> str | None:
@@ -165,6 +172,8 @@ def _settings(value: Any) -> dict[str, Any]:
         _storable(json.dumps(value, ensure_ascii=False, allow_nan=False))
     except (TypeError, ValueError) as error:
         raise ValueError("holds what JSON cannot say") from error
+    if faults := secret_faults(value):
+        raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=faults)
     return dict(value)
 
 

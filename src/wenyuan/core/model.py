@@ -13,6 +13,7 @@ from wenyuan.core.errors import Fault, InvalidRequest
 
 __all__ = [
     "ORIGIN_PRIORITY",
+    "RULE_IDS",
     "Block",
     "BlockKind",
     "Document",
@@ -37,6 +38,9 @@ BlockKind = Literal["heading", "clause", "paragraph", "list", "table", "code", "
 
 ORIGIN_PRIORITY: Mapping[str, int] = {"kg_rule": 1, "vector": 2, "template": 3}
 """Priority of a hit by its origin: 1 is a mandatory rule, 2 a similar case, 3 a template."""
+
+RULE_IDS = -(1 << 52)
+"""A derived rule stands among passages as the number ``RULE_IDS - statement_id``: below all others."""
 
 _SOURCE_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,63}")
 MAX_QUERY_CHARS = 8_000
@@ -218,7 +222,9 @@ class Passage:
 
     @property
     def ref(self) -> str:
-        """Short address in prompts and audits: ``source_id#passage_id``."""
+        """Short address in prompts and audits: ``source_id#passage_id``, ``source_id#rule-statement_id``."""
+        if self.passage_id <= RULE_IDS:
+            return f"{self.source_id}#rule-{RULE_IDS - self.passage_id}"
         return f"{self.source_id}#{self.passage_id}"
 
 

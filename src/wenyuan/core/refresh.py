@@ -12,6 +12,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from cronsim import CronSim, CronSimError
 
@@ -79,6 +80,7 @@ class Cycle:
         return (wall.astimezone(UTC) + self.rest).astimezone(last.tzinfo)
 
 
+@lru_cache(maxsize=1_024)
 def parse_cycle(text: str) -> Cycle:
     """The cycle that a text names.
 

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import yaml
 
 from wenyuan.core.agents import Agent, agent_to_wire, parse_agent
-from wenyuan.core.described import is_source_id, parse_source, source_to_wire, supersession_faults
+from wenyuan.core.described import is_source_id, parse_source, shown_source, source_to_wire, supersession_faults
 from wenyuan.core.errors import Fault, InvalidRequest
 from wenyuan.core.marked import Marked, load_marked, refuse
 from wenyuan.core.model import Source
@@ -229,7 +229,7 @@ def registry_to_yaml(registry: Registry) -> str:
 def _spoken(source: Source) -> dict[str, Any]:
     """The fields that say something; the trust always does."""
     plain = source_to_wire(Source(source_id=source.source_id))
-    told = source_to_wire(source)
+    told = shown_source(source)
     return {k: v for k, v in told.items() if k in ("source_id", "type", "trust_level") or v != plain[k]}
 
 

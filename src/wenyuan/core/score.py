@@ -30,6 +30,7 @@ __all__ = [
     "quantised_length",
     "rescale",
     "squash",
+    "support_factor",
     "term_weights",
     "trust_factor",
 ]
@@ -119,3 +120,8 @@ def fuse(keyword: float | None, vector: float | None, weight: float = VECTOR_WEI
 def trust_factor(trust: int) -> float:
     """.9 for trust 1 … 1.1 for trust 5: it settles near-ties and never buries relevance."""
     return 0.85 + 0.05 * trust
+
+
+def support_factor(trust: int) -> float:
+    """.6 for trust 1 … 1.0 for trust 5: how far a derived rule counts that rests on such a source."""
+    return 0.5 + 0.1 * trust

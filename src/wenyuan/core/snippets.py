@@ -1,8 +1,8 @@
 """From ranked passages to what may enter a prompt: trust, repeats, copyright and budget, each loss counted.
 
-Passages are admitted one at a time. First rules, within their reserved share of the budget; then all that is
-left, best score first, rules among it, so that an unused reserve is free for others. One that does not fit is
-counted and the next is tried. Admitted passages of one document that touch or overlap make one snippet.
+Passages are admitted one at a time. First rules, mandatory ones before others, within their reserved share of the
+budget; then everything else, best score first; then the rules that are left, so that what either does not use is
+free for the other. One that does not fit is counted and the next is tried. Admitted passages of one document that touch or overlap make one snippet.
 Snippets come out rules first, then by falling score.
 
 Copyright is counted in characters of one document (by its URI, so that a document read again is the same one)
@@ -15,12 +15,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, get_args
 
 from wenyuan.core.copyright import Copyright, parse_copyright
 from wenyuan.core.excerpts import Candidate, Place, ScoredPassage, document_key, size, without
 from wenyuan.core.framing import instruction_like, visible
 from wenyuan.core.model import ORIGIN_PRIORITY
+from wenyuan.core.rules.model import Strength
 from wenyuan.core.sentences import Span
 from wenyuan.core.summarize import elision_mark, merged, quoted
 from wenyuan.core.text import language_of
@@ -44,6 +45,7 @@ LOW_TRUST = 3
 Reason = Literal["low_trust", "copyright", "budget", "duplicate"]
 REASONS: tuple[Reason, ...] = ("low_trust", "copyright", "budget", "duplicate")
 _RULE = "kg_rule"
+_STRENGTHS: tuple[object, ...] = get_args(Strength)
 _SEAM = 2  # characters between two passages that touch: passages leave out white space only, here a blank line
 
 
@@ -53,8 +55,8 @@ class ContextPolicy:
 
     Attributes:
         token_budget: For all snippets together: see `Snippet.tokens`.
-        rules_share: Share of the budget (0..1) that only rules may use, as far as there are rules; with 1 no
-            rule makes way for anything else.
+        rules_share: Share of the budget (0..1) that only rules may use, as far as there are rules; of the rest
+            they get what nothing else needs. With 1 no rule makes way for anything else.
         min_trust: 1-5, demanded whatever `allow_low_trust` says.
     """
 
@@ -168,12 +170,19 @@ def build_context(
     for c in candidates:
         best[c.key] = max(c.item.score, best.get(c.key, 0.0))
     candidates.sort(key=lambda c: (-best[c.key], c.order))
+    rules = sorted((c for c in candidates if c.item.origin == _RULE), key=_rank)
     reserve = int(policy.token_budget * policy.rules_share)
-    settled = {id(c) for c in candidates if c.item.origin == _RULE and shelf.admit(c, reserve)}
-    for c in candidates:
-        if id(c) not in settled and not shelf.admit(c, policy.token_budget):
+    waiting = [c for c in rules if not shelf.admit(c, reserve)]
+    for c in (*(c for c in candidates if c.item.origin != _RULE), *waiting):
+        if not shelf.admit(c, policy.token_budget):
             shelf.withhold(c.item, "budget")
     return shelf.build()
+
+
+def _rank(rule: Candidate) -> int:
+    """0 for a mandatory rule; what does not say how strong it is counts as one."""
+    strength = rule.item.passage.facets.get("strength")
+    return _STRENGTHS.index(strength) if strength in _STRENGTHS else 0
 
 
 _Priced = tuple[Snippet, int]

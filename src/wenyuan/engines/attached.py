@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.model import EncoderFingerprint, Source
 from wenyuan.core.ports import Deadline
-from wenyuan.engines.declared import Declared, VariableName, declared, secret
+from wenyuan.engines.declared import ENV_ALLOWED, Declared, VariableName, declared, secret
 
 if TYPE_CHECKING:
     from wenyuan.engines.postgres_table import PostgresTable
@@ -69,6 +69,7 @@ def open_attached(
     scale: tuple[float, float] = (0.0, 1.0),
     encoder: EncoderFingerprint | None = None,
     lazy: bool = False,
+    env_allowed: Sequence[str] = ENV_ALLOWED,
 ) -> PostgresTable:
     """A source that is searched in a PostgreSQL table, over a connection that may only read.
 
@@ -77,6 +78,7 @@ def open_attached(
         scale: Of the encoder whose vectors will be asked with; the source's own ``scale`` comes first.
         encoder: The encoder whose vectors will be asked with, to be compared with what the settings name.
         lazy: Connect and check at the first question, not now.
+        env_allowed: Patterns of the names that ``dsn_env`` may have.
 
     Raises:
         ConfigError: a setting is wrong, another encoder made the vectors, table or columns are not there or not what
@@ -96,7 +98,7 @@ def open_attached(
         raise ConfigError(
             "the driver of PostgreSQL is not installed", component=component, hint='pip install "wenyuan[postgres]"'
         ) from error
-    table = PostgresTable(source.source_id, settings, secret(settings.dsn_env, component), (low, high))
+    table = PostgresTable(source.source_id, settings, secret(settings.dsn_env, component, env_allowed), (low, high))
     if not lazy:
         try:
             table.check(Deadline(time.monotonic() + settings.timeout, time.monotonic))

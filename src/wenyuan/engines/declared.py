@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Sequence
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -11,7 +14,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.model import Source
 
-__all__ = ["Declared", "VariableName", "declared", "secret"]
+__all__ = ["ENV_ALLOWED", "Declared", "VariableName", "declared", "secret"]
+
+ENV_ALLOWED = ("WENYUAN_*",)
+"""Which environment variables a source may name, unless the settings say otherwise."""
+
+_OWN = re.compile(r"WENYUAN_[A-Za-z0-9]+__.*")
 
 VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=128)]
 """The name of an environment variable that holds a secret. The pattern keeps the secret itself from being put here."""
@@ -50,12 +58,25 @@ def declared(shape: type[Shape], source: Source) -> Shape:
         raise ConfigError(f"its settings are wrong: {faults}", component=f"source {source.source_id}") from None
 
 
-def secret(variable: str, component: str) -> str:
+def secret(variable: str, component: str, allowed: Sequence[str] = ENV_ALLOWED) -> str:
     """What an environment variable holds.
 
+    Whoever may describe sources could else send any variable of this process to an address of their choice.
+
+    Args:
+        allowed: Patterns of names, as of files (``*``, ``?``). The program's own settings, such as
+            ``WENYUAN_ENCODER__KEY``, match none but their own name.
+
     Raises:
-        ConfigError: it is not set, or empty.
+        ConfigError: no source may read it, it is not set, or empty.
     """
+    if not (variable in allowed or (not _OWN.fullmatch(variable) and any(fnmatchcase(variable, p) for p in allowed))):
+        raise ConfigError(
+            f"the environment variable {variable} may not be read by a source: "
+            f"the setting sources.env_allowed has {', '.join(allowed) or 'no pattern'}",
+            component=component,
+            hint=f"rename it to WENYUAN_{variable.upper()}, or add it to sources.env_allowed",
+        )
     value = os.environ.get(variable, "").strip()
     if not value:
         raise ConfigError(

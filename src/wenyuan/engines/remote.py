@@ -26,9 +26,9 @@ from wenyuan.core.model import MAX_RESULTS, Facet, Fragment, Source
 from wenyuan.core.outside import OutsideHit
 from wenyuan.core.ports import Deadline
 from wenyuan.core.reply import failure, read_fragments, read_object
-from wenyuan.engines.declared import Declared, VariableName, declared, secret
+from wenyuan.engines.declared import ENV_ALLOWED, Declared, VariableName, declared, secret
 from wenyuan.engines.net import Guarded, until
-from wenyuan.engines.via import VIA, via_header
+from wenyuan.engines.via import VIA, passed_here, refused_way, told, via_header
 
 __all__ = ["Remote", "RemoteSettings", "open_remote"]
 
@@ -88,7 +88,8 @@ def open_remote(
     source: Source,
     *,
     library_id: str = "",
-    passed: Callable[[], str] = str,
+    passed: Callable[[], str] = passed_here,
+    env_allowed: Sequence[str] = ENV_ALLOWED,
     transport: httpcore2.NetworkBackend | None = None,
 ) -> Remote:
     """A source that is asked over HTTP. Nothing is connected to before the first question.
@@ -97,6 +98,7 @@ def open_remote(
         source: Its registry entry.
         library_id: Our own id, sent along to find questions that go round in circles; ``""`` to send none.
         passed: The `VIA` header of the question being answered now (called in the thread that asks); ``""`` for none.
+        env_allowed: Patterns of the names that `RemoteSettings.key_env` may have.
         transport: What connects, instead of the network and its guard.
 
     Raises:
@@ -113,7 +115,7 @@ def open_remote(
         "Accept-Encoding": "identity",
     }
     if settings.key_env:
-        headers["Authorization"] = f"Bearer {_printable(secret(settings.key_env, component), component)}"
+        headers["Authorization"] = f"Bearer {_printable(secret(settings.key_env, component, env_allowed), component)}"
     component = f"{component} at {endpoint.name}"
     return Remote(
         source.source_id,
@@ -209,6 +211,7 @@ class Remote:
         with self._pool.stream(
             "POST", self._url, headers=list(headers.items()), content=body, extensions={"timeout": limits}
         ) as answer:
+            self._check_way(headers.get(VIA, ""), answer)
             self._check_head(answer)
             content = bytearray()
             for block in answer.iter_stream():
@@ -216,6 +219,13 @@ class Remote:
                 if len(content) > MOST_BYTES:
                     raise EngineUnavailable(f"the answer is larger than {MOST_BYTES} bytes", component=self.component)
         return bytes(content)
+
+    def _check_way(self, sent: str, answer: httpcore2.Response) -> None:
+        """Somebody on the way refused the question because it came round: that has to be named, not its status."""
+        way = refused_way(sent, _header(answer, VIA.lower().encode())) if sent else ""
+        if way:
+            error = told(way)
+            raise EngineUnavailable(error.message, component=self.component, hint=error.hint)
 
     def _check_head(self, answer: httpcore2.Response) -> None:
         status = answer.status
@@ -231,10 +241,6 @@ class Remote:
             raise EngineUnavailable("the answer is not JSON by its own account", component=self.component)
         if _header(answer, b"content-encoding").lower() not in ("", "identity"):
             raise EngineUnavailable("the answer is compressed, which was not asked for", component=self.component)
-        if self._library_id and self._library_id in re.split(r"[ ,]+", _header(answer, VIA.lower().encode())):
-            raise EngineUnavailable(
-                "this library has asked itself", component=self.component, hint="remove this source"
-            )
 
 
 def _header(answer: httpcore2.Response, name: bytes) -> str:

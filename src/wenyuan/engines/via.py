@@ -1,18 +1,76 @@
-"""Which libraries a question has passed on its way, so that two that search each other do not ask in circles."""
+"""Which libraries a question has passed on its way, so that two that search each other do not ask in circles.
+
+A question carries the ids of the libraries that it has passed; each adds its own before it asks further. One that
+finds its own id there, or too many, refuses, and says so in the same header of its answer: so every library on the
+way learns what happened, and can name it to whoever asked first.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
 
 from wenyuan.core.errors import EngineUnavailable, Fault, InvalidRequest
 
-__all__ = ["VIA", "via_header"]
+__all__ = ["JOURNEY", "MOST_HOPS", "VIA", "Journey", "arrived", "passed_here", "refused_way", "told", "via_header"]
 
 VIA = "X-Wenyuan-Via"
-"""The header, on questions and on answers: library ids, separated by commas, the first asker first."""
+"""The header: library ids, separated by commas, the first asker first. On an answer: the way that was refused."""
 
-MOST_HOPS = 8
+MOST_HOPS = 4
+"""Libraries that a question may pass; the last one answers from what it holds itself."""
+
 _ID = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
+_HINT = "libraries name one another as a source: remove one of these sources"
+
+
+@dataclass(slots=True)
+class Journey:
+    """The question that is being answered.
+
+    Attributes:
+        passed: The ids that it came with, as in the header.
+        refused: The way, when somebody refused to go on with it: set in the thread of the leg that learns of it.
+    """
+
+    passed: str = ""
+    refused: str = ""
+
+
+JOURNEY: ContextVar[Journey | None] = ContextVar("journey", default=None)
+"""Set by a door for each question; a leg sees that of the request which it works for."""
+
+
+def passed_here() -> str:
+    """The header of the question being answered now; ``""`` when it came from no other library."""
+    journey = JOURNEY.get()
+    return journey.passed if journey is not None else ""
+
+
+def arrived(library_id: str, received: str) -> Journey:
+    """A question that has arrived, with its header. One that must not go on has `Journey.refused` set.
+
+    Raises:
+        InvalidRequest: what was received is no such header.
+    """
+    passed = _ids(received)
+    journey = Journey(",".join(passed))
+    if library_id in passed or len(passed) > MOST_HOPS:
+        journey.refused = ",".join([*passed, library_id][: MOST_HOPS + 2])
+    return journey
+
+
+def told(way: str) -> EngineUnavailable:
+    """The error that a refused way means; it names all of the way."""
+    ids = way.split(",")
+    shown = " → ".join(ids)
+    if ids[-1] in ids[:-1]:
+        message = f"the question goes round in a circle: {shown}"
+    else:
+        message = f"the question has passed {MOST_HOPS} libraries and goes no further: {shown}"
+    return EngineUnavailable(message, component="sources of type api", hint=_HINT)
 
 
 def via_header(library_id: str, received: str = "") -> str:
@@ -26,14 +84,38 @@ def via_header(library_id: str, received: str = "") -> str:
         EngineUnavailable: it stands in the way already, or the way is too long: the question goes round in circles.
         InvalidRequest: what was received is no such header.
     """
-    passed = [entry.strip() for entry in received.split(",") if entry.strip()]
+    passed = _ids(received)
+    if library_id in passed or len(passed) >= MOST_HOPS:
+        raise told(_refuse([*passed, library_id]))
+    return ",".join([*passed, library_id])
+
+
+def refused_way(sent: str, answered: str) -> str:
+    """The way that an answer says was refused; ``""`` when it says nothing of the kind.
+
+    Args:
+        sent: What was sent with the question: another way is not believed.
+        answered: The header of the answer.
+    """
+    try:
+        ids, ours = _ids(answered), _ids(sent)
+    except InvalidRequest:
+        return ""
+    if len(ids) <= len(ours) or ids[: len(ours)] != ours or len(ids) > MOST_HOPS + 2:
+        return ""
+    return _refuse(ids)
+
+
+def _refuse(ids: Sequence[str]) -> str:
+    way = ",".join(ids)
+    journey = JOURNEY.get()
+    if journey is not None:
+        journey.refused = way
+    return way
+
+
+def _ids(header: str) -> list[str]:
+    passed = [entry.strip() for entry in header.split(",") if entry.strip()]
     if not all(_ID.fullmatch(entry) for entry in passed):
         raise InvalidRequest(f"{VIA} is no list of library ids", faults=(Fault(VIA, "is no list of library ids"),))
-    if library_id in passed or len(passed) >= MOST_HOPS:
-        raise EngineUnavailable(
-            "the question has come round to a library that it had passed" if library_id in passed
-            else f"the question has passed {len(passed)} libraries and goes no further",
-            component="sources of type api",
-            hint="two libraries name each other as a source: remove one of the two",
-        )  # fmt: skip
-    return ",".join([*passed, library_id])
+    return passed

@@ -24,7 +24,9 @@ from wenyuan.server.problem import Problem
 from wenyuan.server.routes_ask import Fragments, Knowledge
 from wenyuan.server.routes_audit import Audit
 from wenyuan.server.routes_keys import KeyRoutes
+from wenyuan.server.routes_metrics import Metrics
 from wenyuan.server.routes_registry import Agents, Sources
+from wenyuan.server.routes_rules import Rules, United
 from wenyuan.server.seams import (
     Authenticate,
     FaultSwitch,
@@ -34,6 +36,7 @@ from wenyuan.server.seams import (
     open_on_loopback,
 )
 from wenyuan.server.shield import Shield
+from wenyuan.server.traffic import Traffic
 from wenyuan.service.governed import governed
 
 if TYPE_CHECKING:
@@ -62,14 +65,20 @@ def create_app(
     """
     settings = settings or ServerSettings()
     keys_changed = authenticate.forget if isinstance(authenticate, KeyRing) else lambda: None
-    handlers = dict(_handlers(service, Desk(settings, fault), keys_changed))
+    traffic = Traffic()
+    desk = Desk(settings, fault, _library_id(service))
+    handlers = {**dict(_handlers(service, desk, keys_changed)), **Metrics(service, traffic).handlers}
     app = Starlette(
         routes=_routes(handlers),
-        middleware=[Middleware(Shield, authenticate=authenticate, settings=settings)],
+        middleware=[Middleware(Shield, authenticate=authenticate, settings=settings, traffic=traffic)],
         exception_handlers={HTTPException: _no_route},
     )
     app.router.redirect_slashes = False
     return app
+
+
+def _library_id(service: Service) -> str:
+    return str(service.catalog.library_id()) if isinstance(service, KnowledgeService) else ""
 
 
 def _handlers(
@@ -83,6 +92,8 @@ def _handlers(
         yield from Sources(library, desk, time.time).handlers.items()
         yield from Agents(library, desk, keys_changed).handlers.items()
         yield from Audit(library, desk).handlers.items()
+        yield from United(library, desk).handlers.items()
+        yield from Rules(library, desk).handlers.items()
         yield from KeyRoutes(governed(library), desk, keys_changed, time.time).handlers.items()
 
 

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
+from wenyuan.engines.via import JOURNEY, VIA, Journey, arrived, told
 from wenyuan.server.body import Body, require_json
 from wenyuan.server.pool import Pool
 from wenyuan.server.problem import Problem
@@ -55,10 +56,15 @@ def missing(kind: str) -> Problem:
 
 
 class Desk:
-    """Takes requests in and hands them to threads."""
+    """Takes requests in and hands them to threads.
 
-    def __init__(self, settings: ServerSettings, fault: FaultSwitch | None) -> None:
+    Args:
+        library_id: What the library behind it is called where libraries ask one another; see `engines.via`.
+    """
+
+    def __init__(self, settings: ServerSettings, fault: FaultSwitch | None, library_id: str = "") -> None:
         self.settings = settings
+        self._library_id = library_id
         self._fault = fault
         self.pool = Pool(settings.threads, settings.queue_limit)
 
@@ -77,24 +83,44 @@ class Desk:
         """The answer to a question; whatever goes wrong after a valid request is an answer that says FAILED."""
         content = await self.content(request)
         fault = self._fault_for(request.headers)
-        return await self.pool.run(lambda: self._answer(content, question, fault, request.state.request_id))
+        journey = arrived(self._library_id, ",".join(request.headers.getlist(VIA)))
+        request_id: str = request.state.request_id
+
+        def answer() -> Response:
+            JOURNEY.set(journey)  # in this call's own copy of the context, and those of its legs
+            response = self._answer(content, question, fault, request_id, journey)
+            if journey.refused and response.headers[STATUS_HEADER] == "FAILED":
+                response.headers[VIA] = journey.refused
+            return response
+
+        return await self.pool.run(answer)
 
     def _fault_for(self, headers: Mapping[str, str]) -> AbstractContextManager[object]:
         name = headers.get(FAULT_HEADER.lower())
         return self._fault(name) if self._fault and name else nullcontext()
 
     def _answer(
-        self, content: bytes, question: Question[Q], fault: AbstractContextManager[object], request_id: str
+        self,
+        content: bytes,
+        question: Question[Q],
+        fault: AbstractContextManager[object],
+        request_id: str,
+        journey: Journey,
     ) -> Response:
         asked = question.parse(strict_json.loads(content))
         try:
+            if journey.refused:
+                raise told(journey.refused)
             with fault:
                 body = question.answer(asked)
             payload = shapes.encode(body)
         except (InvalidRequest, NotPermitted, Problem):
             raise
         except Exception as error:
-            _log.exception("retrieval failed: request_id=%s", request_id)
+            if isinstance(error, KnowledgeError):  # the service has logged why
+                _log.info("answered FAILED: request_id=%s", request_id)
+            else:
+                _log.exception("retrieval failed: request_id=%s", request_id)
             reason = str(error) if isinstance(error, KnowledgeError) else "internal error"
             body = question.failed(f"{reason} (request {request_id})")
             payload = shapes.encode(body)

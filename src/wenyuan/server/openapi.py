@@ -13,9 +13,10 @@ from pydantic.json_schema import models_json_schema
 from wenyuan.server.access import RIGHT_OF
 from wenyuan.server.problem import PROBLEM_JSON
 from wenyuan.server.routes_audit import DESCRIBED
+from wenyuan.server.routes_rules import RULES_DESCRIBED
 from wenyuan.server.seams import ServerSettings
 from wenyuan.wire import governed as knowledge
-from wenyuan.wire import shapes
+from wenyuan.wire import shapes, unified
 from wenyuan.wire.strict_json import MAX_DEPTH, MAX_INTEGER
 
 __all__ = ["openapi_document"]
@@ -49,6 +50,8 @@ def _schemas() -> dict[str, Any]:
         shapes.ContextShape,
         knowledge.SearchRequestShape,
         knowledge.ContextRequestShape,
+        unified.UnifiedRequestShape,
+        unified.InferRequestShape,
     )
     answers = (
         shapes.RetrievalResponseShape,
@@ -57,6 +60,8 @@ def _schemas() -> dict[str, Any]:
         shapes.SourceListShape,
         knowledge.SearchAnswerShape,
         knowledge.ContextAnswerShape,
+        unified.UnifiedAnswerShape,
+        unified.InferAnswerShape,
     )
     _, document = models_json_schema(
         [*((m, "validation") for m in requests), *((m, "serialization") for m in answers)],
@@ -144,22 +149,27 @@ def _contract(name: str, failed: int) -> dict[str, Any]:
 def _knowledge(failed: int) -> dict[str, Any]:
     search = ("SearchRequestShape", "SearchAnswerShape", failed, 404)
     context = ("ContextRequestShape", "ContextAnswerShape", failed, 404)
+    united = ("UnifiedRequestShape", "UnifiedAnswerShape", failed)
+    rules = ("InferRequestShape", "InferAnswerShape", failed)
     return {
         "/v1/search": _ask("search", "Passages within a knowledge scope", *search),
         "/search": _ask("search_unversioned", "Passages within a knowledge scope", *search),
         "/v1/context": _ask("get_context", "Knowledge snippets for a prompt", *context),
+        "/v1/retrieve": _ask("retrieve", "Rules above similar cases above templates", *united),
+        "/v1/infer_rules": _ask("infer_rules", "Rules that follow for processes", *rules),
     }
 
 
 def _registry() -> dict[str, Any]:
-    """The routes of the registry, of keys and of the audit, as the table of rights names them."""
+    """The routes of the registry, of keys, of rules and of the audit, as the table of rights names them."""
+    described = {**DESCRIBED, **RULES_DESCRIBED}
     paths: dict[str, Any] = {}
     for (method, path), right in RIGHT_OF.items():
-        if right not in _REGISTRY_RIGHTS or (method, path) == ("GET", "/v1/sources"):
+        if right not in _REGISTRY_RIGHTS or (method, path) in (("GET", "/v1/sources"), ("GET", "/metrics")):
             continue
         names = _PARAMETER.findall(path)
         words = [method.lower(), *(part for part in path.split("/")[2:] if not part.startswith("{"))]
-        told = DESCRIBED.get((method, path), {})
+        told = described.get((method, path), {})
         created = method == "POST" and not names and not told
         answer = {"application/json": {"schema": told.get("answer", _OBJECT)}}
         ok = {"description": "Done.", "headers": _HEADERS, "content": answer}
@@ -197,6 +207,7 @@ def openapi_document(settings: ServerSettings, *, governed: bool = True) -> dict
         governed: Whether the service behind it knows agents, sources and keys.
     """
     live = {"application/json": {"schema": {"type": "object", "properties": {"live": {"const": True}}}}}
+    text = {"text/plain": {"schema": {"type": "string"}}}
     ready = _get("readyz", "Whether the service can answer", _content("ReadinessShape"), 500, 503)
     ready["get"]["responses"]["503"]["content"] = {
         **_content("ReadinessShape"),
@@ -216,6 +227,9 @@ def openapi_document(settings: ServerSettings, *, governed: bool = True) -> dict
             **(_knowledge(failed) if governed else {}),
             "/livez": _get("livez", "Whether the process runs", live, 500),
             "/readyz": ready,
+            "/metrics": _get(
+                "metrics", "Numbers for Prometheus; needs the right audit", text, 401, 403, 429, 500, 503
+            ),
         },
         "components": {"schemas": _schemas()},
     }

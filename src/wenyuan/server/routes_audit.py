@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from wenyuan.catalog.audit_reads import KINDS
 from wenyuan.core.agents import Principal
+from wenyuan.core.audited import KINDS, AuditRecord
 from wenyuan.core.errors import Fault, InvalidRequest, NotPermitted
 from wenyuan.server.access import Handler
 from wenyuan.server.body import Body
@@ -23,10 +23,11 @@ from wenyuan.wire import strict_json
 from wenyuan.wire.governed import checked
 
 if TYPE_CHECKING:
-    from wenyuan.catalog.audit_log import AuditLog, AuditRecord
     from wenyuan.service.facade import Library
 
-__all__ = ["DESCRIBED", "Audit"]
+__all__ = ["DESCRIBED", "Audit", "queried"]
+
+S = TypeVar("S", bound=BaseModel)
 
 _MOST = 1_000  # records of one page, as the log has it
 
@@ -38,6 +39,7 @@ class AuditQueryShape(BaseModel):
 
     kind: str | None = Field(None, json_schema_extra={"enum": list(KINDS)})
     principal: str | None = Field(None, description="Id of the key that asked; `local` where none was needed.")
+    agent: str | None = Field(None, description="Only answers that this agent was given.")
     since: float | None = Field(None, description="Seconds since the epoch.")
     until: float | None = Field(None, description="Seconds since the epoch, exclusive.")
     limit: Annotated[int, Field(ge=1, le=_MOST)] = 50
@@ -95,16 +97,12 @@ class Audit:
         content = await self._desk.content(request)
         return await self._desk.pool.run(lambda: call(strict_json.loads(content)))
 
-    @property
-    def _log(self) -> AuditLog:
-        return cast("AuditLog", self._library.audit)
-
     def _found(self, request: Request) -> AuditRecord:
         return self._visible(request.path_params["audit_id"], request.state.principal)
 
     def _visible(self, audit_id: str, principal: Principal) -> AuditRecord:
         try:
-            record = self._log.show(audit_id)
+            record = self._library.audit.show(audit_id)
         except NotPermitted as error:
             raise missing("audit record") from error
         if not _of(record, principal.agent_id):
@@ -112,32 +110,22 @@ class Audit:
         return record
 
     def _list(self, request: Request) -> Response:
-        wanted = _asked(request)
+        wanted = queried(request, AuditQueryShape)
         principal: Principal = request.state.principal
         if wanted.before is not None:
             self._visible(wanted.before, principal)
-        found = self._page(wanted) if principal.agent_id is None else self._own(wanted, principal.agent_id)
+        if principal.agent_id is not None:
+            if wanted.agent not in (None, principal.agent_id):
+                raise missing("agent")
+            wanted = wanted.model_copy(update={"agent": principal.agent_id})
+        found = self._library.audit.list(**wanted.model_dump())
         full = len(found) == wanted.limit
         return json_response(
             {"records": [_described(record) for record in found], "next": found[-1].audit_id if full else None}
         )
 
-    def _page(self, wanted: AuditQueryShape) -> tuple[AuditRecord, ...]:
-        return self._log.list(**wanted.model_dump())
-
-    def _own(self, wanted: AuditQueryShape, agent_id: str) -> tuple[AuditRecord, ...]:
-        """A page of an agent's records, however many of others lie between them."""
-        own: tuple[AuditRecord, ...] = ()
-        page = wanted.model_copy(update={"kind": wanted.kind or "retrieval", "limit": _MOST})
-        while True:
-            read = self._page(page)
-            own += tuple(record for record in read if _of(record, agent_id))
-            if len(own) >= wanted.limit or len(read) < _MOST:
-                return own[: wanted.limit]
-            page = page.model_copy(update={"before": read[-1].audit_id})
-
     def _verify(self, body: object) -> Response:
-        found = self._log.verify(checked(VerifyRequestShape, body).head)
+        found = self._library.audit.verify(checked(VerifyRequestShape, body).head)
         return json_response(asdict(found))
 
     def _replay(self, record: AuditRecord, body: object) -> Response:
@@ -148,13 +136,14 @@ class Audit:
         return json_response({"audit_id": record.audit_id, "exact": wanted.exact, **asdict(found)})
 
 
-def _asked(request: Request) -> AuditQueryShape:
+def queried(request: Request, shape: type[S]) -> S:
+    """What the parameters of a query ask for; InvalidRequest lists all that is wrong with them."""
     given = request.query_params.multi_items()
     names = [name for name, _ in given]
     faults = tuple(Fault(name, "stands twice") for name in dict.fromkeys(names) if names.count(name) > 1)
     if faults:
         raise InvalidRequest("; ".join(f"{fault.path} {fault.message}" for fault in faults), faults=faults)
-    return checked(AuditQueryShape, dict(given))
+    return checked(shape, dict(given))
 
 
 def _of(record: AuditRecord, agent_id: str | None) -> bool:

@@ -7,7 +7,7 @@ another's is not there. A folder can be named only below those that the settings
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from wenyuan.core.agents import Agent, Principal, agent_to_wire, parse_agent
-from wenyuan.core.described import parse_source, source_to_wire, supersession_faults
+from wenyuan.core.described import parse_source, shown_source, source_to_wire, supersession_faults
 from wenyuan.core.errors import Fault, InvalidRequest, NotPermitted, SourceError
 from wenyuan.core.model import Source
 from wenyuan.core.registry import Registry
@@ -25,23 +25,47 @@ from wenyuan.server.access import Handler
 from wenyuan.server.desk import Desk, json_response, missing
 from wenyuan.server.problem import Problem
 from wenyuan.service.governed import governed
-from wenyuan.service.refresh import Worker, describe_state
+from wenyuan.service.refresh import RefreshOutcome, Worker, describe_state
 from wenyuan.service.registry import apply, plan
 
 if TYPE_CHECKING:
     from wenyuan.service.facade import Library
     from wenyuan.service.ingest import IngestReport
 
-__all__ = ["Agents", "Sources"]
+__all__ = ["Agents", "Sources", "allowed_path", "operator"]
 
 _FIXED = ("source_id", "type", "path")
 """What a source is: with another value it would be another source."""
+
+
+_OPERATORS = frozenset(("path", "settings", "state", "reason", "refreshing"))
+"""What an agent's key is not told: where a source lies and why a refresh of it failed is the operator's business."""
 
 
 def operator(principal: Principal) -> None:
     """Refuse a key that is bound to an agent: with it an agent could widen its own scope."""
     if principal.agent_id is not None:
         raise NotPermitted("a key that is bound to an agent changes nothing in the registry")
+
+
+def allowed_path(path: str, ingest_roots: Sequence[Path], required: str = "is required") -> Path:
+    """Where a path that a client names really leads.
+
+    Raises:
+        InvalidRequest: it is none, or not absolute.
+        NotPermitted: it does not lie below a folder of ``server.ingest_roots``.
+    """
+    roots = [Path(os.path.realpath(root)) for root in ingest_roots]
+    if not path:
+        raise InvalidRequest("path is required", faults=(Fault("path", required),))
+    if not roots:
+        raise NotPermitted("no folder may be named over HTTP: the setting server.ingest_roots is empty")
+    if "\0" in path or not Path(path).is_absolute():
+        raise InvalidRequest("path must be absolute", faults=(Fault("path", "must be an absolute path"),))
+    real = Path(os.path.realpath(path))
+    if not any(real.is_relative_to(root) for root in roots):
+        raise NotPermitted("the path does not lie below a folder of the setting server.ingest_roots")
+    return real
 
 
 class Sources:
@@ -100,18 +124,20 @@ class Sources:
     def _list(self, principal: Principal) -> Response:
         visible = self._visible(principal)
         listed = [s for s in self._library.list_sources() if visible(str(s["source_id"]), str(s["domain"]))]
+        if principal.agent_id is not None:
+            listed = [{name: value for name, value in s.items() if name not in _OPERATORS} for s in listed]
         return json_response({"sources": listed})
 
     def _show(self, request: Request) -> Response:
         shown = self._described(self._found(request))
-        if request.state.principal.agent_id is not None:  # where a source lies is the operator's business
-            shown = {name: value for name, value in shown.items() if name not in ("path", "settings", "state")}
+        if request.state.principal.agent_id is not None:
+            shown = {name: value for name, value in shown.items() if name not in _OPERATORS}
         return json_response(shown)
 
     def _described(self, source: Source) -> dict[str, Any]:
         state = governed(self._library).source_states().get(source.source_id)
         return {
-            **source_to_wire(source),
+            **shown_source(source),
             "counts": dict(self._library.catalog.counts(source.source_id)),
             "state": describe_state(state, source, self._clock()),
         }
@@ -131,17 +157,7 @@ class Sources:
         return json_response(self._described(source) | {"report": _plain(report)}, 201)
 
     def _allowed(self, source: Source) -> Source:
-        """Refuse a path that does not lie below a folder of ``server.ingest_roots``, where it really leads."""
-        roots = [Path(os.path.realpath(root)) for root in self._desk.settings.ingest_roots]
-        if not source.path:
-            raise InvalidRequest("path is required", faults=(Fault("path", "is required for a static_doc"),))
-        if not roots:
-            raise NotPermitted("no folder may be named over HTTP: the setting server.ingest_roots is empty")
-        if "\0" in source.path or not Path(source.path).is_absolute():
-            raise InvalidRequest("path must be absolute", faults=(Fault("path", "must be an absolute path"),))
-        real = Path(os.path.realpath(source.path))
-        if not any(real.is_relative_to(root) for root in roots):
-            raise NotPermitted("the path does not lie below a folder of the setting server.ingest_roots")
+        real = allowed_path(source.path, self._desk.settings.ingest_roots, "is required for a static_doc")
         return parse_source({**source_to_wire(source), "path": str(real)})
 
     def _change(self, source: Source, body: object) -> Response:
@@ -158,8 +174,8 @@ class Sources:
         self._check_supersession(changed)
         # As with a registry file: what has to be read differently is due at once.
         wanted = Registry(sources=(changed,), sections=frozenset({"sources"}))
-        apply(self._library, plan(self._library, wanted))
-        return json_response(self._described(changed))
+        reports = [_told(outcome) for outcome in apply(self._library, plan(self._library, wanted))]
+        return json_response(self._described(changed) | ({"refresh": reports[0]} if reports else {}))
 
     def _check_supersession(self, source: Source) -> None:
         others = [known for known in self._library.sources() if known.source_id != source.source_id]
@@ -176,15 +192,8 @@ class Sources:
 
     def _refresh(self, source: Source) -> Response:
         outcome = Worker(self._library).refresh(source.source_id)
-        report = None if outcome.report is None else _plain(outcome.report)
-        status = "FAILED" if outcome.failure else "SUCCESS"
-        body = {
-            "status": status,
-            "source_id": source.source_id,
-            "report": report,
-            "state": self._described(source)["state"],
-        }
-        return json_response(body | ({"error_message": outcome.failure} if outcome.failure else {}))
+        state = self._described(source)["state"]
+        return json_response({"source_id": source.source_id, "state": state, **_told(outcome)})
 
 
 class Agents:
@@ -249,6 +258,15 @@ class Agents:
         operator(request.state.principal)
         revoked = governed(self._library).remove_agent(agent.agent_id)
         return json_response({"agent_id": agent.agent_id, "keys_revoked": revoked})
+
+
+def _told(outcome: RefreshOutcome) -> dict[str, Any]:
+    """How a refresh ended."""
+    told = {
+        "status": "FAILED" if outcome.failure else "SUCCESS",
+        "report": None if outcome.report is None else _plain(outcome.report),
+    }
+    return told | ({"error_message": outcome.failure} if outcome.failure else {})
 
 
 def _plain(report: IngestReport) -> dict[str, Any]:

@@ -14,9 +14,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wenyuan.server.access import PUBLIC
 from wenyuan.server.body import Body, ClientGone
+from wenyuan.server.desk import STATUS_HEADER
 from wenyuan.server.limits import Limiter
 from wenyuan.server.problem import Problem
 from wenyuan.server.seams import Authenticate, ServerSettings
+from wenyuan.server.traffic import Traffic
 
 __all__ = ["Shield"]
 
@@ -32,12 +34,14 @@ class _Answer:
         self._body = body
         self._request_id = request_id
         self.status = 0
+        self.said = ""
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             reusable = self._body.finished or await self._body.discard()
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
+            self.said = headers.get(STATUS_HEADER, "")
             headers["X-Request-Id"] = self._request_id
             headers["X-Content-Type-Options"] = "nosniff"
             headers["Cache-Control"] = "no-store"
@@ -54,8 +58,11 @@ class Shield:
     method, the path if a route has it, the status and the time: never a query, a body or a header.
     """
 
-    def __init__(self, app: ASGIApp, *, authenticate: Authenticate, settings: ServerSettings) -> None:
+    def __init__(
+        self, app: ASGIApp, *, authenticate: Authenticate, settings: ServerSettings, traffic: Traffic
+    ) -> None:
         self._app = app
+        self._traffic = traffic
         self._authenticate = authenticate
         self._settings = settings
         self._limiter = Limiter(settings.limits)
@@ -64,6 +71,10 @@ class Shield:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        with self._traffic.entered():
+            await self._serve(scope, receive, send)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
         headers = Headers(scope=scope)
         offered = headers.get("x-request-id", "")
@@ -89,7 +100,9 @@ class Shield:
             if problem.status >= 500 and problem is not error:
                 _log.exception("request failed: request_id=%s", request_id)
             await self._refuse(problem, scope, answer, request_id)
-        self._record(scope, answer.status, request_id, time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        self._traffic.answered(scope["path"], answer.status, answer.said, seconds)
+        self._record(scope, answer.status, request_id, seconds)
 
     @staticmethod
     async def _refuse(problem: Problem, scope: Scope, answer: _Answer, request_id: str) -> None:

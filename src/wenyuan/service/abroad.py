@@ -7,7 +7,6 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import date
 
@@ -17,7 +16,7 @@ from wenyuan.core.outside import Outside, OutsideHit
 from wenyuan.core.ports import Deadline
 from wenyuan.core.ranking import Hit
 from wenyuan.core.score import trust_factor
-from wenyuan.service.crew import Crew, outcome
+from wenyuan.service.crew import Crew, Leg
 from wenyuan.service.legs import LegReport, QueryVectors
 
 __all__ = ["Abroad", "Asked"]
@@ -30,7 +29,7 @@ class Asked:
     """A question under way to one source."""
 
     source: Source
-    answer: Future[Answered]
+    answer: Leg[Answered]
 
 
 class Abroad:
@@ -57,7 +56,7 @@ class Abroad:
             hits = outside.ask(query, vector=vector, limit=limit, as_of=as_of, deadline=deadline)
             return hits, (time.perf_counter() - begun) * 1e3
 
-        return [Asked(s, self._crew.begin(lambda s=s: call(s))) for s in sources]  # type: ignore[misc]
+        return [Asked(s, self._crew.begin(lambda s=s: call(s), "outside", s.source_id)) for s in sources]  # type: ignore[misc]
 
     def _outside(self, source: Source) -> Outside:
         described = json.dumps([source.type, dict(source.settings)], sort_keys=True, default=str)
@@ -79,7 +78,7 @@ class Abroad:
             source = question.source
             name = f"source {source.source_id}"
             try:
-                hits, ms = outcome(question.answer, name, deadline)
+                hits, ms = self._crew.outcome(question.answer, name, deadline)
             except KnowledgeError as error:
                 if source.settings.get("required", True):
                     raise

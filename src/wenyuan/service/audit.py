@@ -20,6 +20,7 @@ from wenyuan.core.agents import Key, Principal
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, parse_filter
 from wenyuan.core.model import Passage
 from wenyuan.core.ranking import Hit
+from wenyuan.core.secrecy import HIDDEN, scrubbed
 from wenyuan.service.legs import LegReport
 from wenyuan.service.retrieve import Query
 
@@ -36,7 +37,6 @@ __all__ = [
 PREVIEW_CHARS = 80
 _ERROR_CHARS = 300
 _MOST_SOURCES = 64  # named in one record; beyond, their digest stands for them
-_HIDDEN = "***"
 
 _MAIL = re.compile(r"[^\s@,;:，。；：、()（）<>《》\"']{1,64}@[^\s@,;:，。；：、()（）<>《》\"']{1,255}")
 _TOKEN = re.compile(r"[A-Za-z0-9_+/=\-]{20,}")
@@ -55,7 +55,7 @@ def preview_of(text: str) -> str:
 def _masked(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text)
     plain = plain.translate({ord(c): shown for c in set(plain) if (shown := _shown(c)) != c})
-    return _NUMBER.sub(_HIDDEN, _TOKEN.sub(_hide_mixed, _MAIL.sub(_HIDDEN, plain))).strip()
+    return _NUMBER.sub(HIDDEN, _TOKEN.sub(_hide_mixed, _MAIL.sub(HIDDEN, plain))).strip()
 
 
 def _shown(c: str) -> str:
@@ -69,7 +69,7 @@ def _shown(c: str) -> str:
 
 
 def _hide_mixed(match: re.Match[str]) -> str:
-    return _HIDDEN if any(c.isdigit() for c in match[0]) else match[0]
+    return HIDDEN if any(c.isdigit() for c in match[0]) else match[0]
 
 
 def _cut(text: str, most: int) -> str:
@@ -87,7 +87,20 @@ def request_of(query: Query) -> dict[str, Any]:
         "as_of": None if query.as_of is None else query.as_of.isoformat(),
         "source_document_uri": query.source_document_uri,
         "task_id": query.task_id,
+        **_of_rules(query),
     }
+
+
+def _of_rules(query: Query) -> dict[str, Any]:
+    """What a query says of rules, where it says anything: older records do not have it."""
+    said = {
+        "rules": query.rules,
+        "engineering_type": query.engineering_type,
+        "processes": None if query.processes is None else list(query.processes),
+        "parameters": dict(query.parameters),
+    }
+    usual: dict[str, Any] = {"rules": "within", "engineering_type": "", "processes": None, "parameters": {}}
+    return {name: value for name, value in said.items() if value != usual[name]}
 
 
 def query_of(request: Mapping[str, Any]) -> Query:
@@ -101,6 +114,10 @@ def query_of(request: Mapping[str, Any]) -> Query:
         as_of=None if request["as_of"] is None else date.fromisoformat(request["as_of"]),
         source_document_uri=request["source_document_uri"],
         task_id=request["task_id"],
+        rules=request.get("rules", "within"),
+        engineering_type=request.get("engineering_type", ""),
+        processes=None if request.get("processes") is None else tuple(request["processes"]),
+        parameters=request.get("parameters", {}),
     )
 
 
@@ -155,6 +172,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
     trusts: Mapping[str, int] | None = None,
     floor: Mapping[str, float] | None = None,
     door: str = "retrieve_fragments",
+    tuning: str = "",
     preview: Callable[[str], str] = preview_of,
 ) -> dict[str, Any]:
     """A record of kind ``retrieval``, for `AuditLog.append`.
@@ -169,6 +187,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         withheld: What was found and not given, and why: ids and numbers.
         trusts: Trust of the scope's sources, by id: an exact replay needs it.
         floor: ``score`` and ``lift`` below which nothing was given, for the same reason.
+        tuning: Fingerprint of what was learned from judged questions and counted; ``""`` for nothing.
         preview: Makes the preview of the query; whatever it gives is cut to 80 characters.
     """
     text = str(request.get("query", ""))
@@ -194,6 +213,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         "degraded": list(degraded),
         "withheld": _plain(withheld),
         "floor": _plain(floor),
+        "tuning": tuning,
     }
     return record | {name: value for name, value in optional.items() if value}
 
@@ -218,22 +238,6 @@ def digest_of(value: Any) -> str:
 
 
 # --- changes ------------------------------------------------------------------------------------------------
-_SECRET_NAME = re.compile(
-    r"secret|token|passw|passphrase|pwd|credential|authori[sz]ation|cookie|(?:api|access|private)[_\-]?key"
-    r"|(?:^|[_\-.])(?:key|auth|signature)$|密钥|秘钥|口令|密码|令牌",
-    re.IGNORECASE,
-)
-_NO_SECRETS = frozenset({"token_budget", "tokens"})
-_SECRET_VALUE = re.compile(
-    r"wy_[0-9a-f]{8}_[A-Za-z0-9_\-]+"
-    r"|(?<=://)[^/\s@]{1,256}(?=@)"
-    r"|(?<=[Bb]earer )[A-Za-z0-9._~+/=\-]{8,}"
-    r"|(?<![A-Za-z0-9])sk-[A-Za-z0-9_\-]{16,}"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?"
-)
-_SECRET_PARAMETER = re.compile(
-    r"([?&](?:[A-Za-z_\-]*(?:key|token|secret|password|passwd|pwd|auth|sig|signature))=)[^&#\s]+", re.IGNORECASE
-)
 _OF_A_KEY = frozenset(f.name for f in fields(Key))
 
 Changed = Literal["registry", "agent", "key", "rule", "refresh"]
@@ -265,7 +269,7 @@ def change_record(
         "principal": (principal or Principal()).key_id,
         "action": action,
         "object": object_id,
-        "changes": {name: _scrubbed(name, pair) for name, pair in changes.items()},
+        "changes": {name: scrubbed(name, pair) for name, pair in changes.items()},
     }
 
 
@@ -276,19 +280,6 @@ def _described(kind: Changed, value: Any) -> Mapping[str, Any]:
     if not isinstance(plain, dict):
         plain = {"value": plain}
     return {n: v for n, v in plain.items() if n in _OF_A_KEY} if kind == "key" else plain
-
-
-def _scrubbed(name: str, value: Any) -> Any:
-    """A value without its secrets; a changed secret still shows as changed, from ``***`` to ``***``."""
-    if isinstance(value, list):
-        return [_scrubbed(name, item) for item in value]
-    if value is None or (name not in _NO_SECRETS and _SECRET_NAME.search(name)):
-        return None if value is None else _HIDDEN
-    if isinstance(value, dict):
-        return {n: _scrubbed(n, v) for n, v in value.items()}
-    if isinstance(value, str):
-        return _SECRET_PARAMETER.sub(rf"\g<1>{_HIDDEN}", _SECRET_VALUE.sub(_HIDDEN, value))
-    return value
 
 
 def _plain(value: Any) -> Any:

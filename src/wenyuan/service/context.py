@@ -1,25 +1,22 @@
 """The context service: ranking → trust gate → merge → copyright → budget → knowledge_snippets.
 
 It takes any implementation of the contract's idea of an answer: on a failure nothing is injected, the error
-goes up to the caller, with its log record.
+goes up to the caller; `find` has logged it.
 """
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from wenyuan.core.agents import Agent, DomainScope, Principal
-from wenyuan.core.errors import InvalidRequest, KnowledgeError
+from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.snippets import ContextBuild, ContextPolicy, ScoredPassage, build_context
 from wenyuan.service.search import LOCAL, Found, Searcher, SearchRequest, SearchResult
 
 __all__ = ["Context", "ContextRequest", "ContextService"]
-
-log = logging.getLogger(__name__)
 
 MAX_EXTRA_QUERIES = 8
 _TASKS = 10_000
@@ -34,7 +31,7 @@ class ContextRequest:
         extra_queries: Asked besides; the answers are merged.
         allow_low_trust: Let passages of trust below 3 in, whatever the agent's own setting; it is audited.
         token_budget: At most the agent's own.
-        task_id: Copyright limits count over all contexts of one task.
+        task_id: Copyright limits count over all contexts of one task of the agent; see `ContextService`.
     """
 
     retrieval_query: str
@@ -61,7 +58,11 @@ class Context:
 
 
 class ContextService:
-    """Builds contexts, and remembers what each task has been given of every document.
+    """Builds contexts, and remembers what each task of each agent has been given of every document.
+
+    What was given is counted in this process, for the last 10,000 tasks: of several server processes each counts
+    for itself, and a restart forgets. To have the limits hold for a task, let one process serve it. A limit of one
+    context holds in any case. Counting in the catalog would make every context wait for the library's writer.
 
     Args:
         searcher: Knows whose scope counts.
@@ -78,7 +79,7 @@ class ContextService:
         self._searcher = searcher
         self._find = find or searcher.search
         self._document_chars = document_chars
-        self._given: OrderedDict[str, Mapping[str, int]] = OrderedDict()
+        self._given: OrderedDict[tuple[str | None, str], Mapping[str, int]] = OrderedDict()
         self._lock = threading.Lock()
 
     def get_context(self, request: ContextRequest, principal: Principal = LOCAL) -> Context:
@@ -96,40 +97,39 @@ class ContextService:
         agent_id = agent.agent_id if agent else None
         scope = _scope(agent, request)
         policy = _policy(request, agent)
-        try:
-            results = tuple(
-                self._find(
-                    SearchRequest(
-                        query=query,
-                        agent_id=agent_id,
-                        knowledge_scope=scope,
-                        min_trust=policy.least_trust,  # else what is left out below would take others' places
-                        task_id=request.task_id,
-                        source_document_uri=request.source_document_uri,
-                    ),
-                    principal,
-                )
-                for query in (request.retrieval_query, *request.extra_queries)
+        results = tuple(
+            self._find(
+                SearchRequest(
+                    query=query,
+                    agent_id=agent_id,
+                    knowledge_scope=scope,
+                    min_trust=policy.least_trust,  # else what is left out below would take others' places
+                    task_id=request.task_id,
+                    source_document_uri=request.source_document_uri,
+                    rules="beside",  # they have a share of the budget of their own
+                ),
+                principal,
             )
-        except InvalidRequest:
-            raise
-        except KnowledgeError as error:
-            log.error("no context for agent %s: %s", agent_id, error)
-            raise
-        return Context(build=self._build(request, policy, results), results=results, agent_id=agent_id)
+            for query in (request.retrieval_query, *request.extra_queries)
+        )
+        return Context(
+            build=self._build(policy, results, (agent_id, request.task_id)), results=results, agent_id=agent_id
+        )
 
-    def _build(self, request: ContextRequest, policy: ContextPolicy, results: Sequence[SearchResult]) -> ContextBuild:
+    def _build(
+        self, policy: ContextPolicy, results: Sequence[SearchResult], task: tuple[str | None, str]
+    ) -> ContextBuild:
         found = _best(results)
         scored = [
             ScoredPassage(passage=f.passage, score=f.hit.score, origin=f.hit.origin, summary=f.summary) for f in found
         ]
         chars = self._document_chars({f.passage.document_id for f in found if f.passage.document_id > 0})
         with self._lock:  # two contexts of one task must not both be given the last characters
-            before = self._given.get(request.task_id, {}) if request.task_id else {}
+            before = self._given.get(task, {})
             build = build_context(scored, policy, document_chars=chars, used=before)
-            if request.task_id:
-                self._given[request.task_id] = build.used
-                self._given.move_to_end(request.task_id)
+            if task[1]:
+                self._given[task] = build.used
+                self._given.move_to_end(task)
                 while len(self._given) > _TASKS:
                     self._given.popitem(last=False)
         return build

@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
+import contextvars
 import queue
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotDone
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from wenyuan.core.errors import EngineTimeout, EngineUnavailable, KnowledgeError
 from wenyuan.core.ports import Deadline
+from wenyuan.service.meters import LegMeter
 
-__all__ = ["Crew", "outcome"]
+__all__ = ["Crew", "Leg", "outcome"]
 
 T = TypeVar("T")
+
+
+class Leg(Future[T], Generic[T]):
+    """A call under way.
+
+    Attributes:
+        leg, source: What it is counted as.
+        seconds: How long it took, from when it was asked for; of use when it is done.
+    """
+
+    def __init__(self, leg: str, source: str) -> None:
+        super().__init__()
+        self.leg, self.source = leg, source
+        self._asked = time.perf_counter()
+        self.seconds = 0.0
+
+    def stop_watch(self) -> float:
+        """Seconds until now."""
+        self.seconds = time.perf_counter() - self._asked
+        return self.seconds
 
 
 class Crew:
@@ -23,8 +46,9 @@ class Crew:
     """
 
     def __init__(self, size: int) -> None:
-        self._jobs: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[tuple[Leg[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
         self._size = size
+        self.meter = LegMeter()
         for number in range(size):
             threading.Thread(target=self._work, name=f"wenyuan-leg-{number}", daemon=True).start()
 
@@ -34,15 +58,37 @@ class Crew:
             if not future.set_running_or_notify_cancel():
                 continue
             try:
-                future.set_result(call())
+                result = call()
             except BaseException as error:
+                future.stop_watch()
                 future.set_exception(error)
+            else:
+                future.stop_watch()
+                future.set_result(result)
 
-    def begin(self, call: Callable[[], T]) -> Future[T]:
-        """Start `call` in a thread."""
-        future: Future[T] = Future()
-        self._jobs.put((future, call))
+    def begin(self, call: Callable[[], T], leg: str = "", source: str = "") -> Leg[T]:
+        """Start `call` in a thread, in the context (`contextvars`) of the caller.
+
+        Args:
+            leg, source: What it is counted as by `outcome`: names of a closed set, and of a source.
+        """
+        future: Leg[T] = Leg(leg, source)
+        context = contextvars.copy_context()
+        self._jobs.put((future, lambda: context.run(call)))
         return future
+
+    def outcome(self, future: Leg[T], name: str, deadline: Deadline) -> T:
+        """As the function `outcome`, and counted."""
+        try:
+            result = outcome(future, name, deadline)
+        except EngineTimeout:
+            self.meter.add(future.leg, future.source, "timeout", future.seconds or future.stop_watch())
+            raise
+        except KnowledgeError:
+            self.meter.add(future.leg, future.source, "failed", future.seconds)
+            raise
+        self.meter.add(future.leg, future.source, "ok", future.seconds)
+        return result
 
     def close(self) -> None:
         for _ in range(self._size):

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import date
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
+from wenyuan.core.adapt import Tuning
 from wenyuan.core.agents import Principal
 from wenyuan.core.copyright import parse_copyright
 from wenyuan.core.errors import (
     EncoderUnavailable,
-    Fault,
     InvalidRequest,
     KnowledgeError,
     NotPermitted,
@@ -31,15 +30,24 @@ from wenyuan.core.model import (
 from wenyuan.core.outside import Outside
 from wenyuan.core.ports import Encoder, Engine
 from wenyuan.core.refresh import parse_cycle
+from wenyuan.core.secrecy import secret_faults
+from wenyuan.service.asked import asked
+from wenyuan.service.cache import Store
 from wenyuan.service.context import Context, ContextRequest, ContextService
+from wenyuan.service.derive import Deriver
 from wenyuan.service.fragments import fragments_of
+from wenyuan.service.freshness import Freshness
+from wenyuan.service.governed import Governed
+from wenyuan.service.health import HealthDoor, Readiness
 from wenyuan.service.ingest import Ingester, IngestReport, Progress, Shelf
 from wenyuan.service.probes import FLOOR_SHARE, SCRIPTS, junk_queries, percentile
 from wenyuan.service.redaction import Redactor
 from wenyuan.service.replay import Replay
-from wenyuan.service.retrieve import Answer, Query, Retriever, parse_day
+from wenyuan.service.retrieve import Answer, Query, Retriever
+from wenyuan.service.rules import RuleDoor
 from wenyuan.service.search import LOCAL, Agents, Searcher, SearchRequest, SearchResult
 from wenyuan.service.sight import lasts
+from wenyuan.service.vitals import listed_sources
 from wenyuan.service.witness import Log, Past, Witness
 from wenyuan.settings import Settings
 
@@ -50,18 +58,19 @@ log = logging.getLogger(__name__)
 _REMEASURE = 0.05  # share of passages that must have changed before the floor is measured again
 
 
-class Registry(Past, Shelf, Agents, Protocol):
+class Registry(Past, Shelf, Agents, Governed, Protocol):
     """The catalog, as the library uses it."""
+
+    @property
+    def rules(self) -> Any: ...
+
+    def collections(self) -> Mapping[str, Mapping[str, int]]: ...
 
     def document_chars(self, document_ids: Set[int]) -> Mapping[int, int]: ...
 
-    def source(self, source_id: str) -> Source: ...
-
-    def put_source(self, source: Source) -> None: ...
-
     def remove_source(self, source_id: str) -> int: ...
 
-    def counts(self, source_id: str | None = None) -> Mapping[str, int]: ...
+    def library_id(self) -> str: ...
 
     def value(self, key: str) -> Any: ...
 
@@ -70,20 +79,14 @@ class Registry(Past, Shelf, Agents, Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Readiness:
-    """Whether the library can answer; each part has ``state`` (ok, degraded, failed) and ``detail``."""
-
-    ready: bool
-    parts: Mapping[str, Mapping[str, object]]
-
-
 def _no_engine() -> Engine:
     raise KnowledgeError("this library cannot be asked about its past", component="audit")
 
 
-class Library:
+class Library(RuleDoor, HealthDoor):
     """A library that is open. Made by `wenyuan.open`; a context manager; safe to share between threads."""
+
+    catalog: Registry
 
     def __init__(  # noqa: PLR0913  (the wiring of a library, called in one place)
         self,
@@ -98,10 +101,11 @@ class Library:
         release: Callable[[], None] = lambda: None,
         encoder_note: str = "",
         may_write: str = "",
-        key: bytes = b"",
+        redacting: Callable[[Source], Redactor] = Redactor.of,
         open_outside: Callable[[Source], Outside] | None = None,
         audit: Log | None = None,
         empty_engine: Callable[[], Engine] = _no_engine,
+        answers: Store[SearchResult] | None = None,
     ) -> None:
         self.folder = folder
         self.settings = settings
@@ -112,12 +116,15 @@ class Library:
         self._encoder_note = encoder_note
         self._may_write = may_write
         self._ingester = Ingester(
-            shelf=catalog, engine=engine, encoder=encoder, read=read, readable=readable, key=key
+            shelf=catalog, engine=engine, encoder=encoder, read=read, readable=readable, redacting=redacting
         )
-        self._retriever = Retriever(catalog, engine, encoder, settings.search, open_outside)
-        self._searcher = Searcher(self._retriever, catalog, settings.cache)
-        self._contexts = ContextService(self._searcher, catalog.document_chars, self.find)
         self.witness = Witness(audit, settings, encoder)
+        rules = Deriver(catalog.rules, self.rules.schema, most=settings.rules.max_rules)
+        self._retriever = Retriever(
+            catalog, engine, encoder, settings.search, open_outside, Freshness(catalog).stale, rules, settings.rules
+        )
+        self._searcher = Searcher(self._retriever, catalog, settings.cache, answers)
+        self._contexts = ContextService(self._searcher, catalog.document_chars, self.find)
         self._empty_engine = empty_engine
 
     def __enter__(self) -> Library:
@@ -151,25 +158,25 @@ class Library:
         Raises:
             InvalidRequest, NotPermitted: the request itself is at fault; it was not executed.
         """
-        query = _query_of(request)
+        query = asked(request, self.settings.rules)
         try:
             query = self._searcher.bounded(query, principal)
             answer = self._retriever.retrieve(query)
-            audit_id = self.witness.answered(query, answer, principal, door="retrieve_fragments")
-            return RetrievalResponse(status="SUCCESS", fragments=fragments_of(answer, audit_id))
+            answer = self.witness.attested(query, answer, principal, door="retrieve_fragments")
+            return RetrievalResponse(status="SUCCESS", fragments=fragments_of(answer))
         except (InvalidRequest, NotPermitted):
             raise
         except KnowledgeError as error:
             log.error("retrieval failed: %s", error)
-            self._record_failure(query, error, principal)
+            self._record_failure(query, error, principal, "retrieve_fragments")
             return RetrievalResponse(status="FAILED", error_message=str(error))
         except Exception as error:
             log.exception("retrieval failed")
             return RetrievalResponse(status="FAILED", error_message=f"internal error: {type(error).__name__}")
 
-    def _record_failure(self, query: Query, error: KnowledgeError, principal: Principal) -> None:
+    def _record_failure(self, query: Query, error: KnowledgeError, principal: Principal, door: str) -> None:
         try:
-            self.witness.failed(query, error, principal, door="retrieve_fragments")
+            self.witness.failed(query, error, principal, door=door)
         except KnowledgeError as second:  # the answer says FAILED as it is
             log.error("the failure could not be audited: %s", second)
 
@@ -184,14 +191,31 @@ class Library:
         context: Mapping[str, Any] | None = None,
     ) -> Answer:
         """As `retrieve_fragments`, with all that is known about the answer; raises instead of answering FAILED."""
-        request = RetrievalRequest(query=query, max_results=limit, context=context)
-        asked = replace(_query_of(request), filter=filter, sources=None if sources is None else tuple(sources))
-        return self._retriever.retrieve(asked if as_of is None else replace(asked, as_of=as_of))
+        wanted = asked(RetrievalRequest(query=query, max_results=limit, context=context), self.settings.rules)
+        wanted = replace(wanted, filter=filter, sources=None if sources is None else tuple(sources))
+        wanted = wanted if as_of is None else replace(wanted, as_of=as_of)
+        try:
+            answer = self._retriever.retrieve(wanted)
+        except (InvalidRequest, NotPermitted):
+            raise
+        except KnowledgeError as error:
+            self._record_failure(wanted, error, LOCAL, "search")
+            raise
+        return self.witness.attested(wanted, answer, LOCAL, door="search")
 
     # -- the knowledge service and the context service ------------------------------------------------
 
     def find(self, request: SearchRequest, principal: Principal = LOCAL) -> SearchResult:
-        """The knowledge service: passages within the scope of an agent. Raises what made it fail."""
+        """The knowledge service: passages within the scope of an agent. Raises what made it fail, and logs it."""
+        try:
+            return self._found(request, principal)
+        except (InvalidRequest, NotPermitted):
+            raise
+        except KnowledgeError as error:
+            log.error("search for agent %s failed: %s", request.agent_id or principal.agent_id, error)
+            raise
+
+    def _found(self, request: SearchRequest, principal: Principal) -> SearchResult:
         result = self._searcher.search(request, principal)
         ids = [
             self.witness.answered(
@@ -227,21 +251,8 @@ class Library:
         return self.catalog.sources()
 
     def list_sources(self) -> list[dict[str, object]]:
-        """Each source with the counts of what the library holds of it."""
-        listed = []
-        for source in self.sources():
-            shown: dict[str, object] = {
-                "source_id": source.source_id,
-                "title": source.title,
-                "type": source.type,
-                "domain": source.domain,
-                "trust": source.trust,
-                "language": source.language,
-                "collection": source.collection,
-                "copyright": source.copyright,
-            }
-            listed.append(shown | dict(self.catalog.counts(source.source_id)))
-        return listed
+        """Each source, what the library holds of it, and how fresh that is."""
+        return listed_sources(self.catalog)
 
     def add(self, source: Source, progress: Callable[[Progress], None] | None = None) -> IngestReport:
         """Register a source and take it in; one that is registered already must have the same path.
@@ -283,6 +294,10 @@ class Library:
         self._settle()
         return report
 
+    def behind(self, source: Source) -> bool:
+        """Whether a source must be read again, since more is to be taken out of its texts than was before."""
+        return source.type == "static_doc" and self._ingester.behind(source)
+
     def _check_may_write(self) -> None:
         if self._may_write:
             raise EncoderUnavailable(self._may_write, component="encoder", hint="wenyuan doctor")
@@ -290,11 +305,7 @@ class Library:
     def remove(self, source_id: str) -> int:
         """Remove a source and all that came from it; returns the number of documents."""
         gone = self.catalog.remove_source(source_id)
-        purge = getattr(self.engine, "purge", None)
-        if purge is not None:
-            purge(self.catalog)  # its terms and vectors leave the index files too
-        else:
-            self._ingester.follow()
+        self._ingester.purge()
         self._settle()
         return gone
 
@@ -310,82 +321,31 @@ class Library:
 
     def measure_floor(self) -> Mapping[str, Any]:
         """Ask nonsense and keep what it scores: the floor of this library, by mode."""
+        floor = self.floor_under(self._retriever.tuning())
+        self.catalog.set_value("floor", floor)
+        return floor
+
+    def floor_under(self, tuning: Tuning | None) -> Mapping[str, Any]:
+        """What nonsense scores under a tuning that need not be adopted, beside what is known of other modes."""
         measured = {}
         for script in SCRIPTS:
-            scores, lifts = zip(*map(self._retriever.best_of_all, junk_queries(script)), strict=True)
+            asked = (self._retriever.best_of_all(text, tuning) for text in junk_queries(script))
+            scores, lifts = zip(*asked, strict=True)
             measured[script] = {
                 "score": percentile(scores, FLOOR_SHARE["score"]),
                 "lift": percentile(lifts, FLOOR_SHARE["lift"]),
             }
         known = self.catalog.value("floor") or {}
-        floor = known | {self._retriever.mode: measured, "passages": self.catalog.counts()["passages"]}
-        self.catalog.set_value("floor", floor)
-        return floor
-
-    # -- health -------------------------------------------------------------------------------------
-
-    def readiness(self) -> Readiness:
-        """Whether the library can answer, part by part."""
-        parts: dict[str, Mapping[str, object]] = {}
-        for name, check in (("catalog", self._check_catalog), ("engine", self._check_engine)):
-            begun = time.perf_counter()
-            try:
-                parts[name] = {"state": "ok", "detail": check(), "ms": round((time.perf_counter() - begun) * 1e3, 2)}
-            except KnowledgeError as error:
-                parts[name] = {"state": "failed", "detail": str(error)}
-        if self.encoder is not None:
-            parts["encoder"] = {"state": "ok", "detail": self.encoder.fingerprint.id}
-        else:
-            parts["encoder"] = {"state": "degraded", "detail": self._encoder_note or "keyword-only by setting"}
-        return Readiness(ready=all(part["state"] != "failed" for part in parts.values()), parts=parts)
-
-    def _check_catalog(self) -> str:
-        counts = self.catalog.counts()
-        return f"{counts['documents']} documents, {counts['passages']} passages, change {self.catalog.seq()}"
-
-    def _check_engine(self) -> str:
-        self._retriever.follow()
-        status, counts = self.engine.status(), self.catalog.counts()
-        held = {"passages": status.passages, "vectors": status.vectors}
-        recorded = {name: counts[name] for name in held}
-        if status.watermark == self.catalog.seq() and held != recorded:
-            raise KnowledgeError(
-                f"holds {held}, the catalog {recorded}",
-                component=f"engine {status.name}",
-                hint="remove the library's index folder; it is rebuilt from the catalog",
-            )
-        return f"{status.name}: {status.passages} passages, {status.vectors} vectors, change {status.watermark}"
+        return known | {self._retriever.mode: measured, "passages": self.catalog.counts()["passages"]}
 
 
 def _check_described(source: Source) -> None:
     """What a source says of itself must be understood before it counts; InvalidRequest when it is not."""
     parse_copyright(source.copyright)
     parse_cycle(source.refresh_cycle)
-    Redactor.of(source, b"")
-
-
-def _query_of(request: RetrievalRequest) -> Query:
-    context = request.context or {}
-    told = {name: context.get(name) for name in ("source_document_uri", "task_id")}
-    faults = [
-        Fault(f"context.{name}", "must be a string")
-        for name, value in told.items()
-        if not (value is None or isinstance(value, str))
-    ]
-    as_of = None
-    try:
-        as_of = parse_day(context.get("as_of"))
-    except InvalidRequest as error:
-        faults += error.faults
-    if faults:
-        raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=tuple(faults))
-    return Query(
-        text=request.query.strip(),
-        limit=request.max_results,
-        as_of=as_of,
-        source_document_uri=told["source_document_uri"] or "",
-        task_id=told["task_id"] or "",
-    )
+    Redactor.of(source)
+    if faults := secret_faults(source.settings):
+        raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=faults)
 
 
 def _all_failed(report: IngestReport) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from wenyuan.core.model import ORIGIN_PRIORITY, Fragment, Passage
@@ -11,9 +12,9 @@ from wenyuan.service.retrieve import Answer
 __all__ = ["fragments_of"]
 
 
-def fragments_of(answer: Answer, audit_id: str = "") -> tuple[Fragment, ...]:
+def fragments_of(answer: Answer) -> tuple[Fragment, ...]:
     """The fragments of an answer, best first, each with all that is known of it."""
-    about = {"audit_id": audit_id} if audit_id else {}
+    about = {"audit_id": answer.audit_id} if answer.audit_id else {}
     if answer.degraded:
         about["degraded"] = ", ".join(answer.degraded)
     return tuple(
@@ -21,10 +22,25 @@ def fragments_of(answer: Answer, audit_id: str = "") -> tuple[Fragment, ...]:
             source=passage.uri,
             content=passage.text,
             retrieval_score=hit.score,
-            metadata={**_metadata(hit, passage, answer.mode), **about},
+            metadata={
+                **_metadata(hit, passage, answer.mode),
+                **_staleness(passage, answer),
+                **_derivation(hit, answer),
+                **about,
+            },
         )
         for hit, passage in ((hit, answer.passages[hit.passage_id]) for hit in answer.hits)
     )
+
+
+def _staleness(passage: Passage, answer: Answer) -> dict[str, str]:
+    since = answer.stale.get(passage.source_id)
+    return {} if since is None else {"stale_since": since}
+
+
+def _derivation(hit: Hit, answer: Answer) -> Mapping[str, Any]:
+    """Path, evidence and condition of a rule."""
+    return {} if answer.derived is None else answer.derived.details.get(hit.passage_id, {})
 
 
 def _metadata(hit: Hit, passage: Passage, mode: str) -> dict[str, Any]:

@@ -4,36 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
 from wenyuan.core.agents import Agent, Key
 from wenyuan.core.model import Source
+from wenyuan.core.source_state import SourceState
 
 if TYPE_CHECKING:
     from wenyuan.service.facade import Library
 
-__all__ = ["Governed", "State", "governed"]
-
-
-class State(Protocol):
-    """How a source is doing, as the catalog has it. Times in seconds since the epoch, None for never."""
-
-    @property
-    def source_id(self) -> str: ...
-    @property
-    def last_success(self) -> float | None: ...
-    @property
-    def last_failure(self) -> float | None: ...
-    @property
-    def failure(self) -> str: ...
-    @property
-    def failures(self) -> int: ...
-    @property
-    def next_refresh(self) -> float | None: ...
-    @property
-    def claimed_by(self) -> str: ...
-    @property
-    def claimed_until(self) -> float | None: ...
+__all__ = ["Governed", "governed"]
 
 
 class Governed(Protocol):
@@ -49,6 +29,8 @@ class Governed(Protocol):
 
     def counts(self, source_id: str | None = None) -> Mapping[str, int]: ...
 
+    def counts_by_source(self) -> Mapping[str, Mapping[str, int]]: ...
+
     def agents(self) -> Sequence[Agent]: ...
 
     def agent(self, agent_id: str) -> Agent: ...
@@ -63,15 +45,17 @@ class Governed(Protocol):
 
     def keys(self) -> Sequence[Key]: ...
 
+    def key_of_token(self, token: str) -> Key | None: ...
+
     def revoke_key(self, key_id: str) -> None: ...
 
-    def source_states(self) -> Mapping[str, State]: ...
+    def source_states(self) -> Mapping[str, SourceState]: ...
 
-    def put_source_state(self, state: Any) -> None: ...
+    def put_source_state(self, state: SourceState) -> None: ...
 
     def claim_source(self, source_id: str, worker: str, until: float, *, due_by: float | None = None) -> bool: ...
 
 
 def governed(library: Library) -> Governed:
     """The governing side of an open library's catalog."""
-    return cast(Governed, library.catalog)
+    return library.catalog

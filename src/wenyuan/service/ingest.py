@@ -14,14 +14,14 @@ from typing import Any, Protocol
 from urllib.parse import unquote
 
 from wenyuan.core.chunk import chunk
-from wenyuan.core.errors import DocumentRejected, InvalidRequest
+from wenyuan.core.errors import DocumentRejected, InvalidRequest, SourceError
 from wenyuan.core.model import Document, Draft, NewDocument, NewPassage, Source, heading_text
 from wenyuan.core.ports import ChangeFeed, Deadline, Encoder, Engine
-from wenyuan.core.redact import redact
 from wenyuan.core.text import language_of
 from wenyuan.core.uri import file_uri, legible, with_fragment
 from wenyuan.service.files import find_files
 from wenyuan.service.redaction import Redactor
+from wenyuan.service.stricter import Memory, RedactionChange, change_of
 from wenyuan.service.versions import Versions, dated, settle
 
 __all__ = ["IngestReport", "Ingester", "Progress", "Shelf"]
@@ -32,6 +32,7 @@ READING = "read/1+chunk/1"
 _BATCH_EMBEDDED = 192  # passages in one commit: some seconds of embedding
 _BATCH_PLAIN = 2_000
 _SYNC_AFTER = 4_000  # passages after which the index follows during a long run
+_SYNC_SECONDS = 2.0  # or this time: who asks meanwhile is answered from the index, which may not be far behind
 _NO_HURRY = 3_600.0  # seconds: writing an index has no deadline of a request
 
 
@@ -60,23 +61,19 @@ class IngestReport:
     embedded: int = 0
     seconds: float = 0.0
     failed: dict[str, str] = field(default_factory=dict)
-    redacted: Counter[str] = field(default_factory=Counter)
+    redacted: dict[str, int] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
     notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-class Shelf(ChangeFeed, Versions, Protocol):
+class Shelf(ChangeFeed, Versions, Memory, Protocol):
     """The writing side of the system of record; `catalog.Catalog` is one."""
 
     def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
 
-    def live_documents(self, source_id: str) -> Mapping[str, tuple[int, str]]: ...
-
     def known_vectors(self, keys: Sequence[str]) -> set[str]: ...
 
     def commit_documents(self, documents: Sequence[NewDocument], vectors: Mapping[str, Any]) -> int: ...
-
-    def retire_documents(self, source_id: str, document_ids: Sequence[int]) -> int: ...
 
     def record_failure(self, source_id: str, uri: str, code: str, reason: str) -> None: ...
 
@@ -92,7 +89,7 @@ class Ingester:
     Attributes:
         read: File and its URI → documents, perhaps as a stream; raises `DocumentRejected`.
         readable: Whether a file of this name can be read at all.
-        key: For pseudonyms (see `service.redaction`).
+        redacting: What is taken out of a source's documents (see `service.redaction`).
     """
 
     shelf: Shelf
@@ -100,7 +97,7 @@ class Ingester:
     encoder: Encoder | None
     read: Callable[[Path, str], Iterable[Document]]
     readable: Callable[[str], bool]
-    key: bytes = b""
+    redacting: Callable[[Source], Redactor] = Redactor.of
 
     def ingest(self, source: Source, progress: Callable[[Progress], None] | None = None) -> IngestReport:
         """Bring the catalog and the index up to what lies at the source's path.
@@ -110,22 +107,49 @@ class Ingester:
             CatalogError, EncoderError, EngineError: what was committed before stays, the next run goes on.
         """
         begun = time.monotonic()
-        found = find_files(Path(source.path), self.readable)
-        report = IngestReport(source_id=source.source_id, files=len(found.files), skipped=found.skipped)
+        report = IngestReport(source_id=source.source_id)
         with self.shelf.writing():
             run = _Run(self, source, report, progress)
-            for number, file in enumerate(found.files):
-                run.take(file, number)
-            run.flush()
-            run.retire_vanished()
+            change = RedactionChange(self.shelf, source.source_id, run.redactor, run.how)
+            try:
+                self._read_all(source, run)
+            except SourceError:
+                if change.to_more:  # what was stored may not stay, though it cannot be read again
+                    self._end(change, report)
+                raise
             run.settle_versions()
-            self.follow()
+            self._end(change, report)
         report.seconds = time.monotonic() - begun
         return report
+
+    def _end(self, change: RedactionChange, report: IngestReport) -> None:
+        report.retired += change.withdraw()
+        self.follow()
+        change.forget(self.purge)
+
+    def _read_all(self, source: Source, run: _Run) -> None:
+        found = find_files(Path(source.path), self.readable)
+        run.report.files, run.report.skipped = len(found.files), found.skipped
+        for number, file in enumerate(found.files):
+            run.take(file, number)
+        run.flush()
+        run.retire_vanished()
+
+    def behind(self, source: Source) -> bool:
+        """Whether more is to be taken out of a source's texts than was when they were stored."""
+        return change_of(self.shelf, source.source_id, self.redacting(source)) == "more"
 
     def follow(self) -> None:
         """Bring the index up to the catalog, however long that takes."""
         self.engine.sync(self.shelf, deadline=_unhurried())
+
+    def purge(self) -> None:
+        """As `follow`, and what was removed leaves the index's files too."""
+        purge = getattr(self.engine, "purge", None)
+        if purge is not None:
+            purge(self.shelf)
+        else:
+            self.follow()
 
 
 class _Run:
@@ -136,28 +160,28 @@ class _Run:
     ) -> None:
         self._to = ingester
         self._source = source
-        self._report = report
+        self.report = report
         self._progress = progress
         self._live = ingester.shelf.live_documents(source.source_id)
         self._seen: set[str] = set()
         self._batch: list[NewDocument] = []
         self._texts: dict[str, str] = {}  # vector key → what is embedded
         self._size = 0
-        self._since_sync = 0
+        self._since_sync, self._synced_at = 0, time.monotonic()
         self._at = (0, "")
-        self._redactor = Redactor.of(source, ingester.key)
+        self.redactor = ingester.redacting(source)
         encoder = ingester.encoder.fingerprint.key if ingester.encoder else ""
-        self._how = _digest(READING, encoder, source.language, source.collection, self._redactor.fingerprint)[:16]
+        self.how = _digest(READING, encoder, source.language, source.collection, self.redactor.fingerprint)[:16]
 
     def take(self, file: Path, number: int) -> None:
         """Read one file, unless its live version came of the same bytes in the same way."""
         uri = file_uri(file.absolute())
-        shown = self._redactor.uri(uri)  # what is stored and told: a file's name may say too much
+        shown = self.redactor.uri(uri)  # what is stored and told: a file's name may say too much
         self._at = (number, legible(PurePosixPath(unquote(shown, errors="surrogateescape")).name))
         self._tell(0)
         try:
             with file.open("rb") as content:
-                stamp = f"{self._how}:{hashlib.file_digest(content, 'sha256').hexdigest()}"
+                stamp = f"{self.how}:{hashlib.file_digest(content, 'sha256').hexdigest()}"
             if self._is_live(shown, stamp):
                 return
             documents = self._to.read(file, uri)
@@ -168,7 +192,7 @@ class _Run:
             try:
                 self._take(document, stamp if document.uri == uri else None)
             except DocumentRejected as error:
-                own = self._redactor.uri(document.uri)
+                own = self.redactor.uri(document.uri)
                 self._seen.add(own)
                 self._fail(_storable(f"{shown}#{own}"), error)
             if self._size >= (_BATCH_EMBEDDED if self._to.encoder else _BATCH_PLAIN):
@@ -176,41 +200,41 @@ class _Run:
 
     def _take(self, document: Document, stamp: str | None) -> None:
         """One document; `stamp` is its file's, if it is all that the file holds."""
-        document, counts = self._redactor.document(dated(document))
+        document, counts = self.redactor.document(dated(document))
         if document.uri in self._seen:
             raise DocumentRejected(f"the URI {document.uri} stands twice")
         spoken = [document.uri, document.title, *document.metadata, *map(str, document.metadata.values())]
         if any(_storable(text) != text for text in (*spoken, document.text)):
             raise DocumentRejected("it holds half of a surrogate pair, which is no text")
-        stamp = stamp or f"{self._how}:{_content_digest(document)}"
+        stamp = stamp or f"{self.how}:{_content_digest(document)}"
         if not self._is_live(document.uri, stamp):
-            self._report.redacted.update(counts)
+            self.report.redacted = dict(Counter(self.report.redacted) + Counter(counts))
             self._add(document, stamp)
 
     def _is_live(self, uri: str, stamp: str) -> bool:
         if self._live.get(uri, (0, ""))[1] != stamp:
             return False
         self._seen.add(uri)
-        self._report.unchanged += 1
+        self.report.unchanged += 1
         return True
 
     def _fail(self, uri: str, error: Exception) -> None:
         self._seen.add(uri)
         reason = str(error) if isinstance(error, DocumentRejected) else f"cannot be read: {error}"
-        reason = redact(_storable(reason), self._redactor.policy, self._redactor.key).text
-        self._report.failed[uri] = reason
+        reason = self.redactor.text(_storable(reason))
+        self.report.failed[uri] = reason
         code = getattr(error, "code", "unreadable")
         self._to.shelf.record_failure(self._source.source_id, uri, code, reason)
 
     def _add(self, document: Document, stamp: str) -> None:
         self._seen.add(document.uri)
         if document.notes:
-            self._report.notes[document.uri] = document.notes
+            self.report.notes[document.uri] = document.notes
         passages = tuple(self._passage(document, draft) for draft in chunk(document))
         if document.uri in self._live:
-            self._report.changed += 1
+            self.report.changed += 1
         else:
-            self._report.added += 1
+            self.report.added += 1
         self._batch.append(
             NewDocument(
                 source_id=self._source.source_id,
@@ -228,7 +252,7 @@ class _Run:
             )
         )
         self._size += len(passages)
-        self._report.passages += len(passages)
+        self.report.passages += len(passages)
 
     def _passage(self, document: Document, draft: Draft) -> NewPassage:
         text = document.text[draft.start : draft.end]
@@ -257,9 +281,9 @@ class _Run:
         self._to.shelf.commit_documents(self._batch, self._vectors())
         self._since_sync += self._size
         self._batch, self._texts, self._size = [], {}, 0
-        if self._since_sync >= _SYNC_AFTER:
+        if self._since_sync >= _SYNC_AFTER or time.monotonic() - self._synced_at >= _SYNC_SECONDS:
             self._to.follow()
-            self._since_sync = 0
+            self._since_sync, self._synced_at = 0, time.monotonic()
 
     def _vectors(self) -> Mapping[str, Any]:
         encoder = self._to.encoder
@@ -277,7 +301,7 @@ class _Run:
 
         Sheets and lines have the URI of their file, with a query; only lines may have one of their own.
         """
-        source_id, failed = self._source.source_id, self._report.failed
+        source_id, failed = self._source.source_id, self.report.failed
         gone = [
             document_id
             for uri, (document_id, _) in self._live.items()
@@ -285,7 +309,7 @@ class _Run:
         ]
         unsure = any(uri.lower().endswith((".jsonl", ".ndjson")) for uri in failed)
         if gone and not unsure:
-            self._report.retired = self._to.shelf.retire_documents(source_id, gone)
+            self.report.retired += self._to.shelf.retire_documents(source_id, gone)
         old = [uri for uri in self._to.shelf.failures(source_id) if uri not in failed]
         self._to.shelf.forget_failures(source_id, old)
 
@@ -297,15 +321,15 @@ class _Run:
             self._fail(f"versions of {self._source.source_id}", DocumentRejected(error.message))
 
     def _tell(self, embedded: int) -> None:
-        self._report.embedded += embedded
+        self.report.embedded += embedded
         if self._progress is not None:
             number, name = self._at
             self._progress(
                 Progress(
                     files=number,
-                    files_total=self._report.files,
-                    passages=self._report.passages,
-                    embedded=self._report.embedded,
+                    files_total=self.report.files,
+                    passages=self.report.passages,
+                    embedded=self.report.embedded,
                     name=name,
                 )
             )

@@ -7,16 +7,16 @@ import time
 import unicodedata
 from collections import OrderedDict
 from collections.abc import Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
+from wenyuan.core.adapt import Tuning
 from wenyuan.core.filters import Scope
 from wenyuan.core.fuse import fused
 from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.ranking import Hit, LegResult
 from wenyuan.core.vectors import checked_vectors
-from wenyuan.service.crew import Crew, outcome
+from wenyuan.service.crew import Crew, Leg
 from wenyuan.settings import SearchSettings
 
 __all__ = ["LegReport", "OwnLegs", "QueryVectors"]
@@ -70,39 +70,49 @@ class OwnLegs:
         self._weight = settings.vector_weight
         self._crew = crew
 
+    def weight(self, tuning: Tuning | None) -> float:
+        """Of the vector leg."""
+        return self._weight if tuning is None else tuning.weight
+
     def candidates(
-        self, query: str, words: list[str], scope: Scope, depth: int, deadline: Deadline
+        self,
+        query: str,
+        words: list[str],
+        scope: Scope,
+        depth: int,
+        deadline: Deadline,
+        tuning: Tuning | None = None,
     ) -> tuple[list[Hit], list[LegReport]]:
         """All that either leg found among its best `depth`, best first.
+
+        Args:
+            tuning: What was learned from judged questions; it moves the query's vector and sets the weight.
 
         Raises:
             KnowledgeError: a leg failed or did not answer in time.
         """
-        second: Future[tuple[LegResult, Any, float]] | None = None
+        second: Leg[tuple[LegResult, Any, float]] | None = None
         if self._vectors is not None:
             vectors = self._vectors
-            second = self._crew.begin(lambda: self._vector(vectors, query, scope, depth, deadline))
-        first = self._crew.begin(lambda: self._keyword(words, scope, depth, deadline))
-        by_keyword, ms = outcome(first, "keyword leg", deadline)
+            second = self._crew.begin(lambda: self._vector(vectors, query, scope, depth, deadline, tuning), "vector")
+        first = self._crew.begin(lambda: self._keyword(words, scope, depth, deadline), "keyword")
+        by_keyword, ms = self._crew.outcome(first, "keyword leg", deadline)
         found = {hit.passage_id: hit.score for hit in by_keyword.hits}
         reports = [LegReport(name="keyword", state="ok", ms=ms, hits=len(found))]
         if second is None or self._vectors is None:
             return fused(found, None, weight=self._weight, scale=(0.0, 1.0)), reports
-        by_vector, vector, ms = outcome(second, "vector leg", deadline)
+        by_vector, vector, ms = self._crew.outcome(second, "vector leg", deadline)
         cosines = {hit.passage_id: hit.parts["cosine"] for hit in by_vector.hits}
         reports.append(LegReport(name="vector", state="ok", ms=ms, hits=len(cosines)))
         scale = self._vectors.encoder.fingerprint.scale
         more_words, more_cosines = self._complete(words, vector, found, cosines, deadline)
-        return (
-            fused(
-                {**found, **more_words},
-                {**cosines, **more_cosines},
-                weight=self._weight,
-                scale=scale,
-                mean=self._engine.mean_cosine(vector),
-            ),
-            reports,
-        )
+        cosines = {**cosines, **more_cosines}
+        mean = self._engine.mean_cosine(vector)
+        if tuning is not None and tuning.map is not None:
+            cosines = {i: tuning.map.level(cosine) for i, cosine in cosines.items()}
+            mean = tuning.map.level(mean)
+        weight = self.weight(tuning)
+        return fused({**found, **more_words}, cosines, weight=weight, scale=scale, mean=mean), reports
 
     def _keyword(self, words: list[str], scope: Scope, depth: int, deadline: Deadline) -> tuple[LegResult, float]:
         begun = time.perf_counter()
@@ -110,10 +120,18 @@ class OwnLegs:
         return result, (time.perf_counter() - begun) * 1e3
 
     def _vector(
-        self, vectors: QueryVectors, query: str, scope: Scope, depth: int, deadline: Deadline
+        self,
+        vectors: QueryVectors,
+        query: str,
+        scope: Scope,
+        depth: int,
+        deadline: Deadline,
+        tuning: Tuning | None,
     ) -> tuple[LegResult, Any, float]:
         begun = time.perf_counter()
         vector = vectors.of(query, deadline)
+        if tuning is not None and tuning.map is not None:
+            vector = tuning.map.apply(vector)
         result = self._engine.vector(vector, scope=scope, limit=depth, deadline=deadline)
         return result, vector, (time.perf_counter() - begun) * 1e3
 
@@ -128,6 +146,7 @@ class OwnLegs:
         """The scores of what only the other leg found."""
         unseen_words = [i for i in cosines if i not in keyword]
         unseen_vectors = [i for i in keyword if i not in cosines]
-        first = self._crew.begin(lambda: self._engine.keyword_scores(words, unseen_words, deadline=deadline))
-        second = self._crew.begin(lambda: self._engine.cosines(vector, unseen_vectors, deadline=deadline))
-        return outcome(first, "keyword leg", deadline), outcome(second, "vector leg", deadline)
+        crew, engine = self._crew, self._engine
+        first = crew.begin(lambda: engine.keyword_scores(words, unseen_words, deadline=deadline), "keyword_scores")
+        second = crew.begin(lambda: engine.cosines(vector, unseen_vectors, deadline=deadline), "cosines")
+        return crew.outcome(first, "keyword leg", deadline), crew.outcome(second, "vector leg", deadline)

@@ -9,14 +9,17 @@ from dataclasses import replace
 from datetime import date
 from typing import Any, Protocol
 
+from wenyuan.core.adapt import Tuning
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.model import IndexRow, Passage, Source
 from wenyuan.core.ports import Change, ChangeFeed, Deadline, Encoder, Engine
 from wenyuan.service.audit import query_of
+from wenyuan.service.derive import Deriver
 from wenyuan.service.probes import SCRIPTS
 from wenyuan.service.record import Record
 from wenyuan.service.replay import Rerun, rerun_of
 from wenyuan.service.retrieve import Retriever
+from wenyuan.service.rule_schemas import SCHEMAS, schema_of
 from wenyuan.settings import SearchSettings
 
 __all__ = ["Archive", "FeedAt", "RecordAt", "past", "rerun_at"]
@@ -26,6 +29,11 @@ _PATIENCE = 60.0  # seconds for one request: the engine may be the plain and slo
 
 class Archive(Record, Protocol):
     """A record that also knows what was; `catalog.Catalog` is one."""
+
+    @property
+    def rules(self) -> Any: ...
+
+    def value(self, key: str) -> Any: ...
 
     def passages_at(
         self, passage_ids: Sequence[int], seq: int, deadline: Deadline | None = None
@@ -42,7 +50,7 @@ class FeedAt:
             without vectors.
 
     Raises, from `changes`:
-        KnowledgeError: a text of that time is not kept, since its source was removed.
+        KnowledgeError: a text of that time is not kept, since its source was removed or redacted anew.
     """
 
     def __init__(self, feed: ChangeFeed, generation: int, embed: Callable[[str], Any] | None = None) -> None:
@@ -63,7 +71,8 @@ class FeedAt:
     def _whole(self, row: IndexRow, vectors: bool) -> IndexRow:
         if not row.text:
             raise KnowledgeError(
-                f"the texts of change {self._generation} are not kept any more: {row.source_id} was removed since",
+                f"the texts of change {self._generation} are not kept any more: {row.source_id} was removed "
+                "or redacted anew since",
                 component="replay",
                 hint="compare with the library as it is instead",
             )
@@ -111,6 +120,9 @@ class RecordAt(FeedAt):
         now = self._archive.floor(mode)
         return {script: {**now.get(script, {}), **self._recorded_floor} for script in SCRIPTS}
 
+    def tuning_at(self, seq: int, deadline: Deadline | None = None) -> Tuning | None:
+        return self._archive.tuning_at(seq, deadline)
+
 
 @contextmanager
 def past(
@@ -141,7 +153,8 @@ def past(
     try:
         engine.sync(then, deadline=Deadline(time.monotonic() + seconds, time.monotonic))
         patient = settings.model_copy(update={"deadline": _PATIENCE})
-        retriever = Retriever(then, engine, encoder, patient)
+        rules = Deriver(archive.rules, lambda: schema_of(archive.value(SCHEMAS)), at=then.seq())
+        retriever = Retriever(then, engine, encoder, patient, rules=rules)
         try:
             yield retriever, then
         finally:
@@ -175,6 +188,7 @@ def rerun_at(
         own = tuple(s.source_id for s in then.sources() if s.type == "static_doc")
         query = query_of(request)
         asked = own if query.sources is None else tuple(name for name in query.sources if name in own)
-        answer = retriever.retrieve(replace(query, sources=asked, as_of=day))
+        ask = retriever.derive if record.get("door") == "infer_rules" else retriever.retrieve
+        answer = ask(replace(query, sources=asked, as_of=day))
     key = encoder.fingerprint.key if encoder is not None else ""
     return rerun_of(answer, settings_digest=settings_digest, encoder_key=key, sources=asked, as_of=day)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from wenyuan.core.adapt import Tuning
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import ChangeFeed, Deadline
 
@@ -22,4 +23,8 @@ class Record(ChangeFeed, Protocol):
 
     def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
         """What nonsense reaches in this library: by script, ``score`` and ``lift``; empty while not measured."""
+        ...
+
+    def tuning_at(self, seq: int, deadline: Deadline | None = None) -> Tuning | None:
+        """What was learned from judged questions and counted at a change."""
         ...

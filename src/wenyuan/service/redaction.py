@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import secrets
 from collections.abc import Mapping
@@ -10,9 +11,54 @@ from pathlib import Path
 
 from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError
 from wenyuan.core.model import Document, Source
-from wenyuan.core.redact import RedactionPolicy, parse_policy, redact_document, redact_uri
+from wenyuan.core.redact import (
+    NameRecognizer,
+    RedactionPolicy,
+    parse_policy,
+    redact,
+    redact_document,
+    redact_uri,
+)
 
-__all__ = ["Redactor", "library_key"]
+__all__ = ["Names", "Redactor", "library_key", "load_names"]
+
+
+_KNOWN = {"lac": "wenyuan.service.names_lac:find"}
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """A recogniser of names of persons, from outside.
+
+    Attributes:
+        find: Folded text → spans ``[start, end)`` in it.
+        version: Differs whenever it would find other names.
+    """
+
+    find: NameRecognizer
+    version: str
+
+
+def load_names(place: str) -> Names:
+    """The function that the setting ``redaction.ner`` names: ``lac`` (see `service.names_lac`) or ``module:function``.
+
+    Its attribute ``version``, if it has one, counts as its version: with another one, documents are read anew.
+
+    Raises:
+        ConfigError: there is no such function.
+    """
+    module, _, name = _KNOWN.get(place, place).partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, ValueError, AttributeError, TypeError) as error:
+        raise ConfigError(
+            f"redaction.ner: cannot load {place!r}: {error}",
+            component="redaction",
+            hint="write module:function; the module must be importable",
+        ) from error
+    if not callable(found):
+        raise ConfigError(f"redaction.ner: {place!r} is no function", component="redaction")
+    return Names(found, f"{place}@{getattr(found, 'version', '')}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,23 +66,35 @@ class Redactor:
     """What is done to every document of one source before it is stored."""
 
     policy: RedactionPolicy
-    key: bytes
+    key: bytes = b""
+    names: Names | None = None
 
     @classmethod
-    def of(cls, source: Source, key: bytes) -> Redactor:
+    def of(cls, source: Source, key: bytes = b"", names: Names | None = None) -> Redactor:
         """By ``sensitivity``, changed by the source's setting ``redaction: {actions: {…}}``.
 
         Raises:
             InvalidRequest: the setting is wrong, all faults at once.
         """
-        return cls(parse_policy({"level": source.sensitivity, **source.settings.get("redaction", {})}), key)
+        return cls(parse_policy({"level": source.sensitivity, **source.settings.get("redaction", {})}), key, names)
 
     @property
     def fingerprint(self) -> str:
-        return self.policy.fingerprint(self.key)
+        """What a document's fingerprint holds: it differs whenever another text would be written."""
+        found = self.policy.fingerprint(self.key)
+        asked = self.names is not None and self.policy.actions["person"] != "keep"
+        return f"{found}:{self.names.version}" if self.names is not None and asked else found
+
+    @property
+    def _recognizer(self) -> NameRecognizer | None:
+        return None if self.names is None else self.names.find
+
+    def text(self, text: str) -> str:
+        """A text that is told, a reason say."""
+        return redact(text, self.policy, self.key, self._recognizer).text
 
     def uri(self, uri: str) -> str:
-        return redact_uri(uri, self.policy, self.key)
+        return redact_uri(uri, self.policy, self.key, self._recognizer)
 
     def document(self, document: Document) -> tuple[Document, Mapping[str, int]]:
         """The document without what must not be stored, and how many values of each kind that were.
@@ -45,7 +103,7 @@ class Redactor:
             DocumentRejected: it cannot be redacted, so it is not taken in.
         """
         try:
-            clean, counts = redact_document(document, self.policy, self.key)
+            clean, counts = redact_document(document, self.policy, self.key, self._recognizer)
         except KnowledgeError:
             raise
         except Exception as error:  # whatever broke: a text that was not searched is not taken in

@@ -19,13 +19,13 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.errors import CatalogBusy, InvalidRequest, KnowledgeError, NotPermitted, SourceError
 from wenyuan.core.model import Source
-from wenyuan.core.refresh import Cycle, parse_cycle
-from wenyuan.service.governed import State, governed
+from wenyuan.core.source_state import SourceState
+from wenyuan.service.freshness import cycle_of, describe_state, due_at, next_due, stale_since
+from wenyuan.service.governed import governed
 
 if TYPE_CHECKING:
     from wenyuan.service.facade import Library
@@ -38,7 +38,6 @@ log = logging.getLogger(__name__)
 LEASE = 300.0
 """Seconds for which a source is claimed; longer than any one document takes to read."""
 POLL = 30.0
-_NEVER = "never"
 _FIRST_RETRY, _LONGEST_RETRY = 60.0, 6 * 3600.0
 _JITTER = 0.25
 _PATIENCE = 0.5  # seconds to wait for the library's writer lock before a source is left for the next round
@@ -63,47 +62,6 @@ class RefreshOutcome:
 
 
 # --- when -----------------------------------------------------------------------------------------------
-def cycle_of(source: Source) -> Cycle:
-    """How often a source is read again. What is retired, or is no longer or not yet asked, is never.
-
-    Raises:
-        InvalidRequest: its refresh_cycle says nothing.
-    """
-    asleep = source.status == "retired" or (source.status == "draft" and source.type != "static_doc")
-    return parse_cycle(_NEVER if asleep else source.refresh_cycle)
-
-
-def due_at(state: State | None, cycle: Cycle) -> float | None:
-    """When a source is due, in seconds since the epoch: 0 for at once, None for never."""
-    if cycle.text == _NEVER:
-        return None
-    if state is None or (state.last_success is None and not state.failures):
-        return 0.0
-    if state.failures or state.last_success is None:
-        return state.next_refresh or 0.0
-    planned = _after(cycle, state.last_success)
-    return min(planned or 0.0, state.next_refresh or planned or 0.0)
-
-
-def stale_since(state: State | None, cycle: Cycle, now: float) -> float | None:
-    """Since when a source should have been read again; None while what is held is as fresh as promised.
-
-    Of a source that was never read and failed to be: since it failed last.
-    """
-    if state is None or cycle.text == _NEVER:
-        return None
-    if state.last_success is None:
-        return state.last_failure
-    due = _after(cycle, state.last_success)
-    return due if due is not None and due < now else None
-
-
-def _after(cycle: Cycle, at: float) -> float | None:
-    """The first moment of a cycle after another one, in this machine's time zone."""
-    moment = cycle.next_after(datetime.fromtimestamp(at, UTC).astimezone())
-    return None if moment is None else moment.timestamp()
-
-
 def retry_delay(source_id: str, failures: int) -> float:
     """Seconds until the next attempt: doubled with each failure in a row, from a minute up to 6 hours.
 
@@ -112,30 +70,6 @@ def retry_delay(source_id: str, failures: int) -> float:
     delay = min(_LONGEST_RETRY, _FIRST_RETRY * 2.0 ** min(failures - 1, 30))
     digest = hashlib.sha256(f"{source_id}\x00{failures}".encode()).digest()
     return delay * (1 - _JITTER * int.from_bytes(digest[:4]) / 2**32)
-
-
-def describe_state(state: State | None, source: Source, now: float) -> dict[str, object]:
-    """How a source is doing, for people and machines; moments in ISO 8601, UTC."""
-    reason = state.failure if state else ""
-    try:
-        cycle = cycle_of(source)
-    except InvalidRequest as error:
-        cycle, reason = parse_cycle(_NEVER), reason or error.message
-    due = due_at(state, cycle)
-    busy = state is not None and state.claimed_by and (state.claimed_until or 0.0) > now
-    return {
-        "last_success": _iso(state.last_success if state else None),
-        "last_failure": _iso(state.last_failure if state else None),
-        "reason": reason,
-        "failures_in_a_row": state.failures if state else 0,
-        "next_refresh": _iso(now if due == 0.0 else due),
-        "stale_since": _iso(stale_since(state, cycle, now)),
-        "refreshing": state.claimed_by if state is not None and busy else "",
-    }
-
-
-def _iso(at: float | None) -> str | None:
-    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
 
 
 # --- who ------------------------------------------------------------------------------------------------
@@ -185,7 +119,7 @@ class Worker:
                 found.append((at, source.source_id, source))
         return tuple(source for _, _, source in sorted(found, key=lambda entry: entry[:2]))
 
-    def _due_at(self, source: Source, state: State | None) -> float | None:
+    def _due_at(self, source: Source, state: SourceState | None) -> float | None:
         try:
             return due_at(state, cycle_of(source))
         except InvalidRequest:  # the refresh will fail by it, and that is recorded
@@ -340,7 +274,7 @@ class Worker:
 
     def _next(self, source: Source, begun: float, failures: int, now: float) -> float | None:
         try:
-            planned = _after(cycle_of(source), begun)
+            planned = next_due(cycle_of(source), begun)
         except InvalidRequest:
             planned = now
         if planned is None or not failures:
@@ -354,9 +288,9 @@ class Worker:
             if state is not None and state.claimed_by == self.name:
                 self._put(state)
 
-    def _put(self, state: State, **values: Any) -> None:
+    def _put(self, state: SourceState, **values: Any) -> None:
         """Write a state of which nobody has the claim any more."""
-        self._catalog.put_source_state(replace(cast(Any, state), claimed_by="", claimed_until=None, **values))
+        self._catalog.put_source_state(replace(state, claimed_by="", claimed_until=None, **values))
 
     def _asked(self, source: Source) -> None:
         """A question that only this source is asked."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os.path
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from wenyuan.core.errors import Fault, InvalidRequest
 from wenyuan.core.model import Source
 from wenyuan.core.registry import Entry, Plan, Registry, diff, parse_registry, registry_to_yaml
 from wenyuan.service.governed import governed
 from wenyuan.service.redaction import Redactor
+from wenyuan.service.refresh import RefreshOutcome, Worker
+from wenyuan.service.sight import lasts
 
 if TYPE_CHECKING:
     from wenyuan.service.facade import Library
@@ -82,26 +84,37 @@ def plan(library: Library, registry: Registry) -> Plan:
 def _redaction_faults(registry: Registry) -> Iterator[Fault]:
     for source in registry.sources:
         try:
-            Redactor.of(source, b"")
+            Redactor.of(source)
         except InvalidRequest as error:
             yield Fault(source.source_id, f"source {source.source_id}: {error.message}")
 
 
-def apply(library: Library, plan: Plan, *, prune: bool = False, clock: Callable[[], float] = time.time) -> None:
+def apply(
+    library: Library, plan: Plan, *, prune: bool = False, clock: Callable[[], float] = time.time
+) -> tuple[RefreshOutcome, ...]:
     """Carry a plan out. Interrupted, it can be made and carried out again; done twice, it changes nothing.
 
-    Nothing is read here: new sources with a refresh cycle, and those of which something is to be read
-    differently, are due at once.
+    New sources with a refresh cycle, and those of which something is to be read differently, are due at once.
+    Nothing is read here but this: sources of whose texts more is to be taken out than before (a higher
+    sensitivity) are read again at once, whatever their cycle, and what cannot be read leaves the library.
 
     Args:
         library: The one that the plan was made for.
         plan: See `plan`.
         prune: Remove what the file does not name; else that is left alone.
         clock: Seconds since the epoch.
+
+    Returns:
+        How reading again ended, source by source; a failure is in the outcome, and recorded with the source.
+
+    Raises:
+        InvalidRequest: sources would supersede one another in a loop; nothing is changed.
+        CatalogBusy: another worker is at such a source; apply the plan again when it has finished.
     """
     catalog = governed(library)
     todo = {*plan.added, *plan.changed_entries}
     with catalog.writing():
+        _check_loops(catalog.sources(), plan, prune=prune)
         for source in plan.wanted.sources:
             if Entry("source", source.source_id) in todo:
                 catalog.put_source(source)
@@ -111,9 +124,22 @@ def apply(library: Library, plan: Plan, *, prune: bool = False, clock: Callable[
         states = catalog.source_states()
         for source_id in {c.id for c in plan.changed if c.kind == "source" and c.field in _READ_ANEW}:
             if source_id in states:
-                catalog.put_source_state(replace(cast(Any, states[source_id]), next_refresh=clock()))
+                catalog.put_source_state(replace(states[source_id], next_refresh=clock()))
     if prune:
         _prune(library, plan)
+    registered = {source.source_id: source for source in library.sources()}
+    wanted = [registered[source.source_id] for source in plan.wanted.sources]
+    return tuple(Worker(library).refresh(source.source_id) for source in wanted if library.behind(source))
+
+
+def _check_loops(held: Iterable[Source], plan: Plan, *, prune: bool) -> None:
+    """Refuse a registry in which sources would supersede one another in a loop; nothing could be asked of it.
+
+    Called with the library's writer lock held: of two changes that are sound apart, the second is refused.
+    """
+    gone = {entry.id for entry in plan.missing if prune and entry.kind == "source"}
+    wanted = {source.source_id: source for source in (*held, *plan.wanted.sources)}
+    lasts([source for name, source in wanted.items() if name not in gone])
 
 
 def _prune(library: Library, plan: Plan) -> None:

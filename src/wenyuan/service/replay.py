@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal
 
-from wenyuan.core.model import Source
+from wenyuan.core.model import RULE_IDS, Source
 from wenyuan.service.audit import fragment_entry
 from wenyuan.service.retrieve import Answer
+from wenyuan.service.rule_fate import rule_end
 
 __all__ = ["TOLERANCE", "Cause", "Difference", "Replay", "Rerun", "replay", "rerun_of"]
 
@@ -22,6 +23,7 @@ Cause = Literal[
     "query erased", "query not kept", "status", "settings changed", "encoder changed", "document changed",
     "document removed", "source removed", "source changed", "validity", "left the scope", "passages added",
     "outranked", "order", "scores changed", "outside source", "unknown passage", "unexplained",
+    "tuning changed", "rule retired", "rule expired", "rule withdrawn", "rule not derived", "rule changed",
 ]  # fmt: skip
 
 TOLERANCE = 1e-6
@@ -62,6 +64,7 @@ class Rerun:
     as_of: date
     status: str = "SUCCESS"
     error: str = ""
+    tuning: str = ""
 
 
 def rerun_of(answer: Answer, *, settings_digest: str, encoder_key: str, sources: Iterable[str], as_of: date) -> Rerun:
@@ -73,6 +76,7 @@ def rerun_of(answer: Answer, *, settings_digest: str, encoder_key: str, sources:
         encoder_key=encoder_key,
         sources=frozenset(sources),
         as_of=as_of,
+        tuning=answer.tuning,
     )
 
 
@@ -208,10 +212,17 @@ class _Comparison:
         if record["encoder"] != now.encoder_key:
             was, new = record["encoder"] or "none", now.encoder_key or "none"
             yield Difference(what="encoder changed", detail=f"was {was}, is {new}")
+        if record.get("tuning", "") != now.tuning:
+            was, new = record.get("tuning") or "none", now.tuning or "none"
+            yield Difference(what="tuning changed", detail=f"was {was}, is {new}")
 
     def _why_gone(self, entry: Mapping[str, Any]) -> Difference:
         """Why a passage that was given is not given now."""
         ref = entry["ref"]
+        if entry["passage_id"] <= RULE_IDS:
+            fate = self._describe(entry["passage_id"])
+            cause, detail = rule_end(entry["source_id"], fate, self._now.sources, self._now.as_of)
+            return Difference(what=cause, detail=detail, ref=ref)
         if entry["passage_id"] <= 0:
             return Difference(what="outside source", detail=f"{entry['source_id']} answers otherwise now", ref=ref)
         fate = self._describe(entry["passage_id"])
@@ -256,7 +267,8 @@ class _Comparison:
         """Why a passage that is given again has another text or score."""
         ref = was["ref"]
         if was["sha256"] != now["sha256"]:
-            who = "outside source" if was["passage_id"] <= 0 else "unexplained"
+            rule = was["passage_id"] <= RULE_IDS
+            who = "rule changed" if rule else "outside source" if was["passage_id"] <= 0 else "unexplained"
             yield Difference(what=who, detail="another text stands under the same id", ref=ref)  # type: ignore[arg-type]
         if was["trust"] != now["trust"]:
             detail = f"source {was['source_id']}: trust was {was['trust']}, is {now['trust']}"

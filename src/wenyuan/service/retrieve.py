@@ -5,33 +5,37 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
+from typing import Any, Literal
 
-from wenyuan.core.errors import EngineError, EngineUnavailable, Fault, InvalidRequest
-from wenyuan.core.filters import Filter, Scope
-from wenyuan.core.fuse import CONTEXT_BOUND, Request, Topic, adjusted
-from wenyuan.core.model import FOREVER, IndexRow, Passage, Source
+from wenyuan.core.adapt import Tuning
+from wenyuan.core.errors import EngineUnavailable, Fault, InvalidRequest
+from wenyuan.core.filters import And, Filter, Scope
+from wenyuan.core.fuse import Request, Topic, adjusted
+from wenyuan.core.model import ORIGIN_PRIORITY, Passage, Source
 from wenyuan.core.outside import Outside
 from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.ranking import Hit, Ranking
 from wenyuan.core.reference import Reference, reference_of, title_terms
-from wenyuan.core.score import trust_factor
 from wenyuan.core.text import has_han, identifiers, query_terms, terms
 from wenyuan.core.uri import folder_of, path_words, readable
 from wenyuan.service.abroad import Abroad
-from wenyuan.service.crew import Crew
+from wenyuan.service.candidates import Floor, above, guard, liftable, outstanding, why_empty
+from wenyuan.service.crew import Crew, Leg
+from wenyuan.service.derive import Derived, Deriver
 from wenyuan.service.legs import LegReport, OwnLegs, QueryVectors
 from wenyuan.service.probes import script_of
 from wenyuan.service.record import Record
 from wenyuan.service.sight import Sight, Sources
-from wenyuan.settings import SearchSettings
+from wenyuan.service.tuned import Tuned
+from wenyuan.service.unified import RuleQuestion, of_type
+from wenyuan.settings import RulesSettings, SearchSettings
 
 __all__ = ["Answer", "LegReport", "Query", "Retriever"]
 
 _DEEPER = 2
 _NO_HURRY = 60.0  # seconds: measuring a floor is nobody's request
-_SPARE = 30  # rows read beyond those asked for, in case some are gone from the record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,8 @@ class Query:
         sources: Only these; None for all that are in force.
         min_trust: Sources below are not searched.
         partial: It is a part of a wider question, which alone can say whether nothing was found.
+        rules: Derived rules compete with passages for the limit, come beside them, or are not asked for.
+        engineering_type, processes, parameters: See `unified.RuleQuestion`; the type limits passages, too.
     """
 
     text: str
@@ -53,6 +59,10 @@ class Query:
     source_document_uri: str = ""
     task_id: str = ""
     partial: bool = False
+    rules: Literal["within", "beside", "none"] = "within"
+    engineering_type: str = ""
+    processes: tuple[str, ...] | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +72,12 @@ class Answer:
     Attributes:
         generation: The change of the catalog that was searched.
         scope, trusts, floors: What was searched in the end, and what was too little; for the audit.
+        stale: Since when each overdue source is, by its id.
+        audit_id: Of its record; ``""`` while there is none.
+        derived: What the rules leg answered; None when it was not asked, or there are no rules.
         degraded: Names of the legs that failed though they were allowed to.
+        weight: Of the vector leg, where it was asked.
+        tuning: Fingerprint of what was learned from judged questions and counted; ``""`` for nothing.
     """
 
     hits: Ranking
@@ -76,6 +91,11 @@ class Answer:
     floors: Mapping[str, float] = field(default_factory=dict)
     reason: str = ""
     ms: Mapping[str, float] = field(default_factory=dict)
+    stale: Mapping[str, str] = field(default_factory=dict)
+    audit_id: str = ""
+    derived: Derived | None = None
+    weight: float = 0.0
+    tuning: str = ""
 
     @property
     def degraded(self) -> tuple[str, ...]:
@@ -86,16 +106,13 @@ class _Moved(Exception):
     """Passages were removed while the index was asked; what took their place it had not heard of: ask again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Floor:
-    """What nonsense reaches in this library: in score, and in lift (cosine above the query's mean cosine)."""
-
-    score: float
-    lift: float
-
-
 class Retriever:
-    """Answers queries from one engine, one encoder (None: keyword-only) and sources that are outside."""
+    """Answers queries from one engine, one encoder (None: keyword-only) and sources that are outside.
+
+    Args:
+        stale: Since when each overdue source is, by its id.
+        rules: Derives rules; None: the library has no rules graph.
+    """
 
     def __init__(
         self,
@@ -104,15 +121,23 @@ class Retriever:
         encoder: Encoder | None,
         settings: SearchSettings,
         open_outside: Callable[[Source], Outside] | None = None,
+        stale: Callable[[], Mapping[str, str]] = dict,
+        rules: Deriver | None = None,
+        united: RulesSettings | None = None,
     ) -> None:
         self._record = record
         self._engine = engine
         self._settings = settings
         self._crew = Crew(settings.threads)
+        self.meter = self._crew.meter
+        self.stale = stale
+        self._rules = rules
+        self._united = united or RulesSettings()
         vectors = QueryVectors(encoder, settings.query_vectors) if encoder is not None else None
         self._own = OwnLegs(engine, vectors, settings, self._crew)
         self._abroad = Abroad(open_outside or _no_outside, vectors, self._crew)
         self._sight = Sight(record)
+        self._tuned = Tuned(record, encoder)
         self.mode = "hybrid" if encoder is not None else "keyword-only"
 
     def close(self) -> None:
@@ -132,21 +157,33 @@ class Retriever:
         begun = time.perf_counter()
         change = self._engine.sync(self._record, deadline=deadline)
         day = query.as_of or date.today()
-        registry = self.registry(change)
+        registry = self.registry()  # not as of `change`: the index may be behind, rights may not
         own, outside = self._sight.seen(registry, query.sources, min_trust=query.min_trust, day=day)
-        scope = Scope(sources=frozenset(own), as_of=day, filter=query.filter)
+        scope = Scope(sources=frozenset(own), as_of=day, filter=self._filter(query, change, deadline))
         words = query_terms(query.text)
         if not words:
             return self._nothing(change, scope, "the query has no word or character to search for")
         if not own and not outside:
             return self._nothing(change, scope, "the library has no source that is in force on that day")
         asked = self._abroad.ask(outside, query.text, query.limit, day, deadline)
+        deriving = self._derive(query, replace(scope, filter=query.filter), registry, change, deadline)
         floor = self._floor(script_of(query.text))
-        hits, legs = self._own.candidates(query.text, words, scope, self._depth(query), deadline) if own else ([], [])
-        ranked = self._ranked(hits, query, scope, floor, deadline, change)
+        tuning = self._tuned.at(change, deadline)
+        hits: list[Hit] = []
+        legs: list[LegReport] = []
+        if own:
+            hits, legs = self._own.candidates(query.text, words, scope, self._depth(query), deadline, tuning)
+        trusts = {name: registry.by_id[name].trust for name in own}
+        ranked = self._ranked(hits, query, scope, floor, deadline, (change, trusts))
         foreign, reports = self._abroad.collect(asked, deadline)
         ranked = sorted(ranked + foreign, key=lambda pair: (-pair[0].score, pair[0].passage_id))[: query.limit]
         legs += reports
+        derived = None
+        if deriving is not None:
+            derived = self._crew.outcome(deriving, "rules leg", deadline)
+            legs.append(LegReport(name="rules", state="ok", ms=derived.ms, hits=len(derived.found)))
+            ranked = sorted([*ranked, *derived.found], key=_order)
+            ranked = ranked[: query.limit] if query.rules == "within" else ranked
         if not ranked and not query.partial and (down := [leg for leg in legs if leg.state == "failed"]):
             raise EngineUnavailable(f"nothing was found, and {down[0].error}", component=down[0].name)
         return Answer(
@@ -157,12 +194,67 @@ class Retriever:
             legs=tuple(legs),
             generation=change,
             scope=scope,
-            trusts={name: registry.by_id[name].trust for name in own},
+            trusts=trusts,
             floors={"score": floor.score, "lift": floor.lift}
             if math.isfinite(floor.lift)
             else {"score": floor.score},
-            reason="" if ranked else _why_empty(hits, floor.score),
+            reason="" if ranked else why_empty(hits, floor.score),
+            stale=self.stale(),
+            derived=derived,
+            weight=self._own.weight(tuning),
+            tuning="" if tuning is None else tuning.fingerprint,
             ms={"total": (time.perf_counter() - begun) * 1e3, **{leg.name: leg.ms for leg in legs}},
+        )
+
+    def _filter(self, query: Query, change: int, deadline: Deadline) -> Filter | None:
+        """The request's own narrowing, and what its engineering type leaves out."""
+        if not query.engineering_type:
+            return query.filter
+        kind = query.engineering_type
+        names = frozenset((kind,)) if self._rules is None else self._rules.names_of_type(kind, change, deadline)
+        typed = of_type(names, self._united.type_facets)
+        return typed if query.filter is None else And((query.filter, typed))
+
+    def _derive(
+        self, query: Query, scope: Scope, registry: Sources, change: int, deadline: Deadline
+    ) -> Leg[Derived] | None:
+        """Begin to derive rules, where that is wanted and the library has any."""
+        rules = self._rules
+        if query.rules == "none" or rules is None or not rules.configured(change):
+            return None
+        question = RuleQuestion(
+            text=query.text,
+            processes=query.processes,
+            engineering_type=query.engineering_type,
+            parameters=query.parameters,
+        )
+        return self._crew.begin(lambda: rules.derive(question, scope, registry.by_id, change, deadline), "rules")
+
+    def derive(self, query: Query) -> Answer:
+        """Rules alone: what follows for the processes of the query, or those that its text names.
+
+        Raises:
+            KnowledgeError: the graph cannot be asked; an empty answer says why it is empty.
+        """
+        deadline = self._deadline()
+        change = self._record.seq()
+        day = query.as_of or date.today()
+        registry = self.registry(change)
+        own, _ = self._sight.seen(registry, query.sources, min_trust=query.min_trust, day=day)
+        scope = Scope(sources=frozenset(own), as_of=day, filter=query.filter)
+        deriving = self._derive(query, scope, registry, change, deadline)
+        if deriving is None:
+            return self._nothing(change, scope, "the library has no rules")
+        derived = self._crew.outcome(deriving, "rules leg", deadline)
+        found = sorted(derived.found, key=_order)[: query.limit]
+        return replace(
+            self._nothing(change, scope, derived.reason),
+            hits=Ranking([hit for hit, _ in found]),
+            passages={hit.passage_id: passage for hit, passage in found},
+            legs=(LegReport(name="rules", state="ok", ms=derived.ms, hits=len(derived.found)),),
+            trusts={name: registry.by_id[name].trust for name in own},
+            stale=self.stale(),
+            derived=derived,
         )
 
     def registry(self, change: int | None = None) -> Sources:
@@ -173,12 +265,20 @@ class Retriever:
         """Bring the index up to the record, within the time of one request."""
         self._engine.sync(self._record, deadline=self._deadline())
 
-    def best_of_all(self, text: str) -> tuple[float, float]:
-        """The best score and lift that any passage of the library has for `text`, without floor or adjustment."""
+    def tuning(self) -> Tuning | None:
+        """What counts now of what was learned from judged questions."""
+        return self._tuned.at(self._record.seq())
+
+    def best_of_all(self, text: str, tuning: Tuning | None) -> tuple[float, float]:
+        """The best score and lift that any passage of the library has for `text`, without floor or adjustment.
+
+        Args:
+            tuning: Under which it is asked, adopted or not.
+        """
         deadline = Deadline(time.monotonic() + _NO_HURRY, time.monotonic)
         own = [s.source_id for s in self._record.sources(deadline) if s.type == "static_doc"]
         scope = Scope(sources=frozenset(own), as_of=date.today())
-        hits, _ = self._own.candidates(text, query_terms(text), scope, self._settings.depth, deadline)
+        hits, _ = self._own.candidates(text, query_terms(text), scope, self._settings.depth, deadline, tuning)
         return max((h.score for h in hits), default=0.0), max((h.parts.get("lift", 0.0) for h in hits), default=0.0)
 
     def floors(self) -> Mapping[str, Mapping[str, float]]:
@@ -196,15 +296,25 @@ class Retriever:
     # -- from candidates to the answer ----------------------------------------------------------------
 
     def _ranked(
-        self, hits: list[Hit], query: Query, scope: Scope, floor: Floor, deadline: Deadline, change: int
+        self,
+        hits: list[Hit],
+        query: Query,
+        scope: Scope,
+        floor: Floor,
+        deadline: Deadline,
+        at: tuple[int, Mapping[str, int]],
     ) -> list[tuple[Hit, Passage]]:
+        """The hits that count, adjusted; `at`: the change that was searched, and the trust of its sources."""
+        change, trusts = at
         reference = reference_of(query.text)
         topic = self._topic(query, deadline)
         # A named place counts however little else its text shares with the query: then the floor comes last.
-        candidates = hits if reference else _liftable(_above(hits, floor), query.limit, topic is not None)
+        candidates = (
+            hits if reference else liftable(above(hits, floor), query.limit, trusts.values(), topic is not None)
+        )
         across = not candidates
         if across:
-            candidates = _outstanding(hits, floor)
+            candidates = outstanding(hits, floor)
         passages = self._record.passages([hit.passage_id for hit in candidates], deadline)
         if len(passages) < len(candidates) and self._record.seq() != change:
             raise _Moved
@@ -214,12 +324,14 @@ class Retriever:
             passage = passages.get(hit.passage_id)
             if passage is None:
                 continue  # the record has the last word
-            _guard(passage, scope)
+            guard(passage, scope)
             if across and (passage.language == "zh") == has_han(query.text):
                 continue  # in the query's own language it would have had to reach the floor
-            ranked.append(adjusted(hit, passage, request))
+            settled = adjusted(hit, passage, request)
+            template = passage.collection == self._united.template_collection
+            ranked.append(replace(settled, origin="template") if template else settled)
         if reference:
-            ranked = _above(ranked, floor)
+            ranked = above(ranked, floor)
         return [(hit, passages[hit.passage_id]) for hit in ranked]
 
     def _information(self, reference: Reference | None, passages: Mapping[int, Passage]) -> Mapping[str, float]:
@@ -257,64 +369,13 @@ class Retriever:
         )
 
 
+def _order(pair: tuple[Hit, Passage]) -> tuple[float, int]:
+    """By score, then priority; what is equal in both stays in the order in which its leg gave it."""
+    return -pair[0].score, ORIGIN_PRIORITY[pair[0].origin]
+
+
 def _no_outside(source: Source) -> Outside:
     raise EngineUnavailable("sources of this type cannot be asked here", component=f"source {source.source_id}")
-
-
-def _why_empty(hits: list[Hit], floor: float) -> str:
-    if not hits or hits[0].score == 0:
-        return "no passage in scope shares a word or a meaning with the query"
-    return (
-        f"the best passage scores {hits[0].score:.3f}, below the floor {floor:.3f} at which nonsense scores "
-        "in this library"
-    )
-
-
-def _above(hits: list[Hit], floor: Floor) -> list[Hit]:
-    """The hits that score above the floor, once the best one does; then also those half as good as the best one."""
-    best = max((hit.score for hit in hits), default=0.0)
-    if best <= 0 or best < floor.score:
-        return []
-    line = min(floor.score, 0.5 * best)
-    return [hit for hit in hits if hit.score >= line and hit.score > 0]
-
-
-def _outstanding(hits: list[Hit], floor: Floor) -> list[Hit]:
-    """The hits that stand out from the collection as no nonsense does.
-
-    A question in another language than its answer shares no words with it and has lower cosines than nonsense
-    in the answer's own language, yet the answer stands out.
-    """
-    return [hit for hit in hits if hit.parts.get("lift", 0.0) > floor.lift and hit.score > 0]
-
-
-def _liftable(hits: list[Hit], limit: int, in_context: bool) -> list[Hit]:
-    """The first `limit` hits, and all that trust and context could lift among them: a limit only cuts."""
-    if len(hits) <= limit:
-        return hits
-    reach = trust_factor(5) / trust_factor(1) * (1.0 + CONTEXT_BOUND if in_context else 1.0)
-    least = hits[limit - 1].score / reach
-    return hits[: max(limit + _SPARE, sum(hit.score >= least for hit in hits))]
-
-
-def _guard(passage: Passage, scope: Scope) -> None:
-    """The record is asked again: what an engine must not have found is an error, not something to hide."""
-    row = IndexRow(
-        passage_id=passage.passage_id,
-        source_id=passage.source_id,
-        document_id=passage.document_id,
-        heading_text="",
-        text="",
-        language=passage.language,
-        collection=passage.collection,
-        facets=passage.facets,
-        valid_from=passage.effective_from.toordinal() if passage.effective_from else 0,
-        valid_until=passage.effective_until.toordinal() if passage.effective_until else FOREVER,
-    )
-    if not scope.allows(row):
-        raise EngineError(
-            f"passage {passage.ref} lies outside the scope of the request; nothing is answered", component="guard"
-        )
 
 
 def parse_day(value: object) -> date | None:

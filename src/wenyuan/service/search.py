@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Protocol
+from typing import Any, Literal, Protocol
 
 from wenyuan.core.agents import AUTO, Agent, DomainScope, Principal, parse_scope
 from wenyuan.core.errors import EngineUnavailable, InvalidRequest, NotPermitted
 from wenyuan.core.filters import Filter
-from wenyuan.core.model import MAX_QUERY_CHARS, Passage
+from wenyuan.core.model import MAX_QUERY_CHARS, ORIGIN_PRIORITY, Passage
 from wenyuan.core.ranking import Hit
 from wenyuan.core.summarize import summarize
 from wenyuan.core.topk import auto_cut
-from wenyuan.service.cache import AnswerCache
+from wenyuan.service.cache import AnswerCache, CacheCounts, OwnMemory, Store
 from wenyuan.service.retrieve import Answer, LegReport, Query, Retriever
 from wenyuan.service.sight import Sources
 from wenyuan.settings import CacheSettings
@@ -35,6 +35,7 @@ class SearchRequest:
         knowledge_scope: Domains with their top_k: all of the agent's when None; without an agent, all sources.
         limit: Passages in all, where neither agent nor scope says how many.
         summary: Whether each passage gets its extract of 50-100 tokens.
+        rules: Derived rules compete with passages for ``top_k``, come beside them, or are not asked for.
     """
 
     query: str
@@ -47,6 +48,7 @@ class SearchRequest:
     task_id: str = ""
     limit: int = 10
     summary: bool = True
+    rules: Literal["within", "beside", "none"] = "within"
 
     def __post_init__(self) -> None:
         text = self.query.strip()
@@ -62,12 +64,13 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A passage that was found, in which domain, with its extract."""
+    """A passage that was found, in which domain, with its extract; a rule comes with its `derivation`."""
 
     hit: Hit
     passage: Passage
     domain: str
     summary: str
+    derivation: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +80,7 @@ class SearchResult:
     Attributes:
         scope: What was searched: domain → ids of its sources.
         reasons: By domain, why nothing was found there.
+        stale: Since when each overdue source is, by its id; of now, not of when the answer was kept.
         answers: What was asked of each domain and answered, for the audit.
     """
 
@@ -90,6 +94,7 @@ class SearchResult:
     audit_ids: tuple[str, ...] = ()
     cache_hit: bool = False
     cache_age_ms: float = 0.0
+    stale: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def degraded(self) -> tuple[str, ...]:
@@ -114,17 +119,20 @@ class _Area:
 
 
 class Searcher:
-    """Searches on behalf of agents; see `SearchRequest` for what bounds a search."""
+    """Searches on behalf of agents; see `SearchRequest` for what bounds a search.
 
-    def __init__(self, retriever: Retriever, agents: Agents, settings: CacheSettings) -> None:
+    Args:
+        store: Where answers are kept; in this process by default.
+    """
+
+    def __init__(
+        self, retriever: Retriever, agents: Agents, settings: CacheSettings, store: Store[SearchResult] | None = None
+    ) -> None:
         self._retriever = retriever
         self._agents = agents
-        self._cache: AnswerCache[SearchResult] = AnswerCache(
-            seconds=settings.seconds,
-            max_bytes=settings.max_mb * 1_000_000,
-            size=_size,
-            keep=lambda result: not result.degraded,
-        )
+        if store is None and settings.seconds > 0:
+            store = OwnMemory(seconds=settings.seconds, max_bytes=settings.max_mb * 1_000_000, size=_size)
+        self._cache = AnswerCache(store, keep=_may_be_kept)
 
     def search(self, request: SearchRequest, principal: Principal = LOCAL) -> SearchResult:
         """Search, or answer from what was found a moment ago under the same rights and the same library.
@@ -141,12 +149,15 @@ class Searcher:
         key = (
             generation, repr(self._retriever.floors()), request.query.strip(), tuple(areas), min_trust,
             repr(request.filter), day, request.source_document_uri, request.task_id, request.summary,
+            request.rules,
         )  # fmt: skip
         kept = self._cache.get(key, lambda: self._search(request, areas, min_trust, day))
-        if not kept.hit:
-            return kept.value
-        values = {name: getattr(kept.value, name) for name in SearchResult.__slots__}
-        return SearchResult(**{**values, "cache_hit": True, "cache_age_ms": kept.age_ms})
+        result = replace(kept.value, stale=self._retriever.stale())
+        return replace(result, cache_hit=True, cache_age_ms=kept.age_ms) if kept.hit else result
+
+    def cache_counts(self) -> CacheCounts:
+        """How the cache of answers is doing."""
+        return self._cache.counts()
 
     def agent_of(self, agent_id: str | None, principal: Principal) -> Agent | None:
         """The agent that a request acts for; NotPermitted when the principal is bound to another."""
@@ -188,7 +199,8 @@ class Searcher:
             if area.top_k == AUTO:
                 hits = hits[: auto_cut([h.score for h in hits], high=_AUTO_MOST, floor=answer.floor)]
             found += [_found(request, answer, hit, area.domain) for hit in hits]
-        found.sort(key=lambda f: (-f.hit.score, f.passage.passage_id))
+        found = list({f.passage.passage_id: f for f in reversed(found)}.values())  # a rule may be in two domains
+        found.sort(key=lambda f: (-f.hit.score, ORIGIN_PRIORITY[f.hit.origin], f.passage.passage_id))
         legs = tuple(leg for _, answer in answers for leg in answer.legs)
         if not found and (down := [leg for leg in legs if leg.state == "failed"]):
             raise EngineUnavailable(f"nothing was found, and {down[0].error}", component=down[0].name)
@@ -196,7 +208,7 @@ class Searcher:
             passages=tuple(found),
             legs=legs,
             scope={area.domain: area.sources or () for area in areas},
-            generation=answers[0][1].generation,
+            generation=min(answer.generation for _, answer in answers),
             mode=answers[0][1].mode,
             reasons={area.domain: answer.reason for area, answer in answers if answer.reason},
             answers=tuple((query, answer) for query, (_, answer) in zip(asked, answers, strict=True)),
@@ -214,13 +226,20 @@ def _query(request: SearchRequest, area: _Area, min_trust: int, day: date) -> Qu
         source_document_uri=request.source_document_uri,
         task_id=request.task_id,
         partial=True,
+        rules=request.rules,
     )
 
 
 def _found(request: SearchRequest, answer: Answer, hit: Hit, domain: str) -> Found:
     passage = answer.passages[hit.passage_id]
     summary = summarize(passage.text, request.query, language=passage.language).text if request.summary else ""
-    return Found(hit=hit, passage=passage, domain=domain or passage.domain, summary=summary)
+    derivation = {} if answer.derived is None else answer.derived.details.get(hit.passage_id, {})
+    return Found(hit=hit, passage=passage, domain=domain or passage.domain, summary=summary, derivation=derivation)
+
+
+def _may_be_kept(key: Any, result: SearchResult) -> bool:
+    """Whether a result says all that the library did when it was asked for: the key begins with that change."""
+    return not result.degraded and result.generation >= key[0]
 
 
 def _size(result: SearchResult) -> int:

@@ -6,11 +6,14 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 from typing import Any, Protocol
 
 from wenyuan.core.agents import Principal
+from wenyuan.core.audited import AuditProgress, AuditRecord, Verification
 from wenyuan.core.errors import KnowledgeError, NotPermitted
 from wenyuan.core.filters import Scope
+from wenyuan.core.model import RULE_IDS
 from wenyuan.core.ports import Encoder, Engine
 from wenyuan.service.audit import (
     Changed,
@@ -34,7 +37,7 @@ ACTING: ContextVar[Principal] = ContextVar("acting", default=Principal())  # noq
 
 
 class Log(Protocol):
-    """Where records are kept; `catalog.audit_log.AuditLog` is one."""
+    """Where records are kept, listed, verified and exported; `catalog.audit_log.AuditLog` is one."""
 
     def append(self, record: Mapping[str, Any], query: Mapping[str, Any] | None = None) -> str: ...
 
@@ -42,11 +45,32 @@ class Log(Protocol):
 
     def close(self) -> None: ...
 
-    def show(self, audit_id: str) -> Any: ...
+    def show(self, audit_id: str) -> AuditRecord: ...
+
+    def list(
+        self,
+        *,
+        kind: str | None = None,
+        principal: str | None = None,
+        agent: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        limit: int = 50,
+        before: str | None = None,
+    ) -> tuple[AuditRecord, ...]: ...
+
+    def verify(self, expected_head: str | None = None) -> Verification: ...
+
+    def export(self, path: Path, *, with_queries: bool = False) -> str: ...
+
+    def progress(self) -> AuditProgress: ...
 
 
 class Past(Archive, Protocol):
     """The catalog, as far as it remembers."""
+
+    @property
+    def rules(self) -> Any: ...
 
     def passage_fate(self, passage_id: int) -> Mapping[str, Any]: ...
 
@@ -58,7 +82,8 @@ class Witness:
         self.log = log
         self._settings = settings
         self._encoder = encoder
-        self._digest = digest_of(settings.search.model_dump(mode="json"))
+        rules = settings.rules.model_dump(mode="json", exclude_defaults=True)
+        self._digest = digest_of(settings.search.model_dump(mode="json") | ({"rules": rules} if rules else {}))
         self._encoder_key = encoder.fingerprint.key if encoder is not None else ""
 
     def answered(
@@ -86,9 +111,14 @@ class Witness:
             degraded=answer.degraded,
             trusts=answer.trusts,
             floor=answer.floors,
+            tuning=answer.tuning,
             door=door,
         )
         return self.log.append(record, request)
+
+    def attested(self, query: Query, answer: Answer, principal: Principal, *, door: str) -> Answer:
+        """An answer with the id of its record; raises as `answered` does."""
+        return replace(answer, audit_id=self.answered(query, answer, principal, door=door))
 
     def failed(self, query: Query, error: KnowledgeError, principal: Principal, *, door: str) -> str:
         """Record a question that got no answer."""
@@ -125,7 +155,7 @@ class Witness:
             query = query_of(request)
             day = query.as_of or date.today()
             try:
-                answer = retriever.retrieve(replace(query, as_of=day))
+                answer = _asked_of(retriever, kept.record)(replace(query, as_of=day))
             except NotPermitted as error:  # a source that it names is gone: that is what differs
                 return Rerun(
                     fragments=[], generation=0, settings_digest=self._digest, encoder_key=self._encoder_key,
@@ -143,4 +173,15 @@ class Witness:
                 settings=self._settings.search, settings_digest=self._digest,
             )  # fmt: skip
 
-        return replay(kept.record, kept.query, rerun=then if exact else now, describe_passage=past.passage_fate)
+        def fate(passage_id: int) -> Mapping[str, Any]:
+            if passage_id > RULE_IDS:
+                return past.passage_fate(passage_id)
+            told: Mapping[str, Any] = past.rules.statement_fate(RULE_IDS - passage_id, date.today())
+            return told
+
+        return replay(kept.record, kept.query, rerun=then if exact else now, describe_passage=fate)
+
+
+def _asked_of(retriever: Retriever, record: Mapping[str, Any]) -> Callable[[Query], Answer]:
+    """What a recorded question was asked of: rules alone, or all that the library has."""
+    return retriever.derive if record.get("door") == "infer_rules" else retriever.retrieve

@@ -16,12 +16,12 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from wenyuan.core.agents import AUTO, MAX_DOMAINS, MAX_TOP_K, DomainScope, parse_scope
 from wenyuan.core.errors import Fault, InvalidRequest
 from wenyuan.core.filters import parse_filter
-from wenyuan.core.model import MAX_RESULTS, ORIGIN_PRIORITY, Passage
-from wenyuan.core.ranking import Hit
+from wenyuan.core.model import MAX_RESULTS
 from wenyuan.core.snippets import Snippet
 from wenyuan.core.suggest import did_you_mean
 from wenyuan.service.context import MAX_EXTRA_QUERIES, Context, ContextRequest
 from wenyuan.service.search import Found, SearchRequest, SearchResult
+from wenyuan.wire.hits import hit_to_wire, staleness
 from wenyuan.wire.shapes import Day, QueryText, Text, no_default
 from wenyuan.wire.strict_json import MAX_FAULTS, ROOT, shown
 
@@ -30,10 +30,10 @@ __all__ = [
     "ContextRequestShape",
     "SearchAnswerShape",
     "SearchRequestShape",
+    "Strict",
     "checked",
     "context_from_wire",
     "context_to_wire",
-    "hit_to_wire",
     "search_from_wire",
     "search_to_wire",
 ]
@@ -55,18 +55,20 @@ TopK = Annotated[
 ]
 
 
-class _Strict(BaseModel):
+class Strict(BaseModel):
+    """A body that has no members but these, of these types and no others."""
+
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class ScopeShape(_Strict):
+class ScopeShape(Strict):
     """A knowledge domain, and how many passages of it."""
 
     domain: str = Field(min_length=1)
     top_k: TopK = 3
 
 
-class SearchRequestShape(_Strict):
+class SearchRequestShape(Strict):
     """What to search for. It may narrow what the caller may see, never widen it."""
 
     query: QueryText
@@ -85,7 +87,7 @@ class SearchRequestShape(_Strict):
     limit: int = Field(10, ge=1, le=MAX_RESULTS, description="Passages in all, where no domain is named.")
 
 
-class ContextRequestShape(_Strict):
+class ContextRequestShape(Strict):
     """What an agent needs to know now."""
 
     agent_id: Text | None = None
@@ -115,6 +117,9 @@ class CoverageShape(BaseModel):
     degraded: list[str]
 
 
+_STALE = "Since when the refresh of its source is overdue (ISO 8601, UTC); not there while it is not."
+
+
 class PassageShape(BaseModel):
     """A passage that was found."""
 
@@ -133,6 +138,7 @@ class PassageShape(BaseModel):
     origin: str
     priority: int
     scores: dict[str, float]
+    stale_since: str | SkipJsonSchema[None] = Field(None, description=_STALE, json_schema_extra=no_default)
 
 
 class SearchAnswerShape(BaseModel):
@@ -166,6 +172,7 @@ class SnippetShape(BaseModel):
     attribution: str
     flags: list[str]
     tokens: int
+    stale_since: str | SkipJsonSchema[None] = Field(None, description=_STALE, json_schema_extra=no_default)
 
 
 class ContextDataShape(BaseModel):
@@ -291,7 +298,7 @@ def search_to_wire(result: SearchResult) -> dict[str, Any]:
     """The body of a search that succeeded."""
     return {
         "status": "SUCCESS",
-        "passages": [_passage(found) for found in result.passages],
+        "passages": [_passage(found, result.stale) for found in result.passages],
         "coverage": _coverage([result]),
         "metadata": {
             "cache": {"hit": result.cache_hit, "age_ms": round(result.cache_age_ms, 1)},
@@ -308,7 +315,9 @@ def context_to_wire(context: Context) -> dict[str, Any]:
     first = context.results[0]
     return {
         "status": "SUCCESS",
-        "CONTEXT_DATA": {"knowledge_snippets": [_snippet(snippet) for snippet in context.build.snippets]},
+        "CONTEXT_DATA": {
+            "knowledge_snippets": [_snippet(snippet, first.stale) for snippet in context.build.snippets]
+        },
         "withheld": dict(context.build.withheld),
         "tokens": context.build.tokens,
         "coverage": _coverage(context.results),
@@ -320,27 +329,7 @@ def context_to_wire(context: Context) -> dict[str, Any]:
     }
 
 
-def hit_to_wire(hit: Hit, passage: Passage) -> dict[str, Any]:
-    """What every door tells of a hit besides its address, its words and its score."""
-    place = {"page": passage.page, "line": passage.line, "cell": passage.cell}
-    force = {"effective_from": passage.effective_from, "effective_until": passage.effective_until}
-    return {
-        "source_id": passage.source_id,
-        "title": passage.title,
-        "heading": " > ".join(passage.headings),
-        "trust": passage.trust,
-        "origin": hit.origin,
-        "priority": ORIGIN_PRIORITY[hit.origin],
-        "sha256": passage.sha256,
-        "copyright": passage.copyright,
-        "language": passage.language,
-        "scores": {name: round(value, 6) for name, value in hit.parts.items()},
-        **{name: value for name, value in place.items() if value is not None},
-        **{name: day.isoformat() for name, day in force.items() if day is not None},
-    }
-
-
-def _passage(found: Found) -> dict[str, Any]:
+def _passage(found: Found, stale: Mapping[str, str]) -> dict[str, Any]:
     return {
         "source": found.passage.ref,
         "uri": found.passage.uri,
@@ -348,11 +337,11 @@ def _passage(found: Found) -> dict[str, Any]:
         "summary": found.summary,
         "score": found.hit.score,
         "domain": found.domain,
-        **hit_to_wire(found.hit, found.passage),
+        **hit_to_wire(found.hit, found.passage, stale),
     }
 
 
-def _snippet(snippet: Snippet) -> dict[str, Any]:
+def _snippet(snippet: Snippet, stale: Mapping[str, str]) -> dict[str, Any]:
     return {
         "source": snippet.source,
         "content": snippet.content,
@@ -367,6 +356,7 @@ def _snippet(snippet: Snippet) -> dict[str, Any]:
         "attribution": snippet.attribution,
         "flags": list(snippet.flags),
         "tokens": snippet.tokens,
+        **staleness(snippet.source.rpartition("#")[0], stale),
     }
 
 

@@ -1,4 +1,4 @@
-"""The demonstration in four acts: sources, evidence, an honest empty answer, an honest failure."""
+"""The demonstration in five acts: sources, evidence, an honest empty answer, rules, an honest failure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from wenyuan.cli.stock import note_keyword_only
 from wenyuan.cli.terminal import Terminal, printable
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.model import RetrievalRequest, RetrievalResponse, Source
+from wenyuan.packs import located
+from wenyuan.readers.rulebooks import read_book
 from wenyuan.service.facade import Library
+from wenyuan.service.unified import RuleQuestion
 
 __all__ = ["SOURCES", "run"]
 
@@ -36,6 +39,8 @@ _QUERIES = {
     "en": ("How many days of leave can I carry over?", "What does a red light mean?", "投诉分几级，答复时限多久？"),
 }
 _NONSENSE = {"zh": "龘靐齉爩鱻麤龖", "en": "xqvz jkrtp wbgfh"}
+_PACK, _SHOWN = "construction", 3
+_PROCESS = {"zh": "深基坑开挖", "en": "Deep excavation"}
 _PAGE = 4096  # bytes: SQLite's page
 
 
@@ -59,14 +64,17 @@ def run(terminal: Terminal, keep: Path | None = None) -> bool:
             taken = _take_in(terminal, library, home / "documents")
             answers = _evidence(terminal, library)
             empty = _nothing(terminal, library)
+            rules = _rules(terminal, library)
         failure = _failure(terminal, home)
-    honest = not empty["fragments"] and bool(empty["reason"]) and failure["status"] == "FAILED"
+    derived = bool(rules["6"]) and not rules["2"]
+    honest = derived and not empty["fragments"] and bool(empty["reason"]) and failure["status"] == "FAILED"
     terminal.document(
         {
             "status": "SUCCESS" if honest and all(a["fragments"] for a in answers) else "FAILED",
             "sources": taken,
             "answers": answers,
             "empty": empty,
+            "rules": rules,
             "failure": failure,
         }
     )
@@ -116,6 +124,31 @@ def _evidence(terminal: Terminal, library: Library) -> list[Mapping[str, Any]]:
 def _nothing(terminal: Terminal, library: Library) -> Mapping[str, Any]:
     _title(terminal, "demo_empty")
     return _ask(terminal, library, _NONSENSE[terminal.language], limit=3)
+
+
+def _rules(terminal: Terminal, library: Library) -> Mapping[str, list[dict[str, Any]]]:
+    """What a threshold decides: which plans a pit of six metres needs, and one of two."""
+    _title(terminal, "demo_rules")
+    with located(_PACK) as folder:
+        taken = library.rules.take(read_book(folder))
+    counts = taken.checked.imported
+    terminal.show(terminal.text("demo_pack", pack=_PACK, nodes=counts.nodes, rules=counts.statements))
+    return {depth: _plans(terminal, library, depth) for depth in ("6", "2")}
+
+
+def _plans(terminal: Terminal, library: Library, depth: str) -> list[dict[str, Any]]:
+    process = _PROCESS[terminal.language]
+    terminal.show(f"\n$ wenyuan rules infer {process} --param depth_m={depth}", wrap=False)
+    question = RuleQuestion(processes=(process,), parameters={"depth_m": float(depth), "complex_surroundings": False})
+    items = library.infer_rules(question).items
+    plans = [item for item in items if item.metadata["process_name"] == item.metadata["subject"]]
+    plans = [item for item in plans if item.metadata.get("condition_state") == "met"]
+    for item in plans[:_SHOWN]:
+        clause = item.metadata["evidence"][0].get("clause", "")
+        terminal.show(f"  {item.score:.2f}  {item.content.splitlines()[0]}  [{clause}]")
+    if not plans:
+        terminal.show(terminal.text("demo_no_plan"))
+    return [item.to_dict() for item in plans]
 
 
 def _ask(terminal: Terminal, library: Library, query: str, *, limit: int) -> Mapping[str, Any]:

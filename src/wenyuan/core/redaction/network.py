@@ -16,21 +16,31 @@ _AT = re.compile(
     r"@[a-z0-9](?:[a-z0-9\-]{0,62}[.]){1,6}(?P<end>[a-z]{2,24}|xn--[a-z0-9\-]{2,20})(?![a-z0-9@]|-[a-z0-9])"
 )
 _LEADING = "./=?&'`{|}!#$%^~-"
-_FILES = frozenset("png jpg jpeg gif svg webp js ts css py json md txt".split())  # icon@2x.png
+_FILES = frozenset("png jpg jpeg gif svg webp js ts css py json md txt".split())
+_SCALE = re.compile(r"@[0-9]x\.")  # icon@2x.min.js
 _NOBODY = frozenset({"git", "noreply", "no-reply"})
 
 
 def _email(view: View, match: re.Match[str]) -> Span | None:
     low = max(0, match.start() - 65)
     backwards = _LOCAL_BACKWARDS.match(view.lower[low : match.start()][::-1])
-    if not backwards or match["end"] in _FILES:
+    host = _host(match[0])
+    if not backwards or not host:
         return None
     local = backwards[0][::-1].lstrip(_LEADING)
     if "=" in local:  # ?to=a@b.c
         local = local.rpartition("=")[2]
     if not local or local in _NOBODY:
         return None
-    return match.start() - len(local), match.end(), local + match[0]
+    return match.start() - len(local), match.start() + len(host), local + host
+
+
+def _host(written: str) -> str:
+    """What follows the local part, without the extensions of a file that is named by an address; ``""`` for none."""
+    while written.rpartition(".")[2] in _FILES:
+        written = written.rpartition(".")[0]
+    match = _AT.fullmatch(written)
+    return written if match and not _SCALE.match(written) else ""
 
 
 _IP_CUE = re.compile(

@@ -42,7 +42,8 @@ __all__ = ["LocalEngine"]
 log = logging.getLogger(__name__)
 
 MAX_LAG = 5.0
-"""Seconds for which another process that is writing may keep this one behind before that is an error."""
+"""Seconds for which whoever else is writing, a process or a thread, may keep answers behind before that is an error."""
+_BRIEFLY = 0.1  # seconds to wait for a thread that brings the index up to date: mostly it is done by then
 _SAVE_AFTER = 2_000  # changes after which the row files are worth writing again
 _APPLY_BATCH = 2_000
 _TIME_TO_REBUILD = 300.0  # seconds that a caller must be willing to wait
@@ -67,13 +68,20 @@ class LocalEngine:
         spec: Analyser and encoder; each gets a folder of its own inside, so that changing one builds anew
             beside the old.
         exclusive: Gives the library's writer lock; only its holder writes index files.
+        max_lag: See `MAX_LAG`.
     """
 
     name = "local"
 
     def __init__(
-        self, folder: Path, spec: IndexSpec, *, exclusive: Callable[..., AbstractContextManager[None]]
+        self,
+        folder: Path,
+        spec: IndexSpec,
+        *,
+        exclusive: Callable[..., AbstractContextManager[None]],
+        max_lag: float = MAX_LAG,
     ) -> None:
+        self._max_lag = max_lag
         self._spec = spec
         self._dimension = spec.encoder.dimension if spec.encoder else 0
         self._scale = spec.encoder.scale if spec.encoder else (0.0, 1.0)
@@ -139,8 +147,8 @@ class LocalEngine:
         target = feed.seq()
         if self._view.watermark == target:
             return target
-        if not self._lock.acquire(timeout=deadline.remaining()):
-            raise EngineTimeout("another thread is still bringing the index up to date", component="engine local")
+        if not self._may_catch_up(feed, deadline):
+            return self._view.watermark
         try:
             self._catch_up(feed, target)
             if deadline.remaining() >= _TIME_TO_REBUILD and self._keyword.removed_share() > _REMOVED_SHARE:
@@ -154,6 +162,21 @@ class LocalEngine:
             return self._catch_up(feed, target)
         finally:
             self._lock.release()
+
+    def _may_catch_up(self, feed: ChangeFeed, deadline: Deadline) -> bool:
+        """Take the lock; False when another thread has it and a request can be answered from what is here.
+
+        A view is one state of both halves, which that thread leaves alone; what the record has removed since is
+        left out where answers are checked against it, and what is new comes within `MAX_LAG`.
+        """
+        if deadline.remaining() < _TIME_TO_REBUILD:
+            if self._lock.acquire(timeout=min(_BRIEFLY, deadline.remaining())):
+                return True
+            if feed.lag(self._view.watermark) <= self._max_lag:
+                return False
+        if not self._lock.acquire(timeout=deadline.remaining()):
+            raise EngineTimeout("another thread is still bringing the index up to date", component="engine local")
+        return True
 
     def _catch_up(self, feed: ChangeFeed, target: int) -> int:
         if self._view.watermark > target:
@@ -170,7 +193,7 @@ class LocalEngine:
                     self._apply(feed, target)
                 return target
             except CatalogBusy as error:
-                if feed.lag(self._keyword.watermark) > MAX_LAG:
+                if feed.lag(self._keyword.watermark) > self._max_lag:
                     raise IndexMismatch(
                         f"behind the catalog ({self._keyword.watermark} of {target}), and {error.message}",
                         component="engine local",

@@ -1,0 +1,296 @@
+"""The rules graph as it is walked: hop by hop, each hop one query with an index for it, the evidence another one.
+
+What was met is kept in memory with the version of the graph in which it was read: most walks meet the same hazards
+and measures again. The version is read for every hop, so a change counts at once.
+
+No recursive SQL: it cannot be cut at a number of nodes, and planners get it wrong by orders of magnitude. Queries
+are made once, and their lists are filled up to few lengths, so that SQLAlchemy and the database know them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import groupby
+from typing import Any
+
+import sqlalchemy as sa
+
+from wenyuan.catalog import rules_tables as r
+from wenyuan.catalog import schema as t
+from wenyuan.catalog.connect import reading
+from wenyuan.catalog.rules_book import RulesBook
+from wenyuan.catalog.rules_kept import KeptGraph, seen_in
+from wenyuan.catalog.rules_rows import graph_node, rank_of, strength_of, support, unpacked
+from wenyuan.core.errors import CatalogUnavailable, InvalidRequest
+from wenyuan.core.ports import Deadline
+from wenyuan.core.rules.graph import Edge, GraphNode, LexiconEntry, Support, View
+
+__all__ = ["VERSION_KEY", "RulesGraph"]
+
+VERSION_KEY = "rules_version"
+_BATCH = 512
+_WIDE = 2_000  # statements that are read of nodes at once to be kept; of more, only what is asked for is read
+_COMPONENT = "rules graph"
+
+
+def filled(values: Sequence[Any]) -> list[Any]:
+    """`values`, with the last one repeated up to a power of two or a multiple of 64: few lengths, few texts of SQL."""
+    count = len(values)
+    full = 1 << (count - 1).bit_length() if count <= 64 else -(-count // 64) * 64
+    return [*values, *[values[-1]] * (full - count)]
+
+
+def batches(values: Sequence[Any]) -> Iterator[list[Any]]:
+    """`values` in pieces that fit into one statement."""
+    for at in range(0, len(values), _BATCH):
+        yield filled(values[at : at + _BATCH])
+
+
+def _current(columns: Any, *, past: bool) -> sa.ColumnElement[bool]:
+    if not past:
+        return sa.and_(columns.removed_seq.is_(None))
+    at = sa.bindparam("at", type_=sa.BigInteger)
+    return sa.and_(columns.seq <= at, sa.or_(columns.removed_seq.is_(None), columns.removed_seq > at))
+
+
+def _among(column: sa.Column[Any], name: str) -> sa.ColumnElement[bool]:
+    return column.in_(sa.bindparam(name, expanding=True))
+
+
+@cache
+def _version() -> sa.Select[Any]:
+    return sa.select(t.library.c.value).where(t.library.c.key == VERSION_KEY)
+
+
+@cache
+def _hop(*, inverse: bool, past: bool, every: bool = False) -> sa.Select[Any]:
+    """The statements in view on one side of nodes, the most important first; the version of the graph with each.
+
+    Args:
+        every: By whatever relation.
+    """
+    s, e = r.statements.c, r.evidences.c
+    day = sa.bindparam("day", type_=sa.Integer)
+    evident = (
+        sa.select(sa.literal(1))
+        .where(e.statement_id == s.statement_id, _current(e, past=past), _among(e.source_id, "sources"))
+        .correlate(r.statements)
+        .exists()
+    )
+    return (
+        sa.select(s.rank, s.weight, s.statement_id, s.src, s.rel, s.dst, s.condition, s.sentence)
+        .add_columns(_version().scalar_subquery())
+        .where(
+            _among(s.dst if inverse else s.src, "nodes"),
+            *(() if every else (_among(s.rel, "relations"),)),
+            _current(s, past=past),
+            s.status == "approved",
+            s.valid_from <= day,
+            s.valid_until >= day,
+            evident,
+        )
+        .order_by(s.rank, s.weight.desc(), s.statement_id)
+        .limit(sa.bindparam("most", type_=sa.Integer))
+    )
+
+
+@cache
+def _evidence(*, past: bool) -> sa.Select[Any]:
+    e = r.evidences.c
+    return (
+        sa.select(e.statement_id, e.source_id, e.uri, e.clause, e.quote, e.trust, e.reviewer)
+        .where(_among(e.statement_id, "ids"), _current(e, past=past))
+        .order_by(e.row_id)
+    )
+
+
+@cache
+def _nodes(*, past: bool) -> sa.Select[Any]:
+    n = r.nodes.c
+    return sa.select(n.node_id, n.key, n.kind, n.name, n.labels, n.scope).where(
+        _among(n.node_id, "ids"), _current(n, past=past)
+    )
+
+
+class RulesGraph(RulesBook):
+    """`core.rules.graph.Graph` over the catalog, and all that people ask about it. Safe to share between threads."""
+
+    _reader: sa.Engine
+
+    def __init__(self, reader: sa.Engine) -> None:
+        self._reader = reader
+        self._kept = KeptGraph()
+
+    def edges(
+        self,
+        nodes: Sequence[int],
+        relations: Sequence[str],
+        *,
+        view: View,
+        limit: int,
+        deadline: Deadline,
+        inverse: bool = False,
+    ) -> list[Edge]:
+        """See `Graph.edges`. The evidences of an edge come with the most trusted first.
+
+        Raises:
+            EngineTimeout: the deadline passed; the query is stopped inside the database.
+            CatalogError: the graph cannot be read.
+        """
+        if limit < 0:
+            raise InvalidRequest(f"the limit of statements is {limit}; it must not be negative")
+        starts = list(dict.fromkeys(nodes))
+        if not starts or not relations or not view.trusts:
+            return []
+        with reading(self._reader, "following rules", deadline) as connection:
+            if view.at is None and len(starts) <= _BATCH:
+                version = str(connection.scalar(_version()) or "")
+                kept = self._every(connection, version, starts, view, inverse, deadline)
+                if kept is not None:
+                    wanted = frozenset(relations)
+                    found = [edge for of_node in kept for edge in of_node if edge.rel in wanted]
+                    return sorted(found, key=_importance)[: limit + 1]
+            return self._hop(connection, starts, relations, view, limit, inverse, deadline)
+
+    def _every(
+        self, connection: sa.Connection, version: str, starts: Sequence[int], view: View, inverse: bool,
+        deadline: Deadline,
+    ) -> list[tuple[Edge, ...]] | None:  # fmt: skip
+        """All statements in view of nodes, kept or read now; None when they are too many to be kept."""
+        seen = seen_in(view, inverse=inverse)
+        kept = self._kept.edges(version, seen)
+        missing = [node for node in starts if node not in kept]
+        if not missing:
+            return [kept[node] for node in starts]
+        edges = self._hop(connection, missing, (), view, _WIDE, inverse, deadline)
+        if len(edges) > _WIDE:
+            return None
+        found: dict[int, list[Edge]] = {node: [] for node in missing}
+        for edge in edges:
+            found[edge.dst if inverse else edge.src].append(edge)
+        known = {node: kept[node] for node in starts if node in kept}
+        self._kept.keep(version, seen, found)
+        return [known[node] if node in known else tuple(found[node]) for node in starts]
+
+    def _hop(
+        self, connection: sa.Connection, starts: Sequence[int], relations: Sequence[str], view: View, limit: int,
+        inverse: bool, deadline: Deadline,
+    ) -> list[Edge]:  # fmt: skip
+        """Statements in view, read now; by whatever relation when none is named."""
+        bound: dict[str, Any] = {
+            **({"relations": filled(relations)} if relations else {}),
+            "sources": filled(list(view.trusts)),
+            "day": view.day.toordinal(),
+            "most": limit + 1,
+            **_moment(view.at),
+        }
+        query = _hop(inverse=inverse, past=view.at is not None, every=not relations)
+        rows: list[Any] = []
+        for part in batches(starts):
+            deadline.check(_COMPONENT)
+            rows += connection.execute(query, {**bound, "nodes": part}).all()
+        if len(starts) > _BATCH:  # each part came in order, cut at the limit
+            rows.sort(key=lambda row: (row[0], -row[1], row[2]))
+            del rows[limit + 1 :]
+        supports = _supports(connection, [row[2] for row in rows], view, deadline)
+        side = 3 if inverse else 5
+        known = self._kept.nodes(rows[0][8] or "") if rows and view.at is None else {}
+        missing = [number for number in dict.fromkeys(row[side] for row in rows) if number not in known]
+        known.update(_read_nodes(connection, missing, view.at, deadline))
+        lost = [number for number in missing if number not in known]
+        if lost:  # no write leaves one behind: the file is damaged, and less would be a wrong answer
+            raise CatalogUnavailable(f"statements lead to nodes that there are not: {lost[:5]}", component="catalog")
+        return [_edge(row, known[row[side]], supports[row[2]]) for row in rows]
+
+    def nodes(self, node_ids: Sequence[int], *, deadline: Deadline) -> Mapping[int, GraphNode]:
+        """See `Graph.nodes`."""
+        with reading(self._reader, "reading nodes", deadline) as connection:
+            return _read_nodes(connection, list(dict.fromkeys(node_ids)), None, deadline)
+
+    def lexicon(self) -> Iterator[LexiconEntry]:
+        """See `Graph.lexicon`. Ordered by node; the same text comes once for a node, as what it surest is."""
+        n, a = r.nodes.c, r.aliases.c
+        query = (
+            sa.select(n.node_id, n.kind, n.name, n.labels, n.codes, n.scope, a.text, a.type, a.weight)
+            .outerjoin(r.aliases, sa.and_(a.node_id == n.node_id, a.removed_seq.is_(None)))
+            .where(n.removed_seq.is_(None))
+            .order_by(n.node_id, a.row_id)
+        )
+        with reading(self._reader, "reading the names of nodes") as connection:
+            rows = connection.execution_options(yield_per=1_000).execute(query)
+            for _, group in groupby(rows, key=lambda row: row[0]):
+                yield from _entries(list(group))
+
+    def version(self) -> int:
+        """See `Graph.version`: a commit of the catalog, 0 before the first one that changed the graph."""
+        with reading(self._reader, "reading the version of the rules") as connection:
+            return int(connection.scalar(_version()) or 0)
+
+
+def _importance(edge: Edge) -> tuple[int, float, int]:
+    return rank_of(edge.strength), -edge.weight, edge.statement_id
+
+
+def _moment(at: int | None) -> Mapping[str, int]:
+    return {} if at is None else {"at": at}
+
+
+def _read_nodes(
+    connection: sa.Connection, node_ids: Sequence[int], at: int | None, deadline: Deadline
+) -> dict[int, GraphNode]:
+    found: dict[int, GraphNode] = {}
+    query = _nodes(past=at is not None)
+    for part in batches(node_ids):
+        deadline.check(_COMPONENT)
+        found.update(
+            (row[0], graph_node(*row)) for row in connection.execute(query, {**_moment(at), "ids": part}).all()
+        )
+    return found
+
+
+def _supports(
+    connection: sa.Connection, ids: Sequence[int], view: View, deadline: Deadline
+) -> Mapping[int, list[Support]]:
+    """The evidence in view of statements. What is not in view is told here: by it, SQLite would take a bad plan."""
+    found: dict[int, list[Support]] = {}
+    query = _evidence(past=view.at is not None)
+    for part in batches(ids):
+        deadline.check(_COMPONENT)
+        for statement_id, *row in connection.execute(query, {**_moment(view.at), "ids": part}).all():
+            trust = view.trusts.get(row[0])
+            if trust is not None:
+                found.setdefault(statement_id, []).append(support(row, trust))
+    return found
+
+
+def _edge(row: Any, end: GraphNode, supports: list[Support]) -> Edge:
+    rank, weight, statement_id, src, rel, dst, condition, sentence, _ = row
+    if len(supports) > 1:
+        supports.sort(key=lambda e: -e.trust)
+    return Edge(
+        statement_id=statement_id,
+        src=src,
+        rel=rel,
+        dst=dst,
+        condition=condition,
+        strength=strength_of(rank),
+        sentence=unpacked(sentence),
+        weight=weight,
+        end=end,
+        evidences=tuple(supports),
+    )
+
+
+def _entries(group: Sequence[Any]) -> Iterator[LexiconEntry]:
+    """All that is written for one node; `group` has a row for each alias, or one without."""
+    node_id, kind, name, labels, codes, scope = group[0][:6]
+    ways = [(name, "pref", 1.0), *((label, "pref", 1.0) for label in unpacked(labels).values())]
+    ways += [(code, "code", 1.0) for code in unpacked(codes).values()]
+    ways += [tuple(row[6:9]) for row in group if row[6] is not None]
+    limited = tuple(unpacked(scope))
+    given: set[str] = set()
+    for text, type_, weight in sorted(ways, key=lambda way: -way[2]):
+        if text not in given:
+            given.add(text)
+            yield LexiconEntry(node_id=node_id, kind=kind, text=text, type=type_, weight=weight, scope=limited)

@@ -1,0 +1,116 @@
+"""``context``: what may enter a prompt, from this library or from any service that keeps the contract."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, opened
+from wenyuan.cli.sources import stars
+from wenyuan.cli.terminal import Terminal, printable
+
+if TYPE_CHECKING:
+    from wenyuan.client import Knowledge
+
+__all__ = ["context"]
+
+_KEY = "WENYUAN_KEY"
+
+
+def context(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+    ctx: typer.Context,
+    query: Annotated[str, typer.Argument(help="What has to be known. 需要了解的内容")],
+    url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Of any service of the contract; key in WENYUAN_KEY. 服务地址")
+    ] = None,
+    agent: Annotated[str | None, typer.Option(metavar="ID", help="Whose scope counts. 智能体")] = None,
+    task: Annotated[str, typer.Option(metavar="ID", help="Copyright counts over a task. 任务标识")] = "",
+    limit: Annotated[int, typer.Option("-k", "--limit", help="With --url: fragments to ask for. 片段数")] = 10,
+    token_budget: Annotated[int | None, typer.Option(min=1, help="Most tokens. 上限")] = None,
+    allow_low_trust: Annotated[
+        bool, typer.Option("--allow-low-trust", help="Let trust below 3 in. 允许低可信内容")
+    ] = False,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what may enter a prompt: trust, copyright and budget are kept to. A failure is never an empty context.
+
+    生成可放入提示词的知识片段；故障时报错，不会给出空结果。
+
+    Example 示例:
+      wenyuan context "客户投诉多久响应" --agent support
+      wenyuan context "客户投诉多久响应" --url http://127.0.0.1:8765 --json
+    """
+    terminal: Terminal = ctx.obj
+    if url is not None and (agent is not None or task):
+        raise typer.BadParameter(terminal.text("url_or_agent"))
+    if url is not None:
+        found = _from_service(url, query, limit, token_budget, allow_low_trust)
+    else:
+        found = _from_library(terminal, query, agent, task, token_budget, allow_low_trust)
+    terminal.document(
+        {
+            "status": "SUCCESS",
+            "CONTEXT_DATA": found.context_data,
+            "withheld": dict(found.withheld),
+            "tokens": found.tokens,
+            "degraded": list(found.degraded),
+        }
+    )
+    if not terminal.as_json:
+        _show(terminal, found)
+
+
+def _from_service(url: str, query: str, limit: int, budget: int | None, low: bool) -> Knowledge:
+    from wenyuan.client import get_context_from
+    from wenyuan.core.snippets import ContextPolicy
+
+    given = {} if budget is None else {"token_budget": budget}
+    policy = ContextPolicy(allow_low_trust=low, **given)
+    return get_context_from(url, query, max_results=limit, policy=policy, key=os.environ.get(_KEY) or None)
+
+
+def _from_library(
+    terminal: Terminal, query: str, agent: str | None, task: str, budget: int | None, low: bool
+) -> Knowledge:
+    from wenyuan.client.governed import read_context
+    from wenyuan.service.context import ContextRequest
+    from wenyuan.wire.governed import context_to_wire
+
+    request = ContextRequest(
+        retrieval_query=query,
+        agent_id=agent,
+        task_id=task,
+        token_budget=budget,
+        allow_low_trust=low or None,
+    )
+    with opened(terminal) as library:
+        return read_context(context_to_wire(library.get_context(request)))
+
+
+def _show(terminal: Terminal, found: Knowledge) -> None:
+    if found.snippets:
+        terminal.show(terminal.text("context_some", count=len(found.snippets), tokens=found.tokens))
+    else:
+        terminal.show(terminal.text("context_none"))
+    for snippet in found.snippets:
+        _show_snippet(terminal, snippet)
+    reasons = [terminal.text(f"withheld_{reason}", count=count) for reason, count in found.withheld.items() if count]
+    if reasons:
+        terminal.show("")
+        terminal.show(terminal.text("withheld", reasons=", ".join(reasons)))
+    if found.degraded:
+        terminal.show(terminal.text("context_degraded", names=", ".join(found.degraded)))
+
+
+def _show_snippet(terminal: Terminal, snippet: Mapping[str, Any]) -> None:
+    flags = f"  [{', '.join(snippet['flags'])}]" if snippet.get("flags") else ""
+    terminal.show("")
+    terminal.show(printable(f"{stars(snippet['trust'])}  {snippet['source']}{flags}"), wrap=False)
+    for line in (*str(snippet["content"]).splitlines(), str(snippet.get("attribution", ""))):
+        if line:
+            terminal.show(f"    {printable(line)}", wrap=False)

@@ -1,0 +1,53 @@
+"""Questions: search, contexts, the server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["MESSAGES"]
+
+MESSAGES: Mapping[str, tuple[str, str]] = {
+    # -- search
+    "found": (
+        "Found {count} · {mode} · {ms} ms",
+        "找到 {count} 个段落 · {mode} · {ms} 毫秒",
+    ),
+    "found_none": ("Nothing found · {mode} · {ms} ms", "没有找到 · {mode} · {ms} 毫秒"),
+    "mode_hybrid": ("keywords and vectors", "关键词与向量"),
+    "mode_keyword-only": ("keyword-only", "仅关键词"),
+    "floor": ("floor {floor}", "门槛 {floor}"),
+    "reason": ("Reason: {reason}", "原因：{reason}"),
+    "leg": ("{name}: {state}, {hits} hits, {ms} ms", "{name}：{state}，命中 {hits}，{ms} 毫秒"),
+    "keyword": ("keyword leg", "关键词分支"),
+    "vector": ("vector leg", "向量分支"),
+    "ok": ("ok", "正常"),
+    "not configured": ("not configured", "未配置"),
+    "in_force": ("in force from {since} to {until}", "自 {since} 至 {until} 有效"),
+    "in_force_since": ("in force since {since}", "自 {since} 起施行"),
+    "in_force_until": ("in force until {until}", "有效至 {until}"),
+    "try_doctor": ("To have vectors too: wenyuan doctor", "如需向量检索：wenyuan doctor"),
+    # -- context
+    "context_some": ("Snippets: {count} · tokens {tokens}", "片段 {count} 个 · 约 {tokens} 个 token"),
+    "context_none": ("No snippet: nothing that may enter a prompt was found.", "没有可以进入提示词的片段。"),
+    "withheld": ("Withheld: {reasons}", "未给出：{reasons}"),
+    "withheld_low_trust": ("low trust {count}", "可信度低 {count}"),
+    "withheld_copyright": ("copyright {count}", "版权 {count}"),
+    "withheld_budget": ("budget {count}", "超出预算 {count}"),
+    "withheld_duplicate": ("duplicate {count}", "重复 {count}"),
+    "context_degraded": ("Degraded: {names}", "降级：{names}"),
+    "url_or_agent": (
+        "--agent and --task are known to our own service alone: leave out --url, or them",
+        "--agent 与 --task 只用于本知识库，不能与 --url 同用",
+    ),
+    # -- serve
+    "serving": ("Serving {folder} on {url}", "正在 {url} 提供服务，知识库 {folder}"),
+    "ready": ("ready", "就绪"),
+    "not_ready": ("not ready", "未就绪"),
+    "state_ok": ("ok", "正常"),
+    "state_degraded": ("degraded", "降级"),
+    "state_failed": ("failed", "故障"),
+    "try_curl": ("Try it:", "试一试："),
+    "stop_hint": ("Stop with Ctrl-C.", "按 Ctrl-C 停止。"),
+    "stopped": ("Stopped; open requests were finished.", "已停止，进行中的请求均已完成。"),
+    "curl_query": ("how long until a complaint is answered", "投诉多久答复"),
+}

@@ -1,0 +1,327 @@
+"""``rules``: what is in the graph, what waits for a review, and the packs that bring it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, interactive, opened, words
+from wenyuan.cli.rules_files import export, take, template
+from wenyuan.cli.sources import stars
+from wenyuan.cli.terminal import OK, Terminal
+from wenyuan.cli.unified import indented, infer
+
+if TYPE_CHECKING:
+    from wenyuan.core.rules.graph import GraphNode
+    from wenyuan.service.facade import Library
+
+__all__ = ["app"]
+
+_HELP = """Keep rules, and derive what follows from them.
+
+管理规则图：导入、审核、导出、推导。
+
+\b
+Example 示例:
+  wenyuan rules import construction
+  wenyuan rules infer 深基坑开挖 --param depth_m=6
+"""
+app = typer.Typer(help=_HELP, short_help="Keep rules and derive from them. 规则", no_args_is_help=True)
+_DONE = {"approve": "did_approve", "reject": "did_reject", "retire": "did_retire"}
+_STRENGTHS = {name: name for name in ("mandatory", "recommended", "informative")}
+_Limit = Annotated[int, typer.Option("-k", "--limit", min=1, max=1_000, help="How many at most. 最多几条")]
+_After = Annotated[int, typer.Option("--after", min=0, metavar="N", help="Those past number N. 从此编号之后")]
+
+
+def list_nodes(
+    ctx: typer.Context,
+    text: Annotated[str, typer.Argument(help="In a name, alias or code. 名称中的文字")] = "",
+    kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Only of this kind. 限定类别")] = None,
+    limit: _Limit = 50,
+    after: _After = 0,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List what rules are about: processes, hazards, measures …
+
+    列出规则图中的对象：工序、危险源、措施等。
+
+    Example 示例:
+      wenyuan rules list 基坑
+      wenyuan rules list --kind hazard
+    """
+    from wenyuan.wire.rules import node_to_wire
+
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        counts, packs = found.catalog.rules.counts(), found.rules.packs()
+        schema = found.rules.schema()
+        wanted = _kind(kind, {known.id: known.labels for known in schema.kinds.values()})
+        nodes = found.catalog.rules.find_nodes(text, kind=wanted, limit=limit, after=after)
+    following = nodes[-1].node_id if len(nodes) == limit else None
+    listed = [node_to_wire(node) for node in nodes]
+    terminal.document(
+        {"status": "SUCCESS", "nodes": listed, "next": following, "counts": counts, "packs": list(packs)}
+    )
+    if not counts["nodes"]:
+        terminal.say("rules_none")
+        return
+    said = counts["statements"]
+    summary = {"statements": said.get("approved", 0), "proposed": said.get("proposed", 0), "packs": ", ".join(packs)}
+    terminal.show(terminal.text("rules_counts", nodes=counts["nodes"], **summary))
+    if not nodes:
+        terminal.say("rules_no_node")
+        return
+    titles = {known.id: known.labels.get(terminal.language, known.id) for known in schema.kinds.values()}
+    _show_nodes(terminal, nodes, titles)
+    if following is not None:
+        terminal.show(terminal.text("rules_next", after=following))
+
+
+def _kind(written: str | None, kinds: Mapping[str, Mapping[str, str]]) -> str | None:
+    """The kind that somebody means, by its id or a label."""
+    from wenyuan.core.errors import InvalidRequest
+    from wenyuan.core.rules.naming import Words
+
+    if written is None:
+        return None
+    known = Words(kinds)
+    found = known.find(written)
+    if len(found) != 1:
+        raise InvalidRequest(f"there is no kind {written!r}{known.near(written)}", hint=", ".join(kinds))
+    return found[0]
+
+
+def _show_nodes(terminal: Terminal, nodes: Sequence[GraphNode], titles: Mapping[str, str]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for key in ("col_kind", "col_name", "col_english"):
+        table.add_column(terminal.text(key), overflow="fold")
+    for node in nodes:
+        others = ", ".join(label for label in node.labels.values() if label != node.name)
+        table.add_row(*map(Text, (titles.get(node.kind, node.kind), node.name, others)))
+    terminal.show(table)
+
+
+def show(
+    ctx: typer.Context,
+    rule: Annotated[str, typer.Argument(metavar="ID", help="Number or key of a rule. 规则编号")],
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a rule: what it says, its evidence, what it has lost, and who decided on it.
+
+    查看一条规则：内容、依据、失去的依据与审核记录。
+
+    Example 示例:
+      wenyuan rules show 11
+    """
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        graph = found.catalog.rules
+        held = graph.statement(int(rule) if rule.isascii() and rule.isdecimal() and len(rule) < 19 else rule)
+        fate = graph.statement_fate(held.statement_id, date.today())
+        told = _described(found, [held])[0]
+    told |= {name: fate[name] for name in ("state", "since_seq", "since", "lost", "reviews")}
+    terminal.document({"status": "SUCCESS", "rule": told})
+    if terminal.as_json:
+        return
+    for key, value in _lines(terminal, told):
+        if value not in ("", None):
+            indented(terminal, f"{terminal.text(key)}: {value}", first="")
+    _show_evidence(terminal, told)
+    for entry in fate["reviews"]:
+        done = terminal.text(_DONE.get(entry["action"], "rule_reviews"))
+        indented(
+            terminal,
+            f"{terminal.text('rule_reviews')}: {_time(entry['at'])} {entry['actor']} {done} {entry['reason']}",
+        )
+
+
+def _described(library: Library, held: Sequence[Any]) -> list[dict[str, Any]]:
+    from wenyuan.wire.rules import statement_to_wire
+
+    ends = library.rules.ends(held)
+    trusts = {source.source_id: source.trust for source in library.sources()}
+    return [statement_to_wire(one, ends, trusts) for one in held]
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def _lines(terminal: Terminal, told: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    state = terminal.text(f"state_{told['state']}")
+    word = terminal.text("rule_since")
+    since = f" ({word} {_time(told['since'])})" if told["since"] else ""
+    yield "rule_id", f"{told['statement_id']}  {_said(told)}"
+    yield "status", f"{state}{since}"
+    yield "rule_reason", terminal.own(told["reason"])
+    yield "rule_condition", told["condition"]
+    yield "rule_strength", terminal.text(_STRENGTHS[told["strength"]])
+    yield "rule_sentence", told["sentence"].get(terminal.language) or next(iter(told["sentence"].values()), "")
+    yield "effective_from", told["valid_from"]
+    yield "effective_until", told["valid_until"]
+    yield "rule_weight", told["weight"] if told["weight"] != 1.0 else ""
+    yield "rule_pack", told["pack"]
+
+
+def _said(told: Mapping[str, Any]) -> str:
+    return f"{told['src']['name']} —{told['relation']}→ {told['dst']['name']}"
+
+
+def _show_evidence(terminal: Terminal, told: Mapping[str, Any]) -> None:
+    for proof in told["evidences"]:
+        key = "rule_evidence" if proof["live"] else "rule_lost"
+        trust = f"{stars(proof['trust'])} " if proof["trust"] else ""
+        where = " ".join(filter(None, (proof["source_id"], proof["clause"] or proof["uri"])))
+        quote = f"：“{proof['quote']}”" if proof["quote"] else ""
+        indented(terminal, f"{terminal.text(key)}: {trust}{where}{quote}", hanging=" " * 6)
+
+
+def review(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+    ctx: typer.Context,
+    approve: Annotated[str | None, typer.Option(metavar="IDS", help="Numbers: 3,7. 批准")] = None,
+    reject: Annotated[str | None, typer.Option(metavar="IDS", help="Numbers. 驳回")] = None,
+    retire: Annotated[str | None, typer.Option(metavar="IDS", help="Numbers; needs a reason. 停用")] = None,
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why. 原因")] = "",
+    limit: _Limit = 50,
+    after: _After = 0,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what waits for a review, with its quotes, or decide. Only what is approved is served.
+
+    列出待审核的规则及原文依据，或者作出决定；只有已批准的规则生效。
+
+    Example 示例:
+      wenyuan rules review
+      wenyuan rules review --approve 3,7
+      wenyuan rules review --retire 12 --reason "条款已废止"
+    """
+    terminal: Terminal = ctx.obj
+    actions: tuple[tuple[Literal["approve", "reject", "retire"], str | None], ...] = (
+        ("approve", approve), ("reject", reject), ("retire", retire),
+    )  # fmt: skip
+    given = [(action, ids) for action, ids in actions if ids is not None]
+    if len(given) > 1:
+        raise typer.BadParameter(terminal.text("review_one"))
+    if retire is not None and not reason.strip():
+        raise typer.BadParameter(terminal.text("review_reason"))
+    if not given:
+        _show_queue(terminal, limit, after)
+        return
+    action, ids = given[0]
+    numbers = _numbers(terminal, ids)
+    with opened(terminal) as found:
+        changed = found.rules.review(numbers, action, reason=reason)
+    terminal.document({"status": "SUCCESS", "action": action, "statement_ids": numbers, "changed": changed})
+    terminal.show(terminal.text("review_done", done=terminal.text(_DONE[action]), count=changed))
+
+
+def _numbers(terminal: Terminal, text: str) -> list[int]:
+    parts = words(text) or []
+    if not parts or not all(part.isdecimal() and len(part) < 19 for part in parts):
+        raise typer.BadParameter(terminal.text("review_ids", text=text or '""'))
+    return list(map(int, parts))
+
+
+def _show_queue(terminal: Terminal, limit: int, after: int) -> None:
+    with opened(terminal) as found:
+        held = found.catalog.rules.proposed(limit, after)
+        told = _described(found, held)
+    following = held[-1].statement_id if len(held) == limit else None
+    terminal.document({"status": "SUCCESS", "statements": told, "next": following})
+    if not told:
+        terminal.show(terminal.text("review_empty"))
+        return
+    for entry in told:
+        condition = f" [{entry['condition']}]" if entry["condition"] else ""
+        indented(terminal, f"{entry['statement_id']:>4}  {_said(entry)}{condition}", hanging=" " * 6, first="")
+        _show_evidence(terminal, entry)
+    if not terminal.as_json:
+        terminal.say("review_next", ids=told[0]["statement_id"])
+    if following is not None:
+        terminal.show(terminal.text("rules_next", after=following))
+
+
+def remove(
+    ctx: typer.Context,
+    pack: Annotated[str, typer.Argument(metavar="PACK", help="A pack that was imported. 规则包")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. 不再确认")] = False,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take back all that a pack has brought; what other packs support stays, and so do the sources.
+
+    移除规则包带来的全部内容；其他规则包支持的规则与来源保留。
+
+    Example 示例:
+      wenyuan rules remove construction
+    """
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        count = found.catalog.rules.counts()["packs"].get(pack, 0)
+        asked = terminal.text("really_pack", pack=pack, count=count)
+        if count and not yes and interactive() and not typer.confirm(asked, err=True):
+            terminal.say("not_removed")
+            raise typer.Exit(OK)
+        gone = found.rules.retire_pack(pack)
+    counts = {"nodes": gone.nodes_retired, "statements": gone.statements_retired}
+    terminal.document({"status": "SUCCESS", "pack": pack, **counts, "evidences": gone.evidences_removed})
+    terminal.show(terminal.text("pack_removed", pack=pack, **counts))
+
+
+def packs(
+    ctx: typer.Context, library: LibraryOption = None, lang: LangOption = None, as_json: JsonOption = False
+) -> None:
+    """List the packs that come with the program, and those that were imported.
+
+    列出随程序提供的规则包，以及已导入的规则包。
+
+    Example 示例:
+      wenyuan rules packs
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    from wenyuan.packs import shipped
+
+    terminal: Terminal = ctx.obj
+    imported: Sequence[str] = ()
+    if (terminal.folder / "catalog.db").exists():
+        with opened(terminal) as found:
+            imported = found.rules.packs()
+    terminal.document({"status": "SUCCESS", "shipped": list(shipped()), "imported": list(imported)})
+    if terminal.as_json:
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for key in ("col_pack", "col_imported"):
+        table.add_column(terminal.text(key), overflow="fold")
+    for name in sorted({*shipped(), *imported}):
+        table.add_row(Text(name), terminal.text("yes" if name in imported else "no"))
+    terminal.show(table)
+
+
+_COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
+    "import": (take, "Import rules, the diff first. 导入规则"),
+    "export": (export, "Write rules as files. 导出规则"),
+    "template": (template, "Write a workbook to fill in. 生成工作簿"),
+    "list": (list_nodes, "List what rules are about. 列出对象"),
+    "show": (show, "Show one rule. 查看规则"),
+    "review": (review, "Approve, reject, retire. 审核规则"),
+    "remove": (remove, "Take a pack back. 移除规则包"),
+    "infer": (infer, "Derive rules for processes. 推导规则"),
+    "packs": (packs, "List packs. 列出规则包"),
+}
+for name, (function, short) in _COMMANDS.items():
+    app.command(name, help=helped(function), short_help=short)(function)

@@ -1,0 +1,254 @@
+"""``rules import``, ``export`` and ``template``: between the graph and the files in which people keep rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, opened
+from wenyuan.cli.terminal import FAILED, OK, Terminal, printable
+from wenyuan.cli.unified import indented
+
+if TYPE_CHECKING:
+    from wenyuan.core.rules.book import BookFault
+    from wenyuan.service.facade import Library
+    from wenyuan.service.rulebook import ImportReport
+
+__all__ = ["export", "take", "template"]
+
+Format = Literal["yaml", "jsonl", "xlsx"]
+_MOST_FAULTS = 20  # shown one by one; more are grouped
+_MOST_LINES = 40  # of a diff
+_LISTED = 100_000
+
+
+def take(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+    ctx: typer.Context,
+    book: Annotated[
+        str, typer.Argument(metavar="FILE|DIR|PACK", help="Or a pack that is shipped. 文件、目录或规则包")
+    ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change. 只显示差异")] = False,
+    source: Annotated[
+        str | None, typer.Option("--source", metavar="ID", help="Of rules that name no evidence. 默认来源")
+    ] = None,
+    status: Annotated[
+        Literal["proposed", "approved"] | None, typer.Option(help="Of rules that say none. 默认状态")
+    ] = None,
+    pack: Annotated[str, typer.Option("--pack", metavar="NAME", help="Import under this name. 规则包名称")] = "",
+    everything: Annotated[bool, typer.Option("--all", help="Show every change and fault. 全部显示")] = False,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Import rules from YAML, Excel, CSV, JSON Lines, GraphML or custom_kg JSON; a folder is one pack.
+
+    What the pack no longer says is retired. What is wrong is refused and shown, and ends with exit code 1;
+    the rest is imported.
+
+    导入规则（YAML、Excel、CSV、JSONL、GraphML、custom_kg）；先显示差异，有误的条目被拒绝，其余照常导入。
+
+    Example 示例:
+      wenyuan rules import construction
+      wenyuan rules import ./rules --dry-run
+      wenyuan rules import graph.graphml --source wiki --status proposed
+    """
+    from wenyuan.readers.rulebooks import read_book
+    from wenyuan.wire.rules import report_to_wire
+
+    terminal: Terminal = ctx.obj
+    with _located(book) as path:
+        read = read_book(path, pack=pack)
+    with opened(terminal) as found:
+        report = found.rules.take(read, dry_run=dry_run, default_source=source, default_status=status)
+    code = FAILED if report.errors else OK
+    document = report_to_wire(report, dry_run=dry_run, most=_LISTED)
+    terminal.document({"status": "FAILED" if code else "SUCCESS", **document})
+    if not terminal.as_json:
+        _show_report(terminal, report, dry_run=dry_run, everything=everything)
+    raise typer.Exit(code)
+
+
+@contextmanager
+def _located(book: str) -> Iterator[Path]:
+    """The file or folder of that name, or else the shipped pack.
+
+    Raises:
+        InvalidRequest: there is neither.
+    """
+    from wenyuan.core.errors import InvalidRequest
+    from wenyuan.core.suggest import did_you_mean
+    from wenyuan.packs import located, shipped
+
+    if Path(book).exists():
+        yield Path(book)
+    elif book in shipped():
+        with located(book) as folder:
+            yield folder
+    else:
+        raise InvalidRequest(
+            f"no such file, folder or shipped pack: {book!r}{did_you_mean(book, shipped())}",
+            hint="wenyuan rules packs",
+        )
+
+
+def _show_report(terminal: Terminal, report: ImportReport, *, dry_run: bool, everything: bool) -> None:
+    lines = report.diff.lines(terminal.language)
+    for line in lines if everything else lines[:_MOST_LINES]:
+        terminal.show(printable(line), wrap=False)
+    if len(lines) > _MOST_LINES and not everything:
+        terminal.show(terminal.text("rules_show_all", count=len(lines) - _MOST_LINES))
+    notes = [fault for fault in report.faults if fault.severity != "error"]
+    for key, faults in (("rules_errors", report.errors), ("rules_notes", notes)):
+        if faults:
+            terminal.show(terminal.text(key, count=len(faults)))
+            _show_faults(terminal, faults, everything=everything)
+    if report.sources:
+        ids = ", ".join(report.sources)
+        indented(terminal, terminal.text("rules_would_register" if dry_run else "rules_sources", ids=ids), first="")
+    imported, refused = report.checked.imported, report.checked.refused
+    counts = {
+        "nodes": imported.nodes, "statements": imported.statements,
+        "lost_nodes": refused.nodes, "lost": refused.statements,
+    }  # fmt: skip
+    terminal.show(terminal.text("rules_would" if dry_run else "rules_imported", pack=report.pack, **counts))
+    if report.errors:
+        terminal.show(terminal.text("rules_not_pruned"))
+
+
+def _show_faults(terminal: Terminal, faults: Sequence[BookFault], *, everything: bool) -> None:
+    if everything or len(faults) <= _MOST_FAULTS:
+        for fault in faults:
+            _show_fault(terminal, fault, "  ")
+        return
+    by_code: dict[str, list[BookFault]] = {}
+    for fault in faults:
+        by_code.setdefault(fault.code, []).append(fault)
+    for code, group in by_code.items():
+        terminal.show(terminal.text("rules_of_code", count=len(group), code=code))
+        _show_fault(terminal, group[0], "    ")
+    terminal.show(terminal.text("rules_all_faults"))
+
+
+def _show_fault(terminal: Terminal, fault: BookFault, indent: str) -> None:
+    where = f"{fault.place}: " if str(fault.place) else ""
+    indented(terminal, f"{where}{terminal.own(fault.message)}", hanging=f"{indent}    ", first=indent)
+
+
+def export(
+    ctx: typer.Context,
+    pack: Annotated[str | None, typer.Option("--pack", metavar="NAME", help="Only this pack. 只导出此规则包")] = None,
+    format_: Annotated[
+        Format | None, typer.Option("--format", help="By default as the file's name says, else yaml. 格式")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new file; else standard output. 新文件")
+    ] = None,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write rules as files that import reads back. Workbooks hold no attributes and no sources.
+
+    导出规则，可再次导入；Excel 不含属性与来源。
+
+    Example 示例:
+      wenyuan rules export --pack construction -o construction.yaml
+      wenyuan rules export --format xlsx -o rules.xlsx
+    """
+    terminal: Terminal = ctx.obj
+    form = format_ or _form_of(file)
+    if form == "xlsx" and file is None:
+        raise typer.BadParameter(terminal.text("rules_to_file"))
+    with opened(terminal) as found:
+        content, counts = _exported(found, pack, form, terminal.language)
+    if file is not None:
+        _write(file, content)
+        terminal.show(terminal.text("rules_exported", file=file, **counts), wrap=False)
+    elif not terminal.as_json:
+        typer.echo(content.decode(), nl=False)
+    shown = {"file": str(file)} if file is not None else {"rules": content.decode()}
+    terminal.document({"status": "SUCCESS", "format": form, **counts, **shown})
+
+
+def _form_of(file: Path | None) -> Format:
+    forms: dict[str, Format] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".xlsx": "xlsx"}
+    return forms.get(file.suffix.lower(), "yaml") if file is not None else "yaml"
+
+
+def _exported(library: Library, pack: str | None, form: Format, language: str) -> tuple[bytes, dict[str, int]]:
+    from wenyuan.core.errors import InvalidRequest
+    from wenyuan.core.rules.book import DeclaredSource
+    from wenyuan.core.suggest import did_you_mean
+    from wenyuan.readers.rulebooks import book_to_jsonl, book_to_yaml
+    from wenyuan.readers.rulebooks.template import excel_template
+
+    known = library.rules.packs()
+    if pack is not None and pack not in known:
+        raise InvalidRequest(f"there is no pack {pack!r}{did_you_mean(pack, known)}", hint="wenyuan rules packs")
+    nodes, statements, sources = library.rules.export(pack)
+    counts = {"nodes": len(nodes), "statements": len(statements)}
+    if form == "xlsx":
+        schema = library.rules.schema()
+        return excel_template(schema, nodes=nodes, statements=statements, language=language), counts
+    name = pack or (known[0] if len(known) == 1 else "library")
+    parts: dict[str, Any] = {
+        "schema_tree": library.rules.schema_tree(pack),
+        "sources": [DeclaredSource(source=source) for source in sources],
+        "nodes": nodes,
+        "statements": statements,
+    }
+    text = book_to_yaml(name, **parts) if form == "yaml" else "".join(book_to_jsonl(name, **parts))
+    return text.encode(), counts
+
+
+def _write(file: Path, content: bytes) -> None:
+    """A new file: what people have filled in is not written over."""
+    from wenyuan.core.errors import InvalidRequest
+
+    try:
+        with file.open("xb") as stream:
+            stream.write(content)
+    except FileExistsError as error:
+        raise InvalidRequest(f"there is a file {file} already", hint="choose another name") from error
+
+
+def template(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE.xlsx", help="A new workbook. 新工作簿")],
+    pack: Annotated[
+        str | None, typer.Option("--pack", metavar="NAME", help="For the kinds of a shipped pack. 按随附规则包的类别")
+    ] = None,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write an empty workbook to fill in: a sheet for each kind, one for rules, with drop-downs.
+
+    生成待填写的 Excel 工作簿：每个类别一张表，规则一张表，带下拉选项。
+
+    Example 示例:
+      wenyuan rules template rules.xlsx
+      wenyuan rules template rules.xlsx --pack construction
+    """
+    from wenyuan.core.errors import InvalidRequest
+    from wenyuan.core.rules.schema import parse_schema
+    from wenyuan.packs import located
+    from wenyuan.readers.rulebooks import read_book
+    from wenyuan.readers.rulebooks.template import excel_template
+
+    terminal: Terminal = ctx.obj
+    if pack is not None:
+        with located(pack) as folder:
+            schema = parse_schema(read_book(folder).schema_tree)
+    else:
+        with opened(terminal) as found:
+            schema = found.rules.schema()
+    if not schema.kinds:
+        raise InvalidRequest("the library has no kinds of rules yet", hint="wenyuan rules import construction")
+    _write(file, excel_template(schema, language=terminal.language))
+    terminal.document({"status": "SUCCESS", "file": str(file), "kinds": list(schema.kinds)})
+    terminal.show(terminal.text("rules_template", file=file), wrap=False)

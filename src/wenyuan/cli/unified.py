@@ -1,0 +1,274 @@
+"""``retrieve`` and ``rules infer``: rules, similar cases and templates, and why each is there."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, opened
+from wenyuan.cli.sources import stars
+from wenyuan.cli.terminal import Terminal, printable
+
+if TYPE_CHECKING:
+    from wenyuan.core.united import RetrievalItem
+    from wenyuan.service.unified import RuleItems
+
+__all__ = ["indented", "infer", "parameters", "retrieve"]
+
+Value = str | int | float | bool
+_INTEGER = re.compile(r"[-+]?[0-9]{1,15}")
+_NUMBER = re.compile(r"[-+]?[0-9]{0,15}\.?[0-9]{1,15}(?:[eE][-+]?[0-9]{1,2})?")
+_ORIGINS = {"kg_rule": "origin_rule", "vector": "origin_case", "template": "origin_template"}
+_STRENGTHS = {name: name for name in ("mandatory", "recommended", "informative")}
+_PARTS = {
+    "link": "part_link", "weight": "part_weight", "support": "part_support", "condition": "part_condition",
+    "inheritance": "part_inheritance", "asked": "part_asked",
+}  # fmt: skip
+_ENGINES = {"kg_rule": "engine_rules", "vector": "engine_cases"}
+_INDENT = "    "
+_SHOWN = 300  # characters of a case
+
+_Param = Annotated[
+    list[str] | None,
+    typer.Option("--param", metavar="NAME=VALUE", help="For conditions: depth_m=6 (repeatable). 参数"),
+]
+_Type = Annotated[str, typer.Option("--type", metavar="TYPE", help="Engineering type. 工程类型")]
+_Explain = Annotated[bool, typer.Option("--explain", help="Path, evidence and score of each rule. 推导与依据")]
+
+
+def retrieve(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+    ctx: typer.Context,
+    query: Annotated[str, typer.Argument(help="What is to be written about. 要写的内容")],
+    chapter: Annotated[str | None, typer.Option(help="Some chapters need no rules. 章节")] = None,
+    engineering_type: _Type = "",
+    process: Annotated[
+        list[str] | None,
+        typer.Option("--process", metavar="NAME", help="Else recognised in the query (repeatable). 工序"),
+    ] = None,
+    param: _Param = None,
+    limit: Annotated[int | None, typer.Option("-k", "--limit", help="Cases at most, 1 to 100. 案例数")] = None,
+    explain: _Explain = False,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Mandatory rules above similar cases above templates.
+
+    统一检索：强制规则优先，其次相似案例，最后模板。
+
+    Example 示例:
+      wenyuan retrieve "深基坑开挖的安全措施" --param depth_m=6
+      wenyuan retrieve "脚手架搭设" --chapter ch08_safety --type 房建工程 --explain
+    """
+    from wenyuan.service.unified import UnifiedRequest
+
+    terminal: Terminal = ctx.obj
+    request = UnifiedRequest(
+        query=query,
+        chapter=chapter,
+        engineering_type=engineering_type or None,
+        processes=tuple(process) if process else None,
+        parameters=parameters(terminal, param),
+        limit=limit,
+    )
+    with opened(terminal) as found:
+        response = found.retrieve(request).response
+    terminal.document({"status": "SUCCESS", **response.to_dict()})
+    if terminal.as_json:
+        return
+    context = response.query_context
+    counts = {
+        name: sum(item.source == origin for item in response.items)
+        for name, origin in (("rules", "kg_rule"), ("cases", "vector"), ("templates", "template"))
+    }
+    terminal.show(terminal.text("united_found", count=len(response.items), **counts))
+    for line in _told(terminal, context):
+        terminal.show(line)
+    for rank, item in enumerate(response.items, 1):
+        terminal.show("")
+        _show_item(terminal, rank, item, explain=explain)
+
+
+def infer(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+    ctx: typer.Context,
+    process: Annotated[
+        list[str] | None, typer.Argument(metavar="[PROCESS]...", help="Names of processes. 工序名称")
+    ] = None,
+    text: Annotated[str, typer.Option("--text", metavar="T", help="Recognise processes in it. 从文字中识别")] = "",
+    engineering_type: _Type = "",
+    param: _Param = None,
+    explain: _Explain = False,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Derive what the rules demand of processes, with their conditions and clauses.
+
+    推导工序应遵守的规则，包括条件与条款依据。
+
+    Example 示例:
+      wenyuan rules infer 深基坑开挖 --param depth_m=6
+      wenyuan rules infer --text "基坑开挖和塔吊安装" --explain
+    """
+    from wenyuan.service.unified import RuleQuestion
+    from wenyuan.wire.unified import infer_to_wire
+
+    terminal: Terminal = ctx.obj
+    if not process and not text.strip():
+        raise typer.BadParameter(terminal.text("infer_what"))
+    question = RuleQuestion(
+        text=text,
+        processes=tuple(process) if process else None,
+        engineering_type=engineering_type,
+        parameters=parameters(terminal, param),
+    )
+    with opened(terminal) as found:
+        answer = found.infer_rules(question)
+    terminal.document(infer_to_wire(answer))
+    if not terminal.as_json:
+        _show_rules(terminal, answer, explain=explain)
+
+
+def parameters(terminal: Terminal, given: Sequence[str] | None) -> dict[str, Value]:
+    """``NAME=VALUE`` as conditions take it: numbers, true or false, else text; full-width forms count as ASCII.
+
+    Raises:
+        typer.BadParameter: one has no name or no value, or stands twice.
+    """
+    found: dict[str, Value] = {}
+    for one in given or ():
+        name, equals, value = unicodedata.normalize("NFKC", one).partition("=")
+        name = name.strip()
+        if not equals or not name or not value.strip():
+            raise typer.BadParameter(terminal.text("param_form", text=one))
+        if name in found:
+            raise typer.BadParameter(terminal.text("param_twice", name=name))
+        found[name] = _value(value.strip())
+    return found
+
+
+def _value(text: str) -> Value:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    return float(text) if _NUMBER.fullmatch(text) else text
+
+
+# -- for people ---------------------------------------------------------------------------------------------------
+
+
+def _told(terminal: Terminal, context: Mapping[str, Any]) -> Iterator[str]:
+    """What the caller should know of an answer besides its items."""
+    for engine, state in context.get("engines", {}).items():
+        if state != "ok":
+            shown = _state(terminal, state)
+            yield terminal.text("engine_state", engine=terminal.text(_ENGINES[engine]), state=shown)
+    if names := context.get("unmatched_processes"):
+        yield terminal.text("unmatched", names=", ".join(names))
+    if reason := context.get("rules_reason"):
+        yield terminal.text("infer_none", reason=terminal.own(reason))
+    for what in context.get("truncated", ()):
+        yield terminal.text("cut", what=terminal.own(what))
+    for what in (*context.get("notes", ()), *filter(None, (context.get("chapter_note"),))):
+        yield terminal.text("note", what=terminal.own(what))
+    if count := context.get("repeated"):
+        yield terminal.text("united_repeated", count=count)
+
+
+def _state(terminal: Terminal, state: str) -> str:
+    word, _, why = state.partition(": ")
+    if word == "skipped":
+        return terminal.text("engine_skipped")
+    if word == "failed":
+        return terminal.text("engine_failed", why=terminal.own(why))
+    return terminal.text("not configured") if state == "not configured" else terminal.own(state)
+
+
+def _show_rules(terminal: Terminal, answer: RuleItems, *, explain: bool) -> None:
+    if answer.items:
+        names = ", ".join(dict.fromkeys(str(one["text"]) for one in answer.recognised))
+        terminal.show(terminal.text("infer_found", count=len(answer.items), names=names))
+    context = {
+        "unmatched_processes": answer.unmatched, "rules_reason": answer.reason, "truncated": answer.truncated,
+        "notes": answer.notes,
+    }  # fmt: skip
+    for line in _told(terminal, context):
+        terminal.show(line)
+    first = {item.metadata["group"]: at for at, item in reversed(list(enumerate(answer.items)))}
+    ordered = sorted(answer.items, key=lambda item: first[item.metadata["group"]])
+    for group, items in groupby(ordered, key=lambda item: str(item.metadata["group"])):
+        listed = list(items)
+        terminal.show("")
+        terminal.show(f"{printable(group)} ({len(listed)})", wrap=False)
+        for item in listed:
+            strength = terminal.text(_STRENGTHS[item.metadata["strength"]])
+            indented(terminal, f"{item.score:.2f}  {strength}  {_sentence(item)}", hanging=_INDENT * 2, first=_INDENT)
+            _show_grounds(terminal, item, _INDENT * 2, explain=explain)
+
+
+def _show_item(terminal: Terminal, rank: int, item: RetrievalItem, *, explain: bool) -> None:
+    mark, trust = terminal.text(_ORIGINS[item.source]), stars(item.metadata["trust"])
+    strength = ""
+    if item.source == "kg_rule":
+        strength = f"  {terminal.text(_STRENGTHS[item.metadata['strength']])}"
+    terminal.show(f"{rank:>2}  {mark} {item.score:.2f}  {trust}{strength}", wrap=False)
+    if item.source == "kg_rule":
+        indented(terminal, _sentence(item))
+        _show_grounds(terminal, item, _INDENT, explain=explain)
+        return
+    indented(terminal, str(item.metadata["context"]))
+    terminal.show(f"{_INDENT}{printable(str(item.metadata['uri']))}", wrap=False)
+    text = " ".join(item.content.split())
+    indented(terminal, text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
+
+
+def _sentence(item: RetrievalItem) -> str:
+    """What a rule says, without its derivation, which `--explain` shows."""
+    return item.content.removesuffix(str(item.metadata["derivation"])).strip() or item.content
+
+
+def _show_grounds(terminal: Terminal, item: RetrievalItem, indent: str, *, explain: bool) -> None:
+    known = item.metadata
+    best = known["evidence"][0] if known["evidence"] else {}
+    where = " ".join(filter(None, (str(known["title"]), str(best.get("clause") or best.get("uri", "")))))
+    indented(terminal, " · ".join(filter(None, (where, _condition(terminal, known)))), hanging=indent)
+    if not explain:
+        return
+    indented(terminal, str(known["derivation"]), hanging=indent)
+    for evidence in known["evidence"]:
+        cited = f"{evidence['source_id']} {evidence.get('clause', '')}".strip()
+        quote = f"：“{evidence['quote']}”" if evidence.get("quote") else ""
+        indented(terminal, f"{stars(evidence['trust'])} {cited}{quote}", hanging=indent)
+    parts = " × ".join(f"{_part(terminal, name)} {value:.2f}" for name, value in known["scores"].items())
+    indented(terminal, f"= {parts}", hanging=indent)
+
+
+def _part(terminal: Terminal, name: str) -> str:
+    return terminal.text(_PARTS[name]) if name in _PARTS else name
+
+
+def _condition(terminal: Terminal, known: Mapping[str, Any]) -> str:
+    conditions = " && ".join(dict.fromkeys(str(s["condition"]) for s in known["path"] if "condition" in s))
+    match known.get("condition_state"):
+        case "met":
+            return terminal.text("condition_met", condition=conditions)
+        case "unverified":
+            missing = ", ".join(known.get("missing_parameters", ()))
+            return terminal.text("condition_open", condition=conditions, missing=missing)
+    return ""
+
+
+def indented(terminal: Terminal, text: str, *, hanging: str = _INDENT, first: str | None = None) -> None:
+    """A text over as many lines as it needs, all but the first one below its own indent."""
+    from wenyuan.cli.snippet import wrapped
+
+    lines: Iterable[Any] = wrapped([(printable(text), False)], terminal.out.width - len(hanging) - 2)
+    for at, line in enumerate(lines):
+        begin = hanging if at or first is None else first
+        terminal.show(begin + "".join(piece for piece, _ in line).rstrip(), wrap=False)

@@ -1,0 +1,217 @@
+"""The context service over anybody's implementation of the contract: fragments in, snippets for a prompt out.
+
+>>> from wenyuan.client import get_context_from
+>>> knowledge = get_context_from("http://127.0.0.1:8000", "客户投诉多久响应")  # doctest: +SKIP
+>>> prompt = {"CONTEXT_DATA": knowledge.context_data}  # doctest: +SKIP
+
+The policy is that of our own context service (`core.snippets`): trust gate, repeats, copyright, budget, rules first.
+What a fragment's metadata does not say is taken carefully: a missing trust is 3 and flagged ``trust-assumed``,
+terms of copyright that cannot be understood allow no excerpt.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from itertools import count
+from typing import Any, Protocol
+from urllib.parse import unquote
+
+from wenyuan.client.caller import Client
+from wenyuan.client.governed import Knowledge
+from wenyuan.core.copyright import parse_copyright
+from wenyuan.core.errors import InvalidRequest, NotPermitted, RetrievalFailed
+from wenyuan.core.model import ORIGIN_PRIORITY, Fragment, Passage, RetrievalRequest
+from wenyuan.core.reply import failure, read_fragments
+from wenyuan.core.snippets import ContextPolicy, ScoredPassage, Snippet, build_context
+
+__all__ = ["ASSUMED_TRUST", "Contract", "get_context_from"]
+
+ASSUMED_TRUST = 3
+"""Of a fragment that does not say its own: enough to enter a context, below what is called reliable."""
+_log = logging.getLogger("wenyuan.client")
+
+
+class Contract(Protocol):
+    """A Python object that keeps the contract: SUCCESS or FAILED, never an empty answer for a failure."""
+
+    def retrieve_fragments(self, request: RetrievalRequest) -> Any: ...
+
+
+def get_context_from(
+    service: str | Client | Contract,
+    retrieval_query: str,
+    *,
+    extra_queries: Sequence[str] = (),
+    max_results: int = 10,
+    context: Mapping[str, Any] | None = None,
+    policy: ContextPolicy | None = None,
+    **options: Any,
+) -> Knowledge:
+    """What may enter a prompt, from any service of which only ``retrieve_fragments`` is known.
+
+    Args:
+        service: Its URL, a `Client` that is shared, or a Python object. A `wenyuan.Library` is such an object too.
+        extra_queries: Asked besides; each fragment counts once, with its best score.
+        max_results: Of each query, 1-100.
+        context: Passed on with each query.
+        policy: Trust and budget; 1,200 tokens and trust from 3 by default.
+        options: For the `Client` that is made for a URL: ``key``, ``timeout``, ``retries``.
+
+    Raises:
+        InvalidRequest, NotPermitted: the request, as found here or by the service.
+        RetrievalFailed: any of the queries got no answer; nothing is to be injected.
+    """
+    queries = [
+        RetrievalRequest(query=query, max_results=max_results, context=context)
+        for query in (retrieval_query, *extra_queries)
+    ]
+    if isinstance(service, str):
+        with Client(service, **options) as made:
+            found = [_asked(made, query) for query in queries]
+    else:
+        found = [_asked(service, query) for query in queries]
+    return _knowledge([fragment for fragments in found for fragment in fragments], policy)
+
+
+def _asked(service: Client | Contract, request: RetrievalRequest) -> Sequence[Fragment]:
+    if isinstance(service, Client):
+        return service.retrieve_fragments(request.query, max_results=request.max_results, context=request.context)
+    name = type(service).__name__
+    try:
+        return _answered(service.retrieve_fragments(request), request.max_results, name)
+    except (InvalidRequest, NotPermitted):
+        raise
+    except RetrievalFailed as error:
+        _log.error("%s", error)
+        raise
+    except Exception as error:  # whatever another's code raises, there is no answer
+        _log.error("%s: %s", name, type(error).__name__)
+        raise RetrievalFailed(f"{type(error).__name__}: {error}", component=name) from error
+
+
+def _answered(response: Any, max_results: int, name: str) -> Sequence[Fragment]:
+    """The fragments of an object's response, read as strictly as one that came over the wire."""
+    body = _plain(response)
+    if not isinstance(body, dict):
+        raise RetrievalFailed("the answer breaks the contract: it is no RetrievalResponse", component=name)
+    if reason := failure(body):
+        raise RetrievalFailed(reason, component=name)
+    try:
+        return read_fragments(body, max_results=max_results)
+    except ValueError as error:
+        raise RetrievalFailed(f"the answer breaks the contract: {error}", component=name) from error
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {name: getattr(value, name) for name in type(value).__dataclass_fields__}
+    elif hasattr(value, "model_dump"):
+        value = value.model_dump()
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+# --- fragments → passages → snippets ----------------------------------------------------------------------
+def _knowledge(fragments: Iterable[Fragment], policy: ContextPolicy | None) -> Knowledge:
+    best: dict[tuple[str, str], Fragment] = {}
+    degraded: dict[str, None] = {}
+    for fragment in fragments:
+        degraded |= dict.fromkeys(_names(fragment.metadata.get("degraded")))
+        known = best.get((fragment.source, fragment.content))
+        if known is None or fragment.retrieval_score > known.retrieval_score:
+            best[fragment.source, fragment.content] = fragment
+    passages = {passage.ref: (passage, fragment) for passage, fragment in map(_passage, best.values(), count(1))}
+    build = build_context(
+        (
+            ScoredPassage(passage=passage, score=fragment.retrieval_score, origin=_origin(fragment.metadata))
+            for passage, fragment in passages.values()
+        ),
+        policy,
+    )
+    told = {ref: fragment for ref, (_, fragment) in passages.items()}
+    return Knowledge(
+        snippets=tuple(_snippet(snippet, told) for snippet in build.snippets),
+        withheld={str(reason): count for reason, count in build.withheld.items()},
+        tokens=build.tokens,
+        degraded=tuple(degraded),
+    )
+
+
+def _passage(fragment: Fragment, number: int) -> tuple[Passage, Fragment]:
+    """A fragment in our own terms. Where it stands in its document is not known: it touches no other."""
+    said = fragment.metadata
+    heading = _text(said, "heading")
+    passage = Passage(
+        passage_id=number,
+        source_id=_text(said, "source_id") or "service",
+        document_id=number,
+        uri=fragment.source,
+        title=_text(said, "title") or _last_part(fragment.source),
+        headings=tuple(part for part in heading.split(" > ") if part),
+        text=fragment.content,
+        sha256=hashlib.sha256(fragment.content.encode()).hexdigest(),
+        start=0,
+        end=0,
+        language=_text(said, "language"),
+        trust=_trust(said) or ASSUMED_TRUST,
+        copyright=_terms(said.get("copyright")),
+    )
+    return passage, fragment
+
+
+def _snippet(snippet: Snippet, fragments: Mapping[str, Fragment]) -> Mapping[str, Any]:
+    """A snippet with the addresses that its service gave, in the shape of our own context service."""
+    assumed = any(_trust(fragments[ref].metadata) is None for ref in snippet.refs)
+    return {
+        **asdict(snippet),
+        "source": _address(fragments[snippet.source]),
+        "refs": [_address(fragments[ref]) for ref in snippet.refs],
+        "flags": [*snippet.flags, *(["trust-assumed"] if assumed else [])],
+        "priority": snippet.priority,
+        "tokens": snippet.tokens,
+    }
+
+
+def _address(fragment: Fragment) -> str:
+    return _text(fragment.metadata, "passage_id") or fragment.source
+
+
+def _trust(said: Mapping[str, Any]) -> int | None:
+    trust = said.get("trust")
+    return trust if type(trust) is int and 1 <= trust <= 5 else None
+
+
+def _origin(said: Mapping[str, Any]) -> str:
+    origin = said.get("origin")
+    return origin if isinstance(origin, str) and origin in ORIGIN_PRIORITY else "vector"
+
+
+def _terms(said: object) -> str:
+    """Terms of copyright; those that are not understood allow no excerpt."""
+    if said in (None, ""):
+        return ""
+    try:
+        return parse_copyright(said if isinstance(said, (str, Mapping)) else json.dumps(said)).short()
+    except InvalidRequest as error:
+        _log.warning("terms of copyright are not understood, so nothing is quoted: %s", error)
+        return "deny"
+
+
+def _names(said: object) -> Sequence[str]:
+    if isinstance(said, str):
+        return [name for name in said.split(", ") if name]
+    return [name for name in said if isinstance(name, str)] if isinstance(said, (list, tuple)) else ()
+
+
+def _text(said: Mapping[str, Any], name: str) -> str:
+    value = said.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _last_part(uri: str) -> str:
+    return unquote(uri.partition("#")[0].rstrip("/").rpartition("/")[2]) or uri

@@ -1,0 +1,270 @@
+"""Rules from the caller's side: unified retrieval, inference, and keeping the rules.
+
+>>> from wenyuan.client import Client
+>>> with Client("http://127.0.0.1:8765") as client:  # doctest: +SKIP
+...     for item in client.retrieve("深基坑开挖的安全措施", parameters={"depth_m": 6}).regulations:
+...         print(item.score, item.content)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+from urllib.parse import urlencode
+
+__all__ = ["Item", "Rules", "RulesCalls", "United", "read_rules", "read_united"]
+
+T = TypeVar("T")
+Origin = Literal["kg_rule", "vector", "template"]
+_ORIGINS = ("kg_rule", "vector", "template")
+_LAST_PRIORITY = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One result.
+
+    Attributes:
+        source: ``kg_rule`` (a rule), ``vector`` (a similar case) or ``template``.
+        priority: 1 (a rule) to 4; lower goes first.
+        score: 0..1.
+        metadata: ``uri``, ``trust``; of a rule also ``path``, ``evidence``, ``strength``, ``condition_state`` …
+    """
+
+    content: str
+    source: Origin
+    priority: int
+    score: float
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class United:
+    """What unified retrieval answered.
+
+    Attributes:
+        items: All, by priority, then falling score.
+        regulations: Those of them that are rules.
+        cases: Those of them that are similar cases; templates are in `items` alone.
+        query_context: What was recognised, which engines answered, what was left out and why.
+    """
+
+    items: tuple[Item, ...]
+    regulations: tuple[Item, ...] = ()
+    cases: tuple[Item, ...] = ()
+    query_context: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """Engines that failed though the answer stands without them."""
+        return tuple(self.query_context.get("degraded", ()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """The rules that follow, best first.
+
+    Attributes:
+        recognised: What of the graph was found in the text or by the names.
+        unmatched_processes: Names that the graph does not know: not the same as having no rules.
+        truncated: Limits that cut the answer.
+        notes: What else the caller should know, such as a parameter that no condition asks for.
+        reason: Why there are none, when there are none.
+    """
+
+    items: tuple[Item, ...]
+    recognised: tuple[Mapping[str, Any], ...] = ()
+    unmatched_processes: tuple[str, ...] = ()
+    truncated: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    reason: str = ""
+    audit_id: str = ""
+
+
+def read_united(body: Mapping[str, Any]) -> United:
+    """An answer that says SUCCESS; ValueError when it breaks the contract."""
+    items = _items(body, "items")
+    order = [(item.priority, -item.score) for item in items]
+    if order != sorted(order):
+        raise ValueError("items do not stand by priority and falling score")
+    return United(
+        items=items,
+        regulations=_items(body, "regulations"),
+        cases=_items(body, "cases"),
+        query_context=_object(body, "query_context"),
+    )
+
+
+def read_rules(body: Mapping[str, Any]) -> Rules:
+    """Inferred rules that say SUCCESS; ValueError when they break the contract."""
+    recognised = _list(body, "recognised")
+    if not all(isinstance(one, dict) for one in recognised):
+        raise ValueError("recognised is no array of objects")
+    reason, audit_id = body.get("reason", ""), body.get("audit_id", "")
+    if not isinstance(reason, str) or not isinstance(audit_id, str):
+        raise ValueError("reason or audit_id is no string")
+    return Rules(
+        items=_items(body, "items"),
+        recognised=tuple(recognised),
+        unmatched_processes=_texts(body, "unmatched_processes"),
+        truncated=_texts(body, "truncated"),
+        notes=_texts(body, "notes"),
+        reason=reason,
+        audit_id=audit_id,
+    )
+
+
+def _whole(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    return body
+
+
+def _changed(body: Mapping[str, Any]) -> int:
+    if type(changed := body.get("changed")) is not int or changed < 0:
+        raise ValueError("changed is no count")
+    return changed
+
+
+def _object(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = body.get(name)
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} is no object")
+    return value
+
+
+def _list(body: Mapping[str, Any], name: str) -> list[Any]:
+    value = body.get(name)
+    if not isinstance(value, list):
+        raise ValueError(f"{name} is no array")
+    return value
+
+
+def _texts(body: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    found = _list(body, name)
+    if not all(isinstance(text, str) for text in found):
+        raise ValueError(f"{name} is no array of strings")
+    return tuple(found)
+
+
+def _items(body: Mapping[str, Any], name: str) -> tuple[Item, ...]:
+    if body.get("status") != "SUCCESS":
+        raise ValueError("status is not SUCCESS")
+    return tuple(_item(entry, f"{name}[{at}]") for at, entry in enumerate(_list(body, name)))
+
+
+def _item(entry: Any, where: str) -> Item:
+    if not isinstance(entry, dict):
+        raise ValueError(f"{where} is no object")
+    content, source, priority = entry.get("content"), entry.get("source"), entry.get("priority")
+    score, metadata = entry.get("score"), entry.get("metadata")
+    if not isinstance(content, str) or not content.strip():
+        raise ValueError(f"{where}.content is no text")
+    if source not in _ORIGINS:
+        raise ValueError(f"{where}.source is none of {', '.join(_ORIGINS)}")
+    if type(priority) is not int or not 1 <= priority <= _LAST_PRIORITY:
+        raise ValueError(f"{where}.priority is no integer from 1 to {_LAST_PRIORITY}")
+    if not isinstance(score, (int, float)) or isinstance(score, bool) or not 0.0 <= score <= 1.0:  # NaN is not
+        raise ValueError(f"{where}.score is no number from 0 to 1")
+    if not isinstance(metadata, dict):
+        raise ValueError(f"{where}.metadata is no object")
+    return Item(content=content, source=source, priority=priority, score=float(score), metadata=metadata)
+
+
+class RulesCalls:
+    """Mixed into `Client`. Every call raises `InvalidRequest`, `NotPermitted` or `RetrievalFailed` as it says there."""
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        read: Callable[[Mapping[str, Any]], T],
+        members: Mapping[str, Any] | None = None,
+        secrets: Sequence[str] = (),
+    ) -> T:
+        raise NotImplementedError
+
+    def retrieve(
+        self,
+        query: str,
+        *,
+        chapter: str | None = None,
+        engineering_type: str | None = None,
+        processes: Sequence[str] | None = None,
+        parameters: Mapping[str, str | int | float | bool] | None = None,
+        limit: int | None = None,
+        threshold: float | None = None,
+    ) -> United:
+        """Rules where the chapter needs them, above similar cases, above templates, from ``/v1/retrieve``.
+
+        Args:
+            processes: Names; None to have them recognised in the query. None given asks for no rules.
+            parameters: What the conditions of rules are checked with, such as ``{"depth_m": 6}``.
+            limit: How many cases and templates; `threshold` (0..1): the least score of one.
+        """
+        asked = {
+            "query": query, "chapter": chapter, "engineering_type": engineering_type,
+            "processes": None if processes is None else list(processes),
+            "parameters": dict(parameters or {}), "limit": limit, "threshold": threshold,
+        }  # fmt: skip
+        return self._call("POST", "/v1/retrieve", read_united, asked, (query,))
+
+    def infer_rules(
+        self,
+        processes: Sequence[str] | None = None,
+        *,
+        context: str | None = None,
+        engineering_type: str | None = None,
+        parameters: Mapping[str, str | int | float | bool] | None = None,
+    ) -> Rules:
+        """The rules that follow for processes, or for those recognised in `context`, from ``/v1/infer_rules``."""
+        asked = {
+            "context": context, "processes": None if processes is None else list(processes),
+            "engineering_type": engineering_type, "parameters": dict(parameters or {}),
+        }  # fmt: skip
+        return self._call("POST", "/v1/infer_rules", read_rules, asked, (context or "", *(processes or ())))
+
+    def rules(
+        self,
+        text: str | None = None,
+        *,
+        kind: str | None = None,
+        limit: int | None = None,
+        after: int | None = None,
+    ) -> Mapping[str, Any]:
+        """Counts, packs and schema of the graph; with any argument, its nodes (and ``next``, for `after`)."""
+        given = {"q": text, "kind": kind, "limit": limit, "after": after}
+        return self._call("GET", _with("/v1/rules", given), _whole)
+
+    def proposed_rules(self, *, limit: int | None = None, after: int | None = None) -> Mapping[str, Any]:
+        """Statements that wait for a review (and ``next``, for `after`)."""
+        return self._call("GET", _with("/v1/rules/review", {"limit": limit, "after": after}), _whole)
+
+    def review_rules(
+        self, statement_ids: Sequence[int], action: Literal["approve", "reject", "retire"], *, reason: str = ""
+    ) -> int:
+        """Decide on statements, all or none; returns how many have another status now."""
+        asked = {"statement_ids": list(statement_ids), "action": action, "reason": reason}
+        return self._call("POST", "/v1/rules/review", _changed, asked)
+
+    def import_rules(
+        self,
+        *,
+        path: str | None = None,
+        pack: str | None = None,
+        dry_run: bool = False,
+        default_source: str | None = None,
+        status: Literal["approved", "proposed"] | None = None,
+    ) -> Mapping[str, Any]:
+        """Import a file or folder of the server's, or a pack that comes with it; returns the report.
+
+        ``complete`` there is False when anything was refused; ``faults`` says what and where.
+        """
+        asked = {
+            "path": path, "pack": pack, "dry_run": dry_run, "default_source": default_source, "status": status,
+        }  # fmt: skip
+        return self._call("POST", "/v1/rules/import", _whole, asked)
+
+
+def _with(path: str, parameters: Mapping[str, Any]) -> str:
+    given = {name: value for name, value in parameters.items() if value is not None}
+    return f"{path}?{urlencode(given)}" if given else path

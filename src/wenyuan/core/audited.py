@@ -1,0 +1,75 @@
+"""What the audit tells: its records, whether they are whole, and how the writing of them is going."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = ["KINDS", "AuditFault", "AuditProgress", "AuditRecord", "QueryState", "Verification"]
+
+KINDS = ("retrieval", "registry", "agent", "key", "rule", "refresh", "audit")
+"""What a record is about; ``audit``: what was expired or erased in the audit itself."""
+
+QueryState = Literal["kept", "erased", "not kept", "none"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRecord:
+    """A record as it stands in the chain.
+
+    Attributes:
+        at: Seconds since the epoch.
+        query: What was asked, where that is kept.
+        query_state: ``kept``; ``erased``; ``not kept`` (by setting); ``none`` for records without a query.
+    """
+
+    seq: int
+    audit_id: str
+    at: float
+    kind: str
+    principal: str
+    record: Mapping[str, Any]
+    hash: str
+    query: Mapping[str, Any] | None
+    query_state: QueryState
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFault:
+    """The first thing that is wrong with a chain: at which record, and what."""
+
+    seq: int
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """Whether an audit is whole.
+
+    Attributes:
+        records: How many there are.
+        head: ``seq:hash`` of the last sound record: what to keep elsewhere.
+    """
+
+    ok: bool
+    records: int
+    head: str
+    first_fault: AuditFault | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditProgress:
+    """How the writing of records is going.
+
+    Attributes:
+        records: The number of the last durable record: how many were ever written.
+        waiting: Records that are not durable yet.
+        lag: Seconds for which the oldest of them has waited.
+        failing: Whether the last attempt to write failed.
+    """
+
+    records: int
+    waiting: int
+    lag: float
+    failing: bool

@@ -1,0 +1,146 @@
+"""Whether something that was learned helps where it was not learned: cross-validation, and a verdict.
+
+Questions are dealt into folds. What is learned from the other folds ranks the candidates of each question, under
+every strength of the map and every weight of the vector leg (`Trial`). Which of these choices is best is decided
+for each fold by the others, so that the gain that is reported was neither learned nor chosen on the question itself.
+It counts when its mean is worth having and a bootstrap over questions (Efron 1979) says that it is no accident.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["FOLDS", "LEAST_GAIN", "STRENGTHS", "WEIGHTS", "Trial", "Verdict", "deal", "judge", "ndcg_table"]
+
+FOLDS = 5
+STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
+WEIGHTS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+LEAST_GAIN = 0.005
+"""Of mean nDCG@10: less is not worth a change of every score."""
+_SURE = 0.1
+"""The share of bootstrap means that may lie at or below no gain."""
+_RESAMPLES = 2_000
+_K = 10
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Trial:
+    """A question's candidates, with their scores under every strength.
+
+    Attributes:
+        units: ``(c,)`` integers: what a candidate counts as, its document or itself; each counts once, at its best.
+        grades: ``(c,)``: the grade of its unit, 0 for no answer.
+        ideal: Grades of all answers, found or not.
+        keyword: ``(c,)``, 0..1.
+        vector: ``(strengths, c)``, 0..1.
+    """
+
+    units: NDArray[np.int64]
+    grades: Floats
+    ideal: Sequence[float]
+    keyword: Floats
+    vector: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What the folds say.
+
+    Attributes:
+        before, after: Mean nDCG@10 on held-out questions, 0..1: as it is, and with what the other folds chose.
+        lower: The gain that 90 % of the bootstrap exceeds.
+        by_fold: ``(before, after)`` of each fold.
+        better, worse: How many questions gain and lose.
+        strength, weight: The choice that is best over all folds.
+    """
+
+    questions: int
+    before: float
+    after: float
+    lower: float
+    by_fold: tuple[tuple[float, float], ...]
+    better: int
+    worse: int
+    strength: float
+    weight: float
+
+    @property
+    def gain(self) -> float:
+        return self.after - self.before
+
+    @property
+    def adopt(self) -> bool:
+        """Whether the gain is worth having, and no accident."""
+        return self.gain >= LEAST_GAIN and self.lower > 0.0
+
+
+def deal(names: Sequence[str], folds: int = FOLDS) -> NDArray[np.int64]:
+    """The fold of each question, by its name alone: equal sizes (± 1), the same at every call."""
+    order = sorted(range(len(names)), key=lambda i: (hashlib.sha256(names[i].encode()).digest(), i))
+    dealt = np.empty(len(names), dtype=np.int64)
+    dealt[order] = np.arange(len(names)) % folds
+    return dealt
+
+
+def ndcg_table(trial: Trial, weights: Sequence[float]) -> Floats:
+    """``(strengths, weights)``: nDCG@10 (Järvelin & Kekäläinen 2002) of a question under each choice."""
+    discounts = 1.0 / np.log2(np.arange(2, _K + 2))
+    best = np.sort(np.asarray(trial.ideal, dtype=np.float64))[::-1][:_K]
+    ideal = float(best @ discounts[: len(best)])
+    table = np.zeros((len(trial.vector), len(weights)))
+    for row, vector in enumerate(trial.vector):
+        for column, weight in enumerate(weights):
+            order = np.argsort(-(weight * vector + (1.0 - weight) * trial.keyword), kind="stable")
+            _, first = np.unique(trial.units[order], return_index=True)
+            ranked = trial.grades[order[np.sort(first)[:_K]]]
+            table[row, column] = ranked @ discounts[: len(ranked)] / ideal
+    return table
+
+
+def judge(trials: Sequence[Trial], dealt: NDArray[np.int64], *, weight: float, seed: int = 7) -> Verdict:
+    """The verdict over all questions.
+
+    Args:
+        trials: Of each question, by what was learned from the other folds; strength 0 comes first.
+        dealt: The fold of each.
+        weight: The weight of the vector leg as it is.
+
+    Raises:
+        ValueError: there are fewer than two folds: nothing could be chosen by others.
+    """
+    if len(np.unique(dealt)) < 2:
+        raise ValueError("judging needs at least two folds")
+    weights = sorted({*WEIGHTS, weight}, key=lambda w: (abs(w - weight), w))  # of equals, the nearest to what is
+    values = np.array([ndcg_table(trial, weights).ravel() for trial in trials])  # (questions, choices)
+    before, after = values[:, 0], np.empty(len(trials))
+    folds = np.unique(dealt)
+    for fold in folds:
+        held = dealt == fold
+        after[held] = values[held, int(np.argmax(_rounded(values[~held].mean(axis=0))))]
+    chosen = int(np.argmax(_rounded(values.mean(axis=0))))
+    gains = after - before
+    draw = np.random.default_rng(seed)
+    means = [gains[draw.integers(0, len(gains), len(gains))].mean() for _ in range(_RESAMPLES)]
+    return Verdict(
+        questions=len(trials),
+        before=float(before.mean()),
+        after=float(after.mean()),
+        lower=float(np.quantile(means, _SURE)),
+        by_fold=tuple((float(before[dealt == f].mean()), float(after[dealt == f].mean())) for f in folds),
+        better=int((gains > 0).sum()),
+        worse=int((gains < 0).sum()),
+        strength=STRENGTHS[chosen // len(weights)],
+        weight=weights[chosen % len(weights)],
+    )
+
+
+def _rounded(means: Floats) -> Floats:
+    """Sums made in another order must not decide between equals."""
+    return np.round(means, 9)

@@ -1,0 +1,53 @@
+"""What is told about learning: questions with their answers, judgements of answers, and tunings that are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Judgement", "KeptTuning", "Pair"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """A question and one address of what answers it.
+
+    Attributes:
+        answer: URI of a passage or document, or the ref of a passage (``source_id#passage_id``).
+        otherwise: Other addresses that mean the same, tried in order.
+        grade: How well it answers; at least 0, and 0 for what was judged to be no answer.
+        where: Of the file, e.g. ``line 3``.
+    """
+
+    question: str
+    answer: str
+    otherwise: tuple[str, ...] = ()
+    grade: float = 1.0
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What somebody said of a part of an audited answer; `actor` is a key's id, ``at`` seconds since the epoch."""
+
+    audit_id: str
+    ref: str
+    actor: str
+    good: bool
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptTuning:
+    """A tuning as the catalog has it; it counts from change `seq` until change `undone_seq` (None: still)."""
+
+    tuning_id: int
+    seq: int
+    undone_seq: int | None
+    created_at: float
+    undone_at: float | None
+    encoder: str
+    fingerprint: str
+    weight: float
+    report: Mapping[str, Any]

@@ -1,0 +1,218 @@
+"""What an import would change, before it does: the graph as it is beside a checked book.
+
+An import is declarative for its pack: what the pack says no longer loses the pack's evidence, and what is left
+without any is retired. What other packs support stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, field
+
+from wenyuan.core.rules.checking import Checked
+from wenyuan.core.rules.model import Evidence, Node, Place, Statement
+
+__all__ = ["Change", "Diff", "LiveNode", "LiveStatement", "diff"]
+
+_NODE_FIELDS = ("kind", "name", "labels", "aliases", "codes", "scope", "attributes")
+_STATEMENT_FIELDS = ("strength", "sentence", "valid_from", "valid_until", "weight")
+_SIGNS = {"added": "+", "changed": "~", "retired": "-", "conflicting": "!"}
+_WORDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "added": "added", "changed": "changed", "retired": "retired", "conflicting": "in conflict",
+        "unchanged": "unchanged", "node": "nodes", "statement": "statements", "of": ", ",
+    },
+    "zh": {
+        "added": "新增", "changed": "变更", "retired": "停用", "conflicting": "冲突", "unchanged": "不变",
+        "node": "节点", "statement": "规则", "of": "，",
+    },
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class LiveNode:
+    """A node of the graph and the packs that bring it."""
+
+    node: Node
+    packs: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class LiveStatement:
+    """A statement of the graph; ``packs[i]`` brought ``statement.evidences[i]``."""
+
+    statement: Statement
+    packs: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.packs) != len(self.statement.evidences):
+            raise ValueError(f"{len(self.packs)} packs for {len(self.statement.evidences)} evidences")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing that is not as it was. ``text`` shows it, ``details`` what is different."""
+
+    kind: str
+    key: str
+    text: str
+    details: tuple[str, ...] = ()
+    place: Place = field(default=Place())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diff:
+    """What would happen to each node and statement that the book or the graph has of this pack.
+
+    Attributes:
+        conflicting: Said by another pack in another way: the graph's stays.
+        unchanged: Keys of what is the same in both.
+    """
+
+    added: tuple[Change, ...] = ()
+    changed: tuple[Change, ...] = ()
+    retired: tuple[Change, ...] = ()
+    conflicting: tuple[Change, ...] = ()
+    unchanged: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether the import would change nothing."""
+        return not (self.added or self.changed or self.retired)
+
+    def lines(self, language: str = "en") -> list[str]:
+        """The diff as lines for people: a summary, then each change with its sign (``+ ~ - !``) and its place."""
+        words = _WORDS["zh" if language.startswith("zh") else "en"]
+        counts = [f"{words[name]} {len(getattr(self, name))}" for name in (*_SIGNS, "unchanged")]
+        shown = [words["of"].join(counts)]
+        for name, sign in _SIGNS.items():
+            for change in getattr(self, name):
+                where = f"  ({change.place})" if str(change.place) else ""
+                shown.append(f"{sign} {change.text}{where}")
+                shown += [f"    {detail}" for detail in change.details]
+        return shown
+
+
+@dataclass(slots=True)
+class _Found:
+    added: list[Change] = field(default_factory=list)
+    changed: list[Change] = field(default_factory=list)
+    retired: list[Change] = field(default_factory=list)
+    conflicting: list[Change] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+
+
+def diff(
+    nodes: Iterable[LiveNode], statements: Iterable[LiveStatement], checked: Checked, *, prune: bool = True
+) -> Diff:
+    """Compare the live graph with a checked book.
+
+    Args:
+        nodes: All live nodes that the pack, the book or their statements touch (more do no harm).
+        statements: Likewise; retired ones may be among them, or not.
+        prune: Whether what the pack no longer says is taken back.
+    """
+    live_nodes = {item.node.key: item for item in nodes}
+    live = {item.statement.key: item for item in statements if item.statement.status != "retired"}
+    said = {statement.key for statement in checked.statements}
+    names = {key: item.node.name for key, item in live_nodes.items()} | {n.key: n.name for n in checked.nodes}
+    found = _Found()
+    for statement in checked.statements:
+        _compare_statement(statement, live.get(statement.key), checked.pack, _shown(statement, names), found)
+    gone: set[str] = set()
+    if prune:
+        for item in live.values():
+            if item.statement.key not in said and checked.pack in item.packs:
+                gone |= _take_back(item, checked.pack, _shown(item.statement, names), found)
+    for node in checked.nodes:
+        _compare_node(node, live_nodes.get(node.key), checked.pack, found)
+    if prune:
+        used = {end for k, item in live.items() if k not in gone for end in (item.statement.src, item.statement.dst)}
+        used |= {end for statement in checked.statements for end in (statement.src, statement.dst)}
+        _retire_nodes(live_nodes, {node.key for node in checked.nodes} | used, checked.pack, found)
+    return Diff(**{name: tuple(getattr(found, name)) for name in (*_SIGNS, "unchanged")})
+
+
+def _shown(statement: Statement, names: Mapping[str, str]) -> str:
+    when = f" [{statement.condition}]" if statement.condition else ""
+    src, dst = (names.get(end, end) for end in (statement.src, statement.dst))
+    return f"{src} —{statement.rel}→ {dst}{when}"
+
+
+def _compare_statement(new: Statement, live: LiveStatement | None, pack: str, text: str, found: _Found) -> None:
+    if live is None:
+        found.added.append(Change("statement", new.key, text, (), new.place))
+        return
+    old = live.statement
+    fields = _differences(old, new, _STATEMENT_FIELDS)
+    foreign = [p for p in live.packs if p != pack]
+    if fields and foreign:
+        said = (*fields, f"as {', '.join(sorted(set(foreign)))} says")
+        found.conflicting.append(Change("statement", new.key, text, said, new.place))
+    before = {_identity(e): e for e, p in zip(old.evidences, live.packs, strict=True) if p == pack}
+    after = {_identity(e): e for e in new.evidences}
+    details = [] if foreign else list(fields)
+    details += [f"+ {_cited(after[i])}" for i in after if i not in before]
+    details += [f"- {_cited(before[i])}" for i in before if i not in after]
+    details += [f"~ {_cited(after[i])}" for i in after if i in before and after[i] != before[i]]
+    if details:
+        found.changed.append(Change("statement", new.key, text, tuple(details), new.place))
+    elif not fields:
+        found.unchanged.append(new.key)
+
+
+def _take_back(live: LiveStatement, pack: str, text: str, found: _Found) -> set[str]:
+    """A statement that the pack says no longer; its key when nobody else does."""
+    key = live.statement.key
+    lost = tuple(f"- {_cited(e)}" for e, p in zip(live.statement.evidences, live.packs, strict=True) if p == pack)
+    if all(p == pack for p in live.packs):
+        found.retired.append(Change("statement", key, text, lost))
+        return {key}
+    found.changed.append(Change("statement", key, text, lost))
+    return set()
+
+
+def _compare_node(new: Node, live: LiveNode | None, pack: str, found: _Found) -> None:
+    """A node that another pack brings, too, stays as it is there; aliases are each pack's own."""
+    text = f"{new.kind}: {new.name}"
+    if live is None:
+        found.added.append(Change("node", new.key, text, (), new.place))
+        return
+    foreign = sorted(live.packs - {pack})
+    fields = _differences(live.node, new, [name for name in _NODE_FIELDS if not foreign or name != "aliases"])
+    if fields and foreign and pack not in live.packs:
+        said = (*fields, f"as {', '.join(foreign)} says")
+        found.conflicting.append(Change("node", new.key, text, said, new.place))
+    elif fields:
+        found.changed.append(Change("node", new.key, text, fields, new.place))
+    else:
+        found.unchanged.append(new.key)
+
+
+def _retire_nodes(live: Mapping[str, LiveNode], kept: Set[str], pack: str, found: _Found) -> None:
+    for key, item in live.items():
+        if key not in kept and item.packs == {pack}:
+            found.retired.append(Change("node", key, f"{item.node.kind}: {item.node.name}"))
+
+
+def _differences(old: object, new: object, names: Iterable[str]) -> tuple[str, ...]:
+    pairs = ((name, getattr(old, name), getattr(new, name)) for name in names)
+    return tuple(f"{name}: {_plain(a)} → {_plain(b)}" for name, a, b in pairs if a != b)
+
+
+def _plain(value: object) -> str:
+    if value in (None, "", (), {}):
+        return "–"
+    if isinstance(value, tuple):
+        return ", ".join(str(getattr(item, "text", item)) for item in value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={item}" for key, item in value.items())
+    return str(value)
+
+
+def _identity(evidence: Evidence) -> tuple[str, str, str, str]:
+    return (evidence.source_id, evidence.uri, evidence.clause, evidence.quote)
+
+
+def _cited(evidence: Evidence) -> str:
+    return " ".join(filter(None, (evidence.source_id, evidence.clause or evidence.uri)))

@@ -1,0 +1,266 @@
+"""From text to nodes, without a model: which names of the graph a text says, and where.
+
+All names, labels, aliases and codes are looked for in one pass (Aho, Corasick 1975), in the folded form of
+`spelling`. Of names that lie within one another the longest counts; names that merely overlap count both
+(``基坑开挖支护`` says 基坑开挖 and 开挖支护), which leftmost-longest search would not give. One character, or a
+bare number, is a name only when it is the whole text. Where nothing is found, names that are nearly written so,
+and then those that mean nearly the same, are guessed, with lower scores.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import ahocorasick
+import numpy as np
+import numpy.typing as npt
+
+from wenyuan.core.errors import InvalidRequest
+from wenyuan.core.rules.alike import Alike, likeness
+from wenyuan.core.rules.graph import LexiconEntry
+from wenyuan.core.rules.spelling import Spelling, only_as_whole, spell
+
+__all__ = ["NOTHING_RECOGNISED", "Candidate", "Linked", "Linker", "Similar", "Span"]
+
+NOTHING_RECOGNISED = "no entity recognised"
+Similar = Callable[[str], Sequence[tuple[int, float]]]
+"""Nodes whose names mean about what a text says: node_id and likeness (0..1), best first."""
+
+_TYPE_FACTORS = {"pref": 1.0, "alt": 0.97, "abbr": 0.9, "typo": 0.85, "code": 1.0}
+_GUESSED = 0.7  # factor of a score that rests on likeness
+_LIKE_IN_TEXT = 0.7
+_LIKE_AS_NAME = 0.8
+_MAX_GUESSES = 5  # candidates of one guessed span
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A node that may be meant; ``score`` (0..1] says how surely."""
+
+    node_id: int
+    kind: str
+    score: float
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.score <= 1.0:
+            raise ValueError(f"the score of node {self.node_id} is {self.score!r}; it must be above 0, at most 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of the text that names something.
+
+    Attributes:
+        start, end: Offsets in the text as it was given; ``text`` is what stands there.
+        candidates: Best first; several where the name is that of several nodes.
+        by: ``name``: written so; ``spelling``: nearly so; ``meaning``: the text as a whole means about this.
+    """
+
+    start: int
+    end: int
+    text: str
+    candidates: tuple[Candidate, ...]
+    by: Literal["name", "spelling", "meaning"] = "name"
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """What a text names, in its order; ``reason`` says why there is nothing."""
+
+    spans: tuple[Span, ...]
+    reason: str = ""
+
+
+class Linker:
+    """Finds the nodes that a text names.
+
+    It is built once for a version of the graph; it does not change after, so any number of threads may use it.
+
+    Args:
+        entries: Every way to write every node.
+
+    Raises:
+        InvalidRequest: an entry has an unknown type, or a weight that is not above 0 and at most 1.
+    """
+
+    def __init__(self, entries: Iterable[LexiconEntry]) -> None:
+        self._nodes = array("q")
+        self._scores = array("d")
+        self._classes = array("i")  # of each entry: which kind and scope
+        self._kinds: list[tuple[str, frozenset[str]]] = []
+        self._forms: list[str] = []
+        self._entries_of: list[list[int]] = []
+        self._automaton = ahocorasick.Automaton(ahocorasick.STORE_INTS)
+        classes: dict[tuple[str, tuple[str, ...]], int] = {}
+        for entry in entries:
+            form = spell(entry.text).text
+            if form:
+                self._add(form, entry, classes)
+        self._automaton.make_automaton()
+        self._alike = Alike(["" if only_as_whole(form) else form for form in self._forms])
+        self._by_form = np.fromiter((entry for of in self._entries_of for entry in of), np.intp, len(self._nodes))
+        self._firsts = np.cumsum([0, *map(len, self._entries_of)])[:-1]
+
+    def _add(self, form: str, entry: LexiconEntry, classes: dict[tuple[str, tuple[str, ...]], int]) -> None:
+        if entry.type not in _TYPE_FACTORS or not 0.0 < entry.weight <= 1.0:
+            raise InvalidRequest(
+                f"the name {entry.text!r} has type {entry.type!r} and weight {entry.weight!r}; "
+                f"the type must be one of {', '.join(_TYPE_FACTORS)}, the weight above 0, at most 1"
+            )
+        number = classes.setdefault((entry.kind, entry.scope), len(classes))
+        if number == len(self._kinds):
+            self._kinds.append((entry.kind, frozenset(spell(name).text for name in entry.scope)))
+        at = self._automaton.get(form, None)
+        if at is None:
+            at = len(self._forms)
+            self._automaton.add_word(form, at)
+            self._forms.append(form)
+            self._entries_of.append([])
+        self._entries_of[at].append(len(self._nodes))
+        self._nodes.append(entry.node_id)
+        self._scores.append(entry.weight * _TYPE_FACTORS[entry.type])
+        self._classes.append(number)
+
+    def link(
+        self,
+        text: str,
+        *,
+        kinds: Collection[str] | None = None,
+        scope: str | None = None,
+        similar: Similar | None = None,
+    ) -> Linked:
+        """The nodes that a text names; linear in its length.
+
+        Args:
+            text: In any spelling.
+            kinds: Only nodes of these kinds; None: of all.
+            scope: The engineering type (or whatever limits nodes) in question: nodes limited to others are left out.
+            similar: Asked when no name is found, nor one nearly written so.
+        """
+        allowed = _Allowed(self._kinds, kinds, scope)
+        spelling = spell(text)
+        spans = self._named(text, spelling, allowed)
+        if not spans:
+            spans = self._nearly(text, spelling, allowed)
+        if not spans and similar is not None and text.strip():
+            spans = self._meant(text, similar(text), allowed)
+        return Linked(spans, "" if spans else NOTHING_RECOGNISED)
+
+    def resolve(
+        self, name: str, *, kinds: Collection[str] | None = None, scope: str | None = None
+    ) -> tuple[Candidate, ...]:
+        """The nodes that a name given as such may mean, best first; nothing when it is unknown.
+
+        A name that is only nearly known counts when the likeness of the whole is at least .8.
+        """
+        allowed = _Allowed(self._kinds, kinds, scope)
+        spelling = spell(name)
+        form = self._automaton.get(spelling.text, None) if spelling.text else None
+        exact = self._candidates(form, allowed) if form is not None else ()
+        if exact or not spelling.text:
+            return exact
+        alike = self._alike.find(spelling.text, threshold=_LIKE_AS_NAME, allowed=self._mask(allowed))
+        whole = [(a.form, likeness(a.common, len(self._forms[a.form]), len(spelling.text))) for a in alike]
+        likely = [(at, _GUESSED * score) for at, score in whole if score >= _LIKE_AS_NAME]
+        return self._best(likely, allowed)
+
+    def _named(self, text: str, spelling: Spelling, allowed: _Allowed) -> tuple[Span, ...]:
+        """Spans of the names that are written in the text, those within longer ones left out."""
+        found = sorted(self._matches(spelling, allowed), key=lambda match: (match[0], -match[1]))
+        spans: list[Span] = []
+        reached = 0
+        for start, end, candidates in found:
+            if end > reached:
+                reached = end
+                first, last = spelling.original(start, end)
+                spans.append(Span(first, last, text[first:last], candidates))
+        return tuple(spans)
+
+    def _matches(self, spelling: Spelling, allowed: _Allowed) -> Iterator[tuple[int, int, tuple[Candidate, ...]]]:
+        """Start, end and candidates of names in the text: of those with the same last character, the longest."""
+        form = spelling.text
+        known: dict[int, tuple[Candidate, ...]] = {}
+        done = -1
+        for last, at in self._automaton.iter(form) if self._forms else ():
+            if last == done:
+                continue  # of names with the same end, the search gives the longest first
+            if at not in known:
+                whole = len(self._forms[at]) == len(form)
+                known[at] = self._candidates(at, allowed) if whole or not only_as_whole(self._forms[at]) else ()
+            start = last + 1 - len(self._forms[at])
+            if known[at] and (end := spelling.is_word(start, last + 1)):
+                done = last
+                yield start, end, known[at]
+
+    def _nearly(self, text: str, spelling: Spelling, allowed: _Allowed) -> tuple[Span, ...]:
+        """Spans of what is nearly a name; of those that overlap the most alike one, with the others as candidates."""
+        spans: list[Span] = []
+        rest = self._alike.find(spelling.text, threshold=_LIKE_IN_TEXT, allowed=self._mask(allowed))
+        while rest:
+            best = rest[0]
+            same = [like for like in rest if like.start < best.end and best.start < like.end]
+            rest = [like for like in rest if like.start >= best.end or best.start >= like.end]
+            guesses = self._best([(like.form, _GUESSED * like.score) for like in same], allowed)
+            first, last = spelling.original(best.start, best.end)
+            spans.append(Span(first, last, text[first:last], guesses, "spelling"))
+        return tuple(sorted(spans, key=lambda span: span.start))
+
+    def _meant(self, text: str, similar: Sequence[tuple[int, float]], allowed: _Allowed) -> tuple[Span, ...]:
+        nodes = np.frombuffer(self._nodes, np.int64) if self._nodes else np.empty(0, np.int64)
+        scores: dict[tuple[int, str], float] = {}
+        for node_id, score in similar:
+            for entry in np.flatnonzero(nodes == node_id)[:1]:
+                if allowed(self._classes[entry]):
+                    scores[node_id, self._kinds[self._classes[entry]][0]] = _GUESSED * score
+        candidates = _ranked(scores)[:_MAX_GUESSES]
+        return (Span(0, len(text), text, candidates, "meaning"),) if candidates else ()
+
+    def _mask(self, allowed: _Allowed) -> npt.NDArray[np.bool_] | None:
+        """For each form whether one of its entries is allowed."""
+        if allowed.all or not self._forms:
+            return None
+        of_class = np.fromiter(map(allowed, range(len(self._kinds))), bool, len(self._kinds))
+        of_entry = of_class[np.frombuffer(self._classes, np.int32)[self._by_form]]
+        return np.asarray(np.logical_or.reduceat(of_entry, self._firsts))
+
+    def _candidates(self, form: int, allowed: _Allowed) -> tuple[Candidate, ...]:
+        return self._best([(form, 1.0)], allowed, len(self._nodes))
+
+    def _best(
+        self, forms: Iterable[tuple[int, float]], allowed: _Allowed, most: int = _MAX_GUESSES
+    ) -> tuple[Candidate, ...]:
+        """The nodes of forms, each with its best score times the form's factor."""
+        scores: dict[tuple[int, str], float] = {}
+        for form, factor in forms:
+            for entry in self._entries_of[form]:
+                number = self._classes[entry]
+                if allowed(number):
+                    node = self._nodes[entry], self._kinds[number][0]
+                    scores[node] = max(scores.get(node, 0.0), self._scores[entry] * factor)
+        return _ranked(scores)[:most]
+
+
+class _Allowed:
+    """Which classes of entries (kind and scope) a request asks for."""
+
+    def __init__(
+        self, classes: Sequence[tuple[str, frozenset[str]]], kinds: Collection[str] | None, scope: str | None
+    ) -> None:
+        self._classes = classes
+        self._kinds = kinds
+        self._scope = spell(scope).text if scope else ""
+        self.all = kinds is None and not self._scope
+
+    def __call__(self, number: int) -> bool:
+        kind, scopes = self._classes[number]
+        return (self._kinds is None or kind in self._kinds) and (
+            not self._scope or not scopes or self._scope in scopes
+        )
+
+
+def _ranked(scores: dict[tuple[int, str], float]) -> tuple[Candidate, ...]:
+    found = (Candidate(node_id, kind, score) for (node_id, kind), score in scores.items())
+    return tuple(sorted(found, key=lambda candidate: (-candidate.score, candidate.node_id)))

@@ -1,0 +1,220 @@
+"""Which kinds of things and which relations there are, and which paths through them are rules: data, not code.
+
+A schema comes from a pack as a tree of plain values (YAML or JSON); `Schema.to_tree` gives the same tree back.
+Packs are laid over one another with `merged`: what two of them say of one name has to agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Literal, TypeVar
+
+from wenyuan.core.errors import Fault, InvalidRequest
+
+__all__ = [
+    "Inherit",
+    "Kind",
+    "Limits",
+    "Parameter",
+    "ParameterType",
+    "Pattern",
+    "Relation",
+    "Schema",
+    "label_in",
+    "merged",
+    "parse_schema",
+]
+
+ParameterType = Literal["number", "integer", "string", "boolean"]
+Labels = Mapping[str, str]
+DEFAULT_DEPTH = 3
+T = TypeVar("T", "Kind", "Relation", "Parameter", "Pattern")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of node; ``labels`` by language."""
+
+    id: str
+    labels: Labels = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A relation between nodes of the kinds `sources` and nodes of the kinds `targets`; empty: of any kind.
+
+    Attributes:
+        sentence: Templates by language, with ``{src}`` and ``{dst}`` where the two names go.
+    """
+
+    id: str
+    labels: Labels = field(default_factory=dict, hash=False)
+    sources: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    sentence: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def allows(self, src_kind: str, dst_kind: str) -> bool:
+        """Whether a statement may lead from the one kind to the other."""
+        return (not self.sources or src_kind in self.sources) and (not self.targets or dst_kind in self.targets)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What a request may say of its case (``depth_m: 6``), and what conditions ask for."""
+
+    name: str
+    type: ParameterType
+    unit: str = ""
+    labels: Labels = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Inherit:
+    """What holds for a node that is reached by one of `via` in at most `max_depth` steps holds for the start too."""
+
+    via: tuple[str, ...]
+    max_depth: int = DEFAULT_DEPTH
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Which paths from a node of kind `start` are rules: chains of relations, by the group that they belong to."""
+
+    name: str
+    start: str
+    inherit: Inherit | None = None
+    collect: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one inference may look at: paths followed by one relation at one step, and rules given back."""
+
+    max_frontier: int = 2000
+    max_results: int = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """Kinds, relations, parameters and patterns by their names.
+
+    Attributes:
+        scope_kind: The kind whose nodes limit others (``engineering_type``); ``""``: nothing is limited.
+    """
+
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    relations: Mapping[str, Relation] = field(default_factory=dict)
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    patterns: Mapping[str, Pattern] = field(default_factory=dict)
+    scope_kind: str = ""
+    limits: Limits = field(default_factory=Limits)
+
+    def to_tree(self) -> dict[str, Any]:
+        """As plain values, in the form that `parse_schema` reads; empty parts are left out."""
+        tree: dict[str, Any] = {
+            "scope_kind": self.scope_kind,
+            "kinds": {k.id: dict(k.labels) for k in self.kinds.values()},
+            "relations": {r.id: _relation_tree(r) for r in self.relations.values()},
+            "parameters": {p.name: _parameter_tree(p) for p in self.parameters.values()},
+            "patterns": {p.name: _pattern_tree(p) for p in self.patterns.values()},
+            "limits": asdict(self.limits) if self.limits != Limits() else {},
+        }
+        return {key: value for key, value in tree.items() if value}
+
+
+def _relation_tree(relation: Relation) -> dict[str, Any]:
+    tree = {"from": list(relation.sources), "to": list(relation.targets), "sentence": dict(relation.sentence)}
+    return {**relation.labels, **{key: value for key, value in tree.items() if value}}
+
+
+def _parameter_tree(parameter: Parameter) -> dict[str, Any]:
+    return {**parameter.labels, "type": parameter.type, **({"unit": parameter.unit} if parameter.unit else {})}
+
+
+def _pattern_tree(pattern: Pattern) -> dict[str, Any]:
+    tree: dict[str, Any] = {"start": pattern.start}
+    if pattern.inherit:
+        tree["inherit"] = {"via": list(pattern.inherit.via), "max_depth": pattern.inherit.max_depth}
+    return {**tree, "collect": {group: list(chain) for group, chain in pattern.collect.items()}}
+
+
+def label_in(labels: Labels, language: str, otherwise: str) -> str:
+    """The label in `language` (``zh-Hant`` falls back on ``zh``), else the English one, any, or `otherwise`."""
+    for tag in (language, language.split("-", maxsplit=1)[0], "en"):
+        if labels.get(tag):
+            return labels[tag]
+    return next((label for label in labels.values() if label), otherwise)
+
+
+def parse_schema(tree: object, *, where: str = "schema", known: Schema | None = None) -> Schema:
+    """Read a schema.
+
+    Args:
+        tree: What a YAML or JSON file holds under ``schema``.
+        where: Path that the faults' paths start with.
+        known: A schema whose kinds and relations may be named too: what other packs have brought.
+
+    Raises:
+        InvalidRequest: with every fault, each at its path.
+    """
+    from wenyuan.core.rules.schema_reading import read_schema
+
+    return read_schema(tree, where, known or Schema())
+
+
+def merged(a: Schema, b: Schema) -> Schema:
+    """Both schemas as one. Labels and sentences in further languages add up; limits are those that somebody set.
+
+    Raises:
+        InvalidRequest: they say different things of one name; all such names are listed.
+    """
+    faults: list[Fault] = []
+    result = Schema(
+        kinds=_united("kinds", a.kinds, b.kinds, faults),
+        relations=_united("relations", a.relations, b.relations, faults),
+        parameters=_united("parameters", a.parameters, b.parameters, faults),
+        patterns=_united("patterns", a.patterns, b.patterns, faults),
+        scope_kind=a.scope_kind or b.scope_kind,
+        limits=a.limits if b.limits == Limits() else b.limits,
+    )
+    if a.scope_kind and b.scope_kind and a.scope_kind != b.scope_kind:
+        faults.append(Fault("scope_kind", f"is {a.scope_kind!r} here and {b.scope_kind!r} there"))
+    if a.limits != b.limits and Limits() not in (a.limits, b.limits):
+        faults.append(Fault("limits", f"are {a.limits} here and {b.limits} there"))
+    if faults:
+        message = "two schemas contradict one another: " + "; ".join(f"{f.path} {f.message}" for f in faults)
+        raise InvalidRequest(message, faults=tuple(faults))
+    return result
+
+
+_ADDING = ("labels", "sentence")
+
+
+def _united(part: str, a: Mapping[str, T], b: Mapping[str, T], faults: list[Fault]) -> dict[str, T]:
+    result = dict(a)
+    for name, new in b.items():
+        old = result.get(name)
+        result[name] = new if old is None else _both(old, new, f"{part}.{name}", faults)
+    return result
+
+
+def _both(old: T, new: T, path: str, faults: list[Fault]) -> T:
+    adding: dict[str, dict[str, str]] = {}
+    for each in fields(old):
+        x, y = getattr(old, each.name), getattr(new, each.name)
+        if each.name in _ADDING:
+            adding[each.name] = {**y, **x}
+            faults += [
+                Fault(f"{path}.{each.name}.{tag}", f"is {x[tag]!r} here and {y[tag]!r} there")
+                for tag in x.keys() & y.keys()
+                if x[tag] != y[tag]
+            ]
+        elif x != y:
+            faults.append(Fault(f"{path}.{each.name}", f"is {_shown(x)} here and {_shown(y)} there"))
+    # Which fields a value has is known to `fields`, not to the type checker.
+    return replace(old, **adding)  # type: ignore[arg-type]
+
+
+def _shown(value: object) -> str:
+    return "[" + ", ".join(value) + "]" if isinstance(value, tuple) else repr(value)

@@ -1,0 +1,62 @@
+"""A derived rule in words: as a sentence, and as the chain by which it was derived."""
+
+from __future__ import annotations
+
+from wenyuan.core.rules.conditions import described
+from wenyuan.core.rules.graph import GraphNode
+from wenyuan.core.rules.inference import DerivedRule
+from wenyuan.core.rules.schema import Schema, label_in
+
+__all__ = ["condition_note", "derivation", "rule_sentence"]
+
+
+def rule_sentence(rule: DerivedRule, schema: Schema, language: str) -> str:
+    """The statement's own sentence in that language, else one made from its relation's template, else the labels."""
+    edge = rule.steps[-1].edge
+    relation = schema.relations.get(rule.relation)
+    tags = (language, language.split("-", maxsplit=1)[0])
+    own = next((edge.sentence[tag] for tag in tags if edge.sentence.get(tag)), "")
+    if own:
+        return own
+    src, dst = _name(rule.subject, language), _name(rule.end, language)
+    template = next((relation.sentence[tag] for tag in tags if relation.sentence.get(tag)), "") if relation else ""
+    if template:
+        # Filled in by its pieces, so that a name which holds "{dst}" stays as it is.
+        return src.join(piece.replace("{dst}", dst) for piece in template.split("{src}"))
+    return f"{src} —{_relation(schema, rule.relation, language)}→ {dst}"
+
+
+def derivation(rule: DerivedRule, schema: Schema, language: str) -> str:
+    """``深基坑开挖 —产生危险源→ 坍塌 —防控措施→ 分层开挖``, with the conditions on the way (see `condition_note`)."""
+    parts = [_name(rule.start, language)]
+    for step in rule.steps:
+        parts.append(f"—{_relation(schema, step.edge.rel, language)}→ {_name(step.edge.end, language)}")
+    return " ".join(parts) + condition_note(rule, schema, language)
+
+
+def condition_note(rule: DerivedRule, schema: Schema, language: str) -> str:
+    """``（条件：depth_m >= 5.0）``, and which parameters are needed to verify it; ``""`` without a condition."""
+    conditions = list(dict.fromkeys(step.edge.condition for step in rule.steps if step.edge.condition))
+    zh = language.split("-", maxsplit=1)[0] == "zh"
+    joined = ("；" if zh else "; ").join(conditions)
+    note = ""
+    if conditions:
+        note = f"（条件：{joined}）" if zh else f" (condition: {joined})"
+    if rule.missing:
+        needed = ("；" if zh else "; ").join(_parameter(schema, name, language) for name in rule.missing)
+        note += f"（条件未核实：需要参数 {needed}）" if zh else f" (condition not verified: it needs {needed})"
+    return note
+
+
+def _name(node: GraphNode, language: str) -> str:
+    return node.labels.get(language) or node.label(language.split("-", maxsplit=1)[0])
+
+
+def _relation(schema: Schema, relation_id: str, language: str) -> str:
+    relation = schema.relations.get(relation_id)
+    return label_in(relation.labels, language, relation_id) if relation else relation_id
+
+
+def _parameter(schema: Schema, name: str, language: str) -> str:
+    parameter = schema.parameters.get(name)
+    return described(parameter, language) if parameter else name

@@ -1,0 +1,27 @@
+"""How a source is doing: when it was last read, how that went, and who is at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["SourceState"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceState:
+    """How a source is doing. Times in seconds since the epoch, None for never.
+
+    Attributes:
+        failure: Why the last refresh failed; ``""`` when it did not.
+        failures: How many failed in a row.
+        claimed_by: The worker that is at it, until ``claimed_until``.
+    """
+
+    source_id: str
+    last_success: float | None = None
+    last_failure: float | None = None
+    failure: str = ""
+    failures: int = 0
+    next_refresh: float | None = None
+    claimed_by: str = ""
+    claimed_until: float | None = None

@@ -1,0 +1,40 @@
+"""Rules that come with the program, each a folder of YAML files: import one by its name, or read it to write your own.
+
+``construction``: safety and quality of construction works · ``customer_service``: what a trader owes consumers.
+Both are made of public law of the People's Republic of China, quoted clause by clause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from wenyuan.core.errors import InvalidRequest
+from wenyuan.core.suggest import did_you_mean
+
+__all__ = ["located", "shipped"]
+
+_MARK = "pack.yaml"
+
+
+def shipped() -> tuple[str, ...]:
+    """The names of the packs that come with the program."""
+    return tuple(sorted(p.name for p in files(__name__).iterdir() if p.joinpath(_MARK).is_file()))
+
+
+@contextmanager
+def located(name: str) -> Iterator[Path]:
+    """The folder of a shipped pack, for as long as the context lasts (it may have come out of an archive).
+
+    Raises:
+        InvalidRequest: there is no pack of that name.
+    """
+    known = shipped()
+    if name not in known:
+        raise InvalidRequest(
+            f"no pack {name!r} comes with the program{did_you_mean(name, known)}: {', '.join(known)}"
+        )
+    with as_file(files(__name__).joinpath(name)) as folder:
+        yield folder

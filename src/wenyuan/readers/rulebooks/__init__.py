@@ -1,0 +1,92 @@
+"""What people and programs write about rules → `Book`: YAML, Excel, CSV, JSON Lines, GraphML, custom_kg JSON.
+
+A file that cannot be read as a whole is a fault ``bad_file`` of the book, beside the faults of single entries:
+whoever imports a book decides whether anything is wrong enough to stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import IO
+
+from wenyuan.core.errors import DocumentRejected, InvalidRequest
+from wenyuan.core.rules.book import Book, BookFault, joined
+from wenyuan.core.rules.model import Place
+from wenyuan.readers.rulebooks.writing import book_to_jsonl, book_to_yaml
+
+__all__ = ["MAX_BYTES", "MAX_GRAPH_BYTES", "SUFFIXES", "book_to_jsonl", "book_to_yaml", "read_book"]
+
+MAX_BYTES = 50_000_000
+MAX_GRAPH_BYTES = 300_000_000
+"""GraphML is read as a stream; everything else as a whole."""
+
+_READERS = {
+    ".yaml": "yaml_pack:read_yaml",
+    ".yml": "yaml_pack:read_yaml",
+    ".xlsx": "excel:read_excel",
+    ".csv": "table:read_csv_book",
+    ".tsv": "table:read_csv_book",
+    ".jsonl": "jsonl:read_jsonl_book",
+    ".ndjson": "jsonl:read_jsonl_book",
+    ".graphml": "graphml:read_graphml",
+    ".json": "custom_kg:read_custom_kg",
+}
+SUFFIXES = tuple(_READERS)
+
+
+def read_book(path: Path, *, pack: str = "") -> Book:
+    """Read a file, or all files of a folder (and the folders in it) that can be read, as one pack.
+
+    Args:
+        pack: The pack's name; by default what the files say, else the name of the file or folder.
+
+    Raises:
+        InvalidRequest: there is no such file or folder, no file in it, it is of no known kind, or the files name
+            several packs.
+    """
+    if path.is_dir():
+        files = sorted(p for p in path.rglob("*") if p.suffix.lower() in _READERS and _shown(p, path))
+        if not files:
+            raise InvalidRequest(f"no file of rules in {path}: {', '.join(SUFFIXES)} are read")
+    elif path.is_file():
+        files = [path]
+    else:
+        raise InvalidRequest(f"no such file or folder: {path}")
+    if path.suffix.lower() not in _READERS and not path.is_dir():
+        raise InvalidRequest(f"{path.name} is of no kind that is read: {', '.join(SUFFIXES)}")
+    books = [_read(file, str(file.relative_to(path)) if path.is_dir() else file.name) for file in files]
+    named = sorted({book.pack for book in books if book.pack})
+    if not pack and len(named) > 1:
+        raise InvalidRequest(f"the files of {path.name} name several packs: {', '.join(named)}")
+    return joined(pack or (named[0] if named else path.resolve().stem), books)
+
+
+def _shown(file: Path, folder: Path) -> bool:
+    """Whether a file is meant to be read: not hidden, not what an office program keeps beside an open file."""
+    return file.is_file() and not any(part.startswith((".", "~$")) for part in file.relative_to(folder).parts)
+
+
+def _read(path: Path, name: str) -> Book:
+    module, _, function = _READERS[path.suffix.lower()].partition(":")
+    read: Callable[..., Book] = getattr(import_module(f"{__name__}.{module}"), function)
+    try:
+        limit = MAX_GRAPH_BYTES if module == "graphml" else MAX_BYTES
+        size = path.stat().st_size
+        if size > limit:
+            raise DocumentRejected(f"it has {size // 1_000_000} MB; at most {limit // 1_000_000} MB are read")
+        with path.open("rb") as stream:
+            return read(stream if module == "graphml" else _whole(stream, limit), file=name, pack="")
+    except DocumentRejected as error:
+        return Book(pack="", faults=(BookFault("bad_file", error.message, Place(name)),))
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        return Book(pack="", faults=(BookFault("bad_file", f"it cannot be read: {reason}", Place(name)),))
+
+
+def _whole(stream: IO[bytes], limit: int) -> bytes:
+    content = stream.read(limit + 1)
+    if len(content) > limit:
+        raise DocumentRejected(f"at most {limit // 1_000_000} MB are read")
+    return content

@@ -1,0 +1,78 @@
+"""What programs extract from texts, as LightRAG writes it: entities with a type, relationships with keywords."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from urllib.parse import quote
+
+from wenyuan.core.rules.book import Direction
+from wenyuan.core.rules.model import Place
+from wenyuan.core.text import language_of
+from wenyuan.core.uri import with_fragment
+from wenyuan.readers.rulebooks.entries import Writing
+
+__all__ = ["SEPARATOR", "take_entity", "take_relationship"]
+
+SEPARATOR = "<SEP>"
+_UNKNOWN = frozenset({"", "UNKNOWN", "unknown_source", "no_file_path"})
+_MAX_EVIDENCES = 200
+_MAX_TEXT = 10_000
+
+
+def _parts(text: str) -> list[str]:
+    return [p for p in (part.strip() for part in text.split(SEPARATOR)) if p not in _UNKNOWN]
+
+
+def _bare(name: str) -> str:
+    """A name without the quotation marks that some models put around every one."""
+    name = name.strip()
+    return name[1:-1].strip() if len(name) > 2 and name[0] == name[-1] == '"' else name
+
+
+def take_entity(fields: Mapping[str, str], place: Place, writing: Writing) -> None:
+    """Take an entity: ``name``, ``type``, and ``description``, which becomes an attribute."""
+    described = "\n".join(_parts(fields.get("description", "")))[:_MAX_TEXT]
+    tree: dict[str, object] = {"kind": _bare(fields.get("type", "")), "name": _bare(fields["name"])}
+    if described:
+        tree["attributes"] = {"description": described}
+    writing.node(tree, place)
+
+
+def take_relationship(fields: Mapping[str, str], place: Place, writing: Writing, direction: Direction) -> None:
+    """Take a relationship: ``src``, ``dst``, ``keywords`` (the relation's label), ``description``, ``weight``.
+
+    A weight above 1 counts as 1: in such graphs it is a number of mentions. Its evidences are the pieces of text
+    (``source_id``) that it was found in, addressed inside the file they come from (``file_path``).
+    """
+    described = "\n".join(_parts(fields.get("description", "")))[:_MAX_TEXT]
+    tree: dict[str, object] = {
+        "src": _bare(fields.get("src", "")),
+        "rel": fields.get("keywords", ""),
+        "dst": _bare(fields.get("dst", "")),
+        "weight": _weight(fields.get("weight", "")),
+    }
+    if described:
+        tree["sentence"] = {language_of(described) or "und": described}
+    tree["evidence"] = [{"uri": uri} for uri in _addresses(fields)]
+    writing.statement(tree, place, direction=direction)
+
+
+def _weight(written: str) -> float | str:
+    """The weight, cut at 1; what is no number stays as it is, to be refused with its words."""
+    if not written.strip():
+        return 1.0
+    try:
+        weight = float(written)
+    except ValueError:  # then it is refused as an entry, with the place
+        return written
+    return min(weight, 1.0) if math.isfinite(weight) else written
+
+
+def _addresses(fields: Mapping[str, str]) -> Iterable[str]:
+    chunks, files = _parts(fields.get("source_id", "")), _parts(fields.get("file_path", ""))
+    if len(files) == 1:
+        return [with_fragment(files[0], chunk) for chunk in chunks[:_MAX_EVIDENCES]] or files
+    if files and not chunks:
+        return files[:_MAX_EVIDENCES]
+    return [f"urn:chunk:{quote(chunk)}" for chunk in chunks[:_MAX_EVIDENCES]]

@@ -1,0 +1,181 @@
+"""The workbook that people fill in: a sheet for each kind, one for relations, with drop-downs for what is fixed."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from wenyuan.core.errors import ConfigError
+from wenyuan.core.rules.model import Evidence, Node, Statement
+from wenyuan.core.rules.naming import Names, Words
+from wenyuan.core.rules.schema import Kind, Relation, Schema
+from wenyuan.core.text import language_of
+from wenyuan.readers.rulebooks.columns import NODES, SOURCES, STATEMENTS
+from wenyuan.readers.rulebooks.excel import LISTS_SHEET, NOTES_SHEETS, RELATION_SHEETS, SOURCE_SHEETS
+
+__all__ = ["excel_template"]
+
+_ROWS = 2_000
+_NODE_COLUMNS = ("name", "en", "zh", "aliases", "scope", "codes", "key")
+_STRENGTHS = {"zh": ("强制", "推荐", "参考"), "en": ("mandatory", "recommended", "informative")}
+_NOTES = {
+    "zh": (
+        "每类对象一张表，表名就是类别；规则写在“关系”表中，一行一条依据。",
+        "同一条规则有多条依据时，重复该行并只改依据各列。",
+        "别名、适用范围、代码用顿号或分号分隔；代码写成“标准=编号”。不要合并单元格。",
+        "条件写成表达式，例如 depth_m >= 5.0；留空表示总是成立。",
+    ),
+    "en": (
+        "One sheet for each kind, named by the kind; rules stand in the sheet of relations, one evidence a row.",
+        "When a rule has several evidences, repeat its row and change the columns of the evidence only.",
+        "Separate aliases, scopes and codes by semicolons; write a code as scheme=code. Do not merge cells.",
+        "A condition is an expression such as depth_m >= 5.0; empty means always.",
+    ),
+}
+
+
+def excel_template(
+    schema: Schema, *, nodes: Iterable[Node] = (), statements: Iterable[Statement] = (), language: str = "zh"
+) -> bytes:
+    """An XLSX workbook, filled with what is given, that `read_book` reads back.
+
+    Node attributes, and types and weights of aliases, have no column: YAML and JSON Lines keep them.
+
+    Raises:
+        ConfigError: the package that writes workbooks is not installed.
+    """
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise ConfigError(
+            "writing workbooks needs the package openpyxl", hint="pip install 'wenyuan[excel]'"
+        ) from error
+    tongue = "zh" if language.startswith("zh") else "en"
+    book = openpyxl.Workbook()
+    del book[book.sheetnames[0]]
+    notes = book.create_sheet(_pick(NOTES_SHEETS, tongue))
+    for line in _NOTES[tongue]:
+        notes.append([line])
+    notes.column_dimensions["A"].width = 100
+    kinds = _titles(schema.kinds.values(), tongue)
+    rows: dict[str, list[list[Any]]] = {kind: [] for kind in kinds}
+    known = list(nodes)
+    for node in known:
+        rows[node.kind].append(_node_row(node))
+    for kind, title in kinds.items():
+        _fill(book.create_sheet(title), _headers(NODES, _NODE_COLUMNS, tongue), rows[kind])
+    relations = book.create_sheet(_pick(RELATION_SHEETS, tongue))
+    words = _titles(schema.relations.values(), tongue)
+    ends = _short(known)
+    lines = [row for statement in statements for row in _statement_rows(statement, ends, words, tongue)]
+    _fill(relations, _headers(STATEMENTS, tuple(STATEMENTS), tongue), lines)
+    _fill(book.create_sheet(_pick(SOURCE_SHEETS, tongue)), _headers(SOURCES, tuple(SOURCES), tongue), [])
+    _drop_downs(book, relations, (tuple(words.values()), _STRENGTHS[tongue]))
+    buffer = io.BytesIO()
+    book.save(buffer)
+    return buffer.getvalue()
+
+
+def _pick(names: Sequence[str], language: str) -> str:
+    return names[0] if language == "zh" else names[1]
+
+
+def _titles(items: Iterable[Kind | Relation], language: str) -> dict[str, str]:
+    """Each one's label where it is unique and can name a sheet, else its id."""
+    found: dict[str, str] = {}
+    for item in items:
+        label = item.labels.get(language, "")
+        fits = label and len(label) <= 31 and not set(label) & set("[]:*?/\\")
+        taken = label.lower() in (title.lower() for title in found.values())
+        found[item.id] = label if fits and not taken else item.id
+    return found
+
+
+def _headers(fields: Mapping[str, tuple[str, ...]], columns: Sequence[str], language: str) -> list[str]:
+    return [fields[name][0] if language == "zh" else name for name in columns]
+
+
+def _fill(sheet: Any, headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    from openpyxl.styles import Font
+
+    sheet.append(list(headers))
+    for cell in sheet[1]:
+        cell.font = Font(bold=True)
+    sheet.freeze_panes = "A2"
+    for row in rows:
+        sheet.append([_text_cell(sheet, value) if str(value).startswith("=") else value for value in row])
+
+
+def _text_cell(sheet: Any, text: str) -> Any:
+    """A text that begins with ``=`` and is no formula."""
+    from openpyxl.cell import Cell
+
+    cell = Cell(sheet, row=1, column=1, value=text)
+    cell.data_type = "s"
+    return cell
+
+
+def _node_row(node: Node) -> list[str]:
+    own = language_of(node.name)
+    labels = {tag: text for tag, text in node.labels.items() if (tag, text) != (own, node.name)}
+    return [
+        node.name,
+        labels.get("en", ""),
+        labels.get("zh", ""),
+        "；".join(alias.text for alias in node.aliases),
+        "；".join(node.scope),
+        "；".join(f"{scheme}={code}" for scheme, code in node.codes.items()),
+        "" if node.key == f"{node.kind}/{node.name}" else node.key,
+    ]
+
+
+def _short(nodes: Sequence[Node]) -> dict[str, str]:
+    """How each node is written as an end: by its name where that means nothing else, by its key otherwise."""
+    names = Names(Words({}), nodes)
+    return {node.key: node.name if len(names.find(node.name)) == 1 else node.key for node in nodes}
+
+
+def _statement_rows(
+    statement: Statement, ends: Mapping[str, str], words: Mapping[str, str], language: str
+) -> Iterator[list[Any]]:
+    strengths = dict(zip(_STRENGTHS["en"], _STRENGTHS[language], strict=True))
+    told = [
+        ends.get(statement.src, statement.src),
+        words[statement.rel],
+        ends.get(statement.dst, statement.dst),
+        statement.condition,
+        strengths[statement.strength],
+        statement.sentence.get("zh", ""),
+        statement.sentence.get("en", ""),
+        statement.valid_from.isoformat() if statement.valid_from else "",
+        statement.valid_until.isoformat() if statement.valid_until else "",
+        statement.weight,
+        statement.status,
+    ]
+    for evidence in statement.evidences or (None,):
+        yield [*told, *_evidence_cells(evidence)]
+
+
+def _evidence_cells(evidence: Evidence | None) -> list[Any]:
+    if evidence is None:
+        return []
+    trust = "" if evidence.trust is None else evidence.trust
+    return [evidence.source_id, evidence.clause, evidence.quote, evidence.uri, trust, evidence.reviewer]
+
+
+def _drop_downs(book: Any, relations: Any, choices: tuple[Sequence[str], Sequence[str]]) -> None:
+    """Lists to choose from, kept in a hidden sheet: a list inside the rule itself ends at 255 characters."""
+    from openpyxl.worksheet.datavalidation import DataValidation
+
+    lists = book.create_sheet(LISTS_SHEET)
+    lists.sheet_state = "hidden"
+    for column, (letter, words) in enumerate(zip("AB", choices, strict=True), 1):
+        for row, word in enumerate(words, 1):
+            lists.cell(row, column, word)
+        if not words:
+            continue
+        rule = DataValidation(type="list", formula1=f"{LISTS_SHEET}!${letter}$1:${letter}${len(words)}")
+        at = "B" if letter == "A" else "E"
+        rule.add(f"{at}2:{at}{_ROWS}")
+        relations.add_data_validation(rule)

@@ -1,0 +1,301 @@
+"""Rules over HTTP: unified retrieval and inference, and keeping the rules that they answer from.
+
+A key that is bound to an agent gets answers from the sources of its scope. Of the graph itself it sees single
+statements that such a source supports; everything else is the operator's, and to it not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import Response
+
+from wenyuan.core.agents import Principal
+from wenyuan.core.errors import Fault, InvalidRequest, NotPermitted
+from wenyuan.core.suggest import did_you_mean
+from wenyuan.packs import located
+from wenyuan.readers.rulebooks import read_book
+from wenyuan.server.access import Handler
+from wenyuan.server.desk import Desk, Question, json_response, missing
+from wenyuan.server.routes_audit import queried
+from wenyuan.server.routes_registry import allowed_path, operator
+from wenyuan.wire import rules as shapes
+from wenyuan.wire import unified
+from wenyuan.wire.governed import checked
+
+if TYPE_CHECKING:
+    from wenyuan.core.rules.book import Book
+    from wenyuan.service.facade import Library
+
+__all__ = ["RULES_DESCRIBED", "Rules", "United"]
+
+_MOST_DIGITS = 18  # of a number that a database can hold
+
+
+class United:
+    """``retrieve`` and ``infer_rules``."""
+
+    def __init__(self, library: Library, desk: Desk) -> None:
+        self._library = library
+        self._desk = desk
+        self.handlers: Mapping[tuple[str, str], Handler] = {
+            ("POST", "/v1/retrieve"): self.retrieve,
+            ("POST", "/v1/infer_rules"): self.infer_rules,
+        }
+
+    async def retrieve(self, request: Request) -> Response:
+        principal: Principal = request.state.principal
+        return await self._desk.ask(
+            request,
+            Question(
+                unified.unified_from_wire,
+                lambda asked: unified.unified_to_wire(self._library.retrieve(asked, principal)),
+                _no_items,
+            ),
+        )
+
+    async def infer_rules(self, request: Request) -> Response:
+        principal: Principal = request.state.principal
+        return await self._desk.ask(
+            request,
+            Question(
+                unified.infer_from_wire,
+                lambda asked: unified.infer_to_wire(self._library.infer_rules(asked, principal)),
+                _no_rules,
+            ),
+        )
+
+
+def _no_items(why: str) -> Mapping[str, Any]:
+    return {
+        "status": "FAILED", "items": [], "regulations": [], "cases": [], "query_context": {}, "error_message": why,
+    }  # fmt: skip
+
+
+def _no_rules(why: str) -> Mapping[str, Any]:
+    return {
+        "status": "FAILED", "items": [], "recognised": [], "unmatched_processes": [], "truncated": [], "notes": [],
+        "error_message": why,
+    }  # fmt: skip
+
+
+class Rules:
+    """``/v1/rules``."""
+
+    def __init__(self, library: Library, desk: Desk) -> None:
+        self._library = library
+        self._desk = desk
+        self.handlers: Mapping[tuple[str, str], Handler] = {
+            ("GET", "/v1/rules"): self.overview,
+            ("GET", "/v1/rules/statements/{statement_id}"): self.statement,
+            ("GET", "/v1/rules/review"): self.queue,
+            ("POST", "/v1/rules/review"): self.review,
+            ("POST", "/v1/rules/import"): self.take,
+            ("DELETE", "/v1/rules/packs/{pack}"): self.remove,
+        }
+
+    async def overview(self, request: Request) -> Response:
+        operator(request.state.principal)
+        listed = bool(request.query_params)
+        return await self._desk.pool.run(lambda: self._nodes(request) if listed else self._overview())
+
+    async def statement(self, request: Request) -> Response:
+        return await self._desk.pool.run(lambda: self._statement(request))
+
+    async def queue(self, request: Request) -> Response:
+        operator(request.state.principal)
+        return await self._desk.pool.run(lambda: self._queue(request))
+
+    async def review(self, request: Request) -> Response:
+        operator(request.state.principal)
+        return await self._desk.work(request, self._review)
+
+    async def take(self, request: Request) -> Response:
+        operator(request.state.principal)
+        return await self._desk.work(request, self._take)
+
+    async def remove(self, request: Request) -> Response:
+        return await self._desk.pool.run(lambda: self._remove(request))
+
+    def _overview(self) -> Response:
+        graph, kept = self._library.catalog.rules, self._library.rules
+        return json_response(
+            {
+                "version": graph.version(),
+                "counts": graph.counts(),
+                "packs": list(kept.packs()),
+                "schema": shapes.schema_to_wire(kept.schema()),
+            }
+        )
+
+    def _nodes(self, request: Request) -> Response:
+        wanted = queried(request, shapes.RulesQueryShape)
+        known = self._library.rules.schema().kinds
+        if wanted.kind is not None and wanted.kind not in known:
+            message = f"there is no kind {wanted.kind!r}{did_you_mean(wanted.kind, known)}"
+            raise InvalidRequest(message, faults=(Fault("kind", message),))
+        found = self._library.catalog.rules.find_nodes(
+            wanted.q or "", kind=wanted.kind, limit=wanted.limit, after=wanted.after
+        )
+        following = found[-1].node_id if len(found) == wanted.limit else None
+        return json_response({"nodes": [shapes.node_to_wire(node) for node in found], "next": following})
+
+    def _statement(self, request: Request) -> Response:
+        principal: Principal = request.state.principal
+        held = self._found(_number(request.path_params["statement_id"]))
+        visible = self._visible(principal)
+        if visible is not None and not any(
+            e.removed_seq is None and e.evidence.source_id in visible for e in held.evidences
+        ):
+            raise missing("statement")
+        shown = self._described([held], visible)[0]
+        if visible is None:  # who decided what, and which sources went, is the operator's business
+            fate = self._library.catalog.rules.statement_fate(held.statement_id, date.today())
+            shown |= {name: fate[name] for name in ("state", "since_seq", "since", "lost", "reviews")}
+        return json_response(shown)
+
+    def _found(self, which: int | str) -> Any:
+        try:
+            return self._library.catalog.rules.statement(which)
+        except NotPermitted as error:
+            raise missing("statement") from error
+
+    def _visible(self, principal: Principal) -> Collection[str] | None:
+        """The sources of an agent's scope; None: all."""
+        if principal.agent_id is None:
+            return None
+        scope = {entry.domain for entry in self._library.catalog.agent(principal.agent_id).knowledge_scope}
+        return {source.source_id for source in self._library.sources() if source.domain in scope}
+
+    def _described(self, held: list[Any], visible: Collection[str] | None = None) -> list[dict[str, Any]]:
+        ends = self._library.rules.ends(held)
+        trusts = {source.source_id: source.trust for source in self._library.sources()}
+        return [shapes.statement_to_wire(one, ends, trusts, visible=visible) for one in held]
+
+    def _queue(self, request: Request) -> Response:
+        wanted = queried(request, shapes.QueueQueryShape)
+        held = list(self._library.catalog.rules.proposed(wanted.limit, wanted.after))
+        following = held[-1].statement_id if len(held) == wanted.limit else None
+        return json_response({"statements": self._described(held), "next": following})
+
+    def _review(self, body: object) -> Response:
+        wanted = checked(shapes.ReviewShape, body)
+        for number in wanted.statement_ids:
+            self._found(number)
+        changed = self._library.rules.review(wanted.statement_ids, wanted.action, reason=wanted.reason)
+        return json_response({"action": wanted.action, "changed": changed})
+
+    def _take(self, body: object) -> Response:
+        wanted = shapes.import_from_wire(body)
+        with self._book(wanted) as book:
+            report = self._library.rules.take(
+                book, dry_run=wanted.dry_run, default_source=wanted.default_source, default_status=wanted.status
+            )
+        return json_response(shapes.report_to_wire(report, dry_run=wanted.dry_run))
+
+    @contextmanager
+    def _book(self, wanted: shapes.ImportShape) -> Iterator[Book]:
+        if wanted.pack is not None:
+            with located(wanted.pack) as folder:
+                yield read_book(folder)
+        else:
+            yield read_book(self._allowed(wanted.path or ""))
+
+    def _allowed(self, path: str) -> Path:
+        """Refuse what does not lie below the allowed folders, and links in a folder that lead out of them."""
+        roots = self._desk.settings.ingest_roots
+        real = allowed_path(path, roots)
+        for link in (found for found in real.rglob("*") if found.is_symlink()):
+            allowed_path(str(link), roots)
+        return real
+
+    def _remove(self, request: Request) -> Response:
+        pack = request.path_params["pack"]
+        if request.state.principal.agent_id is not None or pack not in self._library.rules.packs():
+            raise missing("pack")
+        report = self._library.rules.retire_pack(pack)
+        counts = {
+            name: getattr(report, name) for name in ("nodes_retired", "statements_retired", "evidences_removed")
+        }
+        return json_response({"pack": pack, **counts})
+
+
+def _number(text: str) -> int | str:
+    """A statement's number; what is none may be its key."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else text
+
+
+# --- for the OpenAPI document ---------------------------------------------------------------------------------
+_TEXT, _COUNT, _OBJECT = {"type": "string"}, {"type": "integer"}, {"type": "object"}
+_NEXT = {"type": ["integer", "null"], "description": "The value of `after` for the next page; null: there is none."}
+
+
+def _list(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": item}
+
+
+def _members(**members: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": members, "required": list(members)}
+
+
+def _body(shape: type[BaseModel]) -> dict[str, Any]:
+    return {"required": True, "content": {"application/json": {"schema": shape.model_json_schema()}}}
+
+
+def _parameters(shape: type[BaseModel]) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "in": "query", "required": False, "schema": schema}
+        for name, schema in shape.model_json_schema()["properties"].items()
+    ]
+
+
+_STATEMENT = _members(
+    statement_id=_COUNT, status={"enum": ["proposed", "approved", "rejected", "retired"]}, src=_OBJECT,
+    relation=_TEXT, dst=_OBJECT, condition=_TEXT, strength=_TEXT, evidences=_list(_OBJECT),
+)  # fmt: skip
+
+RULES_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
+    ("GET", "/v1/rules"): {
+        "summary": "Counts, packs and schema of the rules graph; with any parameter, its nodes",
+        "answer": {
+            "oneOf": [
+                _members(version=_COUNT, counts=_OBJECT, packs=_list(_TEXT), schema=_OBJECT),
+                _members(nodes=_list(_OBJECT), next=_NEXT),
+            ]
+        },
+        "parameters": _parameters(shapes.RulesQueryShape),
+    },
+    ("GET", "/v1/rules/statements/{statement_id}"): {
+        "summary": "A statement by number or key, with its evidence, what became of it, and its reviews",
+        "answer": _STATEMENT,
+    },
+    ("GET", "/v1/rules/review"): {
+        "summary": "Statements that wait for a review",
+        "answer": _members(statements=_list(_STATEMENT), next=_NEXT),
+        "parameters": _parameters(shapes.QueueQueryShape),
+    },
+    ("POST", "/v1/rules/review"): {
+        "summary": "Approve, reject or retire statements, all or none",
+        "answer": _members(action=_TEXT, changed=_COUNT),
+        "requestBody": _body(shapes.ReviewShape),
+    },
+    ("POST", "/v1/rules/import"): {
+        "summary": "Import rules, or tell what that would change",
+        "answer": _members(
+            pack=_TEXT, dry_run={"type": "boolean"}, complete={"type": "boolean"}, counts=_OBJECT,
+            sources=_list(_TEXT), faults=_list(_OBJECT), diff=_OBJECT, change={"type": ["integer", "null"]},
+        ),
+        "requestBody": _body(shapes.ImportShape),
+    },
+    ("DELETE", "/v1/rules/packs/{pack}"): {
+        "summary": "Take back all that a pack has brought; what others support stays",
+        "answer": _members(pack=_TEXT, nodes_retired=_COUNT, statements_retired=_COUNT, evidences_removed=_COUNT),
+    },
+}  # fmt: skip
+"""What the document says of these routes beyond what it says of all: summary, answer, parameters, body."""

@@ -1,0 +1,214 @@
+"""The leg that derives: text or names → nodes of the rules graph → rules → hits, without a language model."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from wenyuan.core.filters import Scope, matches
+from wenyuan.core.model import Passage, Source
+from wenyuan.core.ports import Deadline
+from wenyuan.core.ranking import Hit
+from wenyuan.core.rules.graph import Graph, View
+from wenyuan.core.rules.inference import Inference, Start, infer, scope_names
+from wenyuan.core.rules.linking import NOTHING_RECOGNISED, Linker
+from wenyuan.core.rules.schema import Schema
+from wenyuan.core.suggest import did_you_mean
+from wenyuan.core.text import has_han
+from wenyuan.service.rule_hits import About, ScoredRule, row_of, write
+from wenyuan.service.unified import RuleQuestion
+
+__all__ = ["Derived", "Deriver"]
+
+_LEAST_CONFIDENCE = 0.5  # of a recognised name: below it is a guess, on which nobody should build
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derived:
+    """What was derived for a question.
+
+    Attributes:
+        found: The rules as hits with what they say, best first.
+        details: By the hit's number, what else there is to tell of a rule: path, evidence, condition.
+        recognised, unmatched, truncated, notes, reason: As in `unified.RuleItems`.
+    """
+
+    found: tuple[tuple[Hit, Passage], ...] = ()
+    details: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    recognised: tuple[Mapping[str, Any], ...] = ()
+    unmatched: tuple[str, ...] = ()
+    truncated: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    reason: str = ""
+    ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The graph's names and schema at one of its versions."""
+
+    version: int
+    linker: Linker
+    schema: Schema
+
+
+class Deriver:
+    """Derives rules; the graph's names are read once for each of its versions.
+
+    Args:
+        graph: Where the rules are.
+        schema: Reads the schema that they follow.
+        most: At most so many rules in one answer; more are cut, and that is said.
+        at: The graph as of a change of the catalog, for replay; None: as it is.
+    """
+
+    def __init__(self, graph: Graph, schema: Callable[[], Schema], *, most: int = 50, at: int | None = None) -> None:
+        self._graph = graph
+        self._schema = schema
+        self._most = most
+        self._at = at
+        self._known: _Known | None = None
+        self._seen = -1  # the last change of the catalog at which the version was asked for
+        self._lock = threading.Lock()
+
+    def configured(self, change: int) -> bool:
+        """Whether the library has rules at all, as of a change of the catalog."""
+        return self._knowledge(change) is not None
+
+    def _knowledge(self, change: int) -> _Known | None:
+        with self._lock:
+            if change != self._seen:
+                version = self._graph.version()
+                if version == 0:
+                    self._known = None
+                elif self._known is None or self._known.version != version:
+                    self._known = _Known(version, Linker(self._graph.lexicon()), self._schema())
+                self._seen = change
+            return self._known
+
+    def names_of_type(self, engineering_type: str, change: int, deadline: Deadline) -> frozenset[str]:
+        """Every way in which the graph, too, writes the engineering type that a request names."""
+        known = self._knowledge(change)
+        if known is None or not engineering_type:
+            return frozenset(filter(None, (engineering_type,)))
+        return self._scope(known, engineering_type, deadline)
+
+    def derive(
+        self, question: RuleQuestion, scope: Scope, sources: Mapping[str, Source], change: int, deadline: Deadline
+    ) -> Derived:
+        """The rules that follow, from evidence within the scope.
+
+        Raises:
+            InvalidRequest: a parameter is of another type than the schema says.
+            KnowledgeError: the graph cannot be read in time.
+        """
+        begun = time.perf_counter()
+        known = self._knowledge(change)
+        if known is None:
+            return Derived(reason="the library has no rules")
+        starts, recognised, unmatched = _starts(known, question)
+        if not starts:
+            reason = "no process was asked for" if question.processes == () else NOTHING_RECOGNISED
+            return Derived(recognised=recognised, unmatched=unmatched, reason=reason, ms=_since(begun))
+        view = View(
+            trusts={name: sources[name].trust for name in scope.sources if name in sources},
+            day=scope.as_of,
+            at=self._at,
+        )
+        inference = infer(
+            self._graph, known.schema, starts, view=view, parameters=question.parameters,
+            scope=self._scope(known, question.engineering_type, deadline), deadline=deadline,
+        )  # fmt: skip
+        confidence = {start.node_id: start.confidence for start in starts}
+        language = "zh" if has_han(question.text + "".join(question.processes or ())) else "en"
+        about = About.of(question, recognised, known.schema)
+        scored = _once(ScoredRule.of(rule, confidence[rule.start.node_id], about) for rule in inference.rules)
+        if scope.filter is not None:
+            test = scope.filter
+            scored = [r for r in scored if matches(test, row_of(r, sources[r.best.source_id], language))]
+        truncated = tuple(inference.truncated)
+        if len(scored) > self._most:
+            truncated += (f"{len(scored)} rules cut at {self._most}",)
+        kept = [
+            write(rule, known.schema, language, sources[rule.best.source_id])
+            for rule in sorted(scored, key=lambda r: -r.score)[: self._most]  # what is equal stays by strength
+        ]
+        return Derived(
+            found=tuple((hit, passage) for hit, passage, _ in kept),
+            details={hit.passage_id: detail for hit, _, detail in kept},
+            recognised=recognised,
+            unmatched=unmatched,
+            truncated=truncated,
+            notes=_undeclared(known.schema, question.parameters),
+            reason="" if kept else _why_none(inference),
+            ms=_since(begun),
+        )
+
+    def _scope(self, known: _Known, engineering_type: str, deadline: Deadline) -> frozenset[str]:
+        """Every way to write the engineering type that a request names."""
+        if not engineering_type:
+            return frozenset()
+        kinds = {known.schema.scope_kind}
+        same = [
+            c.node_id for c in known.linker.resolve(engineering_type, kinds=kinds) if c.score >= _LEAST_CONFIDENCE
+        ]
+        nodes = self._graph.nodes(same, deadline=deadline).values() if same else ()
+        return frozenset({engineering_type}).union(*map(scope_names, nodes))
+
+
+def _once(rules: Iterable[ScoredRule]) -> list[ScoredRule]:
+    """Each statement once, as it scores best."""
+    best: dict[int, ScoredRule] = {}
+    for rule in rules:
+        known = best.get(rule.statement_id)
+        if known is None or rule.score > known.score:
+            best[rule.statement_id] = rule
+    return list(best.values())
+
+
+def _starts(
+    known: _Known, question: RuleQuestion
+) -> tuple[list[Start], tuple[Mapping[str, Any], ...], tuple[str, ...]]:
+    """Where inference begins: the nodes named by the caller, or else those that the text names."""
+    kinds = {pattern.start for pattern in known.schema.patterns.values()}
+    best: dict[int, float] = {}
+    recognised: list[Mapping[str, Any]] = []
+    unmatched = []
+    if question.processes is None:
+        linked = known.linker.link(question.text, kinds=kinds)
+        named = [(span.text, span.candidates, {"start": span.start, "end": span.end}) for span in linked.spans]
+    else:
+        named = [(name, known.linker.resolve(name, kinds=kinds), {}) for name in question.processes]
+    for text, candidates, place in named:
+        sure = [c for c in candidates if c.score >= _LEAST_CONFIDENCE]
+        if not sure and question.processes is not None:
+            unmatched.append(text)
+        for candidate in sure:
+            best[candidate.node_id] = max(candidate.score, best.get(candidate.node_id, 0.0))
+            recognised.append(
+                {"text": text, "node_id": candidate.node_id, "kind": candidate.kind,
+                 "confidence": round(candidate.score, 3), **place}
+            )  # fmt: skip
+    starts = [Start(node_id, confidence) for node_id, confidence in best.items()]
+    return starts, tuple(recognised), tuple(unmatched)
+
+
+def _undeclared(schema: Schema, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(
+        f"no condition asks for the parameter {name!r}{did_you_mean(name, schema.parameters)}"
+        for name in parameters
+        if name not in schema.parameters
+    )
+
+
+def _why_none(inference: Inference) -> str:
+    if inference.out_of_scope:
+        return "what was recognised is limited to other engineering types"
+    return "no rule in scope follows from what was recognised"
+
+
+def _since(begun: float) -> float:
+    return (time.perf_counter() - begun) * 1e3

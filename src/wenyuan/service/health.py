@@ -1,0 +1,86 @@
+"""Whether a library can answer, and how it is doing in numbers. Mixed into `Library`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wenyuan.core.errors import KnowledgeError
+from wenyuan.core.ports import Encoder, Engine
+from wenyuan.service.retrieve import Retriever
+from wenyuan.service.search import Searcher
+from wenyuan.service.vitals import Vitals, index_lag, source_counts
+from wenyuan.service.witness import Witness
+
+__all__ = ["HealthDoor", "Readiness"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readiness:
+    """Whether the library can answer; each part has ``state`` (ok, degraded, failed) and ``detail``."""
+
+    ready: bool
+    parts: Mapping[str, Mapping[str, object]]
+
+
+class HealthDoor:
+    """Health of the parts."""
+
+    catalog: Any
+    engine: Engine
+    encoder: Encoder | None
+    witness: Witness
+    _retriever: Retriever
+    _searcher: Searcher
+    _encoder_note: str
+
+    def vitals(self) -> Vitals:
+        """How the library is doing, in numbers.
+
+        Raises:
+            CatalogError: it cannot be told.
+        """
+        sources, counts = source_counts(self.catalog)
+        return Vitals(
+            at=time.time(),
+            sources=sources,
+            counts=counts,
+            legs=self._retriever.meter.read(list(counts)),
+            cache=self._searcher.cache_counts(),
+            audit=None if self.witness.log is None else self.witness.log.progress(),
+            index=index_lag(self.catalog, self.engine),
+        )
+
+    def readiness(self) -> Readiness:
+        """Whether the library can answer, part by part."""
+        parts: dict[str, Mapping[str, object]] = {}
+        for name, check in (("catalog", self._check_catalog), ("engine", self._check_engine)):
+            begun = time.perf_counter()
+            try:
+                parts[name] = {"state": "ok", "detail": check(), "ms": round((time.perf_counter() - begun) * 1e3, 2)}
+            except KnowledgeError as error:
+                parts[name] = {"state": "failed", "detail": str(error)}
+        if self.encoder is not None:
+            parts["encoder"] = {"state": "ok", "detail": self.encoder.fingerprint.id}
+        else:
+            parts["encoder"] = {"state": "degraded", "detail": self._encoder_note or "keyword-only by setting"}
+        return Readiness(ready=all(part["state"] != "failed" for part in parts.values()), parts=parts)
+
+    def _check_catalog(self) -> str:
+        counts = self.catalog.counts()
+        return f"{counts['documents']} documents, {counts['passages']} passages, change {self.catalog.seq()}"
+
+    def _check_engine(self) -> str:
+        self._retriever.follow()
+        status, counts = self.engine.status(), self.catalog.counts()
+        held = {"passages": status.passages, "vectors": status.vectors}
+        recorded = {name: counts[name] for name in held}
+        if status.watermark == self.catalog.seq() and held != recorded:
+            raise KnowledgeError(
+                f"holds {held}, the catalog {recorded}",
+                component=f"engine {status.name}",
+                hint="remove the library's index folder; it is rebuilt from the catalog",
+            )
+        return f"{status.name}: {status.passages} passages, {status.vectors} vectors, change {status.watermark}"

@@ -1,0 +1,306 @@
+"""The rules as people keep them: import with a diff first, review, export; every change is audited."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol
+
+from wenyuan.core.errors import InvalidRequest
+from wenyuan.core.model import Source
+from wenyuan.core.ports import Deadline
+from wenyuan.core.rules.book import Book, BookFault, Tally
+from wenyuan.core.rules.checking import Checked, check_book
+from wenyuan.core.rules.conditions import compile_condition
+from wenyuan.core.rules.diff import Diff, LiveNode, LiveStatement, diff
+from wenyuan.core.rules.graph import GraphNode
+from wenyuan.core.rules.model import Evidence, Node, Statement, StatementStatus
+from wenyuan.core.rules.schema import Schema, parse_schema
+from wenyuan.core.text import fold
+from wenyuan.service.rule_schemas import SCHEMAS, schema_of
+from wenyuan.service.witness import ACTING
+
+__all__ = ["ImportReport", "RuleCatalog", "Rulebook"]
+
+Action = Literal["approve", "reject", "retire"]
+_SECONDS = 10.0  # for a list that a person looks at
+
+
+class RuleCatalog(Protocol):
+    """The catalog, as far as rules go."""
+
+    @property
+    def rules(self) -> Any: ...
+
+    def apply_rules(
+        self,
+        pack: str,
+        *,
+        nodes: Sequence[Node],
+        statements: Sequence[Statement],
+        prune: bool,
+        schema_tree: Mapping[str, Any] | None = None,
+    ) -> Any: ...
+
+    def review_rules(self, statement_ids: Sequence[int], action: Action, *, actor: str, reason: str = "") -> int: ...
+
+    def sources(self) -> tuple[Source, ...]: ...
+
+    def put_source(self, source: Source) -> None: ...
+
+    def value(self, key: str) -> Any: ...
+
+    def document_words(self, source_id: str, uri: str) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportReport:
+    """What an import has done, or (dry run) would do.
+
+    Attributes:
+        faults: All that is wrong or worth knowing, with file and line.
+        sources: Ids of sources that were declared and registered by it.
+        changes: What the catalog counted; None for a dry run.
+    """
+
+    pack: str
+    checked: Checked
+    diff: Diff
+    faults: tuple[BookFault, ...]
+    sources: tuple[str, ...]
+    changes: Any = None
+
+    @property
+    def errors(self) -> tuple[BookFault, ...]:
+        return tuple(fault for fault in self.faults if fault.severity == "error")
+
+
+class Rulebook:
+    """Keeps the rules of a library.
+
+    Args:
+        changed: Told of every change, for the audit: action, name, before, after.
+    """
+
+    def __init__(self, catalog: RuleCatalog, changed: Callable[[str, str, Any, Any], None]) -> None:
+        self._catalog = catalog
+        self._changed = changed
+
+    def schema(self) -> Schema:
+        """Kinds, relations, parameters and patterns of all packs."""
+        return schema_of(self._catalog.value(SCHEMAS))
+
+    def schema_tree(self, pack: str | None = None) -> Mapping[str, Any] | None:
+        """The schema that a pack declares (None: it declares none), or that of all packs, as `parse_schema` reads it."""
+        if pack is None:
+            return self.schema().to_tree()
+        tree: Mapping[str, Any] | None = self._trees().get(pack)
+        return tree
+
+    def packs(self) -> tuple[str, ...]:
+        """The packs that have brought anything: rules, nodes, or a schema."""
+        return tuple(sorted({*self._trees(), *self._catalog.rules.packs()}))
+
+    def ends(self, statements: Iterable[Any]) -> Mapping[int, GraphNode]:
+        """The live nodes that statements of the catalog are about, by number."""
+        numbers = {end for held in statements for end in (held.src, held.dst)}
+        deadline = Deadline(time.monotonic() + _SECONDS, time.monotonic)
+        found: Mapping[int, GraphNode] = self._catalog.rules.nodes(sorted(numbers), deadline=deadline)
+        return found
+
+    def _trees(self) -> dict[str, Any]:
+        return dict((self._catalog.value(SCHEMAS) or {}).get("packs", {}))
+
+    # -- import ---------------------------------------------------------------------------------------
+
+    def take(
+        self,
+        book: Book,
+        *,
+        dry_run: bool = False,
+        default_source: str | None = None,
+        default_status: StatementStatus | None = None,
+    ) -> ImportReport:
+        """Import what a book says. What is wrong in it is refused and reported, the rest is taken.
+
+        The import is declarative for the book's pack: what the pack no longer says loses the pack's evidence;
+        not so when anything was refused, since then what is missing may be missing by mistake.
+
+        Raises:
+            InvalidRequest: the schema is wrong or contradicts another pack's, or the default source is unknown.
+        """
+        trees, schema = self._schemas(book)
+        registered = {source.source_id for source in self._catalog.sources()}
+        nodes, statements = self._live()
+        _check_conditions(schema, statements, book.pack)
+        checked = check_book(
+            book,
+            schema,
+            known={live.node.key: live.node for live in nodes},
+            sources=registered,
+            default_source=default_source,
+            default_status=default_status,
+        )
+        checked, quotes = self._verified(checked)
+        faulty = bool(checked.errors) or any(fault.severity == "error" for fault in quotes)
+        used = {e.source_id for s in checked.statements for e in s.evidences}
+        new = [d.source for d in checked.sources if d.source.source_id in used - registered]
+        report = ImportReport(
+            pack=book.pack,
+            checked=checked,
+            diff=diff(nodes, statements, checked, prune=not faulty),
+            faults=(*checked.faults, *quotes),
+            sources=tuple(source.source_id for source in new),
+        )
+        if dry_run:
+            return report
+        for source in new:
+            self._catalog.put_source(source)
+        changes = self._catalog.apply_rules(
+            book.pack,
+            nodes=checked.nodes,
+            statements=checked.statements,
+            prune=not report.errors,
+            schema_tree={"packs": trees},
+        )
+        if changes.seq is not None:
+            self._changed("imported", book.pack, None, _counts(changes))
+        return replace(report, changes=changes)
+
+    def _schemas(self, book: Book) -> tuple[dict[str, Any], Schema]:
+        trees = self._trees()
+        if book.schema_tree is not None:
+            others = schema_of({"packs": {name: tree for name, tree in trees.items() if name != book.pack}})
+            own = parse_schema(book.schema_tree, where="schema", known=others)
+            trees[book.pack] = own.to_tree()
+        return trees, schema_of({"packs": trees})
+
+    def _live(self) -> tuple[list[LiveNode], list[LiveStatement]]:
+        nodes: list[LiveNode] = []
+        statements: list[LiveStatement] = []
+        for held in self._catalog.rules.live_book():
+            if hasattr(held, "node"):
+                nodes.append(LiveNode(held.node, frozenset(held.packs)))
+            else:
+                statements.append(LiveStatement(held.statement, tuple(e.pack for e in held.evidences)))
+        return nodes, statements
+
+    def _verified(self, checked: Checked) -> tuple[Checked, list[BookFault]]:
+        """Without evidence whose quote is not in its document, where the library holds that document."""
+        quotes = _Quotes(self._catalog.document_words)
+        kept = []
+        for statement in checked.statements:
+            evidences = tuple(e for e in statement.evidences if quotes.good(e))
+            if evidences == statement.evidences:
+                kept.append(statement)
+            elif evidences:
+                kept.append(replace(statement, evidences=evidences))
+        lost = Tally(statements=len(checked.statements) - len(kept))
+        return replace(checked, statements=tuple(kept), refused=checked.refused + lost), quotes.report()
+
+    # -- review, export -------------------------------------------------------------------------------
+
+    def review(self, statement_ids: Iterable[int], action: Action, *, reason: str = "") -> int:
+        """Approve, reject or retire statements, all or none; returns how many have another status now."""
+        ids = list(dict.fromkeys(statement_ids))
+        if not ids:
+            raise InvalidRequest("no statement is named", hint="wenyuan rules review")
+        before = {number: self._catalog.rules.statement(number).statement.status for number in ids}
+        count = self._catalog.review_rules(ids, action, actor=ACTING.get().key_id or "local", reason=reason)
+        for number in ids:
+            after = self._catalog.rules.statement(number).statement.status
+            if after != before[number]:
+                details = {"status": after} | ({"reason": reason} if reason else {})
+                self._changed(action, f"statement {number}", {"status": before[number]}, details)
+        return count
+
+    def retire_pack(self, pack: str) -> Any:
+        """Take back all that a pack has brought; statements that others support stay."""
+        trees = self._trees()
+        if pack not in trees and pack not in self._catalog.rules.packs():
+            raise InvalidRequest(f"there is no pack {pack!r}", hint="wenyuan rules list")
+        remaining = {name: tree for name, tree in trees.items() if name != pack}
+        try:
+            schema = schema_of({"packs": remaining})
+            _check_conditions(schema, self._live()[1], pack)
+        except InvalidRequest as error:
+            raise InvalidRequest(f"another pack builds on the schema of {pack}: {error.message}") from error
+        changes = self._catalog.apply_rules(
+            pack, nodes=(), statements=(), prune=True, schema_tree={"packs": remaining}
+        )
+        if changes.seq is not None:
+            self._changed("removed", pack, None, _counts(changes))
+        return changes
+
+    def export(self, pack: str | None = None) -> tuple[list[Node], list[Statement], list[Source]]:
+        """Nodes and statements of a pack, or of all, with the sources of their evidence."""
+        nodes: list[Node] = []
+        statements: list[Statement] = []
+        for held in self._catalog.rules.live_book(pack):
+            if hasattr(held, "node"):
+                nodes.append(held.node)
+            else:
+                statements.append(held.statement)
+        used = {e.source_id for s in statements for e in s.evidences}
+        return nodes, statements, [s for s in self._catalog.sources() if s.source_id in used]
+
+
+def _check_conditions(schema: Schema, statements: Iterable[LiveStatement], pack: str) -> None:
+    """A schema must still allow the conditions that other packs' statements have."""
+    for live in statements:
+        if live.statement.condition and set(live.packs) - {pack}:
+            compile_condition(live.statement.condition, schema.parameters)
+
+
+def _counts(changes: Any) -> dict[str, Any]:
+    names = ("nodes_added", "nodes_changed", "nodes_retired", "statements_added", "statements_changed",
+             "statements_retired", "evidences_added", "evidences_removed")  # fmt: skip
+    return {name: getattr(changes, name) for name in names if getattr(changes, name)}
+
+
+class _Quotes:
+    """Compares quotes with the documents that the library holds."""
+
+    def __init__(self, words: Callable[[str, str], str | None]) -> None:
+        self._words = words
+        self._known: dict[tuple[str, str], str | None] = {}
+        self._wrong: list[BookFault] = []
+        self._elsewhere: dict[str, int] = {}
+
+    def good(self, evidence: Evidence) -> bool:
+        """False where the document is here and has no such words."""
+        if not evidence.quote:
+            return True
+        uri = evidence.uri.partition("#")[0]
+        at = evidence.source_id, uri
+        if at not in self._known:
+            text = self._words(*at)
+            self._known[at] = None if text is None else _plain(text)
+        held = self._known[at]
+        if held is None:
+            self._elsewhere[uri] = self._elsewhere.get(uri, 0) + 1
+            return True
+        if _plain(evidence.quote) in held:
+            return True
+        message = f"the quote {evidence.quote[:40]!r} is not in {uri}"
+        self._wrong.append(BookFault("quote_not_found", message, evidence.place))
+        return False
+
+    def report(self) -> list[BookFault]:
+        """The quotes that are wrong, and the documents that are not here to compare with."""
+        notes = [
+            BookFault("quote_unverified", f"{uri} is not in the library: {count} quotes were not compared with it",
+                      severity="note")
+            for uri, count in self._elsewhere.items()
+        ]  # fmt: skip
+        return [*self._wrong, *notes]
+
+
+def _plain(text: str) -> str:
+    """What a quote and its source have in common however they are set: letters and digits, folded."""
+    return "".join(_letters(fold(text)))
+
+
+def _letters(text: str) -> Iterator[str]:
+    return (c for c in text if c.isalnum())

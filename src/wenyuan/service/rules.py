@@ -1,0 +1,185 @@
+"""What a library answers from its rules, and from rules and cases together. Mixed into `Library`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from wenyuan.core.agents import Principal
+from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
+from wenyuan.core.filters import Filter
+from wenyuan.core.model import MAX_RESULTS, ORIGIN_PRIORITY, Passage
+from wenyuan.core.ports import Deadline
+from wenyuan.core.ranking import Hit
+from wenyuan.core.rules.graph import Edge, View
+from wenyuan.core.rules.linking import Linker
+from wenyuan.core.rules.schema import Schema
+from wenyuan.core.united import RetrievalItem
+from wenyuan.service.retrieve import Answer, Query, Retriever
+from wenyuan.service.rulebook import Rulebook
+from wenyuan.service.search import LOCAL, Searcher
+from wenyuan.service.unified import CaseQuestion, RuleItems, RuleQuestion, Unified, UnifiedRequest, Unifier
+from wenyuan.service.witness import Witness
+from wenyuan.settings import Settings
+
+__all__ = ["RuleDoor"]
+
+_NEIGHBORS = 200
+
+
+class RuleDoor:
+    """Rules, cases, and both united."""
+
+    settings: Settings
+    catalog: Any
+    witness: Witness
+    _retriever: Retriever
+    _searcher: Searcher
+
+    if TYPE_CHECKING:
+
+        def _record_failure(self, query: Query, error: KnowledgeError, principal: Principal, door: str) -> None: ...
+
+    @property
+    def rules(self) -> Rulebook:
+        """The rules as people keep them: import, review, export."""
+        witness = self.witness
+        return Rulebook(self.catalog, lambda *told: witness.changed("rule", *told))
+
+    def retrieve(self, request: UnifiedRequest, principal: Principal = LOCAL) -> Unified:
+        """Rules where the chapter needs them, above similar cases, above templates.
+
+        Raises:
+            InvalidRequest, NotPermitted: the request.
+            KnowledgeError: an engine did not answer; never an empty answer instead.
+        """
+        has_rules = self.catalog.rules.version() > 0
+        unifier = Unifier(
+            (lambda question: self.infer_rules(question, principal)) if has_rules else None,
+            lambda question: self.find_cases(question, principal=principal),
+            self.settings.rules,
+        )
+        return unifier.retrieve(request)
+
+    def find_cases(
+        self, question: CaseQuestion, *, within: Filter | None = None, principal: Principal = LOCAL
+    ) -> list[RetrievalItem]:
+        """Similar cases and templates that score at least the threshold, best first.
+
+        Args:
+            within: Only passages that meet it.
+        """
+        query = Query(
+            text=question.query.strip(), limit=question.limit, filter=within, rules="none",
+            engineering_type=question.engineering_type,
+        )  # fmt: skip
+        answer = self._attested(query, principal, "retrieve")
+        return [
+            _item(hit, answer.passages[hit.passage_id], answer)
+            for hit in answer.hits
+            if hit.score >= question.threshold
+        ]
+
+    def infer_rules(self, question: RuleQuestion, principal: Principal = LOCAL) -> RuleItems:
+        """The rules that follow for processes, with their paths and evidence; the graph is walked, no more.
+
+        Raises:
+            InvalidRequest: a parameter is of another type than the schema says.
+            KnowledgeError: the graph could not be asked.
+        """
+        text = question.text.strip() or " ".join(question.processes or ())
+        query = Query(
+            text=text, limit=min(MAX_RESULTS, self.settings.rules.max_rules), processes=question.processes,
+            engineering_type=question.engineering_type, parameters=question.parameters,
+        )  # fmt: skip
+        answer = self._attested(query, principal, "infer_rules")
+        derived = answer.derived
+        if derived is None:
+            return RuleItems(reason=answer.reason, unmatched=question.processes or (), audit_id=answer.audit_id)
+        return RuleItems(
+            items=tuple(_item(hit, answer.passages[hit.passage_id], answer) for hit in answer.hits),
+            recognised=derived.recognised,
+            unmatched=derived.unmatched,
+            reason=derived.reason,
+            truncated=derived.truncated,
+            notes=derived.notes,
+            audit_id=answer.audit_id,
+        )
+
+    def _attested(self, query: Query, principal: Principal, door: str) -> Answer:
+        query = self._searcher.bounded(query, principal)
+        try:
+            answer = self._retriever.derive(query) if door == "infer_rules" else self._retriever.retrieve(query)
+        except (InvalidRequest, NotPermitted):
+            raise
+        except KnowledgeError as error:
+            self._record_failure(query, error, principal, door)
+            raise
+        return self.witness.attested(query, answer, principal, door=door)
+
+    def rule_neighbors(self, name: str, relation: str | None = None) -> list[dict[str, Any]]:
+        """What the graph says of a node, in both directions.
+
+        Returns:
+            ``{name, kind, relation, direction (out, in), group, strength, condition, trust}`` each.
+
+        Raises:
+            NotPermitted: the graph knows no such node.
+        """
+        graph, schema = self.catalog.rules, self.rules.schema()
+        candidates = Linker(graph.lexicon()).resolve(name)
+        if not candidates:
+            raise NotPermitted(f"the rules graph knows no {name!r}", hint="wenyuan rules list")
+        deadline = Deadline(time.monotonic() + self.settings.search.deadline, time.monotonic)
+        sources = self._retriever.registry()
+        day = date.today()
+        trusts = {n: s.trust for n, s in sources.by_id.items() if sources.in_force(n, day)}
+        relations = [relation] if relation is not None else list(schema.relations)
+        groups = _groups(schema)
+        found = []
+        for inverse in (False, True):
+            edges = graph.edges(
+                [candidates[0].node_id], relations, view=View(trusts=trusts, day=day), limit=_NEIGHBORS,
+                deadline=deadline, inverse=inverse,
+            )  # fmt: skip
+            found += [_neighbor(edge, groups, inverse) for edge in edges[:_NEIGHBORS]]
+        return found
+
+
+def _groups(schema: Schema) -> Mapping[str, str]:
+    """By relation, the group in which patterns collect what it leads to."""
+    return {
+        chain[-1]: group for pattern in schema.patterns.values() for group, chain in pattern.collect.items() if chain
+    }
+
+
+def _neighbor(edge: Edge, groups: Mapping[str, str], inverse: bool) -> dict[str, Any]:
+    return {
+        "name": edge.end.name, "kind": edge.end.kind, "relation": edge.rel, "direction": "in" if inverse else "out",
+        "group": groups.get(edge.rel, ""), "strength": edge.strength, "condition": edge.condition,
+        "trust": edge.trust, "statement_id": edge.statement_id,
+    }  # fmt: skip
+
+
+def _item(hit: Hit, passage: Passage, answer: Answer) -> RetrievalItem:
+    metadata: dict[str, Any] = {
+        "passage_id": passage.ref, "source_id": passage.source_id, "uri": passage.uri, "title": passage.title,
+        "trust": passage.trust, "domain": passage.domain, "language": passage.language,
+        "scores": {name: round(value, 6) for name, value in hit.parts.items()},
+    }  # fmt: skip
+    if hit.origin == "kg_rule" and answer.derived is not None:
+        metadata |= answer.derived.details[hit.passage_id]
+    else:
+        context = " > ".join((passage.title, *passage.headings))
+        metadata |= {"collection": passage.collection, "file_id": passage.uri, "context": context}
+    since = answer.stale.get(passage.source_id)
+    about = {"audit_id": answer.audit_id, "stale_since": since, "degraded": ", ".join(answer.degraded)}
+    return RetrievalItem(
+        content=passage.text,
+        source=hit.origin,
+        priority=ORIGIN_PRIORITY[hit.origin],
+        score=hit.score,
+        metadata=metadata | {name: value for name, value in about.items() if value},
+    )

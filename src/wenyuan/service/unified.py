@@ -1,0 +1,233 @@
+"""Unified retrieval: does this chapter need rules? → rules ∥ cases → merged, rules first.
+
+Either engine may be missing: then that is said. One that is there and fails raises, unless it was declared
+optional; rules that a chapter needs are never optional.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from wenyuan.core.errors import EngineUnavailable, InvalidRequest, KnowledgeError
+from wenyuan.core.filters import And, Filter, In, Not, Or, Range
+from wenyuan.core.model import MAX_QUERY_CHARS
+from wenyuan.core.suggest import did_you_mean
+from wenyuan.core.united import RetrievalItem, UnifiedResponse, united
+from wenyuan.settings import RulesSettings
+
+__all__ = ["CaseQuestion", "Cases", "RuleItems", "RuleQuestion", "Unified", "UnifiedRequest", "Unifier", "of_type"]
+
+MAX_PROCESSES = 200
+RULES, CASES = "kg_rule", "vector"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleQuestion:
+    """What rules are asked for.
+
+    Attributes:
+        text: Where processes are recognised when none are named.
+        processes: Names; None to have them recognised. An empty tuple asks for nothing.
+        engineering_type: Leaves out what is limited to other types; ``""`` leaves out nothing.
+        parameters: What conditions are checked with (``{"depth_m": 6}``).
+    """
+
+    text: str = ""
+    processes: tuple[str, ...] | None = None
+    engineering_type: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.processes is not None and len(self.processes) > MAX_PROCESSES:
+            raise InvalidRequest(f"processes has {len(self.processes):,} names; at most {MAX_PROCESSES}")
+        if len(self.text) > MAX_QUERY_CHARS:
+            raise InvalidRequest(f"the text has {len(self.text):,} characters; at most {MAX_QUERY_CHARS:,}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleItems:
+    """What the rules engine answered.
+
+    Attributes:
+        recognised: Names in the graph that were found in the text or named by the caller.
+        unmatched: Names given by the caller that the graph does not know: not the same as having no rules.
+        reason: Why there are no items, when there are none.
+        truncated: Limits that cut the answer.
+        notes: What else the caller should know, such as a parameter that no condition asks for.
+        audit_id: Of the record of the question; ``""`` where there is none.
+    """
+
+    items: tuple[RetrievalItem, ...] = ()
+    recognised: tuple[Mapping[str, Any], ...] = ()
+    unmatched: tuple[str, ...] = ()
+    reason: str = ""
+    truncated: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    audit_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseQuestion:
+    """What cases are asked for; ``limit`` cases (templates count too) that score at least ``threshold``."""
+
+    query: str
+    engineering_type: str = ""
+    limit: int = 3
+    threshold: float = 0.0
+
+
+Rules = Callable[[RuleQuestion], RuleItems]
+Cases = Callable[[CaseQuestion], list[RetrievalItem]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnifiedRequest:
+    """A request for unified retrieval; ``chapter`` None asks for rules too."""
+
+    query: str
+    chapter: str | None = None
+    engineering_type: str | None = None
+    processes: tuple[str, ...] | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    limit: int | None = None
+    threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.query.strip() or len(self.query.strip()) > MAX_QUERY_CHARS:
+            raise InvalidRequest(f"query must have 1 to {MAX_QUERY_CHARS} characters, not {len(self.query.strip())}")
+        if self.limit is not None and (type(self.limit) is not int or not 1 <= self.limit <= 100):
+            raise InvalidRequest(f"limit must be an integer from 1 to 100, not {self.limit!r}")
+        if self.threshold is not None and not 0.0 <= self.threshold <= 1.0:
+            raise InvalidRequest(f"threshold must be from 0 to 1, not {self.threshold!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unified:
+    """A response, with the engines that failed though they had been allowed to."""
+
+    response: UnifiedResponse
+    degraded: tuple[str, ...] = ()
+
+
+class Unifier:
+    """Asks both engines.
+
+    Args:
+        rules, cases: The engines; None for one that is not configured.
+        optional: Names of engines (``kg_rule``, ``vector``) that may fail; then the answer says so.
+    """
+
+    def __init__(
+        self, rules: Rules | None, cases: Cases | None, settings: RulesSettings, optional: Collection[str] = ()
+    ) -> None:
+        self._rules = rules
+        self._cases = cases
+        self._settings = settings
+        self._optional = frozenset(optional)
+
+    def retrieve(self, request: UnifiedRequest) -> Unified:
+        """Rules where the chapter needs them, cases, and both merged.
+
+        Raises:
+            InvalidRequest: the request.
+            KnowledgeError: an engine that had to answer did not.
+        """
+        needed = self.needs_rules(request.chapter)
+        engines: dict[str, str] = {}
+        rules = RuleItems()
+        cases: list[RetrievalItem] = []
+        question = RuleQuestion(
+            text=request.query, processes=request.processes, engineering_type=request.engineering_type or "",
+            parameters=request.parameters,
+        )  # fmt: skip
+        if not needed:
+            engines[RULES] = f"skipped: chapter {request.chapter!r} needs no rules"
+        elif self._rules is None:
+            engines[RULES] = "not configured"
+        else:
+            ask = self._rules
+            may_fail = request.chapter is None and RULES in self._optional
+            rules = self._asked(RULES, engines, may_fail, lambda: ask(question)) or rules
+        if self._cases is None:
+            engines[CASES] = "not configured"
+        else:
+            search, wanted = self._cases, self.case_question(request)
+            cases = self._asked(CASES, engines, CASES in self._optional, lambda: search(wanted)) or cases
+        degraded = tuple(name for name, state in engines.items() if state.startswith("failed"))
+        if degraded and not rules.items and not cases:
+            raise EngineUnavailable(f"nothing was found, and {engines[degraded[0]]}", component=degraded[0])
+        context = self._context(request, rules, engines)
+        if degraded:
+            context["degraded"] = list(degraded)
+        return Unified(response=united([*rules.items, *cases], context), degraded=degraded)
+
+    def needs_rules(self, chapter: str | None) -> bool:
+        """Whether a chapter needs rules; without a chapter they are asked.
+
+        Raises:
+            InvalidRequest: a chapter that is not among the ones that the settings list, where they list any.
+        """
+        known = self._settings.chapters
+        if chapter is not None and known and chapter not in known:
+            raise InvalidRequest(f"there is no chapter {chapter!r}{did_you_mean(chapter, known)}")
+        return chapter is None or chapter in self._settings.chapters_need_rules
+
+    def case_question(self, request: UnifiedRequest) -> CaseQuestion:
+        s = self._settings
+        return CaseQuestion(
+            query=request.query.strip(),
+            engineering_type=request.engineering_type or "",
+            limit=s.case_top_k if request.limit is None else request.limit,
+            threshold=s.case_threshold if request.threshold is None else request.threshold,
+        )
+
+    def _asked(self, name: str, engines: dict[str, str], may_fail: bool, call: Callable[[], Any]) -> Any:
+        try:
+            answer = call()
+        except InvalidRequest:
+            raise
+        except KnowledgeError as error:
+            if not may_fail:
+                raise
+            engines[name] = f"failed: {error}"
+            return None
+        except Exception as error:  # an engine of somebody else's
+            failure = EngineUnavailable(f"{type(error).__name__}: {error}", component=name)
+            if not may_fail:
+                raise failure from error
+            engines[name] = f"failed: {failure}"
+            return None
+        engines[name] = "ok"
+        return answer
+
+    def _context(self, request: UnifiedRequest, rules: RuleItems, engines: Mapping[str, str]) -> dict[str, Any]:
+        context: dict[str, Any] = {
+            "query": request.query,
+            "chapter": request.chapter,
+            "engineering_type": request.engineering_type,
+            "processes": None if request.processes is None else list(request.processes),
+            "engines": dict(engines),
+            "unmatched_processes": list(rules.unmatched),
+        }
+        optional = {
+            "parameters": dict(request.parameters),
+            "recognised": [dict(one) for one in rules.recognised],
+            "rules_reason": rules.reason,
+            "truncated": list(rules.truncated),
+            "notes": list(rules.notes),
+        }
+        near = did_you_mean(request.chapter, self._settings.chapters_need_rules) if request.chapter else ""
+        if near and not self.needs_rules(request.chapter):
+            optional["chapter_note"] = f"chapter {request.chapter!r} needs no rules{near}"
+        return context | {name: value for name, value in optional.items() if value}
+
+
+def of_type(names: Collection[str], facets: Collection[str]) -> Filter:
+    """Passages of documents that say one of `names` in each of `facets`, or nothing there."""
+    said = [
+        Or((In(f"metadata.{facet}", tuple(sorted(names))), Not(Range(f"metadata.{facet}", ge=""))))
+        for facet in facets
+    ]
+    return said[0] if len(said) == 1 else And(tuple(said))

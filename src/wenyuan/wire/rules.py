@@ -1,0 +1,212 @@
+"""The JSON shapes of keeping rules (``/rules``): what is in the graph, what waits for a review, imports."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from wenyuan.core.errors import Fault, InvalidRequest
+from wenyuan.core.rules.book import BookFault, Tally
+from wenyuan.core.rules.diff import Change
+from wenyuan.core.rules.graph import GraphNode
+from wenyuan.core.rules.schema import Schema
+from wenyuan.service.rulebook import ImportReport
+from wenyuan.wire.governed import Strict, checked
+from wenyuan.wire.shapes import Text
+from wenyuan.wire.strict_json import MAX_INTEGER
+
+if TYPE_CHECKING:
+    from wenyuan.catalog.rules_rows import HeldStatement
+
+__all__ = [
+    "MAX_LISTED",
+    "ImportShape",
+    "QueueQueryShape",
+    "ReviewShape",
+    "RulesQueryShape",
+    "fault_to_wire",
+    "import_from_wire",
+    "node_to_wire",
+    "report_to_wire",
+    "schema_to_wire",
+    "statement_to_wire",
+]
+
+MAX_LISTED = 1_000
+"""Entries of one page, faults and changes of one report, statements of one review."""
+_CHANGES = ("added", "changed", "retired", "conflicting")
+Number = Annotated[int, Field(ge=1, le=MAX_INTEGER)]
+
+
+class QueueQueryShape(BaseModel):
+    """Which page of a list is wanted: entries past the number ``after``."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    limit: Annotated[int, Field(ge=1, le=MAX_LISTED)] = 50
+    after: Annotated[int, Field(ge=0, le=MAX_INTEGER)] = 0
+
+
+class RulesQueryShape(QueueQueryShape):
+    """Which nodes of the graph are wanted, by number."""
+
+    q: Annotated[str, Field(max_length=500)] | None = Field(None, description="In a name, label, code or alias.")
+    kind: str | None = None
+
+
+class ReviewShape(Strict):
+    """What people decide on statements: all of them, or none when one cannot be decided on."""
+
+    statement_ids: Annotated[list[Number], Field(min_length=1, max_length=MAX_LISTED)]
+    action: Literal["approve", "reject", "retire"]
+    reason: Annotated[Text, Field(max_length=2_000)] = ""
+
+
+class ImportShape(Strict):
+    """Which rules are to be imported: a file or folder of the server's, or a pack that comes with the program."""
+
+    path: Text | None = Field(None, description="Absolute, below a folder of the setting server.ingest_roots.")
+    pack: Text | None = Field(None, description="A pack that comes with the program.")
+    dry_run: bool = Field(False, description="Only tell what would change.")
+    default_source: Text | None = Field(None, description="Of statements that name no evidence of their own.")
+    status: Literal["approved", "proposed"] | None = Field(None, description="Of statements that say none.")
+
+
+def import_from_wire(payload: object) -> ImportShape:
+    """The import that a body asks for; InvalidRequest lists every fault of its form."""
+    body = checked(ImportShape, payload)
+    if (body.path is None) == (body.pack is None):
+        message = "is required, or pack" if body.path is None else "cannot be given beside pack"
+        raise InvalidRequest(f"path {message}", faults=(Fault("path", message),))
+    return body
+
+
+def node_to_wire(node: GraphNode) -> dict[str, Any]:
+    """A node of the graph."""
+    return {**asdict(node), "scope": list(node.scope)}
+
+
+def schema_to_wire(schema: Schema) -> dict[str, Any]:
+    """What a schema has: labels of kinds and relations, parameters, and the groups that each pattern collects."""
+    return {
+        "scope_kind": schema.scope_kind,
+        "kinds": {kind.id: dict(kind.labels) for kind in schema.kinds.values()},
+        "relations": {
+            r.id: {"labels": dict(r.labels), "from": list(r.sources), "to": list(r.targets)}
+            for r in schema.relations.values()
+        },
+        "parameters": {
+            p.name: {"labels": dict(p.labels), "type": p.type, "unit": p.unit} for p in schema.parameters.values()
+        },
+        "patterns": {p.name: {"start": p.start, "groups": list(p.collect)} for p in schema.patterns.values()},
+    }
+
+
+def statement_to_wire(
+    held: HeldStatement,
+    ends: Mapping[int, GraphNode],
+    trusts: Mapping[str, int],
+    *,
+    visible: Container[str] | None = None,
+) -> dict[str, Any]:
+    """A statement with its evidence, what supports it now and what once did.
+
+    Args:
+        ends: Its nodes, by number; one that is retired is told by its key alone.
+        trusts: Of the registered sources, by id.
+        visible: The sources that the caller may know of; None: all.
+    """
+    said = held.statement
+    return {
+        "statement_id": held.statement_id,
+        "key": said.key,
+        "status": said.status,
+        "reason": held.reason,
+        "src": _end(ends.get(held.src), said.src),
+        "relation": said.rel,
+        "dst": _end(ends.get(held.dst), said.dst),
+        "condition": said.condition,
+        "strength": said.strength,
+        "sentence": dict(said.sentence),
+        "valid_from": said.valid_from and said.valid_from.isoformat(),
+        "valid_until": said.valid_until and said.valid_until.isoformat(),
+        "weight": said.weight,
+        "pack": held.pack,
+        "evidences": [
+            {
+                "source_id": e.evidence.source_id,
+                "uri": e.evidence.uri,
+                "clause": e.evidence.clause,
+                "quote": e.evidence.quote,
+                "reviewer": e.evidence.reviewer,
+                "trust": _least(e.evidence.trust, trusts.get(e.evidence.source_id)),
+                "pack": e.pack,
+                "live": e.removed_seq is None,
+            }
+            for e in held.evidences
+            if visible is None or e.evidence.source_id in visible
+        ],
+    }
+
+
+def _end(node: GraphNode | None, key: str) -> dict[str, Any]:
+    if node is None:
+        kind, _, name = key.partition("/")
+        return {"key": key, "kind": kind if name else "", "name": name or key, "labels": {}}
+    return {"key": node.key, "kind": node.kind, "name": node.name, "labels": dict(node.labels)}
+
+
+def _least(own: int | None, registered: int | None) -> int | None:
+    """An evidence is trusted no more than its source; None: the source is not registered, so it counts for nothing."""
+    return registered if own is None or registered is None else min(own, registered)
+
+
+def fault_to_wire(fault: BookFault) -> dict[str, Any]:
+    """A fault of a book, with the file and line (or sheet and row) where it is."""
+    return {
+        "code": fault.code,
+        "severity": fault.severity,
+        "message": fault.message,
+        "file": fault.place.file,
+        "line": fault.place.line,
+        "cell": fault.place.cell,
+    }
+
+
+def report_to_wire(report: ImportReport, *, dry_run: bool, most: int = MAX_LISTED) -> dict[str, Any]:
+    """What an import has done or, as a dry run, would do. Lists end at `most` entries; ``counts`` counts all."""
+    checked_book = report.checked
+    notes = len(report.faults) - len(report.errors)
+    return {
+        "pack": report.pack,
+        "dry_run": dry_run,
+        "complete": not report.errors,
+        "counts": {
+            **{name: _tally(getattr(checked_book, name)) for name in ("written", "imported", "merged", "refused")},
+            **{name: len(getattr(report.diff, name)) for name in (*_CHANGES, "unchanged")},
+            "errors": len(report.errors),
+            "notes": notes,
+        },
+        "sources": list(report.sources),
+        "faults": [fault_to_wire(fault) for fault in _errors_first(report.faults)[:most]],
+        "diff": {name: [_change(one) for one in getattr(report.diff, name)[:most]] for name in _CHANGES},
+        "change": None if report.changes is None else report.changes.seq,
+    }
+
+
+def _errors_first(faults: Iterable[BookFault]) -> list[BookFault]:
+    return sorted(faults, key=lambda fault: fault.severity != "error")
+
+
+def _tally(tally: Tally) -> dict[str, int]:
+    return {"nodes": tally.nodes, "statements": tally.statements}
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {
+        "kind": change.kind, "key": change.key, "text": change.text, "details": list(change.details),
+        "place": str(change.place),
+    }  # fmt: skip

@@ -1,0 +1,146 @@
+"""Questions that come while another thread writes: answered from what is indexed, soon, and never for longer."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wenyuan
+from wenyuan.core.errors import EngineTimeout
+from wenyuan.core.ports import Deadline
+from wenyuan.service.ingest import Progress
+from wenyuan.service.search import SearchRequest
+
+ASK = SearchRequest(query="客户投诉多久响应")
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[wenyuan.Library]:
+    with wenyuan.open(
+        tmp_path / "library", create=True, encoder={"kind": "hashing", "dimension": 64}, search={"floor": 0}
+    ) as made:
+        docs = tmp_path / "docs"
+        docs.mkdir()
+        (docs / "a.md").write_text("# 投诉\n\n客户投诉需在 24 小时内响应。\n")
+        made.add(wenyuan.Source(source_id="p", path=str(docs)))
+        yield made
+
+
+@contextmanager
+def busy(library: wenyuan.Library) -> Iterator[None]:
+    """Another thread is bringing the index up to date for as long as this lasts."""
+    engine: Any = library.engine
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with engine._lock:
+            held.set()
+            done.wait(20)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert held.wait(10)
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join(10)
+
+
+def test_a_question_meanwhile_is_answered(library: wenyuan.Library, tmp_path: Path) -> None:
+    """While a thread holds the index, a question is answered quickly from what was indexed before."""
+    with busy(library):
+        library.catalog.put_source(wenyuan.Source(source_id="new"))
+        begun = time.monotonic()
+        answer = library.search(ASK.query)
+        assert time.monotonic() - begun < 1.5
+        assert [p.source_id for p in answer.passages.values()] == ["p"]
+        assert answer.generation < library.catalog.seq()
+    assert library.search(ASK.query).generation == library.catalog.seq()
+
+
+def test_rights_are_never_behind(library: wenyuan.Library) -> None:
+    """What was retired or withdrawn meanwhile is not found, though the index still has it."""
+    source = library.catalog.source("p")
+    with busy(library):
+        assert library.search(ASK.query).hits
+        library.catalog.put_source(replace(source, status="retired"))
+        assert not library.search(ASK.query).hits
+        library.catalog.put_source(source)
+        assert library.search(ASK.query).hits
+        [(document_id, _)] = library.catalog.live_documents("p").values()
+        library.catalog.retire_documents("p", [document_id])
+        with pytest.raises(EngineTimeout):  # what took its place cannot be known: no shorter answer is given
+            library.search(ASK.query)
+
+
+def test_an_answer_that_is_behind_is_not_kept(library: wenyuan.Library) -> None:
+    """An answer from before a change is not given again once the change has arrived."""
+    with busy(library):
+        library.catalog.put_source(wenyuan.Source(source_id="new"))
+        library.find(ASK)
+        assert not library.find(ASK).cache_hit
+    assert not library.find(ASK).cache_hit
+    assert library.find(ASK).cache_hit
+
+
+def test_not_for_longer_than_allowed(library: wenyuan.Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the index is behind for longer than the setting allows, there is no answer."""
+    monkeypatch.setattr(library.engine, "_max_lag", -1.0)
+    with busy(library):
+        library.catalog.put_source(wenyuan.Source(source_id="new"))
+        with pytest.raises(EngineTimeout, match="another thread"):
+            library.search(ASK.query)
+
+
+def test_the_setting_reaches_the_engine(tmp_path: Path) -> None:
+    """The lag that is allowed is a setting."""
+    with wenyuan.open(tmp_path / "l", create=True, encoder={"kind": "none"}, search={"max_lag": 0.25}) as library:
+        assert library.engine._max_lag == 0.25  # type: ignore[attr-defined]
+
+
+def test_who_ingests_waits(library: wenyuan.Library) -> None:
+    """A run that takes documents in is never content with an index that is behind."""
+    library.catalog.put_source(wenyuan.Source(source_id="new"))
+    reached: list[int] = []
+
+    def follow() -> None:
+        deadline = Deadline(time.monotonic() + 3_000, time.monotonic)
+        reached.append(library.engine.sync(library.catalog, deadline=deadline))
+
+    thread = threading.Thread(target=follow)
+    with busy(library):
+        thread.start()
+        thread.join(0.4)
+        assert reached == []
+    thread.join(10)
+    assert reached == [library.catalog.seq()]
+
+
+def test_questions_during_a_long_run(
+    library: wenyuan.Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a long run takes documents in, the index follows after each few seconds, so questions go on being answered."""
+    from wenyuan.service import ingest
+
+    monkeypatch.setattr(ingest, "_BATCH_EMBEDDED", 1)
+    monkeypatch.setattr(ingest, "_SYNC_SECONDS", 0.0)
+    docs = tmp_path / "more"
+    docs.mkdir()
+    for number in range(4):
+        (docs / f"{number}.md").write_text(f"# 投诉 {number}\n\n客户投诉由第 {number} 组响应。\n")
+    behind: list[int] = []
+
+    def watch(_: Progress) -> None:
+        behind.append(library.catalog.seq() - library.engine.status().watermark)
+
+    library.add(wenyuan.Source(source_id="more", path=str(docs)), progress=watch)
+    assert len(behind) > 4
+    assert max(behind) <= 1

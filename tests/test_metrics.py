@@ -1,0 +1,330 @@
+"""`/metrics`: the format, who may read it, and that what goes wrong is there to be seen."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import wenyuan
+from governed_door import governed_server, key, send
+from http_door import JSON, EchoService, ask, assert_problem, call, serving
+from wenyuan.core.errors import EngineUnavailable
+from wenyuan.core.source_state import SourceState
+from wenyuan.server.exposition import CONTENT_TYPE, Family, Sample, histogram, render
+from wenyuan.server.seams import Limits
+from wenyuan.server.traffic import Traffic, door_of
+from wenyuan.service.meters import BOUNDS, LegMeter, Timings
+from wenyuan.service.refresh import Worker
+
+Numbers = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+_LINE = re.compile(r'(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(?P<labels>(?:[a-z_]+="(?:[^"\\\n]|\\[\\"n])*",?)+)\})? (?P<value>\S+)')  # fmt: skip
+_PAIR = re.compile(r'([a-z_]+)="((?:[^"\\\n]|\\[\\"n])*)"')
+_KINDS = {"counter", "gauge", "histogram"}
+
+
+def read(text: str) -> Numbers:
+    """The numbers of an exposition; an AssertionError for what the format does not have."""
+    assert text.endswith("\n")
+    kinds: dict[str, str] = {}
+    found: Numbers = {}
+    for line in text[:-1].split("\n"):
+        if line.startswith("# TYPE "):
+            _, _, name, kind = line.split(" ")
+            assert name not in kinds
+            assert kind in _KINDS
+            kinds[name] = kind
+        elif not line.startswith("# HELP "):
+            match = _LINE.fullmatch(line)
+            assert match, line
+            family = match["name"] if match["name"] in kinds else re.sub(r"_(bucket|sum|count)$", "", match["name"])
+            assert family in kinds, line
+            labels = tuple((n, _unescaped(v)) for n, v in _PAIR.findall(match["labels"] or ""))
+            assert (match["name"], labels) not in found
+            found[match["name"], labels] = float(match["value"])
+    return found
+
+
+def _unescaped(value: str) -> str:
+    return re.sub(r"\\(.)", lambda m: "\n" if m[1] == "n" else m[1], value)
+
+
+def number(found: Numbers, name: str, **labels: str) -> float:
+    """The sum of all numbers of a name that have these labels."""
+    wanted = set(labels.items())
+    values = [value for (n, has), value in found.items() if n == name and wanted <= set(has)]
+    assert values, (name, labels)
+    return sum(values)
+
+
+def metrics(url: str, token: str | None = None) -> Numbers:
+    answer = send(url, "GET", "/metrics", token=token)
+    assert (answer.status, answer.headers["Content-Type"]) == (200, CONTENT_TYPE)
+    return read(answer.body.decode())
+
+
+def until(url: str, name: str, wanted: float, **labels: str) -> None:
+    """Wait: an answer is counted when it has been sent, which the client may see first."""
+    give_up = time.monotonic() + 10
+    while True:
+        found = metrics(url)
+        with contextlib.suppress(AssertionError):
+            if number(found, name, **labels) == wanted:
+                return
+        assert time.monotonic() < give_up, sorted(found.items())
+        time.sleep(0.02)
+
+
+# -- the format ----------------------------------------------------------------------------------------------
+@given(st.lists(st.tuples(st.text(), st.floats()), unique_by=lambda pair: pair[0], max_size=5), st.text())
+def test_what_is_written_is_read(pairs: list[tuple[str, float]], told: str) -> None:
+    """Any label value and any number come out as they went in, on one line each."""
+    family = Family("wenyuan_x", "gauge", told, tuple(Sample({"source": name}, value) for name, value in pairs))
+    text = render([family])
+    if not pairs:
+        assert text == ""
+        return
+    found = read(text)
+    for name, value in pairs:
+        got = found["wenyuan_x", (("source", name),)]
+        assert got == value or math.isnan(got) == math.isnan(value) is True
+
+
+@given(st.lists(st.floats(0, 100), max_size=30))
+def test_a_histogram_counts_everything_once(seconds: list[float]) -> None:
+    """Its classes rise up to the number of times, whose sum it has; each class holds what is not above its bound."""
+    timings = Timings()
+    for value in seconds:
+        timings.add(("search",), value)
+    family = histogram("x", "Times.", [({"door": d}, t) for (d,), t in timings.read().items()])
+    found = read(render([family])) if seconds else {}
+    for bound in BOUNDS if seconds else ():
+        below = number(found, "x_bucket", door="search", le=f"{bound:g}")
+        assert below == sum(value <= bound for value in seconds)
+    if seconds:
+        assert number(found, "x_bucket", le="+Inf") == number(found, "x_count") == len(seconds)
+        assert number(found, "x_sum") == pytest.approx(sum(seconds))
+
+
+@pytest.mark.parametrize(
+    ("name", "label"), [("a-b", "x"), ("甲", "x"), ("", "x"), ("a", "x-y"), ("a", "__x"), ("a", "源")]
+)
+def test_a_name_that_the_format_does_not_have(name: str, label: str) -> None:
+    """It is refused when it is made."""
+    with pytest.raises(ValueError, match="no name"):
+        Family(name, "gauge", "", (Sample({label: "1"}, 1),))
+
+
+@given(st.text())
+def test_no_path_makes_a_label(path: str) -> None:
+    """Whatever is asked for, the door is one of a closed set."""
+    assert door_of(path) == "other" or re.fullmatch(r"[a-z_.]+", door_of(path))
+    traffic = Traffic()
+    traffic.answered(path, 404, "", 0.1)
+    assert list(traffic.requests().values()) == [1]
+
+
+@pytest.mark.parametrize(("path", "door"), [
+    ("/v1/search", "search"), ("/search", "search"), ("/v1/sources/规范", "sources"), ("/v1", "other"), ("*", "other"),
+    ("/v1/audit/a/replay", "audit"), ("/livez", "livez"), ("/v1x/search", "other"), ("/etc/passwd", "other"),
+])  # fmt: skip
+def test_doors(path: str, door: str) -> None:
+    """A door is the first part of a path, whatever its version."""
+    assert door_of(path) == door
+
+
+def test_legs_of_a_source_that_is_gone_are_forgotten() -> None:
+    """Numbers are kept of our own legs and of sources that are registered."""
+    meter = LegMeter()
+    for source in ("", "kb", "gone"):
+        meter.add("outside" if source else "keyword", source, "ok", 0.1)
+    assert {names[1] for names in meter.read(["kb"])} == {"", "kb"}
+    assert {names[1] for names in meter.read(["kb", "gone"])} == {"", "kb"}
+
+
+# -- who may read it -----------------------------------------------------------------------------------------
+def test_who_may_read_the_numbers(tmp_path: Path) -> None:
+    """With keys, one with `audit` or `admin`, and not one of an agent; without keys, everybody on this machine."""
+    with governed_server(tmp_path / "a") as (url, library):
+        assert_problem(send(url, "GET", "/metrics"), 401, "unauthenticated")
+        assert_problem(send(url, "GET", "/metrics", token=key(library, "search")), 403, "not_permitted")
+        assert_problem(send(url, "GET", "/metrics", token=key(library, "admin", agent="other")), 403, "not_permitted")
+        for right in ("audit", "admin"):
+            assert number(metrics(url, key(library, right)), "wenyuan_source_documents", source="wiki") == 1
+    with governed_server(tmp_path / "b", needs_keys=False) as (url, _):
+        metrics(url)
+        foreign = call(url, "GET", "/metrics", headers={**JSON, "Host": "evil.example"})
+        assert_problem(foreign, 403, "not_permitted")
+
+
+def test_a_service_that_is_no_library() -> None:
+    """Its server tells of requests and of itself."""
+    with serving() as url:
+        ask(url)
+        ask(url, "failed")
+        until(url, "wenyuan_http_requests_total", 1, outcome="failed")
+        found = metrics(url)
+        assert number(found, "wenyuan_http_requests_total", door="retrieve_fragments", outcome="success") == 1
+        assert number(found, "process_start_time_seconds") == pytest.approx(time.time(), abs=3_600)
+        assert number(found, "process_resident_memory_bytes") > 1e6
+        assert not any(name.startswith("wenyuan_source") for name, _ in found)
+
+
+# -- requests ------------------------------------------------------------------------------------------------
+def test_requests_are_counted_by_how_they_ended() -> None:
+    """Door, status and outcome: a bug, a malformed body, a path that is not there, a FAILED, and their times."""
+    with serving() as url:
+        for query in ("bug", "invalid", "nothing", "failed"):
+            ask(url, query)
+        call(url, "GET", "/v2/%E7%94%B2")
+        call(url, "DELETE", "/v1/search")
+        until(url, "wenyuan_http_requests_total", 2, status="404")
+        found = metrics(url)
+        door = {"door": "retrieve_fragments"}
+        assert number(found, "wenyuan_http_requests_total", **door, status="200", outcome="failed") == 2
+        assert number(found, "wenyuan_http_requests_total", **door, status="400", outcome="refused") == 1
+        assert number(found, "wenyuan_http_requests_total", **door, status="200", outcome="success") == 1
+        assert number(found, "wenyuan_http_request_duration_seconds_count", **door) == 4
+        assert {labels["door"] for name, pairs in found for labels in [dict(pairs)] if "door" in labels} <= {
+            "retrieve_fragments", "search", "metrics", "other",
+        }  # fmt: skip
+
+
+def test_requests_in_flight() -> None:
+    """A request that is being worked on is counted until its answer is sent."""
+    service = EchoService()
+    with serving(service) as url:
+        waiting = threading.Thread(target=ask, args=(url, "wait"))
+        waiting.start()
+        assert service.entered.acquire(timeout=10)
+        assert number(metrics(url), "wenyuan_http_requests_in_flight") == 2
+        service.gate.set()
+        waiting.join(10)
+        until(url, "wenyuan_http_requests_in_flight", 1)
+
+
+def test_refused_for_asking_too_often(tmp_path: Path) -> None:
+    """What was answered 429 is counted."""
+    limits = Limits(rate_per_key=1.0)
+    with governed_server(tmp_path, limits=limits) as (url, library):
+        token = key(library, "search")
+        answers = [send(url, "POST", "/v1/search", {"query": "投诉"}, token).status for _ in range(8)]
+        refused = answers.count(429)
+        assert refused
+        assert number(metrics(url, key(library, "audit")), "wenyuan_http_rate_limited_total") == refused
+
+
+# -- the library ---------------------------------------------------------------------------------------------
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[tuple[str, Any]]:
+    with governed_server(tmp_path, needs_keys=False) as found:
+        yield found
+
+
+def test_a_refresh_that_fails_is_to_be_seen(served: tuple[str, Any], tmp_path: Path) -> None:
+    """A source whose folder is gone: failures in a row, overdue, since when; others are as they were."""
+    url, library = served
+    source = library.catalog.source("wiki")
+    begun = time.time() - 3 * 86_400
+    library.catalog.put_source(
+        wenyuan.Source(source_id="wiki", path=str(tmp_path / "nowhere"), trust=source.trust, refresh_cycle="daily")
+    )
+    library.catalog.put_source_state(SourceState(source_id="wiki", last_success=begun))
+    found = metrics(url)
+    assert number(found, "wenyuan_source_overdue", source="wiki") == 1
+    assert number(found, "wenyuan_source_overdue_seconds", source="wiki") == pytest.approx(2 * 86_400, abs=4_000)
+    assert number(found, "wenyuan_refresh_queue") == 1
+    for _ in range(2):
+        assert Worker(library).refresh("wiki").failure
+    found = metrics(url)
+    assert number(found, "wenyuan_source_failures_in_a_row", source="wiki") == 2
+    assert number(found, "wenyuan_source_last_success_age_seconds", source="wiki") == pytest.approx(
+        3 * 86_400, abs=60
+    )
+    assert number(found, "wenyuan_source_overdue", source="wiki") == 1
+    assert number(found, "wenyuan_refresh_queue") == 0  # it is tried again later
+    assert number(found, "wenyuan_source_failures_in_a_row", source="crm_policy") == 0
+    assert number(found, "wenyuan_source_overdue", source="crm_policy") == 0
+
+
+def test_what_is_held_and_how_it_is_asked(served: tuple[str, Any]) -> None:
+    """Documents and passages of each source, legs by state, the index, the audit."""
+    url, library = served
+    assert send(url, "POST", "/v1/search", {"query": "客户投诉"}).json["status"] == "SUCCESS"
+    library.audit.flush()
+    found = metrics(url)
+    for source in ("wiki", "crm_policy", "regulation_cn_gdpr"):
+        held = library.catalog.counts(source)
+        assert number(found, "wenyuan_source_documents", source=source) == held["documents"]
+        assert number(found, "wenyuan_source_passages", source=source) == held["passages"]
+    for leg in ("keyword", "vector"):
+        assert number(found, "wenyuan_leg_duration_seconds_count", leg=leg, state="ok") >= 1
+    assert number(found, "wenyuan_index_lag_changes") == number(found, "wenyuan_index_lag_seconds") == 0
+    assert number(found, "wenyuan_audit_records_total") == library.audit.list(limit=1)[0].seq
+    assert number(found, "wenyuan_audit_waiting") == number(found, "wenyuan_audit_failing") == 0
+    library.catalog.put_source(library.catalog.source("wiki"))
+    assert number(metrics(url), "wenyuan_index_lag_changes") == 1
+
+
+def test_legs_that_fail_and_that_hang(served: tuple[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broken leg counts as failed, one that does not answer in time as such, a source by its id."""
+    url, library = served
+    asked = {"query": "客户投诉"}
+
+    def broken(*_: Any, **__: Any) -> Any:
+        raise EngineUnavailable("the index is gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(library.engine, "keyword", broken)
+        assert send(url, "POST", "/v1/search", asked).json["status"] == "FAILED"
+    settings = {"url": "http://127.0.0.1:9", "allow_private": True, "required": False}
+    library.catalog.put_source(wenyuan.Source(source_id="kb", type="api", settings=settings))
+    assert send(url, "POST", "/v1/search", asked).json["coverage"]["degraded"] == ["source kb"]
+    hang = threading.Event()
+    with monkeypatch.context() as patch:
+        patch.setattr(library.engine, "vector", lambda *_, **__: hang.wait(20))
+        try:
+            assert send(url, "POST", "/v1/search", asked).json["status"] == "FAILED"
+        finally:
+            hang.set()
+    found = metrics(url)
+    assert number(found, "wenyuan_leg_duration_seconds_count", leg="keyword", state="failed") == 1
+    assert number(found, "wenyuan_leg_duration_seconds_count", leg="outside", source="kb", state="failed") >= 1
+    assert number(found, "wenyuan_leg_duration_seconds_count", leg="vector", state="timeout") == 1
+    assert number(found, "wenyuan_leg_duration_seconds_sum", leg="vector", state="timeout") >= 1.5
+
+
+def test_the_cache_is_counted(tmp_path: Path) -> None:
+    """Hits, misses and the bytes that are kept."""
+    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "hashing"}) as library:
+        (tmp_path / "a.md").write_text("# 投诉\n\n客户投诉须在三天内答复。\n")
+        library.add(wenyuan.Source(source_id="a", path=str(tmp_path / "a.md")))
+        with serving(library) as url:
+            for _ in range(3):
+                send(url, "POST", "/v1/search", {"query": "投诉"})
+            found = metrics(url)
+    assert number(found, "wenyuan_cache_requests_total", result="hit") == 2
+    assert number(found, "wenyuan_cache_requests_total", result="miss") == 1
+    assert number(found, "wenyuan_cache_entries") == 1
+    assert number(found, "wenyuan_cache_bytes") > 1_000
+
+
+def test_numbers_that_cannot_be_told(served: tuple[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A catalog that cannot be read is a problem, not a library that holds nothing."""
+    url, library = served
+
+    def broken() -> Any:
+        raise wenyuan.core.errors.CatalogUnavailable("the disk is gone")
+
+    monkeypatch.setattr(library.catalog, "counts_by_source", broken)
+    assert_problem(send(url, "GET", "/metrics"), 503, "catalog_unavailable")

@@ -1,0 +1,103 @@
+"""The packs that come with the program: read without a fault, and saying what their sources say."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from wenyuan.core.errors import InvalidRequest
+from wenyuan.core.rules.book import Book
+from wenyuan.core.rules.checking import check_book
+from wenyuan.core.rules.conditions import compile_condition
+from wenyuan.core.rules.schema import Schema, parse_schema
+from wenyuan.packs import located, shipped
+from wenyuan.readers.rulebooks import read_book
+
+
+@cache
+def pack(name: str) -> tuple[Book, Schema]:
+    with located(name) as folder:
+        book = read_book(folder)
+    return book, parse_schema(book.schema_tree)
+
+
+def test_two_packs_are_shipped() -> None:
+    """Packs are found by name; an unknown name is answered with what was probably meant."""
+    assert shipped() == ("construction", "customer_service")
+    with pytest.raises(InvalidRequest, match="did you mean 'construction'"), located("constructions"):
+        pass
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_a_shipped_pack_has_no_fault(name: str) -> None:
+    """Every entry of a shipped pack is taken, without a remark."""
+    book, schema = pack(name)
+    checked = check_book(book, schema, sources={s.source.source_id for s in book.sources})
+    assert (book.pack, [str(f) for f in (*book.faults, *checked.faults)]) == (name, [])
+    assert len(checked.nodes) == len(book.nodes)
+    assert len(checked.statements) == len(book.links)
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_everything_shipped_is_bilingual_and_quoted(name: str) -> None:
+    """Every node has a Chinese and an English name; every statement quotes a clause; sentences are in both."""
+    book, schema = pack(name)
+    assert all(node.labels.keys() >= {"zh", "en"} for node in book.nodes)
+    assert all(link.evidences and all(e.quote and e.clause for e in link.evidences) for link in book.links)
+    assert all(set(link.sentence) in (set(), {"zh", "en"}) for link in book.links)
+    assert all(set(r.sentence) == {"zh", "en"} for r in schema.relations.values())
+    assert all(s.source.trust == 5 and s.uri for s in book.sources)
+
+
+@pytest.mark.parametrize(
+    ("process", "requirement", "parameters", "state"),
+    [
+        ("深基坑开挖", "专项施工方案", {"depth_m": 3.0, "complex_surroundings": False}, "met"),
+        ("深基坑开挖", "专项施工方案", {"depth_m": 2.9, "complex_surroundings": False}, "not_met"),
+        ("深基坑开挖", "专项施工方案", {"depth_m": 2.9, "complex_surroundings": True}, "met"),
+        ("深基坑开挖", "专项施工方案", {"depth_m": 2.9}, "unknown"),
+        ("深基坑开挖", "专家论证", {"depth_m": 5.0}, "met"),
+        ("深基坑开挖", "专家论证", {"depth_m": 4.9}, "not_met"),
+        ("混凝土模板支撑", "专项施工方案", {"height_m": 5.0}, "met"),
+        ("混凝土模板支撑", "专家论证", {"span_m": 18.0}, "met"),
+        ("混凝土模板支撑", "专家论证", {"total_load_kn_m2": 15.0}, "met"),
+        ("混凝土模板支撑", "专家论证", {"line_load_kn_m": 20.0}, "met"),
+        ("承重支撑体系搭设", "专家论证", {"point_load_kn": 7.0}, "met"),
+        ("起重吊装", "专家论证", {"lift_weight_kn": 100.0, "unconventional_lifting": True}, "met"),
+        ("起重吊装", "专家论证", {"lift_weight_kn": 500.0, "unconventional_lifting": False}, "not_met"),
+        ("起重机械安装拆卸", "专家论证", {"crane_capacity_kn": 300.0}, "met"),
+        ("落地式钢管脚手架", "专项施工方案", {"height_m": 24.0}, "met"),
+        ("落地式钢管脚手架", "专家论证", {"height_m": 49.0}, "not_met"),
+        ("附着式升降脚手架", "专家论证", {"lift_height_m": 150.0}, "met"),
+        ("悬挑式脚手架", "专家论证", {"height_m": 20.0}, "met"),
+        ("建筑幕墙安装", "专家论证", {"height_m": 50.0}, "met"),
+        ("钢结构安装", "专家论证", {"span_m": 36.0}, "met"),
+        ("网架和索膜结构安装", "专家论证", {"span_m": 59.0}, "not_met"),
+        ("人工挖孔桩", "专家论证", {"depth_m": 16.0}, "met"),
+        ("大型结构整体顶升平移转体", "专家论证", {"structure_weight_kn": 1000.0}, "met"),
+        ("盾构法施工", "专家论证", {}, "met"),
+        ("水下作业", "专家论证", {}, "met"),
+        ("拆除工程", "专家论证", {"heritage_area": True}, "met"),
+    ],
+)
+def test_thresholds_of_hazardous_works(
+    process: str, requirement: str, parameters: dict[str, object], state: str
+) -> None:
+    """A special plan and an expert review are required from the size on that the notice names, that size included."""
+    book, schema = pack("construction")
+    (link,) = (k for k in book.links if (k.src, k.rel, k.dst) == (process, "triggers", requirement))
+    condition = link.condition
+    outcome = compile_condition(condition, schema.parameters).check(parameters).state if condition else "met"
+    assert outcome == state
+
+
+def test_a_return_without_reason_has_its_condition() -> None:
+    """Goods sold at a distance go back within seven days; goods bought in a shop do not."""
+    book, schema = pack("customer_service")
+    (link,) = (k for k in book.links if (k.src, k.rel, k.dst) == ("七天无理由退货申请", "obliges", "退货"))
+    condition = compile_condition(link.condition, schema.parameters)
+    bought = {"days_since_receipt": 7, "excluded_goods": False}
+    assert condition.check(bought | {"sales_channel": "online"}).state == "met"
+    assert condition.check(bought | {"sales_channel": "store"}).state == "not_met"
+    assert condition.check(bought).missing == ("sales_channel",)
