@@ -226,8 +226,8 @@ def test_an_empty_graph_links_nothing() -> None:
 
 def test_long_texts_take_linear_time() -> None:
     """A text of 50,000 characters is linked in far less than a second, also when nothing is in it."""
-    began = time.perf_counter()
+    began = time.process_time()
     assert len(LINKER.link("深基坑开挖，" * 8_000).spans) == 8_000
     assert LINKER.link("某" * 50_000).spans == ()
     assert LINKER.link("深基坑开瓦，" * 8_000).spans[0].by == "spelling"
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3
