@@ -123,6 +123,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "cause_validity": ("validity", "有效期"),
     "cause_left the scope": ("left the scope", "已不在范围内"),
     "cause_passages added": ("passages added", "新增段落"),
+    "cause_tuning changed": ("tuning changed", "调优已改"),
     "cause_rule retired": ("rule retired", "规则已停用"),
     "cause_rule expired": ("rule expired", "规则已过期"),
     "cause_rule withdrawn": ("rule withdrawn", "规则已撤回"),
