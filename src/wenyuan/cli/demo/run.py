@@ -17,6 +17,7 @@ from wenyuan.cli.progress import Bar
 from wenyuan.cli.sources import stars
 from wenyuan.cli.stock import note_keyword_only
 from wenyuan.cli.terminal import Terminal, printable
+from wenyuan.cli.unified import indented
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.model import RetrievalRequest, RetrievalResponse, Source
 from wenyuan.packs import located
@@ -138,14 +139,16 @@ def _rules(terminal: Terminal, library: Library) -> Mapping[str, list[dict[str, 
 
 def _plans(terminal: Terminal, library: Library, depth: str) -> list[dict[str, Any]]:
     process = _PROCESS[terminal.language]
-    terminal.show(f"\n$ wenyuan rules infer {process} --param depth_m={depth}", wrap=False)
+    terminal.show(f'\n$ wenyuan rules infer "{process}" --param depth_m={depth}', wrap=False)
     question = RuleQuestion(processes=(process,), parameters={"depth_m": float(depth), "complex_surroundings": False})
     items = library.infer_rules(question).items
     plans = [item for item in items if item.metadata["process_name"] == item.metadata["subject"]]
     plans = [item for item in plans if item.metadata.get("condition_state") == "met"]
     for item in plans[:_SHOWN]:
         clause = item.metadata["evidence"][0].get("clause", "")
-        terminal.show(f"  {item.score:.2f}  {item.content.splitlines()[0]}  [{clause}]")
+        indented(
+            terminal, f"{item.score:.2f}  {item.content.splitlines()[0]}  [{clause}]", hanging=" " * 8, first="  "
+        )
     if not plans:
         terminal.show(terminal.text("demo_no_plan"))
     return [item.to_dict() for item in plans]
