@@ -17,7 +17,7 @@ from sqlalchemy.pool import QueuePool
 from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, ConfigError, EngineTimeout
 from wenyuan.core.ports import Deadline
 
-__all__ = ["connect_reader", "connect_writer", "empty_log", "reading", "translated"]
+__all__ = ["connect_reader", "connect_writer", "empty_log", "reading", "translated", "watching"]
 
 log = logging.getLogger(__name__)
 
@@ -88,6 +88,13 @@ def connect_writer(path: Path) -> sa.Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     return engine
+
+
+def watching(path: Path) -> Any:
+    """A connection outside of any pool, which never writes and has no transaction: it sees what was last committed."""
+    connection = _driver().connect(str(path), check_same_thread=False, timeout=_BUSY_MS / 1000, isolation_level=None)
+    connection.execute("PRAGMA query_only=ON")
+    return connection
 
 
 def empty_log(writer: sa.Engine) -> None:

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.connect import now, reading, translated
+from wenyuan.catalog.remembered import Remembered
 from wenyuan.core.agents import Agent, Key, agent_to_wire, parse_agent
 from wenyuan.core.errors import NotPermitted
 from wenyuan.core.source_state import SourceState
@@ -33,6 +34,7 @@ class CatalogGovernance:
 
     _reader: sa.Engine
     _writer: sa.Engine
+    _remembered: Remembered
     on_change: OnChange = staticmethod(_nobody)
     """Told of every change of a source, an agent or a key, once it is stored."""
 
@@ -49,6 +51,9 @@ class CatalogGovernance:
 
     def agent(self, agent_id: str) -> Agent:
         """Raises NotPermitted when there is none of that id."""
+        return self._remembered.get(("agent", agent_id), lambda: self._agent(agent_id))
+
+    def _agent(self, agent_id: str) -> Agent:
         with reading(self._reader, "reading an agent") as connection:
             row = connection.scalar(sa.select(t.agents.c.definition).where(t.agents.c.agent_id == agent_id))
         if row is None:
@@ -119,12 +124,15 @@ class CatalogGovernance:
         parts = token.split("_", 2)
         if len(parts) != 3 or parts[0] != "wy":
             return None
-        with reading(self._reader, "checking a key") as connection:
-            row = connection.execute(sa.select(t.keys).where(t.keys.c.key_id == parts[1])).mappings().first()
+        row = self._remembered.get(("key", parts[1]), lambda: self._key_row(parts[1]))
         given = hashlib.sha256(token.encode()).hexdigest()
         if row is None or not hmac.compare_digest(row["sha256"], given):
             return None
         return _key_of(row)
+
+    def _key_row(self, key_id: str) -> sa.RowMapping | None:
+        with reading(self._reader, "checking a key") as connection:
+            return connection.execute(sa.select(t.keys).where(t.keys.c.key_id == key_id)).mappings().first()
 
     def revoke_key(self, key_id: str) -> None:
         """Revoke at once; raises NotPermitted when there is no such key."""

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.connect import now, reading
 from wenyuan.catalog.history import CatalogHistory
+from wenyuan.catalog.remembered import Remembered
 from wenyuan.catalog.rows import index_row, passage_of, source_of, version_of
 from wenyuan.core.errors import NotPermitted
 from wenyuan.core.model import Passage, Source
@@ -32,12 +33,17 @@ class CatalogReads(CatalogHistory):
     """The reading half of `Catalog`; also the change feed that engines follow (`core.ports.ChangeFeed`)."""
 
     _reader: sa.Engine
+    _remembered: Remembered
 
     def value(self, key: str) -> Any:
         """A stored JSON value, or None."""
+        raw = self._remembered.get(("value", key), lambda: self._value(key))
+        return None if raw is None else json.loads(raw)  # anew: who asks may change what it is given
+
+    def _value(self, key: str) -> str | None:
         with reading(self._reader, f"reading {key!r}") as connection:
-            raw = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == "value/" + key))
-        return None if raw is None else json.loads(raw)
+            raw: str | None = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == "value/" + key))
+        return raw
 
     def library_id(self) -> str:
         """What this library is called among libraries that ask one another; a copy of it has the same."""
@@ -207,6 +213,9 @@ class CatalogReads(CatalogHistory):
     # -- the change feed (core.ports.ChangeFeed) --------------------------------------------------------
 
     def seq(self) -> int:
+        return self._remembered.get("seq", self._seq)
+
+    def _seq(self) -> int:
         with reading(self._reader, "reading the change number") as connection:
             return int(connection.scalar(sa.select(sa.func.max(t.commits.c.seq))) or 0)
 

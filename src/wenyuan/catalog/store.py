@@ -18,6 +18,7 @@ from wenyuan.catalog.forgetting import CatalogForgetting, forget_words
 from wenyuan.catalog.governance import CatalogGovernance
 from wenyuan.catalog.lock import WriterLock
 from wenyuan.catalog.reads import CatalogReads, batches
+from wenyuan.catalog.remembered import Remembered
 from wenyuan.catalog.rows import day, pack_vector, source_row
 from wenyuan.catalog.rules_writes import CatalogRules, drop_evidence_of
 from wenyuan.catalog.tunings import CatalogTunings
@@ -36,6 +37,7 @@ class Catalog(CatalogForgetting, CatalogGovernance, CatalogRules, CatalogTunings
         self._lock = WriterLock(folder / "writer.lock")
         self._writer = connect_writer(self.path)
         self._reader = connect_reader(self.path)
+        self._remembered = Remembered(self.path)
 
     # -- life ---------------------------------------------------------------------------------------
 
@@ -121,6 +123,7 @@ class Catalog(CatalogForgetting, CatalogGovernance, CatalogRules, CatalogTunings
         return int(number)
 
     def close(self) -> None:
+        self._remembered.close()
         self._reader.dispose()
         self._writer.dispose()
 
