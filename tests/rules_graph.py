@@ -88,7 +88,8 @@ class _Stored:
 
 def _in_view(said: Statement, view: View) -> bool:
     valid = (said.valid_from or DAY.min) <= view.day <= (said.valid_until or DAY.max)
-    return said.status == "approved" and valid and any(e.source_id in view.trusts for e in said.evidences)
+    seen = any(view.support(e.source_id, e.trust) is not None for e in said.evidences)
+    return said.status == "approved" and valid and seen
 
 
 class MemoryGraph:
@@ -171,10 +172,10 @@ class MemoryGraph:
         supports = tuple(
             Support(
                 source_id=e.source_id, uri=e.uri, clause=e.clause, quote=e.quote, reviewer=e.reviewer,
-                trust=min(e.trust or 5, view.trusts[e.source_id]),
+                trust=trust,
             )
             for e in said.evidences
-            if e.source_id in view.trusts
+            if (trust := view.support(e.source_id, e.trust)) is not None
         )  # fmt: skip
         return Edge(
             statement_id=stored.number, src=stored.src, rel=said.rel, dst=stored.dst, condition=said.condition,

@@ -119,6 +119,18 @@ def test_view(catalog: Catalog, change: dict[str, Any], view: dict[str, Any], se
     assert bool(found) is served
 
 
+def test_trust_asked_for(catalog: Catalog) -> None:
+    """Evidence that is itself trusted too little does not count, whatever the trust of its source."""
+    doubtful = replace(QUOTE, trust=2)
+    load(catalog, replace(FALLS, evidences=(doubtful,)), replace(SHORED, evidences=(doubtful, OTHER)))
+    strict, loose = replace(VIEW, min_trust=3), replace(VIEW, min_trust=2)
+    assert from_(catalog, PIT, "produces_hazard", view=strict) == []
+    assert [edge.trust for edge in from_(catalog, PIT, "produces_hazard", view=loose)] == [2]
+    load(catalog, replace(SHORED, evidences=(doubtful, replace(OTHER, trust=None))))
+    (edge,) = from_(catalog, COLLAPSE, "mitigated_by", view=strict)
+    assert [(e.source_id, e.trust) for e in edge.evidences] == [("s2", 3)]
+
+
 def test_order_and_limit(catalog: Catalog) -> None:
     """Mandatory statements come first, then heavy ones, then old ones; one more than the limit shows that it bit."""
     ends = [Node(key=f"hazard/{n}", kind="hazard", name=f"险{n}") for n in range(6)]
@@ -412,6 +424,21 @@ def test_rejected_then_reworded(catalog: Catalog) -> None:
     catalog.review_rules([catalog.rules.statement(FALLS.key).statement_id], "reject", actor="a")
     load(catalog, replace(FALLS, weight=0.5))
     assert status(catalog, FALLS) == "proposed"
+
+
+def test_reworded_then_said_again(catalog: Catalog) -> None:
+    """Saying the other words again does not approve them, nor does taking them back in between; people do."""
+    load(catalog, FALLS)
+    catalog.review_rules([catalog.rules.statement(FALLS.key).statement_id], "reject", actor="a")
+    other = replace(FALLS, weight=0.5)
+    load(catalog, other)
+    assert load(catalog, other).seq is None
+    assert status(catalog, FALLS) == "proposed"
+    load(catalog)
+    load(catalog, other)
+    assert status(catalog, FALLS) == "proposed"
+    catalog.review_rules([catalog.rules.statement(FALLS.key).statement_id], "approve", actor="a")
+    assert status(catalog, FALLS) == "approved"
 
 
 def test_review_refused(catalog: Catalog) -> None:

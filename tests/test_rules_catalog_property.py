@@ -94,9 +94,8 @@ def expected(now: Moment, nodes: Sequence[str], relations: Sequence[str], view: 
     found = []
     for held in now.statements:
         said = held.statement
-        trusts = sorted(
-            min(view.trusts[e.source_id], e.trust or 5) for e in said.evidences if e.source_id in view.trusts
-        )
+        own = [min(view.trusts[e.source_id], e.trust or 5) for e in said.evidences if e.source_id in view.trusts]
+        trusts = sorted(trust for trust in own if trust >= view.min_trust)
         in_force = (said.valid_from or date.min) <= view.day <= (said.valid_until or date.max)
         if said.src in nodes and said.rel in relations and said.status == "approved" and in_force and trusts:
             rank = STRENGTHS.index(said.strength)
@@ -117,12 +116,15 @@ def shown(edges: Sequence[Edge], keys: Mapping[int, str]) -> list[Any]:
 @given(
     done=st.lists(steps, min_size=1, max_size=6),
     trusts=st.dictionaries(st.sampled_from(SOURCES), st.integers(1, 5)),
+    least=st.integers(1, 5),
     day=days,
     nodes=st.sets(st.sampled_from([n.key for n in NODES]), min_size=1),
     relations=st.sets(st.sampled_from(RELATIONS), min_size=1),
     limit=st.integers(0, 8),
 )
-def test_walk(done: Any, trusts: dict[str, int], day: date, nodes: set[str], relations: set[str], limit: int) -> None:
+def test_walk(
+    done: Any, trusts: dict[str, int], least: int, day: date, nodes: set[str], relations: set[str], limit: int
+) -> None:
     """Edges are those that a plain reading of the graph gives, as it is and as it was at each earlier change."""
     with tempfile.TemporaryDirectory() as folder, new_catalog(Path(folder) / "library") as catalog:
         catalog.put_source(Source(source_id="s3"))
@@ -132,7 +134,7 @@ def test_walk(done: Any, trusts: dict[str, int], day: date, nodes: set[str], rel
             moments.append(moment(catalog))
         for then in moments:
             for at in [then.seq, None] if then is moments[-1] else [then.seq]:
-                view = View(trusts=trusts, day=day, at=at)
+                view = View(trusts=trusts, day=day, min_trust=least, at=at)
                 starts = [then.numbers[key] for key in sorted(nodes) if key in then.numbers]
                 edges = catalog.rules.edges(starts, sorted(relations), view=view, limit=limit, deadline=soon())
                 keys = {number: key for key, number in then.numbers.items()}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import wenyuan
+from wenyuan.core.agents import Agent, DomainScope, Principal
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest
 from wenyuan.core.filters import In
 from wenyuan.core.model import RetrievalRequest, Source
@@ -34,6 +35,20 @@ DOCUMENTS = {
     ),
     "bridge": ("桥梁工程", "某大桥承台深基坑案例", "本桥承台深基坑开挖采用钢板桩围堰，开挖期间监测水位与位移。"),
 }
+
+DOUBTED = """
+pack: pit
+schema:
+  kinds: {process: {zh: 工序, en: process}, hazard: {zh: 危险源, en: hazard}}
+  relations: {produces_hazard: {zh: 产生危险源, en: produces, from: [process], to: [hazard]}}
+  patterns: {needs: {start: process, collect: {hazards: [produces_hazard]}}}
+sources: [{id: code, title: 规范, uri: "urn:code", trust: 5, domain: construction, language: zh}]
+process: [{name: 深基坑开挖}]
+hazard: [{name: 坍塌}, {name: 涌水}]
+statements:
+  - {src: 深基坑开挖, rel: produces_hazard, dst: 坍塌, evidence: [{source: code, clause: 第一条, trust: 2}]}
+  - {src: 深基坑开挖, rel: produces_hazard, dst: 涌水, evidence: [{source: code, clause: 第二条}]}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -190,6 +205,23 @@ def test_the_knowledge_service_finds_rules_within_a_scope_only(stocked: wenyuan.
     assert found.passages[0].hit.origin == "kg_rule" and found.passages[0].derivation["path"]
     elsewhere = SearchRequest(query="深基坑开挖有哪些危险源", limit=5, filter=In("source_id", ("cases",)))
     assert {f.passage.source_id for f in stocked.find(elsewhere).passages} == {"cases"}
+
+
+def test_no_rule_rests_on_evidence_below_the_trust_asked_for(tmp_path: Path) -> None:
+    """Evidence that is doubted itself counts for who accepts doubtful things, and for nobody else."""
+    (tmp_path / "pit.yaml").write_text(DOUBTED, "utf-8")
+    with wenyuan.create(tmp_path / "library", encoder={"kind": "none"}) as library:
+        library.rules.take(read_book(tmp_path / "pit.yaml"))
+        for agent_id, least in (("careful", 3), ("bold", 2)):
+            scope = (DomainScope(domain="construction", top_k=9),)
+            agent = Agent(agent_id=agent_id, knowledge_scope=scope, min_trust=least, allow_low_trust=True)
+            library.catalog.put_agent(agent)  # type: ignore[attr-defined]
+        found = {}
+        for agent_id in ("careful", "bold"):
+            principal = Principal(key_id="k", rights=frozenset({"ask"}), agent_id=agent_id)
+            answer = library.infer_rules(RuleQuestion(processes=("深基坑开挖",)), principal)
+            found[agent_id] = {(item.metadata["name"], item.metadata["trust"]) for item in answer.items}
+        assert found == {"careful": {("涌水", 5)}, "bold": {("涌水", 5), ("坍塌", 2)}}
 
 
 def test_the_rules_engine_may_not_degrade(stocked: wenyuan.Library, monkeypatch: pytest.MonkeyPatch) -> None:

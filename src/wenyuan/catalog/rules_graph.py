@@ -31,6 +31,7 @@ __all__ = ["VERSION_KEY", "RulesGraph"]
 VERSION_KEY = "rules_version"
 _BATCH = 512
 _WIDE = 2_000  # statements that are read of nodes at once to be kept; of more, only what is asked for is read
+_MOST_TRUST = 5  # an evidence without a trust of its own has its source's
 _COMPONENT = "rules graph"
 
 
@@ -75,6 +76,7 @@ def _hop(*, inverse: bool, past: bool, every: bool = False) -> sa.Select[Any]:
     evident = (
         sa.select(sa.literal(1))
         .where(e.statement_id == s.statement_id, _current(e, past=past), _among(e.source_id, "sources"))
+        .where(sa.func.coalesce(e.trust, _MOST_TRUST) >= sa.bindparam("least", type_=sa.Integer))
         .correlate(r.statements)
         .exists()
     )
@@ -141,7 +143,7 @@ class RulesGraph(RulesBook):
         if limit < 0:
             raise InvalidRequest(f"the limit of statements is {limit}; it must not be negative")
         starts = list(dict.fromkeys(nodes))
-        if not starts or not relations or not view.trusts:
+        if not starts or not relations or not _enough(view):
             return []
         with reading(self._reader, "following rules", deadline) as connection:
             if view.at is None and len(starts) <= _BATCH:
@@ -180,7 +182,8 @@ class RulesGraph(RulesBook):
         """Statements in view, read now; by whatever relation when none is named."""
         bound: dict[str, Any] = {
             **({"relations": filled(relations)} if relations else {}),
-            "sources": filled(list(view.trusts)),
+            "sources": filled(_enough(view)),
+            "least": view.min_trust,
             "day": view.day.toordinal(),
             "most": limit + 1,
             **_moment(view.at),
@@ -228,6 +231,11 @@ class RulesGraph(RulesBook):
             return int(connection.scalar(_version()) or 0)
 
 
+def _enough(view: View) -> list[str]:
+    """The sources whose evidence may count."""
+    return [name for name, trust in view.trusts.items() if trust >= view.min_trust]
+
+
 def _importance(edge: Edge) -> tuple[int, float, int]:
     return rank_of(edge.strength), -edge.weight, edge.statement_id
 
@@ -258,7 +266,7 @@ def _supports(
     for part in batches(ids):
         deadline.check(_COMPONENT)
         for statement_id, *row in connection.execute(query, {**_moment(view.at), "ids": part}).all():
-            trust = view.trusts.get(row[0])
+            trust = view.support(row[0], row[4])
             if trust is not None:
                 found.setdefault(statement_id, []).append(support(row, trust))
     return found

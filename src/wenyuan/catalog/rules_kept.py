@@ -13,7 +13,7 @@ __all__ = ["MOST_KEPT", "KeptGraph", "Seen", "seen_in"]
 MOST_KEPT = 50_000
 """Statements, and nodes, of about 1 kB each; beyond, all are forgotten."""
 
-Seen = tuple[bool, date, frozenset[tuple[str, int]]]
+Seen = tuple[bool, date, int, frozenset[tuple[str, int]]]
 """Direction and view: whose statements are kept."""
 
 
@@ -60,4 +60,4 @@ class KeptGraph:
 
 def seen_in(view: View, *, inverse: bool) -> Seen:
     """What statements of a view are kept under."""
-    return inverse, view.day, frozenset(view.trusts.items())
+    return inverse, view.day, view.min_trust, frozenset(view.trusts.items())

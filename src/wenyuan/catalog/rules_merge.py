@@ -290,10 +290,10 @@ class StatementMerge:
             if _proof(proof) in {_proof(e) for e in statement.evidences}:
                 others.pop(proof["row_id"], None)
         supported = self._support(row["statement_id"], statement, own)
-        status = _next_status(row, statement.status, differs=differs, mine=mine)
+        status, reason = _next_status(row, statement.status, differs=differs, mine=mine)
         if differs or status != row["status"]:
             words = {**wording, "pack": self._pack} if differs else {}
-            self._revised[row["row_id"]] = {**row, **words, "status": status, "restores": "", "reason": ""}
+            self._revised[row["row_id"]] = {**row, **words, "status": status, "restores": "", "reason": reason}
         changed = supported or row["row_id"] in self._revised
         self._change.counts["statements_changed" if changed else "statements_unchanged"] += 1
 
@@ -333,14 +333,25 @@ def _node_numbers(change: RulesChange, statements: Iterable[Statement]) -> Mappi
     return found
 
 
-def _next_status(row: _Row, said: str, *, differs: bool, mine: bool) -> str:
-    """Status of a held statement that a pack says again: what people decided stays until the wording changes."""
+_WITHHELD = "withheld"  # restores: proposed by us, not by its author; only people may approve it
+
+
+def _next_status(row: _Row, said: str, *, differs: bool, mine: bool) -> tuple[str, str]:
+    """Status of a held statement that a pack says again, and its reason, if it is not the pack that gives it.
+
+    What people decided stays until the wording changes; then they are asked again, however often the pack says it.
+    """
     before = row["restores"] or row["status"]
-    if differs:
-        return "proposed" if before in ("rejected", "retired") and said == "approved" else said
-    if said in ("rejected", "retired"):
-        return said if mine else str(before)
-    return said if before == "proposed" else str(before)
+    withheld = before == _WITHHELD or _is_withheld(row)
+    if said in ("rejected", "retired") and (mine or not withheld):
+        return (said if mine else str(before)), ""
+    if withheld or (differs and before in ("rejected", "retired")):
+        return "proposed", row["reason"] if _is_withheld(row) else "other words than those that were decided on"
+    return (said if differs or before == "proposed" else str(before)), ""
+
+
+def _is_withheld(row: _Row) -> bool:
+    return row["status"] == "proposed" and bool(row["reason"])
 
 
 def lose_support(change: RulesChange, proofs: Mapping[int, int], reason: str) -> None:
@@ -352,7 +363,12 @@ def lose_support(change: RulesChange, proofs: Mapping[int, int], reason: str) ->
         supported = {row["statement_id"] for row in live}
         rows = change.live(r.statements, r.statements.c.statement_id, [n for n in part if n not in supported])
         retired = {
-            row["row_id"]: {**row, "status": "retired", "restores": row["status"], "reason": reason}
+            row["row_id"]: {
+                **row,
+                "status": "retired",
+                "restores": _WITHHELD if _is_withheld(row) else row["status"],
+                "reason": reason,
+            }
             for row in rows
             if row["status"] != "retired"
         }

@@ -172,10 +172,9 @@ def graph_node(node_id: int, key: str, kind: str, name: str, labels: str, scope:
 
 
 def support(row: Any, trust: int) -> Support:
-    """`row` begins with source_id, uri, clause, quote, own trust or None, reviewer; `trust` is the source's."""
-    source_id, uri, clause, quote, own, reviewer = row
-    least = trust if own is None or own > trust else own
-    return Support(source_id=source_id, uri=uri, clause=clause, quote=quote, trust=least, reviewer=reviewer)
+    """`row` is source_id, uri, clause, quote, own trust or None, reviewer; `trust` as the view has it."""
+    source_id, uri, clause, quote, _, reviewer = row
+    return Support(source_id=source_id, uri=uri, clause=clause, quote=quote, trust=trust, reviewer=reviewer)
 
 
 def held_node(row: sa.RowMapping, aliases: Iterable[sa.RowMapping]) -> HeldNode:

@@ -97,9 +97,16 @@ class Deriver:
         return self._scope(known, engineering_type, deadline)
 
     def derive(
-        self, question: RuleQuestion, scope: Scope, sources: Mapping[str, Source], change: int, deadline: Deadline
+        self,
+        question: RuleQuestion,
+        scope: Scope,
+        sources: Mapping[str, Source],
+        change: int,
+        deadline: Deadline,
+        *,
+        min_trust: int = 1,
     ) -> Derived:
-        """The rules that follow, from evidence within the scope.
+        """The rules that follow, from evidence within the scope that is trusted enough.
 
         Raises:
             InvalidRequest: a parameter is of another type than the schema says.
@@ -116,6 +123,7 @@ class Deriver:
         view = View(
             trusts={name: sources[name].trust for name in scope.sources if name in sources},
             day=scope.as_of,
+            min_trust=min_trust,
             at=self._at,
         )
         inference = infer(

@@ -44,7 +44,7 @@ class Query:
 
     Attributes:
         sources: Only these; None for all that are in force.
-        min_trust: Sources below are not searched.
+        min_trust: Sources below are not searched, and no rule rests on evidence below.
         partial: It is a part of a wider question, which alone can say whether nothing was found.
         rules: Derived rules compete with passages for the limit, come beside them, or are not asked for.
         engineering_type, processes, parameters: See `unified.RuleQuestion`; the type limits passages, too.
@@ -228,7 +228,10 @@ class Retriever:
             engineering_type=query.engineering_type,
             parameters=query.parameters,
         )
-        return self._crew.begin(lambda: rules.derive(question, scope, registry.by_id, change, deadline), "rules")
+        return self._crew.begin(
+            lambda: rules.derive(question, scope, registry.by_id, change, deadline, min_trust=query.min_trust),
+            "rules",
+        )
 
     def derive(self, query: Query) -> Answer:
         """Rules alone: what follows for the processes of the query, or those that its text names.

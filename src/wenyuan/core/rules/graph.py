@@ -21,16 +21,27 @@ __all__ = ["Edge", "Graph", "GraphNode", "LexiconEntry", "Support", "View"]
 class View:
     """What of the graph a request may see: a required argument of every read.
 
-    A statement is in view when it is approved, valid on `day`, and has an evidence in one of `trusts`.
+    A statement is in view when it is approved, valid on `day`, and has an evidence in one of `trusts` that is
+    trusted enough. Evidence that is not in view is not seen with a statement either.
 
     Attributes:
-        trusts: The sources that are allowed, trusted enough and in force, with their trust (1..5).
+        trusts: The sources that are allowed and in force, with their trust (1..5).
+        min_trust: Evidence counts when the lower one of its own trust and its source's is at least this.
         at: The graph as of a change of the catalog; None: as it is.
     """
 
     trusts: Mapping[str, int]
     day: date
+    min_trust: int = 1
     at: int | None = None
+
+    def support(self, source_id: str, own: int | None) -> int | None:
+        """Trust of an evidence in a source, by its own trust (None: its source's); None when it is not in view."""
+        trust = self.trusts.get(source_id)
+        if trust is None:
+            return None
+        least = trust if own is None else min(own, trust)
+        return least if least >= self.min_trust else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
