@@ -136,7 +136,7 @@ def test_unknown_domains_and_agents(served: Served) -> None:
     """An unknown domain is 400 with the one that may have been meant; an unknown agent is 404."""
     url = served[0]
     problem = assert_problem(
-        send(url, "POST", "/v1/search", {**ASK, "knowledge_scope": [{"domain": "crm_polcy"}]}), 400, "invalid_request"
+        send(url, "POST", "/v1/search", {**ASK, "knowledge_scope": [{"domain": "crm_polcy"}]}), 400, "unknown_domain"
     )
     assert "did you mean 'crm_policy'" in problem["detail"]
     assert_problem(send(url, "POST", "/v1/search", {**ASK, "agent_id": "nobody"}), 404, "not_found")
@@ -173,7 +173,7 @@ def test_sources_are_made_changed_read_and_removed(served: Served, tmp_path_fact
     assert send(url, "GET", "/v1/sources/faq").json["state"]["last_success"]
     assert send(url, "DELETE", "/v1/sources/faq").json == {"source_id": "faq", "documents": 2}
     assert_problem(send(url, "GET", "/v1/sources/faq"), 404, "not_found")
-    assert_problem(send(url, "POST", "/v1/search", ask), 400, "invalid_request")
+    assert_problem(send(url, "POST", "/v1/search", ask), 400, "unknown_domain")
 
 
 def test_a_path_leads_only_where_the_settings_allow(served: Served) -> None:

@@ -14,7 +14,7 @@ from wenyuan.catalog.history import CatalogHistory
 from wenyuan.catalog.remembered import Remembered
 from wenyuan.catalog.rows import index_row, passage_of, source_of, version_of
 from wenyuan.core.errors import NotPermitted
-from wenyuan.core.model import Passage, Source
+from wenyuan.core.model import Facet, Passage, Source
 from wenyuan.core.ports import Change, Deadline
 from wenyuan.core.validity import LiveVersion
 
@@ -160,6 +160,22 @@ class CatalogReads(CatalogHistory):
         with reading(self._reader, "counting collections") as connection:
             rows = connection.execute(query).all()
         return {name: {"documents": documents, "passages": passages} for name, documents, passages in rows}
+
+    def field_values(self, deadline: Deadline | None = None) -> Mapping[str, Mapping[str, Sequence[Facet]]]:
+        """By source, the fields that its live documents have, as `core.filters` names them, with their values."""
+        d = t.documents.c
+        query = sa.select(d.source_id, d.language, d.collection, d.facets).where(d.removed_seq.is_(None)).distinct()
+        found: dict[str, dict[str, dict[tuple[bool, Facet], Facet]]] = {}
+        with reading(self._reader, "listing fields", deadline) as connection:
+            for source_id, language, collection, facets in connection.execute(query):
+                told = {f"metadata.{name}": value for name, value in facets.items()}
+                for name, value in {"language": language, "collection": collection, **told}.items():
+                    values = found.setdefault(source_id, {}).setdefault(name, {})
+                    values[isinstance(value, bool), value] = value  # True is not 1
+        return {
+            source: {name: tuple(values.values()) for name, values in fields.items()}
+            for source, fields in found.items()
+        }
 
     def live_versions(self, source_id: str) -> list[LiveVersion]:
         """A source's live documents, as far as versions go."""

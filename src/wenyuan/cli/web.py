@@ -52,6 +52,7 @@ def serve(
                 threads=wanted.threads,
                 queue_limit=wanted.queue,
                 failed_http_status=wanted.failed_http_status,
+                dify_failure_record=wanted.dify_failure_record,
                 ingest_roots=wanted.ingest_roots,
                 limits=Limits(
                     rate_per_key=wanted.rate_per_key,

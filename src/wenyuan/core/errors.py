@@ -4,6 +4,7 @@
 
     KnowledgeError
     ├── InvalidRequest          the request is malformed                    HTTP 400
+    │   └── UnknownDomain       it names a domain that is not there, or not the caller's
     ├── NotPermitted            the principal may not, or must not know     HTTP 403 / 404
     ├── ConfigError             a setting is wrong: refuse to start
     ├── SourceError             a source or a document cannot be taken in
@@ -55,6 +56,7 @@ __all__ = [
     "NotPermitted",
     "RetrievalFailed",
     "SourceError",
+    "UnknownDomain",
     "VectorRejected",
 ]
 
@@ -96,6 +98,10 @@ class InvalidRequest(KnowledgeError):
     def __init__(self, message: str, *, faults: tuple[Fault, ...] = (), hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.faults = faults
+
+
+class UnknownDomain(InvalidRequest):
+    code = "unknown_domain"
 
 
 class NotPermitted(KnowledgeError):

@@ -26,6 +26,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 RIGHT_OF: Mapping[tuple[str, str], str | None] = {
     ("POST", "/v1/retrieve_fragments"): "retrieve",
     ("POST", "/retrieve_fragments"): "retrieve",
+    ("POST", "/retrieval"): "retrieve",
     ("POST", "/v1/search"): "search",
     ("POST", "/search"): "search",
     ("POST", "/v1/context"): "search",

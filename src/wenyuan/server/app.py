@@ -23,6 +23,7 @@ from wenyuan.server.pool import Pool
 from wenyuan.server.problem import Problem
 from wenyuan.server.routes_ask import Fragments, Knowledge
 from wenyuan.server.routes_audit import Audit
+from wenyuan.server.routes_dify import Dify
 from wenyuan.server.routes_keys import KeyRoutes
 from wenyuan.server.routes_metrics import Metrics
 from wenyuan.server.routes_registry import Agents, Sources
@@ -89,6 +90,7 @@ def _handlers(
     if isinstance(service, KnowledgeService):
         yield from Knowledge(service, desk).handlers.items()
         library = cast("Library", service)
+        yield from Dify(library, desk).handlers.items()
         yield from Sources(library, desk, time.time).handlers.items()
         yield from Agents(library, desk, keys_changed).handlers.items()
         yield from Audit(library, desk).handlers.items()

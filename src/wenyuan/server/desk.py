@@ -19,9 +19,21 @@ from wenyuan.server.problem import Problem
 from wenyuan.server.seams import FaultSwitch, ServerSettings
 from wenyuan.wire import shapes, strict_json
 
-__all__ = ["FAULT_HEADER", "STATUS_HEADER", "Desk", "Question", "json_response", "missing"]
+__all__ = [
+    "DEGRADED_HEADER",
+    "FAULT_HEADER",
+    "STATUS_HEADER",
+    "Desk",
+    "Question",
+    "Told",
+    "json_response",
+    "missing",
+]
 
 STATUS_HEADER = "X-Retrieval-Status"
+DEGRADED_HEADER = "X-Retrieval-Degraded"
+"""Names of the legs that failed though they were allowed to; there only when one did."""
+
 FAULT_HEADER = "X-Wenyuan-Fault"
 _log = logging.getLogger("wenyuan.server")
 Q = TypeVar("Q")
@@ -41,6 +53,14 @@ class Question(Generic[Q]):
     parse: Callable[[object], Q]
     answer: Callable[[Q], Mapping[str, Any]]
     failed: Callable[[str], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An answer in a protocol that says failures by HTTP status: its body, and the legs that failed nevertheless."""
+
+    body: Mapping[str, Any]
+    degraded: tuple[str, ...] = ()
 
 
 def json_response(
@@ -94,6 +114,40 @@ class Desk:
             return response
 
         return await self.pool.run(answer)
+
+    async def tell(self, request: Request, answer: Callable[[object], Told]) -> Response:
+        """The answer of a protocol that has no word for FAILED: what goes wrong is raised, with a status of its own.
+
+        Raises:
+            InvalidRequest, NotPermitted: the request.
+            Problem: 503 with the code of what failed; its header says FAILED.
+        """
+        content = await self.content(request)
+        fault = self._fault_for(request.headers)
+        request_id: str = request.state.request_id
+
+        def work() -> Response:
+            body = strict_json.loads(content)
+            try:
+                with fault:
+                    found = answer(body)
+                return self.told(found.body, "SUCCESS", found.degraded)
+            except (InvalidRequest, NotPermitted, Problem):
+                raise
+            except KnowledgeError as error:  # the service has recorded why
+                _log.error("retrieval failed: request_id=%s: %s", request_id, error)
+                raise Problem(503, error.code, str(error), headers={STATUS_HEADER: "FAILED"}) from error
+            except Exception as error:
+                _log.exception("retrieval failed: request_id=%s", request_id)
+                raise Problem(500, "internal_error", "internal error", headers={STATUS_HEADER: "FAILED"}) from error
+
+        return await self.pool.run(work)
+
+    @staticmethod
+    def told(body: Mapping[str, Any], status: str, degraded: tuple[str, ...] = ()) -> Response:
+        """A body with the header that says how the retrieval went."""
+        named = {DEGRADED_HEADER: ", ".join(name.encode("ascii", "replace").decode() for name in degraded)}
+        return json_response(body, 200, {STATUS_HEADER: status, **(named if degraded else {})})
 
     def _fault_for(self, headers: Mapping[str, str]) -> AbstractContextManager[object]:
         name = headers.get(FAULT_HEADER.lower())

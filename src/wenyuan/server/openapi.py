@@ -11,12 +11,13 @@ from typing import Any
 from pydantic.json_schema import models_json_schema
 
 from wenyuan.server.access import RIGHT_OF
+from wenyuan.server.dialects import DIFY
 from wenyuan.server.problem import PROBLEM_JSON
 from wenyuan.server.routes_audit import DESCRIBED
 from wenyuan.server.routes_rules import RULES_DESCRIBED
 from wenyuan.server.seams import ServerSettings
+from wenyuan.wire import dify, shapes, unified
 from wenyuan.wire import governed as knowledge
-from wenyuan.wire import shapes, unified
 from wenyuan.wire.strict_json import MAX_DEPTH, MAX_INTEGER
 
 __all__ = ["openapi_document"]
@@ -52,6 +53,7 @@ def _schemas() -> dict[str, Any]:
         knowledge.ContextRequestShape,
         unified.UnifiedRequestShape,
         unified.InferRequestShape,
+        dify.DifyRequestShape,
     )
     answers = (
         shapes.RetrievalResponseShape,
@@ -62,6 +64,8 @@ def _schemas() -> dict[str, Any]:
         knowledge.ContextAnswerShape,
         unified.UnifiedAnswerShape,
         unified.InferAnswerShape,
+        dify.DifyAnswerShape,
+        dify.DifyErrorShape,
     )
     _, document = models_json_schema(
         [*((m, "validation") for m in requests), *((m, "serialization") for m in answers)],
@@ -160,6 +164,33 @@ def _knowledge(failed: int) -> dict[str, Any]:
     }
 
 
+def _foreign() -> dict[str, Any]:
+    """The routes that speak other protocols, whose errors have shapes of their own."""
+    return {
+        DIFY: _told(
+            "dify_retrieval", "Dify's External Knowledge API", "DifyRequestShape", "DifyAnswerShape", "DifyErrorShape"
+        ),
+    }
+
+
+def _told(name: str, summary: str, request: str, answer: str, error: str) -> dict[str, Any]:
+    """A question whose failure is an error of its protocol."""
+    headers = {**_HEADERS, **_STATUS_HEADER}
+    responses = {
+        str(status): {"description": HTTPStatus(status).phrase, "headers": _HEADERS, "content": _content(error)}
+        for status in (400, 401, 403, 404, 408, 413, 415, 429, 500, 503)
+    }
+    ok = {"description": "What was found, perhaps nothing.", "headers": headers, "content": _content(answer)}
+    return {
+        "post": {
+            "operationId": name,
+            "summary": summary,
+            "requestBody": {"required": True, "content": _content(request)},
+            "responses": {"200": ok, **responses},
+        }
+    }
+
+
 def _registry() -> dict[str, Any]:
     """The routes of the registry, of keys, of rules and of the audit, as the table of rights names them."""
     described = {**DESCRIBED, **RULES_DESCRIBED}
@@ -224,7 +255,7 @@ def openapi_document(settings: ServerSettings, *, governed: bool = True) -> dict
             "/retrieve_fragments": _contract("retrieve_fragments_unversioned", failed),
             **registry,
             "/v1/sources": sources | registry.get("/v1/sources", {}),
-            **(_knowledge(failed) if governed else {}),
+            **({**_knowledge(failed), **_foreign()} if governed else {}),
             "/livez": _get("livez", "Whether the process runs", live, 500),
             "/readyz": ready,
             "/metrics": _get(

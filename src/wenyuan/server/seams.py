@@ -108,6 +108,8 @@ class ServerSettings:
         grace: Seconds that open requests get to finish when the server is told to stop.
         failed_http_status: HTTP status of a FAILED response: 200, or 5xx for clients that look only there.
         limits: Requests a second and at once, for each key and for all: beyond, 429 with Retry-After.
+        dify_failure_record: Whether a failure is told to Dify as one record with status 200: older versions take any
+            error for an empty answer.
         ingest_roots: Folders below which a path that a client names may lie; without any, none may.
 
     Raises:
@@ -120,6 +122,7 @@ class ServerSettings:
     body_timeout: float = 10.0
     grace: float = 30.0
     failed_http_status: int = 200
+    dify_failure_record: bool = False
     ingest_roots: tuple[Path, ...] = ()
     limits: Limits = field(default_factory=Limits)
 

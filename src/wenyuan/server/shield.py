@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from wenyuan.server.access import PUBLIC
 from wenyuan.server.body import Body, ClientGone
 from wenyuan.server.desk import STATUS_HEADER
+from wenyuan.server.dialects import refusal
 from wenyuan.server.limits import Limiter
 from wenyuan.server.problem import Problem
 from wenyuan.server.seams import Authenticate, ServerSettings
@@ -109,7 +110,8 @@ class Shield:
         if answer.status:  # the head is out already: the server cuts the connection, which no one can misread
             return
         try:
-            await problem.response(request_id)(scope, _nothing, answer.send)
+            response = refusal(problem, request_id, scope["path"], Headers(scope=scope))
+            await response(scope, _nothing, answer.send)
         except ClientGone:
             _log.info("the client hung up: request_id=%s", request_id)
 

@@ -6,13 +6,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from wenyuan.core.errors import EngineError
-from wenyuan.core.filters import Scope
+from wenyuan.core.filters import Filter, Scope, matches
 from wenyuan.core.fuse import CONTEXT_BOUND
 from wenyuan.core.model import FOREVER, IndexRow, Passage
 from wenyuan.core.ranking import Hit
 from wenyuan.core.score import trust_factor
 
-__all__ = ["Floor", "above", "guard", "liftable", "outstanding", "why_empty"]
+__all__ = ["Floor", "above", "guard", "liftable", "meeting", "outstanding", "why_empty"]
 
 _SPARE = 5  # rows read beyond those asked for, in case some are gone from the record
 
@@ -68,7 +68,19 @@ def liftable(hits: list[Hit], limit: int, trusts: Collection[int], in_context: b
 
 def guard(passage: Passage, scope: Scope) -> None:
     """The record is asked again: what an engine must not have found is an error, not something to hide."""
-    row = IndexRow(
+    if not scope.allows(_row(passage)):
+        raise EngineError(
+            f"passage {passage.ref} lies outside the scope of the request; nothing is answered", component="guard"
+        )
+
+
+def meeting(found: list[tuple[Hit, Passage]], wanted: Filter | None) -> list[tuple[Hit, Passage]]:
+    """What meets the request's filter of what came from outside, where nobody applied it."""
+    return found if wanted is None else [pair for pair in found if matches(wanted, _row(pair[1]))]
+
+
+def _row(passage: Passage) -> IndexRow:
+    return IndexRow(
         passage_id=passage.passage_id,
         source_id=passage.source_id,
         document_id=passage.document_id,
@@ -80,7 +92,3 @@ def guard(passage: Passage, scope: Scope) -> None:
         valid_from=passage.effective_from.toordinal() if passage.effective_from else 0,
         valid_until=passage.effective_until.toordinal() if passage.effective_until else FOREVER,
     )
-    if not scope.allows(row):
-        raise EngineError(
-            f"passage {passage.ref} lies outside the scope of the request; nothing is answered", component="guard"
-        )

@@ -35,6 +35,7 @@ from wenyuan.service.asked import asked
 from wenyuan.service.cache import Store
 from wenyuan.service.context import Context, ContextRequest, ContextService
 from wenyuan.service.derive import Deriver
+from wenyuan.service.doors import Fields, FieldValues, WideDoor
 from wenyuan.service.fragments import fragments_of
 from wenyuan.service.freshness import Freshness
 from wenyuan.service.governed import Governed
@@ -58,7 +59,7 @@ log = logging.getLogger(__name__)
 _REMEASURE = 0.05  # share of passages that must have changed before the floor is measured again
 
 
-class Registry(Past, Shelf, Agents, Governed, Protocol):
+class Registry(Past, Shelf, Agents, Governed, FieldValues, Protocol):
     """The catalog, as the library uses it."""
 
     @property
@@ -83,7 +84,7 @@ def _no_engine() -> Engine:
     raise KnowledgeError("this library cannot be asked about its past", component="audit")
 
 
-class Library(RuleDoor, HealthDoor):
+class Library(RuleDoor, HealthDoor, WideDoor):
     """A library that is open. Made by `wenyuan.open`; a context manager; safe to share between threads."""
 
     catalog: Registry
@@ -125,6 +126,7 @@ class Library(RuleDoor, HealthDoor):
         )
         self._searcher = Searcher(self._retriever, catalog, settings.cache, answers)
         self._contexts = ContextService(self._searcher, catalog.document_chars, self.find)
+        self._fields = Fields(catalog)
         self._empty_engine = empty_engine
 
     def __enter__(self) -> Library:

@@ -21,7 +21,7 @@ from wenyuan.core.reference import Reference, reference_of, title_terms
 from wenyuan.core.text import has_han, identifiers, query_terms, terms
 from wenyuan.core.uri import folder_of, path_words, readable
 from wenyuan.service.abroad import Abroad
-from wenyuan.service.candidates import Floor, above, guard, liftable, outstanding, why_empty
+from wenyuan.service.candidates import Floor, above, guard, liftable, meeting, outstanding, why_empty
 from wenyuan.service.crew import Crew, Leg
 from wenyuan.service.derive import Derived, Deriver
 from wenyuan.service.legs import LegReport, OwnLegs, QueryVectors
@@ -176,7 +176,9 @@ class Retriever:
         trusts = {name: registry.by_id[name].trust for name in own}
         ranked = self._ranked(hits, query, scope, floor, deadline, (change, trusts))
         foreign, reports = self._abroad.collect(asked, deadline)
-        ranked = sorted(ranked + foreign, key=lambda pair: (-pair[0].score, pair[0].passage_id))[: query.limit]
+        ranked = sorted(
+            ranked + meeting(foreign, scope.filter), key=lambda pair: (-pair[0].score, pair[0].passage_id)
+        )[: query.limit]
         legs += reports
         derived = None
         if deriving is not None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from wenyuan.core.errors import ConfigError, InvalidRequest, NotPermitted
+from wenyuan.core.errors import ConfigError, InvalidRequest, NotPermitted, UnknownDomain
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Deadline
 from wenyuan.core.suggest import did_you_mean
@@ -30,11 +30,11 @@ class Sources:
         return self.validity[source_id].in_force_on(day, ends=self.ends[source_id])
 
     def of_domain(self, domain: str) -> list[str]:
-        """Ids of a domain's sources; InvalidRequest when no source has that domain."""
+        """Ids of a domain's sources; UnknownDomain when no source has that domain."""
         found = [s.source_id for s in self.by_id.values() if s.domain == domain]
         if not found:
             known = sorted({s.domain for s in self.by_id.values()})
-            raise InvalidRequest(f"there is no domain {domain!r}{did_you_mean(domain, known)}")
+            raise UnknownDomain(f"there is no domain {domain!r}{did_you_mean(domain, known)}")
         return found
 
 
