@@ -236,3 +236,15 @@ def test_lift_keeps_order(made: tuple[list[Hit], float], found: Passage, query: 
     """Among passages with the same identifiers the better one stays better."""
     final = [adjusted(hit, found, asked(found, None, query)).score for hit in made[0]]
     assert final == sorted(final, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("parts", "score", "says"),
+    [
+        ({"link": 0.9, "weight": 0.5}, 0.45, "link 0.900 · weight 0.500 → 0.450"),
+        ({"outside": 0.95, "trust": 1.1}, 1.0, "outside 0.950 · trust 1.100, at most 1 → 1.000"),
+    ],
+)
+def test_a_score_of_another_kind_is_explained_as_a_product(parts: dict[str, float], score: float, says: str) -> None:
+    """A rule, and a hit of a source elsewhere, have no keyword and no vector: their parts are factors."""
+    assert explain(Hit(passage_id=1, score=score, parts=parts), 0.7) == says

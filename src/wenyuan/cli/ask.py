@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from wenyuan.core.filters import Filter
     from wenyuan.core.model import Passage
     from wenyuan.core.ranking import Hit
+    from wenyuan.service.legs import LegReport
     from wenyuan.service.retrieve import Answer
 
 __all__ = ["answer_document", "search", "show_answer"]
@@ -130,8 +131,21 @@ def show_answer(terminal: Terminal, query: str, answer: Answer, weight: float, *
         terminal.show("")
         terminal.show(terminal.text("floor", floor=f"{answer.floor:.3f}"))
         for leg in answer.legs:
-            told = {"name": terminal.text(leg.name), "state": terminal.text(leg.state), "hits": leg.hits}
-            terminal.show(terminal.text("leg", **told, ms=f"{leg.ms:.1f}"))
+            _show_leg(terminal, leg)
+
+
+def _show_leg(terminal: Terminal, leg: LegReport) -> None:
+    kind, _, source = leg.name.partition(" ")
+    named = {"source": "leg_source", "rules": "leg_rules"}.get(kind, kind)
+    state = terminal.text("leg_failed" if leg.state == "failed" else leg.state)
+    line = terminal.text(
+        "leg", name=terminal.text(named, name=source), state=state, hits=leg.hits, ms=f"{leg.ms:.1f}"
+    )
+    if leg.withheld:
+        line += terminal.text("leg_withheld", count=leg.withheld)
+    terminal.show(line)
+    if leg.error:
+        terminal.show("  " + terminal.own(leg.error))
 
 
 def _show_hit(terminal: Terminal, query: str, rank: int, hit: Hit, passage: Passage) -> None:

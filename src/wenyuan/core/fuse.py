@@ -9,6 +9,7 @@ score shown (see `explain`):
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -117,8 +118,11 @@ def adjusted(hit: Hit, passage: Passage, request: Request) -> Hit:
 
 
 def explain(hit: Hit, weight: float) -> str:
-    """The hit's score as a sum that a person can check."""
+    """The hit's score as a sum, or of a rule or a hit of a source elsewhere as a product, that a person can check."""
     p = hit.parts
+    if "fused" not in p:
+        text = " · ".join(f"{name} {value:.3f}" for name, value in p.items())
+        return f"{text}{', at most 1' if math.prod(p.values()) > 1.0 else ''} → {hit.score:.3f}"
     if "vector" in p and "keyword" in p:
         text = f"{weight:.2f}·vector {p['vector']:.3f} + {1 - weight:.2f}·keyword {p['keyword']:.3f}"
     else:

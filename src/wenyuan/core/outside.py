@@ -20,6 +20,8 @@ class OutsideHit:
     Attributes:
         uri: Where it can be found; `key` names it within its source and is the same at every call.
         score: 0..1, as the source itself gives it.
+        effective_from, effective_until: The first and the last day on which it counts, as far as its source says.
+        dated: False where the source says a day that is none: then nobody knows whether it counts.
     """
 
     key: str
@@ -29,10 +31,17 @@ class OutsideHit:
     title: str = ""
     headings: tuple[str, ...] = ()
     facets: Mapping[str, Facet] = field(default_factory=dict)
+    effective_from: date | None = None
+    effective_until: date | None = None
+    dated: bool = True
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.score <= 1.0:
             raise ValueError(f"score {self.score!r} is not in 0..1")
+
+    def in_force_on(self, day: date) -> bool:
+        """Whether it counts on a day; what has no day that can be read does not."""
+        return self.dated and (self.effective_from or date.min) <= day <= (self.effective_until or date.max)
 
 
 class Outside(Protocol):

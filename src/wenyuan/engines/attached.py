@@ -22,7 +22,14 @@ Name = Annotated[str, Field(min_length=1, max_length=63)]
 
 
 class AttachedColumns(BaseModel):
-    """Names of columns: `id` must be unique; `metadata` is JSON, whose scalar members become facets."""
+    """Names of columns.
+
+    Attributes:
+        id: Must be unique.
+        metadata: JSON, whose scalar members become facets.
+        effective_from, effective_until: The first and the last day on which a row counts, ``date`` or ``timestamp``;
+            NULL for no bound. Rows that do not count on the day of a question are no candidates.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
 
@@ -32,6 +39,8 @@ class AttachedColumns(BaseModel):
     title: Name | None = None
     uri: Name | None = None
     metadata: Name | None = None
+    effective_from: Name | None = None
+    effective_until: Name | None = None
 
 
 class AttachedSettings(Declared):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 from urllib.parse import quote
 
@@ -32,6 +33,7 @@ JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 JOIN pg_catalog.pg_namespace tn ON tn.oid = t.typnamespace
 WHERE n.nspname = %s AND c.relname = %s AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
 """
+_DAYS = ("date", "timestamp", "timestamptz")
 _VERSION = "SELECT extversion FROM pg_catalog.pg_extension WHERE extname = 'vector'"
 
 
@@ -40,7 +42,7 @@ class Search:
     """How a table is searched.
 
     Attributes:
-        statement: Rows by rising cosine distance; parameters ``vector``, ``limit``, and those of `bound`.
+        statement: Rows by rising cosine distance; parameters ``vector``, ``limit``, ``as_of``, and those of `bound`.
         bound: The filter's values.
         settings: PostgreSQL's own settings for it.
     """
@@ -73,6 +75,9 @@ def described(connection: Connection[Any], settings: AttachedSettings, component
     _check_vector(settings, kind, size, component)
     if settings.columns.metadata and found[settings.columns.metadata][0] not in ("json", "jsonb"):
         raise ConfigError(f"column {settings.columns.metadata!r} is no json", component=component)
+    for name in (settings.columns.effective_from, settings.columns.effective_until):
+        if name is not None and found[name][0] not in _DAYS:
+            raise ConfigError(f"column {name!r} is {found[name][0]}, no date or timestamp", component=component)
     rows = SQL("FROM {} WHERE {}").format(_name(schema, table), _condition(settings))
     bound = {f"f{at}": value for at, value in enumerate(settings.filter.values())}
     return Search(_statement(settings, rows, space, kind), bound, _tuned(connection, rows, bound))
@@ -93,16 +98,33 @@ def _condition(settings: AttachedSettings) -> Composed:
     columns = settings.columns
     equal = [SQL("{} = {}").format(_name(name), Placeholder(f"f{at}")) for at, name in enumerate(settings.filter)]
     there = [SQL("{} IS NOT NULL").format(_name(name)) for name in (columns.id, columns.text, columns.vector)]
-    return SQL(" AND ").join([*there, *equal])
+    return SQL(" AND ").join([*there, *equal, *_in_force(settings)])
+
+
+def _in_force(settings: AttachedSettings) -> list[Composed]:
+    """The day is bound, and compared inside the query: what does not count on it takes nobody's place."""
+    test = SQL("({name} IS NULL OR {name}::pg_catalog.date OPERATOR(pg_catalog.{sign}) {day}::pg_catalog.date)")
+    bounds = ((settings.columns.effective_from, "<="), (settings.columns.effective_until, ">="))
+    return [
+        test.format(name=_name(column), sign=SQL(sign), day=Placeholder("as_of"))
+        for column, sign in bounds
+        if column is not None
+    ]
 
 
 def _statement(settings: AttachedSettings, rows: Composed, space: str, kind: str) -> Composed:
     """The extension's type and operator are named with its schema, which need not be on the search path."""
     columns = settings.columns
     text = SQL("{}::pg_catalog.text")
+    day = SQL("CASE WHEN pg_catalog.isfinite({0}) THEN {0}::pg_catalog.date END")  # infinity is no bound
+    days = [
+        SQL("NULL") if name is None else day.format(_name(name))
+        for name in (columns.effective_from, columns.effective_until)
+    ]
     optional = [SQL("NULL") if name is None else text.format(_name(name)) for name in (columns.title, columns.uri)]
     return SQL(
-        "SELECT {id}, {text}, {vector} OPERATOR({space}.<=>) {query}::{space}.{kind}, {title}, {uri}, {metadata} "
+        "SELECT {id}, {text}, {vector} OPERATOR({space}.<=>) {query}::{space}.{kind}, {title}, {uri}, {metadata}, "
+        "{begin}, {end} "
         "{rows} ORDER BY 3 LIMIT {limit}"
     ).format(
         id=text.format(_name(columns.id)),
@@ -114,6 +136,8 @@ def _statement(settings: AttachedSettings, rows: Composed, space: str, kind: str
         title=optional[0],
         uri=optional[1],
         metadata=SQL("NULL") if columns.metadata is None else _name(columns.metadata),
+        begin=days[0],
+        end=days[1],
         rows=rows,
         limit=Placeholder("limit"),
     )
@@ -121,7 +145,8 @@ def _statement(settings: AttachedSettings, rows: Composed, space: str, kind: str
 
 def _tuned(connection: Connection[Any], rows: Composed, bound: Mapping[str, Facet]) -> Mapping[str, str]:
     """Every row is compared where they are few, or where pgvector cannot go on scanning until it has enough (< 0.8)."""
-    plan = connection.execute(SQL("EXPLAIN (FORMAT JSON) SELECT 1 {}").format(rows), bound).fetchone()
+    explain = SQL("EXPLAIN (FORMAT JSON) SELECT 1 {}").format(rows)
+    plan = connection.execute(explain, {**bound, "as_of": date.today()}).fetchone()
     version = connection.execute(_VERSION).fetchone()
     many = plan is not None and plan[0][0]["Plan"]["Plan Rows"] > EXACT_ROWS
     if not many or version is None or _numbers(version[0]) < (0, 8):
@@ -145,7 +170,7 @@ def _name(*parts: str) -> Identifier:
 
 def hit(row: tuple[Any, ...], score: float, settings: AttachedSettings, source_id: str) -> OutsideHit:
     """What a row of the statement says."""
-    key, text, _, title, uri, metadata = row
+    key, text, _, title, uri, metadata, begin, end = row
     place = "/".join(quote(name, safe="") for name in settings.place)
     members = metadata if isinstance(metadata, dict) else {}
     return OutsideHit(
@@ -155,4 +180,6 @@ def hit(row: tuple[Any, ...], score: float, settings: AttachedSettings, source_i
         score=score,
         title=title or "",
         facets={name: value for name, value in members.items() if isinstance(value, (str, int, float, bool))},
+        effective_from=begin,
+        effective_until=end,
     )

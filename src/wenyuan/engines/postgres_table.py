@@ -135,7 +135,7 @@ class PostgresTable:
         """
         unit = [1.0] + [0.0] * (self.dimension - 1)
         try:
-            self._within(deadline, lambda hold: self._rows(hold, unit, 1, deadline))
+            self._within(deadline, lambda hold: self._rows(hold, _asking(unit, 1, date.today()), deadline))
         except EngineUnavailable as error:
             if isinstance(error.__cause__, (psycopg.ProgrammingError, psycopg.DataError, psycopg.NotSupportedError)):
                 raise ConfigError(error.message, component=error.component) from error
@@ -151,9 +151,10 @@ class PostgresTable:
         """
         deadline.check(self.component)
         unit = checked_vectors([vector], 1, self.dimension, self.component)[0].tolist()
+        asking = _asking(unit, limit, as_of)
         own = Deadline(min(deadline.at, deadline.clock() + self._settings.timeout), deadline.clock)
         try:
-            rows = self._within(own, lambda hold: self._rows(hold, unit, limit, own))
+            rows = self._within(own, lambda hold: self._rows(hold, asking, own))
         except ConfigError as error:
             raise EngineUnavailable(error.message, component=self.component, hint=error.hint) from error
         return self._hits(rows)
@@ -179,26 +180,25 @@ class PostgresTable:
         except FAILURES as error:
             raise translated(error, self.component) from error
 
-    def _rows(self, hold: _Hold, vector: list[float], limit: int, deadline: Deadline) -> list[tuple[Any, ...]]:
+    def _rows(self, hold: _Hold, asking: Mapping[str, Any], deadline: Deadline) -> list[tuple[Any, ...]]:
         """The statement's rows. A session that was kept may have been ended meanwhile: then a new one is asked."""
         kept = self._kept()
         if kept is not None:
             try:
-                return self._asked(kept, hold, vector, limit, deadline)
+                return self._asked(kept, hold, asking, deadline)
             except psycopg.OperationalError as error:
                 if not _lost(error) or hold.given_up:
                     raise
-        return self._asked(self._session(hold, deadline), hold, vector, limit, deadline)
+        return self._asked(self._session(hold, deadline), hold, asking, deadline)
 
     def _asked(
-        self, session: _Session, hold: _Hold, vector: list[float], limit: int, deadline: Deadline
+        self, session: _Session, hold: _Hold, asking: Mapping[str, Any], deadline: Deadline
     ) -> list[tuple[Any, ...]]:
         connection, search = session.connection, session.search
         hold.take(connection)
         try:
             _allow(connection, deadline, search.settings)
-            values = {**search.bound, "vector": str(vector), "limit": limit}
-            rows = connection.execute(search.statement, values).fetchall()
+            rows = connection.execute(search.statement, {**search.bound, **asking}).fetchall()
             connection.rollback()
         except BaseException:
             _leave(connection)
@@ -252,6 +252,11 @@ class PostgresTable:
                 )
         ordered = sorted(rows, key=lambda row: (row[2], row[0]))
         return tuple(hit(row, rescale(1.0 - row[2], self._scale), self._settings, self.source_id) for row in ordered)
+
+
+def _asking(vector: list[float], limit: int, day: date) -> dict[str, Any]:
+    """What the statement is given besides the filter's values."""
+    return {"vector": str(vector), "limit": limit, "as_of": day}
 
 
 def _allow(connection: Connection[Any], deadline: Deadline, settings: Mapping[str, str]) -> None:

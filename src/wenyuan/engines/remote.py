@@ -26,6 +26,7 @@ from wenyuan.core.model import MAX_RESULTS, Facet, Fragment, Source
 from wenyuan.core.outside import OutsideHit
 from wenyuan.core.ports import Deadline
 from wenyuan.core.reply import failure, read_fragments, read_object
+from wenyuan.core.validity import parse_date
 from wenyuan.engines.declared import ENV_ALLOWED, Declared, VariableName, declared, secret
 from wenyuan.engines.net import Guarded, until
 from wenyuan.engines.via import VIA, passed_here, refused_way, told, via_header
@@ -54,9 +55,10 @@ _HINTS: Mapping[int, str] = {
     404: "check the URL of this source",
     405: "check the URL of this source",
 }
+_DAYS = ("effective_from", "effective_until")
 _OURS = frozenset(
     "title heading headings facets source_id passage_id trust origin priority sha256 copyright domain audit_id "
-    "scores".split()
+    "scores effective_from effective_until".split()
 )
 """Members of a fragment's metadata that are no facets: they have a place of their own, or are not theirs to say."""
 
@@ -264,6 +266,7 @@ def _translated(error: Exception, component: str) -> EngineError:
 def _hit(fragment: Fragment) -> OutsideHit:
     metadata = fragment.metadata
     title = metadata.get("title")
+    begin, end, dated = _days(metadata)
     return OutsideHit(
         key=hashlib.sha256(f"{fragment.source}\0{fragment.content}".encode()).hexdigest()[:24],
         uri=fragment.source,
@@ -272,7 +275,19 @@ def _hit(fragment: Fragment) -> OutsideHit:
         title=title if isinstance(title, str) else "",
         headings=_headings(metadata),
         facets=_facets(metadata),
+        effective_from=begin,
+        effective_until=end,
+        dated=dated,
     )
+
+
+def _days(metadata: Mapping[str, Any]) -> tuple[date | None, date | None, bool]:
+    """The first and last day on which a fragment counts, and whether what it says of them can be read."""
+    try:
+        begin, end = (None if (given := metadata.get(name)) in (None, "") else parse_date(given) for name in _DAYS)
+    except ValueError:
+        return None, None, False
+    return begin, end, True
 
 
 def _headings(metadata: Mapping[str, Any]) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ class Asked:
     """A question under way to one source."""
 
     source: Source
+    day: date
     answer: Leg[Answered]
 
 
@@ -56,7 +57,7 @@ class Abroad:
             hits = outside.ask(query, vector=vector, limit=limit, as_of=as_of, deadline=deadline)
             return hits, (time.perf_counter() - begun) * 1e3
 
-        return [Asked(s, self._crew.begin(lambda s=s: call(s), "outside", s.source_id)) for s in sources]  # type: ignore[misc]
+        return [Asked(s, as_of, self._crew.begin(lambda s=s: call(s), "outside", s.source_id)) for s in sources]  # type: ignore[misc]
 
     def _outside(self, source: Source) -> Outside:
         described = json.dumps([source.type, dict(source.settings)], sort_keys=True, default=str)
@@ -84,8 +85,9 @@ class Abroad:
                     raise
                 reports.append(LegReport(name=name, state="failed", ms=0.0, hits=0, error=str(error)))
                 continue
-            reports.append(LegReport(name=name, state="ok", ms=ms, hits=len(hits)))
-            found += [_entered(source, hit) for hit in hits]
+            live = [hit for hit in hits if hit.in_force_on(question.day)]  # it may not have known of the day
+            reports.append(LegReport(name=name, state="ok", ms=ms, hits=len(live), withheld=len(hits) - len(live)))
+            found += [_entered(source, hit) for hit in live]
         return found, reports
 
     def close(self) -> None:
@@ -115,8 +117,8 @@ def _entered(source: Source, hit: OutsideHit) -> tuple[Hit, Passage]:
         domain=source.domain,
         collection=source.collection,
         copyright=source.copyright,
-        effective_from=source.effective_from,
-        effective_until=source.effective_until,
+        effective_from=hit.effective_from or source.effective_from,
+        effective_until=hit.effective_until or source.effective_until,
         facets=hit.facets,
     )
     trust = trust_factor(source.trust)

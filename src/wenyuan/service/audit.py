@@ -200,7 +200,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         "query_chars": len(text),
         "request": {n: _plain(request[n]) for n in _SHOWN_OF_REQUEST if request.get(n) not in (None, "")},
         "scope": _scope_entry(scope, trusts or {}),
-        "legs": [{"name": leg.name, "state": leg.state, "ms": round(leg.ms, 1), "hits": leg.hits} for leg in legs],
+        "legs": [_leg(leg) for leg in legs],
         "generation": generation,
         "settings": settings_digest,
         "encoder": encoder_key,
@@ -216,6 +216,11 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         "tuning": tuning,
     }
     return record | {name: value for name, value in optional.items() if value}
+
+
+def _leg(leg: LegReport) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": leg.name, "state": leg.state, "ms": round(leg.ms, 1), "hits": leg.hits}
+    return entry | ({"withheld": leg.withheld} if leg.withheld else {})
 
 
 def _fragment(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,13 +24,18 @@ __all__ = ["LegReport", "OwnLegs", "QueryVectors"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegReport:
-    """How one leg did: state ``ok`` or ``failed`` (with why), time in ms, number of hits."""
+    """How one leg did: state ``ok`` or ``failed`` (with why), time in ms, number of hits.
+
+    Attributes:
+        withheld: Hits of a source elsewhere that are not in force on the day, and so are not among `hits`.
+    """
 
     name: str
     state: str
     ms: float
     hits: int
     error: str = ""
+    withheld: int = 0
 
 
 class QueryVectors:

@@ -107,6 +107,9 @@ class LegShape(BaseModel):
     state: str
     ms: float
     hits: int
+    withheld: int | SkipJsonSchema[None] = Field(
+        None, json_schema_extra=no_default, description="Hits of a source elsewhere that are not in force on the day."
+    )
     error: str | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
 
 
@@ -367,5 +370,6 @@ def _coverage(results: Iterable[SearchResult]) -> dict[str, Any]:
         degraded += result.degraded
         for leg in result.legs:
             entry = {"name": leg.name, "state": leg.state, "ms": round(leg.ms, 2), "hits": leg.hits}
-            legs.append(entry | ({"error": leg.error} if leg.error else {}))
+            also = {"withheld": leg.withheld, "error": leg.error}
+            legs.append(entry | {name: value for name, value in also.items() if value})
     return {"legs": legs, "degraded": list(dict.fromkeys(degraded))}
