@@ -28,6 +28,7 @@ from wenyuan.server.routes_keys import KeyRoutes
 from wenyuan.server.routes_metrics import Metrics
 from wenyuan.server.routes_registry import Agents, Sources
 from wenyuan.server.routes_rules import Rules, United
+from wenyuan.server.routes_stores import Stores
 from wenyuan.server.seams import (
     Authenticate,
     FaultSwitch,
@@ -91,6 +92,7 @@ def _handlers(
         yield from Knowledge(service, desk).handlers.items()
         library = cast("Library", service)
         yield from Dify(library, desk).handlers.items()
+        yield from Stores(library, desk).handlers.items()
         yield from Sources(library, desk, time.time).handlers.items()
         yield from Agents(library, desk, keys_changed).handlers.items()
         yield from Audit(library, desk).handlers.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
@@ -10,23 +10,24 @@ from starlette.responses import Response
 from wenyuan.server.problem import Problem
 from wenyuan.wire.dify import dify_error
 from wenyuan.wire.shapes import encode
+from wenyuan.wire.vector_stores import store_error
 
 __all__ = ["DIFY", "refusal"]
 
 DIFY = "/retrieval"
-
-_Dialect = Callable[[Problem, str, Headers], Response]
+_STORES = "/v1/vector_stores/"
 
 
 def refusal(problem: Problem, request_id: str, path: str, headers: Headers) -> Response:
     """A problem in the words of the protocol that the path belongs to; a problem document for our own."""
-    dialect = _DIALECTS.get(path)
-    return problem.response(request_id) if dialect is None else dialect(problem, request_id, headers)
+    if path == DIFY:
+        return _dify(problem, request_id, headers)
+    return _stores(problem) if path.startswith(_STORES) else problem.response(request_id)
 
 
 def _dify(problem: Problem, request_id: str, headers: Headers) -> Response:
     """Dify registers an endpoint whatever it answers but 403, 404 and 502: a wrong key must be 403, not 401."""
-    status, why = 404 if problem.code == "unknown_domain" else problem.status, problem.detail
+    status, why = _status(problem), problem.detail
     body = dify_error(problem.code, status, why, request_id)
     if problem.code == "unauthenticated":
         told = headers.get("authorization", "").lower().startswith("bearer ")
@@ -35,8 +36,17 @@ def _dify(problem: Problem, request_id: str, headers: Headers) -> Response:
     return _json(body, status, problem.headers)
 
 
+def _stores(problem: Problem) -> Response:
+    status = _status(problem)
+    code = {"unauthenticated": "invalid_api_key"}.get(problem.code, problem.code)
+    param = problem.faults[0].path if problem.faults else None
+    return _json(store_error(code, status, problem.detail, param), status, problem.headers)
+
+
+def _status(problem: Problem) -> int:
+    """What a path of ours names in its body, these protocols look for under an address: 404 where it is not."""
+    return 404 if problem.code == "unknown_domain" else problem.status
+
+
 def _json(body: Mapping[str, object], status: int, headers: Mapping[str, str]) -> Response:
     return Response(encode(body), status, headers, media_type="application/json")
-
-
-_DIALECTS: Mapping[str, _Dialect] = {DIFY: _dify}

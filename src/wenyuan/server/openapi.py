@@ -16,7 +16,7 @@ from wenyuan.server.problem import PROBLEM_JSON
 from wenyuan.server.routes_audit import DESCRIBED
 from wenyuan.server.routes_rules import RULES_DESCRIBED
 from wenyuan.server.seams import ServerSettings
-from wenyuan.wire import dify, shapes, unified
+from wenyuan.wire import dify, shapes, unified, vector_stores
 from wenyuan.wire import governed as knowledge
 from wenyuan.wire.strict_json import MAX_DEPTH, MAX_INTEGER
 
@@ -54,6 +54,7 @@ def _schemas() -> dict[str, Any]:
         unified.UnifiedRequestShape,
         unified.InferRequestShape,
         dify.DifyRequestShape,
+        vector_stores.StoreRequestShape,
     )
     answers = (
         shapes.RetrievalResponseShape,
@@ -66,6 +67,8 @@ def _schemas() -> dict[str, Any]:
         unified.InferAnswerShape,
         dify.DifyAnswerShape,
         dify.DifyErrorShape,
+        vector_stores.StorePageShape,
+        vector_stores.StoreErrorShape,
     )
     _, document = models_json_schema(
         [*((m, "validation") for m in requests), *((m, "serialization") for m in answers)],
@@ -166,10 +169,19 @@ def _knowledge(failed: int) -> dict[str, Any]:
 
 def _foreign() -> dict[str, Any]:
     """The routes that speak other protocols, whose errors have shapes of their own."""
+    dify_shapes = ("DifyRequestShape", "DifyAnswerShape", "DifyErrorShape")
+    stores = _told(
+        "search_vector_store",
+        "OpenAI's vector-store search",
+        "StoreRequestShape",
+        "StorePageShape",
+        "StoreErrorShape",
+    )
+    named = {"name": "vector_store_id", "in": "path", "required": True, "schema": {"type": "string"}}
+    stores["post"]["parameters"] = [named]
     return {
-        DIFY: _told(
-            "dify_retrieval", "Dify's External Knowledge API", "DifyRequestShape", "DifyAnswerShape", "DifyErrorShape"
-        ),
+        DIFY: _told("dify_retrieval", "Dify's External Knowledge API", *dify_shapes),
+        "/v1/vector_stores/{vector_store_id}/search": stores,
     }
 
 

@@ -1,0 +1,204 @@
+"""The JSON shapes of OpenAI's vector-store search (``POST /v1/vector_stores/{id}/search``).
+
+As the types of the ``openai`` package have them. What is not ours to do (``rewrite_query``, a ranker by name) is
+accepted and left undone: the answer's ``search_query`` says what was searched for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from wenyuan.core.conditions import Condition, Conditions, Test
+from wenyuan.core.errors import Fault, InvalidRequest
+from wenyuan.core.model import Facet, Fragment, RetrievalRequest
+from wenyuan.service.doors import Given, Wanted
+from wenyuan.wire.governed import checked
+from wenyuan.wire.shapes import QueryText, Text
+
+__all__ = [
+    "StoreErrorShape",
+    "StorePageShape",
+    "StoreRequestShape",
+    "store_error",
+    "store_from_wire",
+    "store_to_wire",
+]
+
+_MOST_QUERIES = 8
+_MOST_DEPTH = 8
+_MOST_ATTRIBUTES, _MOST_CHARS = 16, 512
+_ATTRIBUTES = (
+    "source", "source_id", "passage_id", "heading", "trust", "origin", "priority", "copyright", "language",
+    "effective_from", "effective_until", "stale_since", "degraded", "audit_id", "page", "line",
+)  # fmt: skip
+
+
+class _Lenient(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+
+class RankingShape(_Lenient):
+    """Least score of a result."""
+
+    ranker: str | None = None
+    score_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
+
+
+class StoreRequestShape(_Lenient):
+    """What is searched for."""
+
+    query: QueryText | Annotated[list[QueryText], Field(min_length=1, max_length=_MOST_QUERIES)]
+    filters: dict[str, Any] | None = Field(None, description="A comparison {type, key, value}, or {type, filters}.")
+    max_num_results: int = Field(10, ge=1, le=50)
+    ranking_options: RankingShape | None = None
+    rewrite_query: bool | None = None
+
+
+class StoreTextShape(BaseModel):
+    """A piece of text."""
+
+    type: Literal["text"]
+    text: str
+
+
+class StoreResultShape(BaseModel):
+    """A fragment."""
+
+    file_id: str = Field(description="Address of the passage: crm_policy#42.")
+    filename: str
+    score: Annotated[float, Field(ge=0.0, le=1.0)]
+    attributes: dict[str, str | float | bool] = Field(description=f"At most {_MOST_ATTRIBUTES}.")
+    content: list[StoreTextShape]
+
+
+class StorePageShape(BaseModel):
+    """Fragments, best first."""
+
+    object: Literal["vector_store.search_results.page"]
+    search_query: list[str]
+    data: list[StoreResultShape]
+    has_more: bool
+    next_page: str | None
+
+
+class StoreFaultShape(BaseModel):
+    """What went wrong."""
+
+    message: str
+    type: str
+    param: str | None
+    code: str
+
+
+class StoreErrorShape(BaseModel):
+    """Why there is no answer."""
+
+    error: StoreFaultShape
+
+
+class _ComparisonShape(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    type: Literal["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin"]
+    key: Text
+    value: str | int | float | bool | Annotated[list[str | int | float | bool], Field(min_length=1)]
+
+
+def store_from_wire(payload: object, store: str) -> tuple[Wanted, ...]:
+    """The requests that a body is, one for each of its queries.
+
+    Args:
+        store: The id of the vector store: a knowledge domain, or ``all``.
+
+    Raises:
+        InvalidRequest: with what is wrong.
+    """
+    body = checked(StoreRequestShape, payload)
+    ranking = body.ranking_options or RankingShape(ranker=None)
+    conditions = None if body.filters is None else _conditions(body.filters, "filters", 0)
+    return tuple(
+        Wanted(
+            request=RetrievalRequest(query=query, max_results=body.max_num_results),
+            domain=store,
+            conditions=conditions,
+            least_score=ranking.score_threshold or 0.0,
+            door="vector_stores",
+        )
+        for query in ([body.query] if isinstance(body.query, str) else body.query)
+    )
+
+
+def _conditions(tree: Any, path: str, depth: int) -> Condition | Conditions:
+    if not isinstance(tree, dict) or depth > _MOST_DEPTH:
+        raise _fault(path, f"must be an object, nested at most {_MOST_DEPTH} deep")
+    join = tree.get("type")
+    if join not in ("and", "or"):
+        return _comparison(tree, path)
+    parts = tree.get("filters")
+    if not isinstance(parts, list) or not parts:
+        raise _fault(f"{path}.filters", "must be a non-empty array")
+    found = (_conditions(part, f"{path}.filters[{at}]", depth + 1) for at, part in enumerate(parts))
+    return Conditions(join=join, parts=tuple(found))
+
+
+def _comparison(tree: Mapping[str, Any], path: str) -> Condition:
+    try:
+        shape = checked(_ComparisonShape, tree)
+    except InvalidRequest as error:
+        faults = tuple(Fault(f"{path}.{fault.path}", fault.message) for fault in error.faults)
+        raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults[:3]), faults=faults) from error
+    if isinstance(shape.value, list) != (shape.type in ("in", "nin")):
+        raise _fault(f"{path}.value", "must be an array for in and nin, and none for any other type")
+    values: Sequence[Facet] = shape.value if isinstance(shape.value, list) else [shape.value]
+    test: Test = shape.type
+    return Condition(field=shape.key, test=test, values=tuple(values), path=f"{path}.key")
+
+
+def _fault(path: str, why: str) -> InvalidRequest:
+    return InvalidRequest(f"{path} {why}", faults=(Fault(path, why),))
+
+
+def store_to_wire(asked: Sequence[Wanted], given: Sequence[Given]) -> Mapping[str, Any]:
+    """The body of an answer: each fragment once, with its best score of all queries."""
+    best: dict[str, Fragment] = {}
+    for fragment in (f for one in given for f in one.fragments):
+        known = best.get(_address(fragment))
+        if known is None or fragment.retrieval_score > known.retrieval_score:
+            best[_address(fragment)] = fragment
+    ranked = sorted(best.values(), key=lambda f: -f.retrieval_score)  # stable: equal scores stay as they were
+    return {
+        "object": "vector_store.search_results.page",
+        "search_query": [one.request.query for one in asked],
+        "data": [_result(fragment) for fragment in ranked[: asked[0].request.max_results]],
+        "has_more": False,
+        "next_page": None,
+    }
+
+
+def _address(fragment: Fragment) -> str:
+    return str(fragment.metadata.get("passage_id") or fragment.source)
+
+
+def _result(fragment: Fragment) -> Mapping[str, Any]:
+    told = {"source": fragment.source, **fragment.metadata}
+    attributes = {
+        name: value[:_MOST_CHARS] if isinstance(value, str) else value
+        for name in _ATTRIBUTES
+        if isinstance(value := told.get(name), (str, int, float)) and value != ""
+    }
+    return {
+        "file_id": _address(fragment),
+        "filename": fragment.metadata.get("title") or fragment.source,
+        "score": fragment.retrieval_score,
+        "attributes": attributes,
+        "content": [{"type": "text", "text": fragment.content}],
+    }
+
+
+def store_error(code: str, status: int, why: str, param: str | None) -> Mapping[str, Any]:
+    """The body of an error, as OpenAI's clients read it."""
+    kinds = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+    kind = "server_error" if status >= 500 else kinds.get(status, "invalid_request_error")
+    return {"error": {"message": why, "type": kind, "param": param, "code": code}}
