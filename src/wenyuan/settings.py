@@ -119,6 +119,8 @@ class ServerSettings(_Section):
     concurrency_per_key: int = Field(default=32, ge=0)
     queue: int = Field(default=64, ge=0, le=10_000)
     ingest_roots: tuple[Path, ...] = ()  # folders below which a path given over HTTP may lie
+    worker: bool = False  # refresh sources when they are due, as `wenyuan worker` does
+    worker_poll: float = Field(default=30.0, ge=0.1, le=3_600)  # seconds between its looks for what is due
 
 
 class Settings(BaseSettings):

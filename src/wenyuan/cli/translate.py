@@ -202,6 +202,8 @@ _CHINESE = {
     "the deadline passed": "超过时限",
     "no answer before the deadline": "在时限内没有答复",
     "behind the catalog ({a}), and {b}": "索引落后于目录库（{a}），且 {b}",
+    "{a} refreshed, {b} failed": "已刷新 {a} 次，失败 {b} 次",
+    "it has ended": "已经结束",
     "{a} documents, {b} passages, change {c}": "{a} 个文档，{b} 个段落，变更序号 {c}",
     "{a}: {b} passages, {c} vectors, change {d}": "{a}：{b} 个段落，{c} 个向量，变更序号 {d}",
     # server

@@ -61,9 +61,16 @@ def serve(
                 ),
             ),
             keys=found.catalog,
-            on_listening=lambda url: _announce(terminal, found, url),
+            on_listening=lambda url: _begin(terminal, found, url),
         )
     terminal.say("stopped")
+
+
+def _begin(terminal: Terminal, library: Library, url: str) -> None:
+    wanted = library.settings.server
+    if wanted.worker:
+        library.hire(wanted.worker_poll)
+    _announce(terminal, library, url)
 
 
 def _announce(terminal: Terminal, library: Library, url: str) -> None:

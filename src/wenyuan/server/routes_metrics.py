@@ -20,6 +20,7 @@ from wenyuan.server.exposition import CONTENT_TYPE, Family, Sample, histogram, r
 from wenyuan.server.pool import Pool
 from wenyuan.server.traffic import Traffic
 from wenyuan.service.freshness import SourceHealth
+from wenyuan.service.hired import WorkerProgress
 from wenyuan.service.vitals import Vitals
 
 __all__ = ["Metrics"]
@@ -101,6 +102,8 @@ def _of_library(vitals: Vitals) -> Iterator[Family]:
     lag = vitals.index
     yield _gauge("wenyuan_index_lag_changes", "Changes of the catalog that the index has not seen.", lag.changes)
     yield _gauge("wenyuan_index_lag_seconds", "Age of the oldest of them.", lag.seconds)
+    if vitals.worker is not None:
+        yield from _of_worker(vitals.worker)
     if vitals.audit is not None:
         audit = vitals.audit
         yield Family(
@@ -109,6 +112,15 @@ def _of_library(vitals: Vitals) -> Iterator[Family]:
         yield _gauge("wenyuan_audit_waiting", "Audit records that are not durable yet.", audit.waiting)
         yield _gauge("wenyuan_audit_flush_lag_seconds", "Age of the oldest of them.", audit.lag)
         yield _gauge("wenyuan_audit_failing", "Whether the audit cannot be written.", audit.failing)
+
+
+def _of_worker(done: WorkerProgress) -> Iterator[Family]:
+    yield _gauge("wenyuan_worker_up", "Whether the worker of this process is at work or waits for it.", done.alive)
+    yield _gauge("wenyuan_worker_in_trouble", "Whether its last round broke off.", bool(done.trouble))
+    yield _gauge("wenyuan_worker_looked_seconds", "Time since it began to look for what is due.", done.looked)
+    outcomes = (("refreshed", done.refreshed), ("failed", done.failed))
+    samples = tuple(Sample({"outcome": name}, count) for name, count in outcomes)
+    yield Family("wenyuan_worker_refreshes_total", "counter", "Refreshes by the worker of this process.", samples)
 
 
 def _of_sources(vitals: Vitals) -> Iterator[Family]:

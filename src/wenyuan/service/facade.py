@@ -40,6 +40,7 @@ from wenyuan.service.fragments import fragments_of
 from wenyuan.service.freshness import Freshness
 from wenyuan.service.governed import Governed
 from wenyuan.service.health import HealthDoor, Readiness
+from wenyuan.service.hired import HiredWorker
 from wenyuan.service.ingest import Ingester, IngestReport, Progress, Shelf
 from wenyuan.service.probes import FLOOR_SHARE, SCRIPTS, junk_queries, percentile
 from wenyuan.service.redaction import Redactor
@@ -139,6 +140,8 @@ class Library(RuleDoor, HealthDoor, WideDoor):
 
     def close(self) -> None:
         """Let go of everything; may be called twice."""
+        if self.worker is not None:
+            self.worker.stop()
         self._retriever.close()
         self._release()
         if self.encoder is not None:
@@ -147,6 +150,16 @@ class Library(RuleDoor, HealthDoor, WideDoor):
         if self.witness.log is not None:
             self.witness.log.close()
         self.catalog.close()
+
+    def hire(self, poll: float) -> None:
+        """Refresh sources when they are due, in a thread of this process, until the library is closed.
+
+        Args:
+            poll: Seconds between two looks for what is due.
+        """
+        self._check_may_write()
+        self.worker = HiredWorker(self, poll=poll)
+        self.worker.start()
 
     # -- the contract -------------------------------------------------------------------------------
 

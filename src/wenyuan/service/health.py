@@ -9,6 +9,7 @@ from typing import Any
 
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.ports import Encoder, Engine
+from wenyuan.service.hired import HiredWorker, WorkerProgress
 from wenyuan.service.retrieve import Retriever
 from wenyuan.service.search import Searcher
 from wenyuan.service.vitals import Vitals, index_lag, source_counts
@@ -35,6 +36,8 @@ class HealthDoor:
     _retriever: Retriever
     _searcher: Searcher
     _encoder_note: str
+    worker: HiredWorker | None = None
+    """Refreshes this library in a thread of this process; None where nobody asked for that."""
 
     def vitals(self) -> Vitals:
         """How the library is doing, in numbers.
@@ -51,6 +54,7 @@ class HealthDoor:
             cache=self._searcher.cache_counts(),
             audit=None if self.witness.log is None else self.witness.log.progress(),
             index=index_lag(self.catalog, self.engine),
+            worker=None if self.worker is None else self.worker.progress(),
         )
 
     def readiness(self) -> Readiness:
@@ -66,6 +70,8 @@ class HealthDoor:
             parts["encoder"] = {"state": "ok", "detail": self.encoder.fingerprint.id}
         else:
             parts["encoder"] = {"state": "degraded", "detail": self._encoder_note or "keyword-only by setting"}
+        if self.worker is not None:
+            parts["worker"] = _worker_part(self.worker.progress())
         return Readiness(ready=all(part["state"] != "failed" for part in parts.values()), parts=parts)
 
     def _check_catalog(self) -> str:
@@ -84,3 +90,10 @@ class HealthDoor:
                 hint="remove the library's index folder; it is rebuilt from the catalog",
             )
         return f"{status.name}: {status.passages} passages, {status.vectors} vectors, change {status.watermark}"
+
+
+def _worker_part(done: WorkerProgress) -> Mapping[str, object]:
+    """A worker in trouble makes no answer wrong: what it should have refreshed says that it is overdue."""
+    detail = f"{done.refreshed} refreshed, {done.failed} failed"
+    trouble = done.trouble or ("" if done.alive else "it has ended")
+    return {"state": "degraded" if trouble else "ok", "detail": f"{detail}; {trouble}" if trouble else detail}

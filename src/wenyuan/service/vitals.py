@@ -13,6 +13,7 @@ from wenyuan.core.ports import ChangeFeed, Engine
 from wenyuan.core.source_state import SourceState
 from wenyuan.service.cache import CacheCounts
 from wenyuan.service.freshness import SourceHealth, describe_state, healths
+from wenyuan.service.hired import WorkerProgress
 from wenyuan.service.meters import Timing
 
 __all__ = ["IndexLag", "Vitals", "index_lag", "listed_sources", "source_counts"]
@@ -39,6 +40,7 @@ class Vitals:
         counts: Documents, passages, vectors and failures, by source.
         legs: Times by ``(leg, source, state)``.
         audit: None when it is switched off.
+        worker: None where no worker runs in this process.
     """
 
     at: float
@@ -48,6 +50,7 @@ class Vitals:
     cache: CacheCounts
     audit: AuditProgress | None
     index: IndexLag
+    worker: WorkerProgress | None = None
 
 
 class Stock(Protocol):

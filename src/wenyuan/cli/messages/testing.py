@@ -58,6 +58,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "d_content": ("content", "内容"),
     "d_engine": ("engine", "引擎"),
     "d_encoder": ("encoder", "编码器"),
+    "d_worker": ("worker", "刷新线程"),
     "d_floor": ("floor", "门槛"),
     "d_disk": ("disk", "磁盘"),
     "d_defaults": ("defaults", "默认值"),

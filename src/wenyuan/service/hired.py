@@ -1,0 +1,91 @@
+"""A refresh worker in a thread of a process that does something else besides: the server, by setting."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from wenyuan.service.refresh import POLL, RefreshOutcome, Worker
+
+if TYPE_CHECKING:
+    from wenyuan.service.facade import Library
+
+__all__ = ["HiredWorker", "WorkerProgress"]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerProgress:
+    """What a worker has done since it was started.
+
+    Attributes:
+        alive: Whether it is at work, or waits for something to be due.
+        looked: Seconds since it began to look last for what is due.
+        trouble: What kept it from its last round; ``""`` when nothing did.
+    """
+
+    name: str
+    alive: bool
+    refreshed: int = 0
+    failed: int = 0
+    looked: float = 0.0
+    trouble: str = ""
+
+
+class HiredWorker:
+    """Refreshes what is due until it is stopped; one that meets an error of ours tries again at its next look.
+
+    Args:
+        library: Open, and closed only after `stop`.
+        poll: Seconds between two looks.
+        clock: Seconds that never go back.
+    """
+
+    def __init__(self, library: Library, *, poll: float = POLL, clock: Callable[[], float] = time.monotonic) -> None:
+        self._worker = Worker(library)
+        self._poll = poll
+        self._clock = clock
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._looked = clock()
+        self._done = WorkerProgress(name=self._worker.name, alive=False)
+        self._thread = threading.Thread(target=self._run, name="wenyuan-worker", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask it to end after the document at hand, and wait until it has; what it was at stays due."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def progress(self) -> WorkerProgress:
+        with self._lock:
+            return replace(self._done, alive=self._thread.is_alive(), looked=self._clock() - self._looked)
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            trouble = ""
+            with self._lock:
+                self._looked = self._clock()
+            try:
+                self._worker.run_once(self._stop, self._tell)
+            except Exception as error:  # nobody else would ever hear of it, and the sources would grow old
+                log.exception("a round of refreshes failed")
+                trouble = str(error) or type(error).__name__
+            with self._lock:
+                self._done = replace(self._done, trouble=trouble)
+            self._stop.wait(self._poll)
+
+    def _tell(self, outcome: RefreshOutcome) -> None:
+        if outcome.report is not None:
+            log.info("refreshed %s in %.1f s", outcome.source_id, outcome.seconds)
+        name = "failed" if outcome.failure else "refreshed"
+        with self._lock:
+            self._done = replace(self._done, **{name: getattr(self._done, name) + 1})
