@@ -116,7 +116,17 @@ def served(library: wenyuan.Library) -> Iterator[tuple[subprocess.Popen[str], st
     settings = {"ENCODER__KIND": "hashing", "SERVER__WORKER": "true", "SERVER__WORKER_POLL": "0.2"}
     environment = {**os.environ, **{f"WENYUAN_{name}": value for name, value in settings.items()}}
     environment["PYTHONPATH"] = os.pathsep.join(sys.path)
-    command = [sys.executable, "-m", "wenyuan.cli", "--library", str(library.folder), "serve", "--port", "0", "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "wenyuan.cli",
+        "--library",
+        str(library.folder),
+        "serve",
+        "--port",
+        "0",
+        "--json",
+    ]
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

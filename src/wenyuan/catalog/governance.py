@@ -21,7 +21,7 @@ from wenyuan.core.source_state import SourceState
 __all__ = ["CatalogGovernance", "SourceState"]
 
 
-OnChange = Callable[[Literal["registry", "agent", "key"], str, str, Any, Any], None]
+OnChange = Callable[[Literal["registry", "agent", "key", "rule"], str, str, Any, Any], None]
 """``on_change(kind, action, id, before, after)``; values of `core`, None for what was not there or is gone."""
 
 

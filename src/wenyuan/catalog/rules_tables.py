@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-__all__ = ["PROPOSED", "aliases", "evidences", "nodes", "reviews", "statements", "tables"]
+__all__ = ["NOWHERE", "PROPOSED", "aliases", "cited", "evidences", "nodes", "reviews", "statements", "tables"]
 
 tables = sa.MetaData()
 
@@ -110,6 +110,10 @@ PROPOSED: sa.ColumnElement[str] = sa.literal_column("'proposed'")
 """The status as an index knows it: a bound value would not let it be used."""
 
 
+NOWHERE: sa.ColumnElement[str] = sa.literal_column("''")
+"""No URI, as an index knows it."""
+
+
 def _one_live(column: sa.Column[sa.Text]) -> None:
     where = column.table.c.removed_seq.is_(None)
     name = f"{column.table.name}_live"
@@ -118,6 +122,7 @@ def _one_live(column: sa.Column[sa.Text]) -> None:
 
 # SQLite plans without statistics. So no index but the right one may fit what a walk asks: none by status, and none
 # of the evidence by source or pack, which are asked for when a source or a pack goes, and then all rows are read.
+# `cited` is one by source that no walk can use, since it asks nothing about the URI.
 sa.Index("rule_nodes_id", nodes.c.node_id)
 sa.Index("rule_nodes_key", nodes.c.key)
 _one_live(nodes.c.key)
@@ -130,3 +135,6 @@ _waiting = sa.and_(statements.c.removed_seq.is_(None), statements.c.status == PR
 sa.Index("rule_statements_proposed", statements.c.statement_id, sqlite_where=_waiting, postgresql_where=_waiting)
 sa.Index("rule_evidences_statement", evidences.c.statement_id)
 sa.Index("rule_reviews_statement", reviews.c.statement_id)
+
+_placed = sa.and_(evidences.c.removed_seq.is_(None), evidences.c.uri != NOWHERE)
+cited = sa.Index("rule_evidences_cited", evidences.c.source_id, sqlite_where=_placed, postgresql_where=_placed)

@@ -215,7 +215,11 @@ def _tunings(connection: sa.Connection) -> None:
     tuning_tables.tables.create_all(connection)
 
 
-MIGRATIONS = (_first_tables, _governance, _rules, _tunings)
+def _cited(connection: sa.Connection) -> None:
+    rules_tables.cited.create(connection, checkfirst=True)
+
+
+MIGRATIONS = (_first_tables, _governance, _rules, _tunings, _cited)
 """Step n makes version n of version n − 1; steps are only ever added."""
 
 SCHEMA_VERSION = len(MIGRATIONS)

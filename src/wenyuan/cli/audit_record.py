@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["show_line", "show_record"]
 
 _DID = ("added", "changed", "removed", "created", "revoked", "expire", "erase queries", "imported", "approve",
-        "reject", "retire")  # fmt: skip
+        "reject", "retire", "evidence withdrawn")  # fmt: skip
 _TOLD = frozenset(("action", "object", "changes"))
 
 

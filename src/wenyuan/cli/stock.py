@@ -199,6 +199,8 @@ def show_report(terminal: Terminal, report: IngestReport) -> None:
     terminal.show(text("report", source=report.source_id, seconds=f"{report.seconds:.1f}"))
     terminal.show(text("report_documents", **counts))
     terminal.show(text("report_passages", **counts))
+    if report.evidences_lost:
+        terminal.show(text("report_rules", **counts))
     if report.skipped:
         kinds = ", ".join(f"{count} × {suffix}" for suffix, count in sorted(report.skipped.items()))
         terminal.show(text("report_skipped", kinds=kinds))

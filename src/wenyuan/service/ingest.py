@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 from urllib.parse import unquote
@@ -20,6 +21,7 @@ from wenyuan.core.ports import ChangeFeed, Deadline, Encoder, Engine
 from wenyuan.core.text import language_of
 from wenyuan.core.uri import file_uri, legible, with_fragment
 from wenyuan.service.files import find_files
+from wenyuan.service.quotes import Citations, follow_quotes
 from wenyuan.service.redaction import Redactor
 from wenyuan.service.stricter import Memory, RedactionChange, change_of
 from wenyuan.service.versions import Versions, dated, settle
@@ -49,7 +51,11 @@ class Progress:
 
 @dataclass(slots=True, kw_only=True)
 class IngestReport:
-    """What a run did. Documents that failed keep their older version, if they had one."""
+    """What a run did. Documents that failed keep their older version, if they had one.
+
+    Attributes:
+        evidences_lost, rules_retired: Of the rules, what the documents no longer support; see `service.quotes`.
+    """
 
     source_id: str
     files: int = 0
@@ -57,6 +63,8 @@ class IngestReport:
     changed: int = 0
     unchanged: int = 0
     retired: int = 0
+    evidences_lost: int = 0
+    rules_retired: int = 0
     passages: int = 0
     embedded: int = 0
     seconds: float = 0.0
@@ -66,7 +74,7 @@ class IngestReport:
     notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-class Shelf(ChangeFeed, Versions, Memory, Protocol):
+class Shelf(ChangeFeed, Versions, Memory, Citations, Protocol):
     """The writing side of the system of record; `catalog.Catalog` is one."""
 
     def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
@@ -124,6 +132,8 @@ class Ingester:
 
     def _end(self, change: RedactionChange, report: IngestReport) -> None:
         report.retired += change.withdraw()
+        lost = follow_quotes(self.shelf, report.source_id, date.today())
+        report.evidences_lost, report.rules_retired = lost.evidences, lost.rules
         self.follow()
         change.forget(self.purge)
 

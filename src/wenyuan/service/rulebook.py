@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
@@ -16,8 +16,8 @@ from wenyuan.core.rules.conditions import compile_condition
 from wenyuan.core.rules.diff import Diff, LiveNode, LiveStatement, diff
 from wenyuan.core.rules.graph import GraphNode
 from wenyuan.core.rules.model import Evidence, Node, Statement, StatementStatus
+from wenyuan.core.rules.quotes import plain
 from wenyuan.core.rules.schema import Schema, parse_schema
-from wenyuan.core.text import fold
 from wenyuan.service.rule_schemas import SCHEMAS, schema_of
 from wenyuan.service.witness import ACTING
 
@@ -276,12 +276,12 @@ class _Quotes:
         at = evidence.source_id, uri
         if at not in self._known:
             text = self._words(*at)
-            self._known[at] = None if text is None else _plain(text)
+            self._known[at] = None if text is None else plain(text)
         held = self._known[at]
         if held is None:
             self._elsewhere[uri] = self._elsewhere.get(uri, 0) + 1
             return True
-        if _plain(evidence.quote) in held:
+        if plain(evidence.quote) in held:
             return True
         message = f"the quote {evidence.quote[:40]!r} is not in {uri}"
         self._wrong.append(BookFault("quote_not_found", message, evidence.place))
@@ -295,12 +295,3 @@ class _Quotes:
             for uri, count in self._elsewhere.items()
         ]  # fmt: skip
         return [*self._wrong, *notes]
-
-
-def _plain(text: str) -> str:
-    """What a quote and its source have in common however they are set: letters and digits, folded."""
-    return "".join(_letters(fold(text)))
-
-
-def _letters(text: str) -> Iterator[str]:
-    return (c for c in text if c.isalnum())

@@ -75,6 +75,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "state_live": ("live", "有效"),
     "state_future": ("not in force yet", "尚未生效"),
     "did_imported": ("imported", "导入"),
+    "did_evidence withdrawn": ("evidence withdrawn from", "依据失效"),
     "did_approve": ("approved", "批准"),
     "did_reject": ("rejected", "驳回"),
     "did_retire": ("retired", "停用"),

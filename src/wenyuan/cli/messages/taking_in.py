@@ -40,6 +40,10 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "  passages   {passages} new, {embedded} embedded; {files} files read",
         "  段落  新增 {passages}，已向量化 {embedded}；文件 {files} 个",
     ),
+    "report_rules": (
+        "  rules      {evidences_lost} quotes no longer stand there; {rules_retired} rules retired",
+        "  规则  依据失效 {evidences_lost} 条，停用规则 {rules_retired} 条",
+    ),
     "report_skipped": ("  skipped    {kinds}", "  跳过  {kinds}"),
     "report_notes": (
         "  notes      {count} on {documents} documents",

@@ -1,0 +1,103 @@
+"""Evidence as documents see it: what is cited of a source, how its documents stand, and what they no longer say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from wenyuan.catalog import rules_tables as r
+from wenyuan.catalog import schema as t
+from wenyuan.catalog.connect import reading, translated
+from wenyuan.catalog.governance import OnChange
+from wenyuan.catalog.rules_merge import RulesChange, lose_support, pieces, retire_unused
+from wenyuan.core.model import FOREVER
+
+__all__ = ["CatalogQuotes", "Cited", "Standing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """A live evidence, by its row; ``until`` is the last day of its statement, as an ordinal."""
+
+    row_id: int
+    statement_id: int
+    quote: str
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a document stands under its URI.
+
+    Attributes:
+        since: The change at which it came to stand so.
+        until: Its last day, as an ordinal; 0 when it was removed.
+    """
+
+    since: int
+    until: int
+
+
+class CatalogQuotes:
+    """Mixed into `Catalog`."""
+
+    _reader: sa.Engine
+    _writer: sa.Engine
+    on_change: OnChange
+
+    if TYPE_CHECKING:
+
+        def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
+
+    def cited(self, source_id: str) -> Mapping[str, list[Cited]]:
+        """The live evidence in a source, by the URI of the document that it is in."""
+        e, s = r.evidences.c, r.statements.c
+        query = (
+            sa.select(e.uri, e.row_id, e.statement_id, e.quote, s.valid_until)
+            .join(r.statements, sa.and_(s.statement_id == e.statement_id, s.removed_seq.is_(None)))
+            .where(e.source_id == source_id, e.removed_seq.is_(None), e.uri != r.NOWHERE)
+            .order_by(e.row_id)
+        )
+        found: dict[str, list[Cited]] = {}
+        with reading(self._reader, "listing what is cited") as connection:
+            for uri, *row in connection.execute(query):
+                found.setdefault(uri.partition("#")[0], []).append(Cited(*row))
+        return found
+
+    def standings(self, source_id: str, uris: Iterable[str]) -> Mapping[str, Standing]:
+        """How documents stand; one that the source has never held is absent."""
+        d = t.documents.c
+        query = sa.select(d.uri, d.seq, d.removed_seq, d.effective_until).where(d.source_id == source_id)
+        found: dict[str, Standing] = {}
+        wanted = list(uris)
+        with reading(self._reader, "looking how documents stand") as connection:
+            for live in (d.removed_seq.is_(None), d.removed_seq.is_not(None)):  # there is an index of those that live
+                for part in pieces([uri for uri in wanted if uri not in found]):
+                    rows = connection.execute(query.where(live, d.uri.in_(part)).order_by(d.removed_seq))
+                    found.update((row[0], _standing(*row[1:])) for row in rows.all())
+        return found
+
+    def withdraw_evidence(self, source_id: str, lost: Mapping[str, Mapping[int, int]]) -> tuple[int, int]:
+        """Remove evidence in a source; returns how many evidences went, and how many statements are retired by it.
+
+        Args:
+            lost: By the reason, the statements of evidences, by row.
+        """
+        with self.writing(), translated("withdrawing evidence"), self._writer.begin() as connection:
+            change = RulesChange(connection, f"rules:{source_id}")
+            for reason, proofs in lost.items():
+                lose_support(change, proofs, reason)
+            retire_unused(change)
+            change.finish()
+        evidences, retired = sum(map(len, lost.values())), change.counts["statements_retired"]
+        after = {"evidences_removed": evidences, "statements_retired": retired, "reasons": list(lost)}
+        self.on_change("rule", "evidence withdrawn", source_id, None, after)
+        return evidences, retired
+
+
+def _standing(seq: int, removed_seq: int | None, until: int | None) -> Standing:
+    return Standing(seq, FOREVER if until is None else until) if removed_seq is None else Standing(removed_seq, 0)

@@ -1,0 +1,184 @@
+"""Rules follow what they quote: what a refreshed document no longer says supports nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import wenyuan
+from wenyuan.catalog import Catalog, schema
+from wenyuan.catalog.reads import CatalogReads
+from wenyuan.cli.root import app
+from wenyuan.core.uri import file_uri
+from wenyuan.readers.rulebooks import read_book
+from wenyuan.service.ingest import IngestReport
+
+REVIEW, SHORE = "深基坑工程应当组织专家论证。", "Excavations deeper than 1.5 m must be shored."
+SUPERSEDES = "---\nsupersedes: code.md\neffective_from: 2024-01-01\n---\n"
+PACK = """
+pack: pit
+schema:
+  kinds: {{process: {{zh: 工序, en: process}}, requirement: {{zh: 要求, en: requirement}}}}
+  relations: {{demands: {{zh: 要求, en: demands, from: [process], to: [requirement]}}}}
+  patterns: {{needs: {{start: process, collect: {{mandatory: [demands]}}}}}}
+process: [{{name: 深基坑开挖}}]
+requirement: [{{name: 专家论证}}, {{name: shoring}}]
+statements:
+  - {{src: 深基坑开挖, rel: demands, dst: 专家论证{valid}, evidence: [{{source: code, uri: "{uri}#1", quote: {review}}}]}}
+  - src: 深基坑开挖
+    rel: demands
+    dst: shoring
+    evidence:
+      - {{source: code, uri: "{uri}#2", quote: "{shore}"}}
+      - {{source: code, uri: "urn:elsewhere#3", quote: a text that the library has never held}}
+"""
+
+
+class Site:
+    """A library with one document, and a pack that quotes it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.docs = folder / "docs"
+        self.docs.mkdir()
+        self.folder = folder
+        self.library = wenyuan.create(folder / "library", encoder={"kind": "none"})
+
+    def write(self, *sentences: str, name: str = "code.md", front: str = "") -> None:
+        text = "\n\n".join(f"## {n}\n\n{sentence}" for n, sentence in enumerate(sentences, 1))
+        (self.docs / name).write_text(f"{front}# 规程 code\n\n{text}\n", "utf-8")
+
+    def take(self, valid: str = "") -> Any:
+        uri = file_uri((self.docs / "code.md").absolute())
+        book = self.folder / "pit.yaml"
+        book.write_text(PACK.format(uri=uri, review=REVIEW, shore=SHORE, valid=valid), "utf-8")
+        return self.library.rules.take(read_book(book))
+
+    def ingest(self) -> IngestReport:
+        return self.library.ingest("code")
+
+    def states(self) -> dict[str, str]:
+        return {s.dst.rpartition("/")[2]: s.status for s in self.all()}
+
+    def all(self) -> list[Any]:
+        rules = self.library.catalog.rules
+        return [rules.statement(number).statement for number in (1, 2)]
+
+    def reason(self, number: int = 1) -> str:
+        return str(self.library.catalog.rules.statement(number).reason)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    made = Site(tmp_path)
+    made.write(REVIEW, SHORE)
+    made.library.add(wenyuan.Source(source_id="code", path=str(made.docs), trust=5))
+    assert not made.take().errors
+    yield made
+    made.library.close()
+
+
+def test_other_words(site: Site) -> None:
+    """A rule is retired when the document has other words now; one that another evidence supports stays."""
+    site.write(REVIEW.replace("应当", "可以"), "Shoring is optional.")
+    report = site.ingest()
+    assert (report.changed, report.evidences_lost, report.rules_retired) == (1, 2, 1)
+    assert site.states() == {"专家论证": "retired", "shoring": "approved"}
+    assert "code.md no longer says it" in site.reason()
+
+
+def test_same_words_elsewhere(site: Site) -> None:
+    """Words that only moved, or are set otherwise, support what they supported."""
+    site.write("前言", SHORE.upper(), REVIEW.replace("应当", "應當").replace("。", "；"))
+    report = site.ingest()
+    assert (report.changed, report.evidences_lost, report.rules_retired) == (1, 0, 0)
+    assert set(site.states().values()) == {"approved"}
+
+
+def test_removed_document(site: Site) -> None:
+    """What a removed document said supports nothing any more; what was never held is left alone."""
+    (site.docs / "code.md").unlink()
+    site.write("Something else.", name="other.md")
+    report = site.ingest()
+    assert (report.retired, report.evidences_lost, report.rules_retired) == (1, 2, 1)
+    assert "code.md was removed" in site.reason()
+
+
+def test_the_words_come_back(site: Site) -> None:
+    """When the document has the words again, importing the pack again revives the rule; before, it is refused."""
+    site.write(SHORE)
+    site.ingest()
+    assert [fault.code for fault in site.take().errors] == ["quote_not_found"]
+    assert site.states()["专家论证"] == "retired"
+    site.write(REVIEW, SHORE)
+    assert site.ingest().evidences_lost == 0
+    assert not site.take().errors
+    assert set(site.states().values()) == {"approved"}
+
+
+def test_superseded(site: Site) -> None:
+    """A document that another one supersedes supports nothing from that day on, but what ended with it."""
+    site.take(", valid_until: 2020-01-01")
+    site.write("New words.", name="new.md", front=SUPERSEDES)
+    report = site.ingest()
+    assert (report.evidences_lost, report.rules_retired) == (1, 0)
+    assert site.states()["专家论证"] == "approved"
+
+
+def test_imported_again_after_the_end(site: Site) -> None:
+    """An author who says it again after its document has ended is believed, until the document changes."""
+    site.write("New words.", name="new.md", front=SUPERSEDES)
+    assert site.ingest().evidences_lost == 2
+    assert "code.md is no longer in force" in site.reason()
+    site.take()
+    assert (site.ingest().evidences_lost, set(site.states().values())) == (0, {"approved"})
+
+
+def test_nothing_is_read_without_a_change(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run in which nothing has changed reads no document for its quotes."""
+    site.ingest()
+    monkeypatch.delattr(CatalogReads, "document_words")
+    assert site.ingest().unchanged == 1
+    site.write("Not cited.", name="other.md")
+    assert site.ingest().added == 1
+
+
+def test_it_is_told_and_audited(site: Site) -> None:
+    """The command line says what was lost, for people in both languages and for machines; the audit has it."""
+    site.library.close()
+
+    def call(*args: str) -> str:
+        world = {"WENYUAN_ENCODER__KIND": "none", "WENYUAN_LIBRARY": str(site.folder / "library"), "COLUMNS": "80"}
+        done = CliRunner().invoke(app, args, env=world)
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    site.write(SHORE)
+    assert "依据失效 1 条，停用规则 1 条" in call("ingest", "code", "--lang", "zh")
+    site.write("nothing")
+    report = json.loads(call("refresh", "code", "--json"))["outcomes"][0]["report"]
+    assert (report["evidences_lost"], report["rules_retired"]) == (1, 0)
+    assert call("audit", "list", "--kind", "rule", "--lang", "en").count("evidence withdrawn from code") == 2
+    shown = call("rules", "show", str(1), "--lang", "zh")
+    assert "已无此文字" in "".join(shown.split())
+
+
+def test_an_older_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library of an older format gets the index by which citations are found, and it fits only that question."""
+    with monkeypatch.context() as older:
+        older.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:4])
+        older.setattr(schema, "SCHEMA_VERSION", 4)
+        with closing(Catalog.create(tmp_path / "library")) as made, made._writer.begin() as connection:
+            connection.exec_driver_sql("DROP INDEX rule_evidences_cited")
+    ask = "EXPLAIN QUERY PLAN SELECT uri FROM rule_evidences WHERE source_id = 'a' AND removed_seq IS NULL"
+    with closing(Catalog.open(tmp_path / "library")) as catalog, catalog._reader.connect() as connection:
+        connection.exec_driver_sql(
+            "SELECT 1 FROM rule_evidences"
+        ).all()  # else a plan is made for the schema of before
+        plans = [str(connection.exec_driver_sql(ask + more).all()) for more in (" AND uri != ''", "")]
+    assert ["rule_evidences_cited" in plan for plan in plans] == [True, False]
