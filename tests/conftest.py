@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from datetime import date
@@ -9,14 +10,13 @@ from pathlib import Path
 
 import pytest
 
+import postgres_server
 from wenyuan.core.ports import Deadline
 
 
 @pytest.fixture(autouse=True)
 def _own_world(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """No setting of the developer's shell reaches a test."""
-    import os
-
     for name in list(os.environ):
         if name.startswith("WENYUAN_"):
             monkeypatch.delenv(name)
@@ -31,6 +31,38 @@ def soon() -> Callable[[], Deadline]:
 @pytest.fixture
 def today() -> date:
     return date(2026, 6, 1)
+
+
+@pytest.fixture(scope="session")
+def dsn() -> Iterator[str]:
+    """The connection string of a PostgreSQL with pgvector."""
+    with postgres_server.running() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def database(dsn: str) -> Iterator[str]:
+    """A database of our own, and a user who owns it and is no superuser: row policies count for him."""
+    import psycopg
+    from psycopg.conninfo import make_conninfo
+
+    name, user = f"wenyuan_engine_{os.getpid()}", f"wenyuan_owner_{os.getpid()}"
+    with psycopg.connect(dsn, autocommit=True) as server:
+        server.execute(f"CREATE ROLE {user} LOGIN PASSWORD 'owner-0815'")
+        server.execute(f"CREATE DATABASE {name} OWNER {user}")
+        with psycopg.connect(make_conninfo(dsn, dbname=name), autocommit=True) as admin:
+            admin.execute("CREATE EXTENSION vector")
+        yield make_conninfo(dsn, dbname=name, user=user, password="owner-0815")
+        server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        server.execute(f"DROP ROLE {user}")
+
+
+@pytest.fixture
+def superuser(dsn: str, database: str) -> str:
+    """The connection string of a superuser of that database."""
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+    return make_conninfo(dsn, dbname=conninfo_to_dict(database)["dbname"])
 
 
 @pytest.fixture

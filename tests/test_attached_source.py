@@ -46,12 +46,6 @@ Ask = Callable[..., list[OutsideHit]]
 
 
 @pytest.fixture(scope="session")
-def dsn() -> Iterator[str]:
-    with postgres_server.running() as running:
-        yield running
-
-
-@pytest.fixture(scope="session")
 def prepared(dsn: str) -> Iterator[str]:
     """A database of our own, with pgvector in a schema that is not on the search path."""
     name = f"wenyuan_test_{os.getpid()}"
@@ -456,7 +450,7 @@ def test_a_server_that_obeys_no_timeout_is_cancelled(
     """Without a statement timeout of the server's own, the client gives up in time and cancels the statement."""
     table = opened(table="kb.slow")
     slow(10)
-    monkeypatch.setattr(postgres_table, "_allow", lambda *_: None)
+    monkeypatch.setattr(postgres_table, "allow", lambda *_: None)
     begun = time.monotonic()
     with pytest.raises(EngineTimeout, match="no answer in time"):
         ask(table, seconds=0.3)

@@ -17,7 +17,6 @@ from test_attached_source import (  # noqa: F401  (fixtures)
     Admin,
     Open,
     admin,
-    dsn,
     opened,
     prepared,
     source,

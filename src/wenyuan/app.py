@@ -225,9 +225,36 @@ def _agreed(
 def _engine(settings: Settings, folder: Path, spec: IndexSpec, catalog: Catalog) -> Engine:
     if settings.engine == "memory":
         return MemoryEngine(spec)
+    if settings.engine == "postgres":
+        return _postgres(settings, spec, catalog)
     from wenyuan.engines.local import LocalEngine
 
     return LocalEngine(folder / "index", spec, exclusive=catalog.writing, max_lag=settings.search.max_lag)
+
+
+def _postgres(settings: Settings, spec: IndexSpec, catalog: Catalog) -> Engine:
+    chosen = settings.postgres
+    dsn = chosen.dsn.get_secret_value().strip()
+    if not dsn:
+        raise ConfigError(
+            "engine is postgres, but postgres.dsn is not set",
+            component="settings",
+            hint="export WENYUAN_POSTGRES__DSN='postgresql://user:password@host:5432/database'",
+        )
+    try:
+        from wenyuan.engines.postgres import PostgresEngine
+    except ImportError as error:
+        raise ConfigError(
+            "the driver of PostgreSQL is not installed", component="settings", hint='pip install "wenyuan[postgres]"'
+        ) from error
+    return PostgresEngine(
+        dsn,
+        spec,
+        library_id=catalog.library_id(),
+        prefix=chosen.schema_prefix,
+        sessions=chosen.sessions,
+        max_lag=settings.search.max_lag,
+    )
 
 
 class _Reader:

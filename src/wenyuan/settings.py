@@ -23,6 +23,7 @@ __all__ = [
     "AuditSettings",
     "CacheSettings",
     "EncoderSettings",
+    "PostgresSettings",
     "RedactionSettings",
     "RulesSettings",
     "SearchSettings",
@@ -64,6 +65,14 @@ class SearchSettings(_Section):
     max_lag: float = Field(default=5.0, ge=0, le=300)  # seconds that answers may be behind while others write
     threads: int = Field(default=16, ge=1, le=256)  # legs at work at once
     query_vectors: int = Field(default=0, ge=0, le=100_000)  # how many to remember; they hide a dead encoder
+
+
+class PostgresSettings(_Section):
+    """Where the engine ``postgres`` keeps its index."""
+
+    dsn: SecretStr = SecretStr("")  # better given as WENYUAN_POSTGRES__DSN
+    schema_prefix: str = Field(default="wenyuan", pattern=r"^[a-z_][a-z0-9_]{0,39}$")
+    sessions: int = Field(default=16, ge=2, le=500)  # connections at most, of each process
 
 
 class CacheSettings(_Section):
@@ -135,9 +144,10 @@ class Settings(BaseSettings):
         hide_input_in_errors=True,  # an error's own text may be logged, and the value may be a secret
     )
 
-    engine: Literal["local", "memory"] = "local"
+    engine: Literal["local", "memory", "postgres"] = "local"
     encoder: EncoderSettings = EncoderSettings()
     search: SearchSettings = SearchSettings()
+    postgres: PostgresSettings = PostgresSettings()
     cache: CacheSettings = CacheSettings()
     rules: RulesSettings = RulesSettings()
     sources: SourcesSettings = SourcesSettings()

@@ -127,7 +127,7 @@ def _parts(terminal: Terminal, library: Library) -> Iterator[Check]:
     states = {"ok": "ok", "degraded": "warn", "failed": "fail"}
     hints = {
         "encoder": "pip install --upgrade --force-reinstall wenyuan",
-        "engine": f"rm -r {library.folder / 'index'}",
+        "engine": f"rm -r {library.folder / 'index'}" if library.engine.name == "local" else "",
         "catalog": "",
     }
     for name, part in library.readiness().parts.items():

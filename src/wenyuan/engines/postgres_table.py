@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -10,9 +9,8 @@ from datetime import date
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg import Connection, errors
+from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.sql import SQL
 
 from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable
 from wenyuan.core.outside import OutsideHit
@@ -21,9 +19,10 @@ from wenyuan.core.score import rescale
 from wenyuan.core.vectors import checked_vectors
 from wenyuan.engines.attached import AttachedSettings
 from wenyuan.engines.errands import Errands, TooLate
+from wenyuan.engines.postgres_calls import FAILURES, LATE, Hold, allow, leave, lost, patient, place
 from wenyuan.engines.postgres_query import Search, described, hit
 
-__all__ = ["PostgresTable", "translated"]
+__all__ = ["FAILURES", "PostgresTable", "translated"]
 
 MOST_SESSIONS = 16
 MOST_IDLE = 4
@@ -32,16 +31,6 @@ LIFETIME = 300.0
 ROUNDING = 1e-4
 """How far beyond 0..2 a cosine distance may lie: half precision vectors are compared in single precision."""
 
-FAILURES = (psycopg.Error, psycopg.Warning, OSError, UnicodeError)
-"""What asking may raise: psycopg's own (a test enumerates them), a host name that cannot be looked up, a text that is none."""
-_LATE = (
-    errors.QueryCanceled,
-    errors.ConnectionTimeout,
-    errors.CancellationTimeout,
-    errors.LockNotAvailable,
-    errors.TransactionTimeout,
-    errors.IdleInTransactionSessionTimeout,
-)
 _REASONS = (
     ("28", "refuses its user or password"),
     ("3D", "has no such database"),
@@ -69,39 +58,6 @@ class _Session:
         return not self.connection.closed and time.monotonic() < self.expires
 
 
-class _Hold:
-    """A connection while it is asked. Once given up it is cancelled, and not used again: the cancellation may be late."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._connection: Connection[Any] | None = None
-        self.given_up = False
-
-    def take(self, connection: Connection[Any]) -> None:
-        with self._lock:
-            self._connection = connection
-
-    def release(self) -> bool:
-        """Whether somebody else may use it now: it will not be cancelled any more."""
-        with self._lock:
-            self._connection = None
-            return not self.given_up
-
-    def give_up(self) -> None:
-        with self._lock:
-            self.given_up = True
-            connection = self._connection
-        if connection is not None:
-            threading.Thread(target=_cancel, args=(connection,), name="wenyuan-cancel", daemon=True).start()
-
-
-def _cancel(connection: Connection[Any]) -> None:
-    try:
-        connection.cancel_safe(timeout=2.0)
-    except (psycopg.Error, OSError):
-        return  # the statement's own timeout ends it; the failure has been reported already
-
-
 class PostgresTable:
     """One table with texts and vectors; made by `attached.open_attached`. Safe to use from several threads.
 
@@ -120,7 +76,7 @@ class PostgresTable:
             raise ConfigError(
                 f"what {settings.dsn_env} holds is no connection string", component=f"source {source_id}"
             ) from None
-        self.component = f"source {source_id} at {_place(self._params)}"
+        self.component = f"source {source_id} at {place(self._params)}"
         self._errands = Errands(MOST_SESSIONS, f"wenyuan-{source_id}")
         self._idle: list[_Session] = []
         self._lock = threading.Lock()
@@ -167,11 +123,11 @@ class PostgresTable:
         for session in idle:
             session.connection.close()
 
-    def _within(self, deadline: Deadline, work: Callable[[_Hold], T]) -> T:
+    def _within(self, deadline: Deadline, work: Callable[[Hold], T]) -> T:
         """The only place where psycopg's exceptions are translated."""
         if self._closed:
             raise EngineUnavailable("is closed", component=self.component)
-        hold = _Hold()
+        hold = Hold()
         try:
             return self._errands.run(lambda: work(hold), deadline.remaining())
         except TooLate as error:
@@ -180,45 +136,45 @@ class PostgresTable:
         except FAILURES as error:
             raise translated(error, self.component) from error
 
-    def _rows(self, hold: _Hold, asking: Mapping[str, Any], deadline: Deadline) -> list[tuple[Any, ...]]:
+    def _rows(self, hold: Hold, asking: Mapping[str, Any], deadline: Deadline) -> list[tuple[Any, ...]]:
         """The statement's rows. A session that was kept may have been ended meanwhile: then a new one is asked."""
         kept = self._kept()
         if kept is not None:
             try:
                 return self._asked(kept, hold, asking, deadline)
             except psycopg.OperationalError as error:
-                if not _lost(error) or hold.given_up:
+                if not lost(error) or hold.given_up:
                     raise
         return self._asked(self._session(hold, deadline), hold, asking, deadline)
 
     def _asked(
-        self, session: _Session, hold: _Hold, asking: Mapping[str, Any], deadline: Deadline
+        self, session: _Session, hold: Hold, asking: Mapping[str, Any], deadline: Deadline
     ) -> list[tuple[Any, ...]]:
         connection, search = session.connection, session.search
         hold.take(connection)
         try:
-            _allow(connection, deadline, search.settings)
+            allow(connection, deadline, search.settings)
             rows = connection.execute(search.statement, {**search.bound, **asking}).fetchall()
             connection.rollback()
         except BaseException:
-            _leave(connection)
+            leave(connection)
             raise
         self._keep(session, hold)
         return rows
 
-    def _session(self, hold: _Hold, deadline: Deadline) -> _Session:
-        connection = Connection.connect(**_patient(self._params, deadline))
+    def _session(self, hold: Hold, deadline: Deadline) -> _Session:
+        connection = Connection.connect(**patient(self._params, deadline))
         hold.take(connection)
         try:
             connection.prepare_threshold = None  # a pooler between us may change servers
             connection.read_only = True
             connection.execute("SET SESSION default_transaction_read_only = on")
             connection.commit()
-            _allow(connection, deadline, {})
+            allow(connection, deadline, {})
             search = described(connection, self._settings, self.component)
             connection.rollback()
         except BaseException:
-            _leave(connection)
+            leave(connection)
             raise
         return _Session(connection, search)
 
@@ -231,7 +187,7 @@ class PostgresTable:
                 session.connection.close()
         return None
 
-    def _keep(self, session: _Session, hold: _Hold) -> None:
+    def _keep(self, session: _Session, hold: Hold) -> None:
         usable = hold.release()
         with self._lock:
             if usable and not self._closed and len(self._idle) < MOST_IDLE:
@@ -259,47 +215,9 @@ def _asking(vector: list[float], limit: int, day: date) -> dict[str, Any]:
     return {"vector": str(vector), "limit": limit, "as_of": day}
 
 
-def _allow(connection: Connection[Any], deadline: Deadline, settings: Mapping[str, str]) -> None:
-    """Begin a transaction that the server itself ends at the deadline, with these settings."""
-    milliseconds = str(max(1, math.ceil(deadline.remaining() * 1000)))
-    chosen = {"statement_timeout": milliseconds, **settings}
-    calls = SQL(", ").join([SQL("pg_catalog.set_config(%s, %s, true)")] * len(chosen))
-    connection.execute(SQL("SELECT {}").format(calls), [part for pair in chosen.items() for part in pair])
-
-
-def _lost(error: psycopg.OperationalError) -> bool:
-    """Whether the connection had ended, as far as PostgreSQL or the driver say."""
-    return not isinstance(error, _LATE) and (error.sqlstate or "08").startswith(("08", "57P"))
-
-
-def _leave(connection: Connection[Any]) -> None:
-    """Close a connection on which something failed; that it is broken already is no news."""
-    try:
-        connection.close()
-    except psycopg.Error:
-        return
-
-
-def _patient(params: dict[str, Any], deadline: Deadline) -> dict[str, Any]:
-    """Parameters that end a connection whose other side has vanished; what the operator wrote comes first."""
-    defaults = {
-        "connect_timeout": max(2, math.ceil(deadline.remaining())),
-        "keepalives_idle": 10,
-        "keepalives_interval": 5,
-        "keepalives_count": 3,
-        "fallback_application_name": "wenyuan",
-    }
-    return {**defaults, **params, "client_encoding": "utf8"}
-
-
-def _place(params: dict[str, Any]) -> str:
-    host = str(params.get("host") or params.get("hostaddr") or "localhost")
-    return "a local socket" if host.startswith(("/", "@")) else f"{host}:{params.get('port') or 5432}"
-
-
 def translated(error: Exception, component: str) -> EngineError:
     """What an exception of asking means here. Its own text may quote the connection string or values: it is not told."""
-    if isinstance(error, _LATE):
+    if isinstance(error, LATE):
         return EngineTimeout("the statement was cancelled, or no answer came in time", component=component)
     state = getattr(error, "sqlstate", None) or ""
     for beginning, reason in _REASONS:

@@ -1,0 +1,248 @@
+"""An engine on PostgreSQL with pgvector: the index lies on a server, the catalog stays where it is.
+
+It has the same terms and the same scores as the other engines. Its tables (`tables`) carry the number of the last
+change that they hold, in the transaction that wrote it; a query reads one state of all of them.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from psycopg import Connection
+
+from wenyuan.core.errors import EngineError, EngineTimeout, IndexCorrupt, IndexMismatch
+from wenyuan.core.filters import Scope
+from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, IndexSpec
+from wenyuan.core.ranking import Hit, LegResult
+from wenyuan.core.score import rescale
+from wenyuan.engines.errands import Errands, TooLate
+from wenyuan.engines.postgres import keyword, nearest, upkeep
+from wenyuan.engines.postgres.conditions import Condition, visible
+from wenyuan.engines.postgres.sessions import Mode, Sessions
+from wenyuan.engines.postgres.tables import find_vector, make_tables, schema_name
+
+__all__ = ["PostgresEngine"]
+
+MAX_LAG = 5.0
+"""Seconds for which whoever else is writing may keep answers behind before that is an error."""
+_PATIENCE = 10.0  # seconds for what has no deadline of its own: opening, status, information
+_TIME_TO_BUILD = 300.0  # seconds that a caller must be willing to wait
+_A_DAY = 86_400.0
+_BRIEFLY = 0.1  # seconds to wait for a thread that brings the index up to date: mostly it is done by then
+_EVERYTHING = {"wenyuan.sources": "*"}
+_BY_GIN = {"enable_seqscan": "off"}  # the planner knows too little of what an array holds
+
+
+class PostgresEngine:
+    """An engine in a schema of its own.
+
+    Args:
+        dsn: The connection string; never shown.
+        spec: Analyser and encoder; each gets a schema of its own, so that changing one builds anew beside the old.
+        library_id: Whose index this is.
+        prefix: How the schema's name begins.
+        sessions: How many connections at most.
+        max_lag: See `MAX_LAG`.
+
+    Raises:
+        ConfigError: the connection string, the server or the extension is not what is needed.
+        IndexMismatch: the schema belongs to something else.
+        EngineUnavailable, EngineTimeout: the server cannot be asked.
+    """
+
+    name = "postgres"
+
+    def __init__(
+        self,
+        dsn: str,
+        spec: IndexSpec,
+        *,
+        library_id: str,
+        prefix: str = "wenyuan",
+        sessions: int = 16,
+        max_lag: float = MAX_LAG,
+    ) -> None:
+        self._spec = spec
+        self._dimension = spec.encoder.dimension if spec.encoder else 0
+        self._scale = spec.encoder.scale if spec.encoder else (0.0, 1.0)
+        self._max_lag = max_lag
+        self.schema = schema_name(prefix, library_id, spec)
+        self._sessions = Sessions(dsn, {}, sessions)
+        self._writing = threading.Lock()
+        self._builder = Errands(1, "wenyuan-postgres-index")
+        self._unsettled = 0
+        self._seen = 0
+        self._mean: tuple[int, Any] = (-1, None)  # as of which change, and the mean vector then
+        try:
+            self._open(library_id)
+        except BaseException:
+            self._sessions.close()
+            raise
+
+    def _open(self, library_id: str) -> None:
+        component = self._sessions.component
+
+        def prepare(connection: Connection[Any]) -> str:
+            space = find_vector(connection, self._dimension, component) if self._dimension else "public"
+            make_tables(connection, self.schema, library_id, self._spec, space, component)
+            return space
+
+        try:
+            space = self._sessions.run(prepare, _soon(), mode=Mode.WRITE)
+        except IndexCorrupt as error:
+            raise IndexMismatch(error.message, component=component, hint=error.hint) from error
+        path = ", ".join('"' + name.replace('"', '""') + '"' for name in dict.fromkeys((self.schema, space)))
+        self._sessions.settings["search_path"] = path
+
+    # -- following the catalog ------------------------------------------------------------------------
+
+    def sync(self, feed: ChangeFeed, *, deadline: Deadline) -> int:
+        target, hurried = feed.seq(), deadline.remaining() < _TIME_TO_BUILD
+        while True:
+            watermark = self._sessions.run(upkeep.watermark, deadline)
+            self._seen = watermark
+            if watermark >= target:
+                return self._not_ahead(feed, watermark)
+            if not self._caught_up(feed, target, deadline, _BRIEFLY if hurried else deadline.remaining()):
+                if hurried and feed.lag(watermark) <= self._max_lag:
+                    return watermark  # somebody else brings it up to date; what is here is one state of the catalog
+                time.sleep(_BRIEFLY)
+
+    def _not_ahead(self, feed: ChangeFeed, watermark: int) -> int:
+        end = feed.seq()  # anew: another thread may have followed a later change
+        if watermark > end:
+            raise IndexMismatch(
+                f"the index holds change {watermark}, the catalog ends at {end}",
+                component=self._sessions.component,
+                hint=f"the catalog was replaced by an older one: DROP SCHEMA {self.schema} CASCADE",
+            )
+        return watermark
+
+    def _caught_up(self, feed: ChangeFeed, target: int, deadline: Deadline, patience: float) -> bool:
+        """Apply changes, in a thread that goes on when the caller cannot wait; False when somebody else is writing."""
+        if not self._writing.acquire(timeout=min(patience, deadline.remaining())):
+            return False
+
+        def work() -> bool:
+            try:
+                return self._advance(feed, target)
+            finally:
+                self._writing.release()
+
+        try:
+            return self._builder.run(work, deadline.remaining())
+        except TooLate as error:
+            raise EngineTimeout(
+                "the index is still being brought up to date", component=self._sessions.component
+            ) from error
+
+    def _advance(self, feed: ChangeFeed, target: int) -> bool:
+        def work(connection: Connection[Any]) -> int | None:
+            return upkeep.step(connection, feed, target, self.schema, self._dimension)
+
+        at: int | None = 0
+        while at is not None and at < target:
+            at = self._sessions.run(work, _unhurried(), mode=Mode.WRITE, settings=_EVERYTHING)
+            self._unsettled += 1
+        return at is not None
+
+    def checkpoint(self, *, always: bool = False) -> None:
+        """After many changes: tell the planner what the tables hold, and make the graph once it is worth it."""
+        if not (always or self._unsettled):
+            return
+        self._sessions.run(
+            lambda connection: upkeep.settle(connection, self.schema, self._dimension),
+            _unhurried(),
+            mode=Mode.MAINTAIN,
+            settings=_EVERYTHING,
+        )
+        self._unsettled = 0
+
+    def purge(self, feed: ChangeFeed) -> None:
+        """Forget what was removed: terms that no passage holds any more, and dead rows in the tables' files."""
+        self.sync(feed, deadline=_unhurried())
+        self._sessions.run(
+            lambda connection: upkeep.purge(connection, self.schema, self._dimension),
+            _unhurried(),
+            mode=Mode.MAINTAIN,
+            settings=_EVERYTHING,
+        )
+
+    # -- answering ----------------------------------------------------------------------------------
+
+    def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
+        condition = Condition(scope)
+        found = self._sessions.run(
+            lambda connection: keyword.best(connection, terms, condition, limit),
+            deadline,
+            settings={"wenyuan.sources": visible(scope), **_BY_GIN},
+        )
+        return LegResult.ok([Hit(passage_id=i, score=score, parts={"keyword": score}) for i, score in found])
+
+    def vector(self, vector: Any, *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
+        condition, written = Condition(scope), self._written(vector)
+        found = self._sessions.run(
+            lambda connection: nearest.nearest(connection, written, condition, limit),
+            deadline,
+            settings={"wenyuan.sources": visible(scope)},
+        )
+        hits = []
+        for passage_id, cosine in found:
+            score = rescale(cosine, self._scale)
+            hits.append(Hit(passage_id=passage_id, score=score, parts={"vector": score, "cosine": cosine}))
+        return LegResult.ok(hits)
+
+    def _written(self, vector: Any) -> str:
+        if not self._dimension:
+            raise EngineError("this index was built without an encoder", component="engine postgres/vector")
+        if len(vector) != self._dimension:
+            raise EngineError(
+                f"the query has {len(vector)} dimensions, the index {self._dimension}",
+                component="engine postgres/vector",
+            )
+        return "[" + ",".join(map(repr, np.asarray(vector, dtype=np.float32).tolist())) + "]"
+
+    def keyword_scores(
+        self, terms: Sequence[str], passage_ids: Sequence[int], *, deadline: Deadline
+    ) -> Mapping[int, float]:
+        if not passage_ids:
+            return {}
+        return self._sessions.run(lambda connection: keyword.given(connection, terms, passage_ids), deadline)
+
+    def cosines(self, vector: Any, passage_ids: Sequence[int], *, deadline: Deadline) -> Mapping[int, float]:
+        written = self._written(vector)
+        if not passage_ids:
+            return {}
+        return self._sessions.run(lambda connection: nearest.given(connection, written, passage_ids), deadline)
+
+    def mean_cosine(self, vector: Any) -> float:
+        self._written(vector)
+        at, mean = self._mean
+        if at != self._seen:
+            at, mean = self._sessions.run(lambda connection: upkeep.mean(connection, self._dimension), _soon())
+            self._mean = at, mean
+        return float(mean @ vector)
+
+    def information(self, terms: Sequence[str]) -> Mapping[str, float]:
+        return self._sessions.run(lambda connection: keyword.Query.of(connection, terms).weights, _soon())
+
+    def status(self) -> EngineStatus:
+        watermark, passages, vectors = self._sessions.run(
+            lambda connection: upkeep.counted(connection, self._dimension), _soon(), settings=_EVERYTHING
+        )
+        return EngineStatus(name=self.name, watermark=watermark, passages=passages, vectors=vectors)
+
+    def close(self) -> None:
+        self._sessions.close()
+
+
+def _soon() -> Deadline:
+    return Deadline(time.monotonic() + _PATIENCE, time.monotonic)
+
+
+def _unhurried() -> Deadline:
+    return Deadline(time.monotonic() + _A_DAY, time.monotonic)

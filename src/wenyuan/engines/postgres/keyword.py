@@ -1,0 +1,145 @@
+"""Keyword search: candidates by the query's rarest terms (GIN), then exact BM25 here, with numpy.
+
+Terms are taken in by rising frequency. Whoever holds none of those taken cannot score above what the others are
+worth at most; once the ranking's last row reaches that, it is exact. Terms that so many passages hold that
+`MOST_CANDIDATES` would be exceeded only order what rarer terms have found.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from psycopg import Connection
+from psycopg.sql import SQL, Composed
+
+from wenyuan.core.score import K1, B, quantised_length, squash, term_weights
+from wenyuan.engines.postgres.conditions import Condition
+from wenyuan.engines.postgres.packed import term_ids
+
+__all__ = ["Query", "best", "given"]
+
+FIRST_CANDIDATES = 2_000
+"""Passages looked at in the first round, unless the rarest term alone has more; each round takes four times as many."""
+MOST_CANDIDATES = 32_000
+"""Passages looked at in one round at most, about 10 µs each; of a term that has more, the shortest."""
+
+_TERMS = """
+SELECT s.passages, s.length, v.term, v.id, v.passages
+FROM state s LEFT JOIN vocabulary v ON v.term = ANY(%(terms)s::text[]) AND v.passages > 0
+"""
+_CANDIDATES = """
+SELECT w.passage_id, w.length, array_send(w.terms), w.counts FROM words w JOIN passages p USING (passage_id)
+WHERE w.terms && %(ids)s::int[] AND NOT w.terms && %(seen)s::int[] AND {}
+"""
+_CUT = " ORDER BY w.length, w.passage_id LIMIT %(most)s"
+_GIVEN = """
+SELECT w.passage_id, w.length, array_send(w.terms), w.counts FROM words w
+WHERE w.passage_id = ANY(%(passages)s::bigint[])
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query's terms as the index knows them.
+
+    Attributes:
+        weights: Idf of every term that asks for something.
+        ids: Of the terms that some passage holds, by rising number of those passages.
+        held: By term, the number of passages that hold it.
+        mean: Of all passages, the number of terms.
+    """
+
+    weights: Mapping[str, float]
+    ids: Mapping[str, int]
+    held: Mapping[str, int]
+    mean: float
+
+    @classmethod
+    def of(cls, connection: Connection[Any], terms: Sequence[str]) -> Query:
+        rows = connection.execute(_TERMS, {"terms": list(terms)}).fetchall()
+        passages, length = rows[0][:2]
+        found = sorted((count, term, number) for _, _, term, number, count in rows if term is not None)
+        known = {term: count for count, term, _ in found}
+        return cls(
+            weights=term_weights(passages, {term: known.get(term, 0) for term in terms}) if passages else {},
+            ids={term: number for _, term, number in found},
+            held=known,
+            mean=length / passages if passages else 0.0,
+        )
+
+    @property
+    def total(self) -> float:
+        """The query's information."""
+        return math.fsum(self.weights.values())
+
+    def scores(self, rows: Sequence[tuple[int, int, bytes, bytes]]) -> dict[int, float]:
+        """The share of the query's information that each row covers, by passage; rows without any term are absent."""
+        if not rows or not self.ids:
+            return {}
+        numbers, sizes = term_ids([row[2] for row in rows])
+        counts = np.frombuffer(b"".join(row[3] for row in rows), dtype="<u2")
+        owners = np.repeat(np.arange(len(rows)), sizes)
+        norms = K1 * (1.0 - B + B * np.array([quantised_length(row[1]) for row in rows]) / self.mean)
+        asked = sorted((number, self.weights[term]) for term, number in self.ids.items())
+        sought = np.array([number for number, _ in asked])
+        worth = np.array([weight for _, weight in asked])
+        at = np.flatnonzero(np.isin(numbers, sought))
+        often, owner = counts[at].astype(np.float64), owners[at]
+        parts = worth[np.searchsorted(sought, numbers[at])] * (K1 + 1.0) * often / (often + norms[owner])
+        sums = np.bincount(owner, weights=parts, minlength=len(rows)) / self.total
+        return {row[0]: squash(float(share)) for row, share in zip(rows, sums, strict=True) if share > 0}
+
+
+def given(connection: Connection[Any], terms: Sequence[str], passage_ids: Sequence[int]) -> dict[int, float]:
+    """The scores of given passages."""
+    query = Query.of(connection, terms)
+    return query.scores(_fetched(connection, SQL(_GIVEN), {"passages": list(passage_ids)}))
+
+
+def best(
+    connection: Connection[Any], terms: Sequence[str], condition: Condition, limit: int
+) -> list[tuple[int, float]]:
+    """(passage, score) of the best `limit` passages within a condition, ties by id."""
+    query = Query.of(connection, terms)
+    left, seen, scores = list(query.ids), list[int](), dict[int, float]()
+    room = FIRST_CANDIDATES
+    while left:
+        taken = _rarest(query, left, room)
+        names, left = left[:taken], left[taken:]
+        values = {**condition.values, "ids": [query.ids[n] for n in names], "seen": seen, "most": MOST_CANDIDATES}
+        cut = SQL(_CUT) if query.held[names[0]] > MOST_CANDIDATES else SQL("")
+        statement = SQL("{}{}").format(SQL(_CANDIDATES).format(condition.sql), cut)
+        scores.update(query.scores(_fetched(connection, statement, values)))
+        seen = [*seen, *values["ids"]]
+        room *= 4
+        if room > MOST_CANDIDATES * 4 or _settled(query, left, scores, limit):
+            break
+    return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
+
+
+def _rarest(query: Query, left: Sequence[str], room: int) -> int:
+    """How many of the terms, at least one, hold so many passages together."""
+    together = 0
+    for taken, term in enumerate(left):
+        together += query.held[term]
+        if together > room and taken:
+            return taken
+    return len(left)
+
+
+def _settled(query: Query, left: Sequence[str], scores: Mapping[int, float], limit: int) -> bool:
+    """Whether no passage that holds only terms of `left` could enter the ranking."""
+    if len(scores) < limit:
+        return False
+    most = (K1 + 1.0) * math.fsum(query.weights[term] for term in left) / query.total
+    return sorted(scores.values(), reverse=True)[limit - 1] >= squash(most)
+
+
+def _fetched(connection: Connection[Any], statement: SQL | Composed, values: Mapping[str, Any]) -> list[Any]:
+    with connection.cursor(binary=True) as cursor:
+        rows: list[Any] = cursor.execute(statement, values).fetchall()
+    return rows

@@ -1,0 +1,94 @@
+"""The index as a whole: following the catalog step by step, counts and sums, statistics, the graph, forgetting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from psycopg import Connection
+from psycopg.sql import SQL, Identifier
+
+from wenyuan.core.ports import ChangeFeed
+from wenyuan.engines.postgres.nearest import EXACT_ROWS, GRAPH_DIMENSIONS, MAKE_GRAPH
+from wenyuan.engines.postgres.tables import LOCK
+from wenyuan.engines.postgres.writing import Applied
+
+__all__ = ["counted", "mean", "purge", "settle", "step", "watermark"]
+
+_STEP = 64  # changes of the catalog in one transaction
+_GRAPH_ROW = 400  # bytes of memory for a row of the graph, beside its vector
+_MOST_MEMORY = 4_096  # MB for making the graph; what does not fit makes it slower, not worse
+
+_TABLES = ("passages", "words", "vocabulary", "vectors")
+_LOCK_GRAPH = "SELECT pg_catalog.pg_try_advisory_lock(pg_catalog.hashtextextended(%s, 1))"
+_COUNTED = "SELECT watermark, (SELECT count(*) FROM passages), (SELECT count(*) FROM {}) FROM state"
+
+
+def watermark(connection: Connection[Any]) -> int:
+    """The last change of the catalog that the index holds."""
+    row = connection.execute("SELECT watermark FROM state").fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def step(connection: Connection[Any], feed: ChangeFeed, target: int, schema: str, dimension: int) -> int | None:
+    """Apply some changes, in the caller's transaction.
+
+    Returns:
+        The change that the index then holds; None when somebody else is writing.
+    """
+    locked = connection.execute(LOCK.format(kind="try_"), {"schema": schema}).fetchone()
+    if locked is None or not locked[0]:
+        return None
+    after = watermark(connection)
+    if after >= target:
+        return after
+    upto = min(target, after + _STEP)
+    changes = feed.changes(after, upto, vectors=dimension > 0)
+    Applied(connection, dimension, _sum(connection, dimension)).take(changes, upto)
+    return upto
+
+
+def _sum(connection: Connection[Any], dimension: int) -> Any:
+    row = connection.execute("SELECT total FROM state").fetchone()
+    return np.frombuffer(row[0], dtype="<f8") if row is not None and row[0] else np.zeros(dimension)
+
+
+def mean(connection: Connection[Any], dimension: int) -> tuple[int, Any]:
+    """The change that the index holds, and the mean of its vectors then, (dim,) float64; zeros for none."""
+    row = connection.execute("SELECT watermark, vectors FROM state").fetchone()
+    at, vectors = row or (0, 0)
+    return at, _sum(connection, dimension) / max(1, vectors)
+
+
+def counted(connection: Connection[Any], dimension: int) -> tuple[int, int, int]:
+    """The last change, and the numbers of passages and vectors: counted, so that what was lost is seen."""
+    vectors = "vectors" if dimension else "passages WHERE false"
+    row = connection.execute(_COUNTED.format(vectors)).fetchone()
+    return (int(row[0]), int(row[1]), int(row[2])) if row is not None else (0, 0, 0)
+
+
+def settle(connection: Connection[Any], schema: str, dimension: int) -> None:
+    """Statistics for the planner, a tidy GIN index, and the graph if there are rows enough. Outside of transactions."""
+    connection.execute("SELECT gin_clean_pending_list('words_terms')")
+    for table in _TABLES[: 4 if dimension else 3]:
+        connection.execute(SQL("ANALYZE {}").format(Identifier(table)))
+    if not 0 < dimension <= GRAPH_DIMENSIONS:
+        return
+    alone = connection.execute(_LOCK_GRAPH, (schema,)).fetchone()
+    graph, vectors = connection.execute("SELECT graph, vectors FROM state").fetchone() or (True, 0)
+    if graph or vectors <= EXACT_ROWS or alone is None or not alone[0]:
+        return
+    megabytes = min(_MOST_MEMORY, vectors * (4 * dimension + _GRAPH_ROW) // 1_000_000 + 64)
+    connection.execute("SELECT set_config('maintenance_work_mem', %s, false)", (f"{megabytes}MB",))
+    connection.execute("DROP INDEX IF EXISTS vectors_graph")  # of an attempt that was cut off
+    connection.execute(MAKE_GRAPH)
+    connection.execute("UPDATE state SET graph = true")
+
+
+def purge(connection: Connection[Any], schema: str, dimension: int) -> None:
+    """Delete what no passage needs, and free the rows that were removed. Outside of transactions."""
+    with connection.transaction():
+        connection.execute(LOCK.format(kind=""), {"schema": schema})  # a writer may be about to use such a term
+        connection.execute("DELETE FROM vocabulary WHERE passages <= 0")
+    for table in _TABLES[: 4 if dimension else 3]:
+        connection.execute(SQL("VACUUM (INDEX_CLEANUP ON) {}").format(Identifier(table)))

@@ -1,0 +1,170 @@
+"""The write path: changes of the catalog, applied in transactions that end at a change, with the mark of that change.
+
+A reader sees the index as of one change or another, never anything between.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from psycopg import Connection
+
+from wenyuan.core.errors import VectorRejected
+from wenyuan.core.model import Facet, IndexRow
+from wenyuan.core.ports import Change
+from wenyuan.core.text import passage_terms
+from wenyuan.engines.postgres.conditions import plain
+from wenyuan.engines.postgres.packed import packed_vector, term_ids, unpacked_vector
+
+__all__ = ["Applied"]
+
+_BATCH = 1_000
+_MOST_COUNT = 0xFFFF
+_BEYOND = 10**400  # an infinity, which JSON does not have: above every number that a filter can name
+
+_INSERT = """
+INSERT INTO passages SELECT * FROM unnest(
+    %s::bigint[], %s::text[], %s::bigint[], %s::text[], %s::text[], %s::text[]::jsonb[], %s::int[], %s::int[])
+"""
+_COPY_WORDS = "COPY words (passage_id, length, terms, counts) FROM STDIN (FORMAT binary)"
+_COPY_VECTORS = "COPY vectors (passage_id, vector) FROM STDIN (FORMAT binary)"
+_NEW_TERMS = "INSERT INTO vocabulary (term, passages) SELECT unnest(%s::text[]), 0 RETURNING term, id"
+_COUNTED = """
+UPDATE vocabulary v SET passages = v.passages + d.more
+FROM unnest(%s::int[], %s::int[]) AS d (id, more) WHERE v.id = d.id
+"""
+_MARK = """
+UPDATE state SET watermark = %(watermark)s, passages = passages + %(passages)s, length = length + %(length)s,
+    vectors = vectors + %(vectors)s, total = %(total)s
+"""
+
+
+class Applied:
+    """One transaction of the write path. The caller holds the index's lock and commits.
+
+    Args:
+        connection: In a transaction that sees every row.
+        dimension: Of the vectors; 0 for an index without.
+        total: The sum of all vectors so far, (dim,) float64.
+    """
+
+    def __init__(self, connection: Connection[Any], dimension: int, total: Any) -> None:
+        self._connection = connection
+        self._dimension = dimension
+        self._total = total.copy()
+        self._more: Counter[int] = Counter()  # by term id: passages gained or lost
+        self._passages = self._length = self._vectors = 0
+        self._ids: dict[str, int] = {}
+
+    def take(self, changes: Iterator[Change], watermark: int) -> None:
+        """Apply changes and record the last change of the catalog that the index now holds."""
+        while batch := tuple(itertools.islice(changes, _BATCH)):
+            self._remove([change.passage_id for change in batch])  # also what is added: a row is never there twice
+            self._add([change.row for change in batch if change.row is not None])
+        gained = [(number, more) for number, more in self._more.items() if more]
+        if gained:
+            gained.sort()  # everybody locks terms in one order
+            self._connection.execute(_COUNTED, [list(column) for column in zip(*gained, strict=True)])
+        self._connection.execute(
+            _MARK,
+            {
+                "watermark": watermark,
+                "passages": self._passages,
+                "length": self._length,
+                "vectors": self._vectors,
+                "total": self._total.astype("<f8").tobytes(),
+            },
+        )
+
+    def _remove(self, passage_ids: Sequence[int]) -> None:
+        ids, run = list(passage_ids), self._connection.execute
+        self._passages -= run("DELETE FROM passages WHERE passage_id = ANY(%s)", (ids,)).rowcount
+        gone = run("DELETE FROM words WHERE passage_id = ANY(%s) RETURNING length, array_send(terms)", (ids,))
+        for length, terms in gone:
+            self._length -= length
+            self._more.subtract(term_ids([terms])[0].tolist())
+        if self._dimension:
+            gone = run("DELETE FROM vectors WHERE passage_id = ANY(%s) RETURNING vector_send(vector)", (ids,))
+            for (vector,) in gone:
+                self._vectors -= 1
+                self._total -= unpacked_vector(vector)
+
+    def _add(self, rows: Sequence[IndexRow]) -> None:
+        if not rows:
+            return
+        columns = (
+            [row.passage_id for row in rows],
+            [row.source_id for row in rows],
+            [row.document_id for row in rows],
+            [plain(row.language) for row in rows],
+            [plain(row.collection) for row in rows],
+            [_facets(row) for row in rows],
+            [row.valid_from for row in rows],
+            [row.valid_until for row in rows],
+        )
+        self._connection.execute(_INSERT, columns)
+        self._passages += len(rows)
+        self._add_words(rows)
+        if self._dimension:
+            self._add_vectors(rows)
+
+    def _add_words(self, rows: Sequence[IndexRow]) -> None:
+        counted = [Counter(passage_terms(row.heading_text, row.text)) for row in rows]
+        self._know({term for counts in counted for term in counts})
+        with self._connection.cursor().copy(_COPY_WORDS) as copy:
+            copy.set_types(["int8", "int4", "int4[]", "bytea"])
+            for row, counts in zip(rows, counted, strict=True):
+                held = sorted((self._ids[term], count) for term, count in counts.items())
+                numbers = [number for number, _ in held]
+                often = np.minimum([count for _, count in held], _MOST_COUNT).astype("<u2").tobytes()
+                copy.write_row((row.passage_id, counts.total(), numbers, often))
+                self._more.update(numbers)
+                self._length += counts.total()
+
+    def _know(self, terms: set[str]) -> None:
+        """Learn the ids of terms, giving one to those that are new."""
+        unknown = sorted(terms - self._ids.keys())
+        if not unknown:
+            return
+        self._ids.update(self._connection.execute("SELECT term, id FROM vocabulary WHERE term = ANY(%s)", (unknown,)))
+        new = [term for term in unknown if term not in self._ids]
+        if new:
+            self._ids.update(self._connection.execute(_NEW_TERMS, (new,)))
+
+    def _add_vectors(self, rows: Sequence[IndexRow]) -> None:
+        with self._connection.cursor().copy(_COPY_VECTORS) as copy:
+            copy.set_types(["int8", "bytea"])  # pgvector's own binary form
+            for row in rows:
+                if row.vector is None:
+                    continue
+                if len(row.vector) != self._dimension:
+                    raise VectorRejected(
+                        f"the vector of passage {row.passage_id} has {len(row.vector)} dimensions, the index "
+                        f"{self._dimension}",
+                        component="engine postgres",
+                    )
+                copy.write_row((row.passage_id, packed_vector(row.vector)))
+                self._vectors += 1
+                self._total += row.vector
+
+
+def _facets(row: IndexRow) -> str:
+    """As JSON; what is no number (NaN) is left out, since no filter can name it."""
+    held = {plain(name): _value(value) for name, value in row.facets.items() if not _is_nan(value)}
+    return json.dumps(held, ensure_ascii=False)
+
+
+def _is_nan(value: Facet) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _value(value: Facet) -> Facet:
+    if isinstance(value, str):
+        return plain(value)
+    return _BEYOND if value == math.inf else -_BEYOND if value == -math.inf else value

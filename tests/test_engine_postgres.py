@@ -1,0 +1,221 @@
+"""The engine on PostgreSQL: the laws of `engine_laws` against a real server, and what is special about it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+from psycopg import sql
+
+from engine_laws import QUERIES, SPEC, TEXTS, EngineLaws, World, document, same, unit
+from wenyuan.catalog import Catalog
+from wenyuan.core.errors import CatalogUnavailable, EngineError, EngineTimeout, InvalidRequest, VectorRejected
+from wenyuan.core.filters import Filter, In, Range
+from wenyuan.core.ports import Change, Engine
+from wenyuan.engines.postgres import PostgresEngine, keyword, nearest, upkeep
+from wenyuan.engines.postgres.conditions import Condition
+from wenyuan.engines.postgres.tables import LOCK
+
+
+@pytest.fixture
+def make_engine(database: str) -> Callable[[Path, Catalog], Engine]:
+    return lambda _, catalog: PostgresEngine(database, SPEC, library_id=catalog.library_id())
+
+
+class TestPostgresEngine(EngineLaws):
+    """Every law, on a real server."""
+
+    def test_reads_nothing_without_a_scope(self, filled: World, database: str) -> None:
+        """The row policy is a wall of its own: a session that names no source sees no passage, one that does, its own."""
+        with psycopg.connect(database) as session:
+            session.execute(f'SET search_path TO "{filled.engine.schema}"')  # type: ignore[attr-defined]
+            assert session.execute("SELECT count(*) FROM passages").fetchone() == (0,)
+            session.execute("SELECT set_config('wenyuan.sources', 's2,other', true)")
+            found = {source for (source,) in session.execute("SELECT source_id FROM passages")}
+            assert found == {"s2"}
+
+    def test_a_forgotten_condition_leaks_nothing(self, filled: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Were the scope missing in the query, what it does not allow would still not be found."""
+        monkeypatch.setattr(Condition, "__init__", lambda self, _: vars(self).update(sql=sql.SQL("TRUE"), values={}))
+        allowed = {i for i, p in filled.catalog.passages(range(1, 500)).items() if p.source_id == "s2"}
+        for hits in (filled.keyword("的 pool 投诉", filled.scope("s2")), filled.vector(unit(1), filled.scope("s2"))):
+            assert hits
+            assert {h.passage_id for h in hits} <= allowed
+
+    def test_texts_that_the_server_cannot_hold(self, world: World) -> None:
+        """NUL and infinities in values are stored, asked for and ordered like any other."""
+        facets = [
+            {"t": "a\x00b", "n": math.inf},
+            {"t": "a\x01b", "n": -math.inf},
+            {"t": "a", "n": 1e300},
+            {"n": math.nan},
+        ]
+        world.put(*(document(n, text="安全", collection="c\x00", facets=f) for n, f in enumerate(facets)))
+        world.sync()
+        tests: list[Filter] = [
+            In("metadata.t", ("a\x00b",)), In("metadata.t", ("a\x01b", "zz")), Range("metadata.t", "a\x00", "a\x01"),
+            Range("metadata.n", ge=0), Range("metadata.n", le=0), In("collection", ("c\x00",)),
+        ]  # fmt: skip
+        for test in tests[:4] + tests[5:]:
+            scope = world.scope(filter=test)
+            expected = {h.passage_id for h in world.keyword("安全", scope, engine=world.reference)}
+            assert expected
+            if test == Range("metadata.n", ge=0):
+                expected -= set(self.ids_of(world, 3))  # NaN is in no range
+            assert {h.passage_id for h in world.keyword("安全", scope)} == expected
+        with pytest.raises(InvalidRequest, match="surrogate"):
+            world.keyword("安全", world.scope(filter=In("language", ("\ud800",))))
+
+    def test_pruned_as_exact(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        """However few candidates are looked at in a round, the ranking is the reference's."""
+        monkeypatch.setattr(keyword, "FIRST_CANDIDATES", 2)
+        draw = random.Random(5)
+        words = [f"w{n}" for n in range(40)]
+        weights = [1 / (n + 1) for n in range(40)]
+        world.put(
+            *(document(n, text=" ".join(draw.choices(words, weights, k=draw.randint(3, 30)))) for n in range(200))
+        )
+        world.sync()
+        for _ in range(40):
+            query = " ".join(draw.sample(words, k=draw.randint(1, 6)))
+            same(world.keyword(query, limit=10), world.keyword(query, limit=10, engine=world.reference))
+
+    def test_a_word_that_all_have(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Of a term that more passages hold than are looked at, the shortest passages are ranked."""
+        monkeypatch.setattr(keyword, "MOST_CANDIDATES", 5)
+        world.put(*(document(n, text="安全 " + "x " * n) for n in range(1, 20)))
+        world.sync()
+        expected = list(world.keyword("安全", limit=5, engine=world.reference))
+        same(world.keyword("安全", limit=5), expected)
+
+    def test_graph(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Beyond the exact range the graph finds nearly the same rows, and filters starve no answer."""
+        monkeypatch.setattr(nearest, "EXACT_ROWS", 100)
+        monkeypatch.setattr(upkeep, "EXACT_ROWS", 100)
+        world.put(*(document(n, facets={"third": n % 3 == 0, "few": n % 40 == 0}) for n in range(600)))
+        world.sync()
+        world.engine.checkpoint()  # type: ignore[attr-defined]
+        asked: list[str] = []
+        walks = nearest._walks
+        monkeypatch.setattr(nearest, "_walks", lambda *a: asked.append(str(walks(*a))) or walks(*a))
+        for test in (None, In("metadata.third", (True,)), In("metadata.few", (True,))):
+            found = 0
+            for seed in range(1_000, 1_020):
+                scope = world.scope(filter=test)
+                expected = {h.passage_id for h in world.vector(unit(seed), scope, 10, world.reference)}
+                hits = world.vector(unit(seed), scope, 10)
+                assert len(hits) == 10
+                assert [h.score for h in hits] == sorted((h.score for h in hits), reverse=True)
+                found += len({h.passage_id for h in hits} & expected)
+            assert found >= 196
+        assert asked == ["True"] * 40 + ["False"] * 20
+
+    def test_a_walk_that_ends_early_is_no_short_answer(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        """When the graph gives fewer rows than asked for, every row is compared."""
+        self.test_graph(world, monkeypatch)
+        monkeypatch.setattr(nearest, "_WALK", nearest._WALK.replace("LIMIT %(limit)s", "LIMIT 3"))
+        same(world.vector(unit(7), limit=50), world.vector(unit(7), limit=50, engine=world.reference))
+
+    def test_nothing_half_is_seen(self, filled: World) -> None:
+        """A sync that fails on its way leaves the index as it was, and the next one ends it."""
+        before = [list(filled.keyword(q)) for q in QUERIES]
+        mark = filled.engine.status()
+        filled.put(*(document(100 + n, text="脚手架 safety") for n in range(5)))
+        filled.remove("s1", 1)
+
+        class Broken:
+            seq, lag = filled.catalog.seq, filled.catalog.lag
+
+            def changes(self, *args: Any, **kwargs: Any) -> Iterator[Change]:
+                yield from itertools.islice(filled.catalog.changes(*args, **kwargs), 3)
+                raise CatalogUnavailable("gone", component="catalog")
+
+        with pytest.raises(CatalogUnavailable):
+            filled.engine.sync(Broken(), deadline=filled.deadline())
+        assert filled.engine.status() == mark
+        for query, old in zip(QUERIES, before, strict=True):
+            assert list(filled.keyword(query)) == old
+        filled.sync()
+        for query in (*QUERIES, "脚手架"):
+            same(filled.keyword(query), filled.keyword(query, engine=filled.reference))
+
+    def test_two_processes(self, filled: World, database: str) -> None:
+        """Two engines on one index: what one has written, the other finds, whoever comes first."""
+        other = PostgresEngine(database, SPEC, library_id=filled.catalog.library_id())
+        for number in range(200, 230):
+            filled.put(document(number, text=f"吊装 crane {number}"))
+            with ThreadPoolExecutor(2) as both:
+                marks = both.map(lambda e: e.sync(filled.catalog, deadline=filled.deadline()), (filled.engine, other))
+                assert max(marks) == filled.catalog.seq()
+        filled.sync()
+        other.sync(filled.catalog, deadline=filled.deadline())
+        same(filled.keyword("crane 吊装", engine=other), filled.keyword("crane 吊装", engine=filled.reference))
+        assert other.mean_cosine(unit(3)) == pytest.approx(filled.reference.mean_cosine(unit(3)), abs=1e-6)
+        other.close()
+
+    def test_behind_a_writer(self, filled: World, superuser: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """While another process writes, a question is answered from what is there; when that lasts too long, not."""
+        before = filled.engine.status().watermark
+        filled.put(document(50))
+        with psycopg.connect(superuser) as writer:
+            writer.execute(LOCK.format(kind=""), {"schema": filled.engine.schema})  # type: ignore[attr-defined]
+            assert filled.engine.sync(filled.catalog, deadline=filled.deadline(5)) == before
+            monkeypatch.setattr(filled.engine, "_max_lag", -1.0)
+            with pytest.raises(EngineTimeout):
+                filled.engine.sync(filled.catalog, deadline=filled.deadline(0.5))
+        filled.sync()
+        assert filled.engine.status().watermark == filled.catalog.seq()
+
+    def test_purged(self, filled: World, superuser: str) -> None:
+        """After purging, no term of a removed document is left in the vocabulary, and what stays is found."""
+        filled.put(document(60, text="绝密暗号 xyzzyplugh"))
+        filled.sync()
+        filled.remove("s1", 60)
+        filled.engine.purge(filled.catalog)  # type: ignore[attr-defined]
+        with psycopg.connect(superuser) as session:
+            session.execute(f'SET search_path TO "{filled.engine.schema}"')  # type: ignore[attr-defined]
+            assert session.execute("SELECT count(*) FROM vocabulary WHERE passages <= 0").fetchone() == (0,)
+            terms = {term for (term,) in session.execute("SELECT term FROM vocabulary")}
+        assert not {"xyzzyplugh", "绝密", "暗号"} & terms
+        filled.sync()
+        same(filled.keyword("投诉"), filled.keyword("投诉", engine=filled.reference))
+
+    def test_lost_rows_are_seen(self, filled: World, superuser: str) -> None:
+        """What somebody has deleted in the tables is missing in the engine's counts."""
+        with psycopg.connect(superuser, autocommit=True) as session:
+            session.execute(f'DELETE FROM "{filled.engine.schema}".vectors WHERE passage_id = 3')  # type: ignore[attr-defined]
+        status = filled.engine.status()
+        assert (status.passages, status.vectors) == (len(TEXTS), len(TEXTS) - 1)
+
+    def test_vector_of_another_dimension(self, filled: World) -> None:
+        """A query of another dimension is refused; a row of one is not taken in, and nothing else of its change."""
+        with pytest.raises(EngineError, match="dimensions"):
+            filled.vector(np.ones(3, np.float32))
+        row = next(c.row for c in filled.catalog.changes(0, filled.catalog.seq()) if c.row)
+
+        class Feed:
+            def seq(self) -> int:
+                return filled.catalog.seq() + 1
+
+            def lag(self, _: int) -> float:
+                return 0.0
+
+            def changes(self, *_: Any, **__: Any) -> Iterator[Change]:
+                for number, vector in ((900, unit(1)), (901, np.ones(3, np.float32))):
+                    yield Change(
+                        seq=self.seq(), passage_id=number, row=replace(row, passage_id=number, vector=vector)
+                    )
+
+        before = filled.engine.status()
+        with pytest.raises(VectorRejected, match="901 has 3 dimensions, the index 16"):
+            filled.engine.sync(Feed(), deadline=filled.deadline())
+        assert filled.engine.status() == before
