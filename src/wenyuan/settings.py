@@ -127,6 +127,7 @@ class ServerSettings(_Section):
     rate_total: float = Field(default=0, ge=0)
     concurrency_per_key: int = Field(default=32, ge=0)
     queue: int = Field(default=64, ge=0, le=10_000)
+    console: bool = True  # pages for people, at the address of the server
     ingest_roots: tuple[Path, ...] = ()  # folders below which a path given over HTTP may lie
     worker: bool = False  # refresh sources when they are due, as `wenyuan worker` does
     worker_poll: float = Field(default=30.0, ge=0.1, le=3_600)  # seconds between its looks for what is due

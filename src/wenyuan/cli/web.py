@@ -38,6 +38,9 @@ def serve(
       wenyuan serve
       wenyuan serve --port 9000 --library ~/knowledge
     """
+    from wenyuan.cli.snippet import marks
+    from wenyuan.cli.translate import translated
+    from wenyuan.console import Words, with_console
     from wenyuan.server.run import serve as run_server
     from wenyuan.server.seams import Limits, ServerSettings
 
@@ -61,6 +64,7 @@ def serve(
                 ),
             ),
             keys=found.catalog,
+            front=(lambda app: with_console(app, Words(translated, marks))) if wanted.console else None,
             on_listening=lambda url: _begin(terminal, found, url),
         )
     terminal.say("stopped")
@@ -81,6 +85,8 @@ def _announce(terminal: Terminal, library: Library, url: str) -> None:
     )
     note_keyword_only(terminal, library)
     terminal.show(terminal.text("serving", folder=library.folder.absolute(), url=url), wrap=False)
+    if library.settings.server.console:
+        terminal.show(terminal.text("console_at", url=url), wrap=False)
     terminal.show(terminal.text("ready" if readiness.ready else "not_ready"))
     for name, part in parts.items():
         state = terminal.text(f"state_{part['state']}")

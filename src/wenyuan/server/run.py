@@ -106,6 +106,7 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
     fault: FaultSwitch | None = None,
     allow_remote: bool = False,
     on_listening: Callable[[str], None] | None = None,
+    front: Callable[[ASGIApp], ASGIApp] | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT, then finish the open requests and return.
 
@@ -117,6 +118,7 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
         allow_remote: Listen on other than loopback addresses though there are no `keys`; then `authenticate` is
             open unless given.
         on_listening: Is told the URL as soon as clients can connect.
+        front: What is put in front of the application, such as the console.
 
     Raises:
         ConfigError: the host is not a loopback address and there is no key and `allow_remote` is not given, or
@@ -135,7 +137,9 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
         )
     settings = settings or ServerSettings()
     authenticate = authenticate or (open_to_all if allow_remote else open_on_loopback)
-    app = create_app(service, settings=settings, authenticate=authenticate, fault=fault)
+    app: ASGIApp = create_app(service, settings=settings, authenticate=authenticate, fault=fault)
+    if front is not None:
+        app = front(app)
     listener = _listen(host, port)
     with listener:
         if on_listening:

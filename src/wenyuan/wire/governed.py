@@ -141,6 +141,9 @@ class PassageShape(BaseModel):
     origin: str
     priority: int
     scores: dict[str, float]
+    rule: dict[str, Any] | SkipJsonSchema[None] = Field(
+        None, description="Of a derived rule: its path, evidence and condition.", json_schema_extra=no_default
+    )
     stale_since: str | SkipJsonSchema[None] = Field(None, description=_STALE, json_schema_extra=no_default)
 
 
@@ -341,6 +344,7 @@ def _passage(found: Found, stale: Mapping[str, str]) -> dict[str, Any]:
         "score": found.hit.score,
         "domain": found.domain,
         **hit_to_wire(found.hit, found.passage, stale),
+        **({"rule": dict(found.derivation)} if found.derivation else {}),
     }
 
 

@@ -45,6 +45,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     ),
     # -- serve
     "serving": ("Serving {folder} on {url}", "正在 {url} 提供服务，知识库 {folder}"),
+    "console_at": ("Console in the browser: {url}/", "浏览器控制台：{url}/"),
     "ready": ("ready", "就绪"),
     "not_ready": ("not ready", "未就绪"),
     "state_ok": ("ok", "正常"),

@@ -1,0 +1,77 @@
+"""A score taken apart into the pieces of a bar."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["Piece", "pieces_of", "product_of"]
+
+_USUAL_WEIGHT = 0.7
+_LEAST = 0.0005  # what is smaller is not seen, and not told
+_RULE_PARTS = ("link", "weight", "support", "condition", "inheritance", "asked")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a score.
+
+    Attributes:
+        name: ``vector``, ``keyword``, ``context``, ``trust``, ``identifier`` or, unexplained, ``score``.
+        value: How much it adds; negative: how much it takes away.
+        start: Where it begins in the bar, 0..1.
+    """
+
+    name: str
+    value: float
+    start: float
+
+    @property
+    def width(self) -> float:
+        """Its length in the bar, 0..1."""
+        return abs(self.value)
+
+
+def pieces_of(score: float, parts: Mapping[str, float]) -> tuple[Piece, ...]:
+    """What a passage's score is the sum of, in the order in which it came about.
+
+    The pieces end at the score: what low trust takes away lies beyond it.
+    """
+    if "fused" not in parts:
+        return (Piece("score", score, 0.0),)
+    sums = _summands(parts)
+    made, reached = [], 0.0
+    for name, value in sums:
+        if value >= _LEAST:
+            made.append(Piece(name, min(value, 1.0 - reached), reached))
+            reached = min(1.0, reached + value)
+    made += [Piece(name, value, max(0.0, reached + value)) for name, value in sums if value <= -_LEAST]
+    return tuple(made)
+
+
+def _summands(parts: Mapping[str, float]) -> list[tuple[str, float]]:
+    fused, trust = parts["fused"], parts.get("trust", 1.0)
+    vector = _share_of_vector(parts)
+    context = fused * parts.get("context", 0.0)
+    return [
+        ("vector", vector),
+        ("keyword", fused - vector),
+        ("context", context),
+        ("trust", (fused + context) * (trust - 1.0)),
+        ("identifier", parts.get("identifier", 0.0)),
+    ]
+
+
+def _share_of_vector(parts: Mapping[str, float]) -> float:
+    """How much of the fused score the vector leg gave: the weight follows from the three numbers."""
+    vector, keyword, fused = parts.get("vector"), parts.get("keyword"), parts["fused"]
+    if vector is None or keyword is None:
+        return 0.0 if vector is None else fused
+    apart = vector - keyword
+    weight = (fused - keyword) / apart if abs(apart) > 1e-6 else _USUAL_WEIGHT
+    return weight * vector
+
+
+def product_of(parts: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+    """What a rule's score is the product of; nothing for a passage."""
+    return tuple((name, parts[name]) for name in _RULE_PARTS if name in parts) if "link" in parts else ()

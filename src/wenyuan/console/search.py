@@ -1,0 +1,120 @@
+"""The search page: a question, its bounds, and everything that there is to tell of the answer."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.responses import Response
+
+from wenyuan.console.api import Refused
+from wenyuan.console.forms import Form
+from wenyuan.console.scores import pieces_of, product_of
+from wenyuan.console.visit import Page, Visit
+
+__all__ = ["PAGES"]
+
+LIMITS = (5, 10, 20, 50)
+_LABELS = re.compile(r"—(.+?)→")
+
+
+async def search(visit: Visit) -> Response:
+    """Passages and rules for a question; without one, the empty page."""
+    form = Form(visit.request.query_params.multi_items())
+    choice = await _choice(visit)
+    shown: dict[str, Any] = {"form": form, "limits": LIMITS, "answer": None, "refused": None, **choice}
+    if not form["q"]:
+        return visit.page("search.html", **shown)
+    body = asked(form)
+    shown["copies"] = copies(visit, "search", body)
+    status = 200
+    try:
+        shown["answer"] = await visit.post("v1", "search", body=body)
+    except Refused as refused:
+        if refused.status not in (400, 404, 403):
+            raise
+        shown["refused"], status = refused, refused.status
+    for passage in (shown["answer"] or {}).get("passages", ()):
+        _explain(visit, passage, form["q"])
+    return visit.page("search.html", status, **shown)
+
+
+async def context(visit: Visit) -> Response:
+    """What an agent would be given for a question, and what was withheld from it."""
+    form = Form(visit.request.query_params.multi_items())
+    shown: dict[str, Any] = {"form": form, "answer": None, "refused": None, **await _choice(visit)}
+    if not form["q"]:
+        return visit.page("context.html", **shown)
+    wanted = {"agent_id": form["agent"] or None, "token_budget": form.number("budget")}
+    body = {"retrieval_query": form["q"], **{name: value for name, value in wanted.items() if value is not None}}
+    shown["copies"] = copies(visit, "context", body)
+    status = 200
+    try:
+        shown["answer"] = await visit.post("v1", "context", body=body)
+    except Refused as refused:
+        if refused.status not in (400, 404, 403):
+            raise
+        shown["refused"], status = refused, refused.status
+    return visit.page("context.html", status, **shown)
+
+
+async def _choice(visit: Visit) -> dict[str, Any]:
+    """Domains and agents to choose from, as far as the key lets them be seen."""
+    sources = await visit.glance("v1", "sources")
+    agents = await visit.glance("v1", "agents")
+    domains = sorted({source.get("domain", "") for source in (sources or {}).get("sources", ())} - {""})
+    return {"domains": domains, "agents": [agent["agent_id"] for agent in (agents or {}).get("agents", ())]}
+
+
+def asked(form: Form) -> dict[str, Any]:
+    """The body of ``/v1/search`` that a form stands for: what is left blank is left out."""
+    body: dict[str, Any] = {"query": form["q"]}
+    limit = form.number("limit")
+    if form.all("domain"):
+        body["knowledge_scope"] = [{"domain": name, "top_k": limit or 10} for name in form.all("domain")]
+    elif limit is not None:
+        body["limit"] = limit
+    named = {"agent_id": form["agent"], "min_trust": form.number("trust"), "as_of": form["as_of"]}
+    return body | {name: value for name, value in named.items() if value not in (None, "")}
+
+
+def copies(visit: Visit, name: str, body: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The same question for the command line and for a program."""
+    url = f"{visit.request.url.scheme}://{visit.request.headers.get('host', '')}"
+    written = json.dumps(body, ensure_ascii=False)
+    key = ' \\\n  -H "Authorization: Bearer $WENYUAN_KEY"' if visit.token else ""
+    curl = f"curl -s {url}/v1/{name} \\\n  -H 'Content-Type: application/json'{key} \\\n  -d {shlex.quote(written)}"
+    rest = dict(body)
+    question = rest.pop("query" if name == "search" else "retrieval_query")
+    call = {"search": "search", "context": "get_context"}[name]
+    given = "".join(f", {member}={value!r}" for member, value in rest.items())
+    lines = ["from wenyuan.client import Client", ""]
+    if visit.token:
+        lines[:0] = ["import os"]
+    lines += [
+        f'with Client("{url}"{", key=os.environ[" + repr("WENYUAN_KEY") + "]" if visit.token else ""}) as client:',
+        f"    answer = client.{call}({question!r}{given})",
+        "    print(answer)",
+    ]
+    return [("curl", curl), ("Python", "\n".join(lines))]
+
+
+def _explain(visit: Visit, passage: dict[str, Any], question: str) -> None:
+    """What the page shows of a passage besides what the API says of it."""
+    passage["pieces"] = pieces_of(passage["score"], passage["scores"])
+    passage["product"] = product_of(passage["scores"])
+    rule = passage.get("rule")
+    said = passage["content"].split("\n")[0] if rule else passage["content"]
+    passage["said"] = said
+    passage["marks"] = visit.site.words.marks(said, question)
+    if rule:
+        labels = _LABELS.findall(rule.get("derivation", ""))
+        steps = rule["path"]
+        known = labels if len(labels) == len(steps) else [step["relation"].replace("_", " ") for step in steps]
+        passage["steps"] = [{**step, "label": label} for step, label in zip(steps, known, strict=True)]
+
+
+PAGES: Mapping[tuple[str, str], Page] = {("GET", "search"): search, ("GET", "context"): context}

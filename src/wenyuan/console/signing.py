@@ -1,0 +1,87 @@
+"""Signing in with a key and out again, and the choices that a browser keeps: language and light."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from starlette.responses import Response
+
+from wenyuan.console.api import Refused
+from wenyuan.console.forms import read_form
+from wenyuan.console.sessions import COOKIE, LASTS
+from wenyuan.console.visit import LANGUAGE, LIGHT, Page, Visit, checked_next
+
+__all__ = ["PAGES"]
+
+_A_YEAR = 365 * 24 * 3600
+_MOST = 200  # characters of a key
+
+
+async def sign_in(visit: Visit) -> Response:
+    """The page that asks for a key."""
+    return _asked(visit, checked_next(visit.request.query_params.get("next", "")))
+
+
+async def signed_in(visit: Visit) -> Response:
+    """A session for a key that the API knows."""
+    form = await read_form(visit.request)
+    token, following = form["key"][:_MOST], checked_next(form["next"])
+    if not token or not await _counts(visit, token):
+        return _asked(visit, following, "key_unknown", 401)
+    visit.site.sessions.end(visit.request.cookies.get(COOKIE, ""))
+    response = visit.see(following)
+    secure = urlsplit(visit.request.headers.get("origin", "")).scheme == "https"
+    response.set_cookie(
+        COOKIE, visit.site.sessions.begin(token), max_age=LASTS, path="/console", secure=secure, httponly=True,
+        samesite="strict",
+    )  # fmt: skip
+    return response
+
+
+async def sign_out(visit: Visit) -> Response:
+    """The session ends here, and its cookie in the browser."""
+    await read_form(visit.request)
+    visit.site.sessions.end(visit.request.cookies.get(COOKIE, ""))
+    response = visit.see("/console/sign-in")
+    response.delete_cookie(COOKIE, path="/console")
+    return response
+
+
+async def choose(visit: Visit) -> Response:
+    """Another language or light."""
+    form = await read_form(visit.request)
+    response = visit.see(checked_next(form["next"]))
+    for name, value, known in (
+        (LANGUAGE, form["language"], ("zh", "en")),
+        (LIGHT, form["light"], ("light", "dark", "auto")),
+    ):
+        if value in known:
+            response.set_cookie(name, value, max_age=_A_YEAR, path="/console", httponly=True, samesite="lax")
+    return response
+
+
+def _asked(visit: Visit, following: str, fault: str = "", status: int = 200) -> Response:
+    return visit.page("sign_in.html", status, following=following, fault=fault)
+
+
+async def _counts(visit: Visit, token: str) -> bool:
+    """Whether the API lets a key in at all, whatever its rights."""
+    visit.token = token
+    try:
+        await visit.call("GET", "v1", "sources")
+    except Refused as refused:
+        if refused.status == 401:
+            visit.token = ""
+            return False
+        if refused.status != 403:
+            raise
+    return True
+
+
+PAGES: Mapping[tuple[str, str], Page] = {
+    ("GET", "sign-in"): sign_in,
+    ("POST", "sign-in"): signed_in,
+    ("POST", "sign-out"): sign_out,
+    ("POST", "choose"): choose,
+}

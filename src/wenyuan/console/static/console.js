@@ -1,0 +1,32 @@
+// What pages do beyond links and forms: keys, and copying. Everything works without it.
+"use strict";
+
+const typing = (element) => element.closest("input, select, textarea, [contenteditable]") !== null;
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (event.key === "Escape" && typing(event.target)) event.target.blur();
+  if (typing(event.target)) return;
+  if (event.key === "/") {
+    const field = document.querySelector("[data-focus]");
+    event.preventDefault();
+    if (field) { field.focus(); field.select(); } else location.assign("/console/search");
+  }
+});
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  const code = button.parentElement.querySelector("pre");
+  try {
+    await navigator.clipboard.writeText(code.textContent);
+    document.getElementById("said").textContent = button.textContent = button.dataset.copy;
+  } catch {
+    getSelection().selectAllChildren(code); // where copying is not allowed, it is one key away
+  }
+});
+
+document.addEventListener("htmx:after:swap", () => {
+  const heading = document.querySelector("#answer h2");
+  if (heading) document.getElementById("said").textContent = heading.textContent;
+});
