@@ -88,6 +88,13 @@ def test_a_failure_is_no_empty_context(run: Run) -> None:
         assert "No snippet" in run(QUERY, "--url", url).stdout
 
 
+def test_the_hint_of_a_failure_elsewhere(run: Run) -> None:
+    """What to do next is about the service that was asked, or the command line, not about the library here."""
+    with foreign(FAILED) as (url, _):
+        assert f"wenyuan conformance {url}" in run(QUERY, "--url", url, code=1).stderr
+    assert "wenyuan context --help" in run(QUERY, "--url", "ftp://x", code=1, LC_ALL="zh_CN.UTF-8").stderr
+
+
 def test_what_only_our_own_service_knows(run: Run) -> None:
     """A service that knows only the contract has no agents and no tasks: that is refused, not ignored."""
     assert "--agent" in run(QUERY, "--url", "http://127.0.0.1:1", "--agent", "support", code=2).output

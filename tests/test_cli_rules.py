@@ -260,13 +260,34 @@ def test_removing_a_source_or_a_pack_retires_its_rules(run: Run, book: Path) -> 
     assert document(run("rules", "infer", PIT, "--json"))["items"] == []
 
 
+def test_no_line_of_a_diff_is_wider_than_the_terminal(run: Run) -> None:
+    """A dry run of a pack with long names and conditions fits into 80 columns, in both languages."""
+    for language in ("zh", "en"):
+        lines = run("rules", "import", "construction", "--dry-run", "--all", "--lang", language).stdout.splitlines()
+        assert len(lines) > 500
+        assert max(map(cell_len, lines)) <= 80
+
+
+def test_groups_are_called_as_the_schema_calls_them(run: Run) -> None:
+    """Rules stand below the labels of their kinds in the language that is spoken, not below ids."""
+    run("rules", "import", "construction")
+    for language, wanted in (
+        ("zh", ["危险源", "安全措施", "设备"]),
+        ("en", ["hazard", "safety measure", "equipment"]),
+    ):
+        shown = run("rules", "infer", PIT, "--lang", language).stdout
+        headings = {m[1] for m in re.finditer(r"^(\S.*) \(\d+\)$", shown, re.MULTILINE)}
+        assert headings >= set(wanted)
+        assert "safety_measures" not in shown
+
+
 # -- inference and unified retrieval ----------------------------------------------------------------------
 
 
 def test_rules_are_grouped_with_condition_and_clause(built: Run) -> None:
     """Each group has its rules with score, strength, the state of the condition and the clause; 80 columns."""
     shown = built("rules", "infer", PIT, "--param", "depth_m=6", "--param", "dpth=2").stdout
-    assert re.search(r"^mandatory \(\d+\)$", shown, re.MULTILINE)
+    assert re.search(r"^mandatory requirement \(\d+\)$", shown, re.MULTILINE)
     assert "1.00  mandatory" in shown
     assert "第十一条" in shown
     assert "condition met: depth_m >= 5.0" in shown

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, opened
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, opened, unlogged
 from wenyuan.cli.sources import stars
 from wenyuan.cli.terminal import Terminal, printable
 
@@ -67,11 +67,18 @@ def context(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
 
 def _from_service(url: str, query: str, limit: int, budget: int | None, low: bool) -> Knowledge:
     from wenyuan.client import get_context_from
+    from wenyuan.core.errors import ConfigError, InvalidRequest, KnowledgeError
     from wenyuan.core.snippets import ContextPolicy
 
     given = {} if budget is None else {"token_budget": budget}
     policy = ContextPolicy(allow_low_trust=low, **given)
-    return get_context_from(url, query, max_results=limit, policy=policy, key=os.environ.get(_KEY) or None)
+    try:
+        with unlogged("wenyuan.client"):  # what fails is told
+            return get_context_from(url, query, max_results=limit, policy=policy, key=os.environ.get(_KEY) or None)
+    except KnowledgeError as error:  # no library of ours has to do with it, so our own doctor cannot help
+        own_fault = isinstance(error, (ConfigError, InvalidRequest))
+        error.hint = error.hint or ("wenyuan context --help" if own_fault else f"wenyuan conformance {url}")
+        raise
 
 
 def _from_library(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, opened
-from wenyuan.cli.terminal import FAILED, OK, Terminal, printable
+from wenyuan.cli.terminal import FAILED, OK, Terminal
 from wenyuan.cli.unified import indented
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _located(book: str) -> Iterator[Path]:
 def _show_report(terminal: Terminal, report: ImportReport, *, dry_run: bool, everything: bool) -> None:
     lines = report.diff.lines(terminal.language)
     for line in lines if everything else lines[:_MOST_LINES]:
-        terminal.show(printable(line), wrap=False)
+        indented(terminal, line, first="")
     if len(lines) > _MOST_LINES and not everything:
         terminal.show(terminal.text("rules_show_all", count=len(lines) - _MOST_LINES))
     notes = [fault for fault in report.faults if fault.severity != "error"]

@@ -129,9 +129,10 @@ def infer(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     )
     with opened(terminal) as found:
         answer = found.infer_rules(question)
+        groups = found.rules.schema().group_labels(terminal.language)
     terminal.document(infer_to_wire(answer))
     if not terminal.as_json:
-        _show_rules(terminal, answer, explain=explain)
+        _show_rules(terminal, answer, groups, explain=explain)
 
 
 def parameters(terminal: Terminal, given: Sequence[str] | None) -> dict[str, Value]:
@@ -190,7 +191,7 @@ def _state(terminal: Terminal, state: str) -> str:
     return terminal.text("not configured") if state == "not configured" else terminal.own(state)
 
 
-def _show_rules(terminal: Terminal, answer: RuleItems, *, explain: bool) -> None:
+def _show_rules(terminal: Terminal, answer: RuleItems, groups: Mapping[str, str], *, explain: bool) -> None:
     if answer.items:
         names = ", ".join(dict.fromkeys(str(one["text"]) for one in answer.recognised))
         terminal.show(terminal.text("infer_found", count=len(answer.items), names=names))
@@ -205,7 +206,7 @@ def _show_rules(terminal: Terminal, answer: RuleItems, *, explain: bool) -> None
     for group, items in groupby(ordered, key=lambda item: str(item.metadata["group"])):
         listed = list(items)
         terminal.show("")
-        terminal.show(f"{printable(group)} ({len(listed)})", wrap=False)
+        terminal.show(f"{printable(groups.get(group, group))} ({len(listed)})", wrap=False)
         for item in listed:
             strength = terminal.text(_STRENGTHS[item.metadata["strength"]])
             indented(terminal, f"{item.score:.2f}  {strength}  {_sentence(item)}", hanging=_INDENT * 2, first=_INDENT)

@@ -6,6 +6,7 @@ Packs are laid over one another with `merged`: what two of them say of one name 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, TypeVar
@@ -109,6 +110,22 @@ class Schema:
     patterns: Mapping[str, Pattern] = field(default_factory=dict)
     scope_kind: str = ""
     limits: Limits = field(default_factory=Limits)
+
+    def group_labels(self, language: str) -> Mapping[str, str]:
+        """What each group of the patterns is called: as the kind that it collects, or else as its relation.
+
+        Groups that would be called alike have the relation's name besides.
+        """
+        last = {
+            group: self.relations[chain[-1]] for p in self.patterns.values() for group, chain in p.collect.items()
+        }
+        kinds = {g: self.kinds[r.targets[0]] if len(r.targets) == 1 else r for g, r in last.items()}
+        names = {group: thing.labels.get(language) or thing.id for group, thing in kinds.items()}
+        alike = {name for name, count in Counter(names.values()).items() if count > 1}
+        return {
+            group: f"{name} · {last[group].labels.get(language) or last[group].id}" if name in alike else name
+            for group, name in names.items()
+        }
 
     def to_tree(self) -> dict[str, Any]:
         """As plain values, in the form that `parse_schema` reads; empty parts are left out."""
