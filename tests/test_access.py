@@ -20,6 +20,7 @@ from wenyuan.server.run import serve
 Served = tuple[str, Any]
 BODIES: dict[str, Any] = {
     "/v1/vector_stores/{vector_store_id}/search": {"query": "客户投诉"},
+    "/mcp": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
     "/retrieval": {"knowledge_id": "all", "query": "客户投诉"},
     "/v1/retrieve_fragments": {"query": "客户投诉", "max_results": 5},
     "/v1/search": {"query": "客户投诉"},

@@ -165,7 +165,7 @@ def test_index_behind(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """An index that stays behind its catalog makes the answer FAILED."""
     if opened.engine.name == "memory":
         with pytest.raises(wenyuan.KnowledgeError):
-            opened.engine.sync(_Older(), deadline=opened._retriever._deadline())
+            opened.engine.sync(_Older(), deadline=opened._retriever.deadline())
         return
     from wenyuan.core.errors import CatalogBusy
 

@@ -122,6 +122,7 @@ class ServerSettings(_Section):
     port: int = Field(default=8765, ge=0, le=65_535)
     failed_http_status: Literal[200, 503] = 200
     dify_failure_record: bool = False  # tell Dify of a failure in a record, not by status
+    allowed_origins: tuple[str, ...] = ()  # whose pages may speak MCP to it, besides its own
     threads: int = Field(default=8, ge=1, le=256)
     rate_per_key: float = Field(default=50, ge=0)  # requests a second of one key; 0: no limit
     rate_total: float = Field(default=0, ge=0)

@@ -161,6 +161,30 @@ class CatalogReads(CatalogHistory):
             rows = connection.execute(query).all()
         return {name: {"documents": documents, "passages": passages} for name, documents, passages in rows}
 
+    def document_passages(self, document_id: int) -> Sequence[tuple[int, str]]:
+        """The live passages of a document in its order: number and text."""
+        p = t.passages.c
+        query = sa.select(p.passage_id, p.text).where(p.document_id == document_id, p.removed_seq.is_(None))
+        with reading(self._reader, "reading a document") as connection:
+            rows = connection.execute(query.order_by(p.start, p.passage_id)).all()
+        return [(row[0], row[1]) for row in rows]
+
+    def first_passage(self, document_id: int) -> int | None:
+        """The number of a document's first live passage; None when there is no such document."""
+        return next((number for number, _ in self.document_passages(document_id)), None)
+
+    def documents_after(self, sources: Sequence[str], after: int, limit: int) -> Sequence[Mapping[str, Any]]:
+        """Live documents of some sources, by rising number, those above `after`."""
+        d = t.documents.c
+        query = (
+            sa.select(d.document_id, d.source_id, d.uri, d.title, d.ingested_at)
+            .where(d.removed_seq.is_(None), d.document_id > after, d.source_id.in_(sources))
+            .order_by(d.document_id)
+            .limit(limit)
+        )
+        with reading(self._reader, "listing documents") as connection:
+            return [dict(row) for row in connection.execute(query).mappings()]
+
     def field_values(self, deadline: Deadline | None = None) -> Mapping[str, Mapping[str, Sequence[Facet]]]:
         """By source, the fields that its live documents have, as `core.filters` names them, with their values."""
         d = t.documents.c

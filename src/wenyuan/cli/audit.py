@@ -48,7 +48,7 @@ def _log(terminal: Terminal) -> Iterator[Log]:
 def list_all(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ctx: typer.Context,
     kind: Annotated[
-        str | None, typer.Option(help="retrieval, registry, agent, key, rule, refresh, audit. 种类")
+        str | None, typer.Option(help="retrieval, fetch, registry, agent, key, rule, refresh, audit. 种类")
     ] = None,
     principal: Annotated[str | None, typer.Option(metavar="KEY", help="Who: a key's id, or local. 操作者")] = None,
     agent: Annotated[str | None, typer.Option(metavar="ID", help="What this agent was given. 智能体")] = None,

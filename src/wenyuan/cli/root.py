@@ -25,6 +25,7 @@ from wenyuan.cli.refreshing import refresh, worker
 from wenyuan.cli.registry import apply
 from wenyuan.cli.rules import app as rules_app
 from wenyuan.cli.sources import app as source_app
+from wenyuan.cli.speak import mcp
 from wenyuan.cli.stock import add, ingest, init
 from wenyuan.cli.terminal import Terminal
 from wenyuan.cli.unified import retrieve
@@ -141,6 +142,7 @@ _COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
     "retrieve": (retrieve, "Rules above cases above templates. 统一检索"),
     "context": (context, "What may enter a prompt. 生成提示词片段"),
     "serve": (serve, "Serve the library over HTTP. 提供 HTTP 服务"),
+    "mcp": (mcp, "Serve an agent over MCP. 提供 MCP 服务"),
     "conformance": (conformance, "Test a service against the contract. 一致性测试"),
     "eval": (evaluation, "Measure retrieval. 评测检索质量"),
     "doctor": (doctor, "Check installation and library. 检查"),

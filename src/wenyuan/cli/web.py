@@ -55,6 +55,7 @@ def serve(
                 threads=wanted.threads,
                 queue_limit=wanted.queue,
                 failed_http_status=wanted.failed_http_status,
+                allowed_origins=wanted.allowed_origins,
                 dify_failure_record=wanted.dify_failure_record,
                 ingest_roots=wanted.ingest_roots,
                 limits=Limits(

@@ -27,6 +27,7 @@ RIGHT_OF: Mapping[tuple[str, str], str | None] = {
     ("POST", "/v1/retrieve_fragments"): "retrieve",
     ("POST", "/retrieve_fragments"): "retrieve",
     ("POST", "/retrieval"): "retrieve",
+    ("POST", "/mcp"): "retrieve",
     ("POST", "/v1/vector_stores/{vector_store_id}/search"): "retrieve",
     ("POST", "/v1/search"): "search",
     ("POST", "/search"): "search",

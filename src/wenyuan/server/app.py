@@ -25,6 +25,7 @@ from wenyuan.server.routes_ask import Fragments, Knowledge
 from wenyuan.server.routes_audit import Audit
 from wenyuan.server.routes_dify import Dify
 from wenyuan.server.routes_keys import KeyRoutes
+from wenyuan.server.routes_mcp import Mcp
 from wenyuan.server.routes_metrics import Metrics
 from wenyuan.server.routes_registry import Agents, Sources
 from wenyuan.server.routes_rules import Rules, United
@@ -92,6 +93,7 @@ def _handlers(
         yield from Knowledge(service, desk).handlers.items()
         library = cast("Library", service)
         yield from Dify(library, desk).handlers.items()
+        yield from Mcp(library, desk).handlers.items()
         yield from Stores(library, desk).handlers.items()
         yield from Sources(library, desk, time.time).handlers.items()
         yield from Agents(library, desk, keys_changed).handlers.items()

@@ -182,7 +182,25 @@ def _foreign() -> dict[str, Any]:
     return {
         DIFY: _told("dify_retrieval", "Dify's External Knowledge API", *dify_shapes),
         "/v1/vector_stores/{vector_store_id}/search": stores,
+        "/mcp": _mcp(),
     }
+
+
+def _mcp() -> dict[str, Any]:
+    """One route for a protocol of its own: https://modelcontextprotocol.io."""
+    anything = {"application/json": {"schema": {"type": "object"}}}
+    answer = {"description": "A JSON-RPC response.", "headers": _HEADERS, "content": anything}
+    return {
+        "post": {
+            "operationId": "mcp",
+            "summary": "The Model Context Protocol, stateless",
+            "requestBody": {"required": True, "content": anything},
+            "responses": {
+                "200": answer, "202": {"description": "A notification was taken.", "headers": _HEADERS},
+                **_problems(400, 401, 403, 406, 408, 413, 415, 429, 500, 501, 503),
+            },
+        }
+    }  # fmt: skip
 
 
 def _told(name: str, summary: str, request: str, answer: str, error: str) -> dict[str, Any]:

@@ -110,6 +110,7 @@ class ServerSettings:
         limits: Requests a second and at once, for each key and for all: beyond, 429 with Retry-After.
         dify_failure_record: Whether a failure is told to Dify as one record with status 200: older versions take any
             error for an empty answer.
+        allowed_origins: Web origins besides loopback and the server's own whose pages may speak MCP to it.
         ingest_roots: Folders below which a path that a client names may lie; without any, none may.
 
     Raises:
@@ -123,6 +124,7 @@ class ServerSettings:
     grace: float = 30.0
     failed_http_status: int = 200
     dify_failure_record: bool = False
+    allowed_origins: tuple[str, ...] = ()
     ingest_roots: tuple[Path, ...] = ()
     limits: Limits = field(default_factory=Limits)
 

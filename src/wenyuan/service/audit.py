@@ -27,6 +27,7 @@ from wenyuan.service.retrieve import Query
 __all__ = [
     "change_record",
     "digest_of",
+    "fetch_record",
     "fragment_entry",
     "preview_of",
     "query_of",
@@ -240,6 +241,14 @@ def digest_of(value: Any) -> str:
     """16 hexadecimal digits that differ when a value (settings, say) does."""
     said = json.dumps(_plain(value), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+
+def fetch_record(ref: str, uri: str, chars: int, principal: Principal, door: str) -> dict[str, Any]:
+    """A record of a document that was given to read, for `AuditLog.append`."""
+    return {
+        "kind": "fetch", "principal": principal.key_id, "agent": principal.agent_id, "door": door, "action": "read",
+        "object": ref, "uri": uri, "quoted_chars": chars,
+    }  # fmt: skip
 
 
 # --- changes ------------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ from wenyuan.service.cache import Store
 from wenyuan.service.context import Context, ContextRequest, ContextService
 from wenyuan.service.derive import Deriver
 from wenyuan.service.doors import Fields, FieldValues, WideDoor
+from wenyuan.service.fetch import FetchDoor
 from wenyuan.service.fragments import fragments_of
 from wenyuan.service.freshness import Freshness
 from wenyuan.service.governed import Governed
@@ -85,7 +86,7 @@ def _no_engine() -> Engine:
     raise KnowledgeError("this library cannot be asked about its past", component="audit")
 
 
-class Library(RuleDoor, HealthDoor, WideDoor):
+class Library(RuleDoor, HealthDoor, WideDoor, FetchDoor):
     """A library that is open. Made by `wenyuan.open`; a context manager; safe to share between threads."""
 
     catalog: Registry

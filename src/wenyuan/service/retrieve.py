@@ -146,7 +146,7 @@ class Retriever:
 
     def retrieve(self, query: Query) -> Answer:
         """Raises a `KnowledgeError` when any leg that had to answer did not."""
-        deadline = self._deadline()
+        deadline = self.deadline()
         while True:  # the deadline ends it
             try:
                 return self._retrieve(query, deadline)
@@ -241,7 +241,7 @@ class Retriever:
         Raises:
             KnowledgeError: the graph cannot be asked; an empty answer says why it is empty.
         """
-        deadline = self._deadline()
+        deadline = self.deadline()
         change = self._record.seq()
         day = query.as_of or date.today()
         registry = self.registry(change)
@@ -264,11 +264,11 @@ class Retriever:
 
     def registry(self, change: int | None = None) -> Sources:
         """The sources as of a change of the catalog, or of the last one."""
-        return self._sight.sources(self._record.seq() if change is None else change, self._deadline())
+        return self._sight.sources(self._record.seq() if change is None else change, self.deadline())
 
     def follow(self) -> None:
         """Bring the index up to the record, within the time of one request."""
-        self._engine.sync(self._record, deadline=self._deadline())
+        self._engine.sync(self._record, deadline=self.deadline())
 
     def tuning(self) -> Tuning | None:
         """What counts now of what was learned from judged questions."""
@@ -290,7 +290,8 @@ class Retriever:
         """The measured floors by script. Read for every request: measuring them is no change of the catalog."""
         return self._record.floor(self.mode)
 
-    def _deadline(self) -> Deadline:
+    def deadline(self) -> Deadline:
+        """Of a request that begins now."""
         return Deadline(time.monotonic() + self._settings.deadline, time.monotonic)
 
     def _depth(self, query: Query) -> int:

@@ -19,6 +19,7 @@ from wenyuan.service.audit import (
     Changed,
     change_record,
     digest_of,
+    fetch_record,
     fragment_entry,
     query_of,
     request_of,
@@ -131,6 +132,16 @@ class Witness:
             encoder_key=self._encoder_key, status="FAILED", error=str(error), door=door,
         )  # fmt: skip
         return self.log.append(record, request)
+
+    def fetched(self, ref: str, uri: str, chars: int, principal: Principal, *, door: str) -> str:
+        """Record that a document was given to read; returns the record's id (``""`` when the audit is off).
+
+        Raises:
+            CatalogUnavailable: the audit cannot be written; then nothing may be given either.
+        """
+        if self.log is None:
+            return ""
+        return self.log.append(fetch_record(ref, uri, chars, principal, door))
 
     def changed(self, kind: Changed, action: str, name: str, before: Any, after: Any) -> None:
         """Record a change of the registry, an agent or a key, by whoever is `ACTING`."""

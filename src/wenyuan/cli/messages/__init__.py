@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from wenyuan.cli.messages import asking, governing, rules, taking_in, testing
+from wenyuan.cli.messages import asking, connecting, governing, rules, taking_in, testing
 
 __all__ = ["AREAS", "MESSAGES"]
 
-AREAS = (taking_in.MESSAGES, governing.MESSAGES, asking.MESSAGES, rules.MESSAGES, testing.MESSAGES)
+AREAS = (
+    taking_in.MESSAGES,
+    governing.MESSAGES,
+    asking.MESSAGES,
+    rules.MESSAGES,
+    testing.MESSAGES,
+    connecting.MESSAGES,
+)
 MESSAGES: Mapping[str, tuple[str, str]] = {key: said for area in AREAS for key, said in area.items()}

@@ -1,0 +1,84 @@
+"""The Model Context Protocol over HTTP: ``POST /mcp``, stateless, for revision 2026-07-28 and older clients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from wenyuan.core.agents import Principal
+from wenyuan.core.errors import NotPermitted
+from wenyuan.server.access import Handler
+from wenyuan.server.desk import STATUS_HEADER, Desk
+from wenyuan.server.problem import Problem
+from wenyuan.server.seams import is_loopback
+
+if TYPE_CHECKING:
+    from wenyuan.service.facade import Library
+
+__all__ = ["Mcp"]
+
+
+class Mcp:
+    """Answers MCP clients, each request for itself."""
+
+    def __init__(self, library: Library, desk: Desk) -> None:
+        self._library = library
+        self._desk = desk
+        self._server: Any = None
+        self.handlers: Mapping[tuple[str, str], Handler] = {("POST", "/mcp"): self.exchange}
+
+    async def exchange(self, request: Request) -> Response:
+        _check_origin(request, self._desk.settings.allowed_origins)
+        if self._server is None:
+            self._server = self._make()
+        from wenyuan.mcp.exchange import Exchange
+
+        body = await self._desk.content(request)
+        return Exchange(self._server, request, body, limit=self._desk.settings.max_body, status_header=STATUS_HEADER)
+
+    def _make(self) -> Any:
+        if find_spec("mcp") is None:
+            raise Problem(
+                501, "mcp_not_installed", "this server was installed without MCP: pip install 'wenyuan[mcp]'"
+            )
+        from wenyuan.mcp.server import make_server
+
+        return make_server(self._library, caller=_caller, run=self._desk.pool.run)
+
+
+def _caller(context: Any) -> Principal:
+    """Who was let in for the HTTP request behind an MCP request."""
+    principal = context.request.state.principal
+    if not isinstance(principal, Principal):
+        raise NotPermitted("nobody is behind this request")
+    return principal
+
+
+def _check_origin(request: Request, allowed: tuple[str, ...]) -> None:
+    """Refuse browsers on pages of other sites.
+
+    A page of another site can send requests to servers of this machine; a browser then names the page's site in
+    ``Origin``. Agents send none.
+
+    Raises:
+        NotPermitted: 403, as the protocol asks.
+    """
+    for origin in request.headers.getlist("origin"):
+        host = _host(origin)
+        if origin in allowed or (
+            host and (is_loopback(host) or host == _host(f"//{request.headers.get('host', '')}"))
+        ):
+            continue
+        raise NotPermitted("requests from pages of this origin are not allowed; see server.allowed_origins")
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""

@@ -1,0 +1,205 @@
+"""Reading what was found: a document's own words, as far as its terms allow, to callers that may see its source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from wenyuan.core.agents import Principal
+from wenyuan.core.copyright import Copyright, parse_copyright
+from wenyuan.core.errors import NotPermitted
+from wenyuan.core.model import Passage, Source
+from wenyuan.core.sentences import sentences
+from wenyuan.service.search import LOCAL, Searcher
+from wenyuan.service.witness import Witness
+
+if TYPE_CHECKING:
+    from wenyuan.service.retrieve import Retriever
+
+__all__ = ["FetchDoor", "Fetched", "Listed"]
+
+MOST_CHARS = 50_000
+"""Characters of one document that are given at once; of a longer one, those around what was asked for."""
+
+_BEFORE = MOST_CHARS // 5
+_PASSAGE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.\-]{0,63})#([0-9]{1,18})")
+_RULE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.\-]{0,63})#rule-([0-9]{1,18})")
+_DOCUMENT = re.compile(r"document-([0-9]{1,18})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """What may be given of a document, or of a rule.
+
+    Attributes:
+        ref: The id under which it was asked for.
+        text: Its words; ``""`` where its terms allow none.
+        notice: What must be known beside the text: that it is cut, or withheld, and why. In Chinese and English.
+    """
+
+    ref: str
+    uri: str
+    title: str
+    text: str
+    notice: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A document that the library holds."""
+
+    document_id: int
+    source_id: str
+    uri: str
+    title: str
+    trust: int
+    ingested_at: float
+
+    @property
+    def ref(self) -> str:
+        return f"document-{self.document_id}"
+
+
+class FetchDoor:
+    """Gives documents to read. Mixed into `Library`."""
+
+    catalog: Any
+    witness: Witness
+    _retriever: Retriever
+    _searcher: Searcher
+
+    def fetch(self, ref: str, principal: Principal = LOCAL, *, door: str = "fetch") -> Fetched:
+        """The words of a document, around a passage of it, or a rule with the clauses that support it.
+
+        Args:
+            ref: ``source#42`` or ``source#rule-7`` as answers name them, or ``document-3``.
+
+        Raises:
+            NotPermitted: there is no such thing, or none that the caller may see; the two are told alike.
+            KnowledgeError: the library cannot be read.
+        """
+        sources = self.readable_sources(principal)
+        if match := _RULE.fullmatch(ref):
+            found = self._rule(ref, int(match[2]), sources)
+        elif match := _PASSAGE.fullmatch(ref):
+            passage = self.catalog.passages([int(match[2])]).get(int(match[2]))
+            if passage is None or passage.source_id != match[1]:
+                raise _nothing(ref)
+            found = self._document(ref, passage, sources)
+        elif match := _DOCUMENT.fullmatch(ref):
+            first = self.catalog.first_passage(int(match[1]))
+            passage = None if first is None else self.catalog.passages([first]).get(first)
+            if passage is None:
+                raise _nothing(ref)
+            found = self._document(ref, passage, sources)
+        else:
+            raise _nothing(ref)
+        audit_id = self.witness.fetched(ref, found.uri, len(found.text), principal, door=door)
+        return replace(found, metadata={**found.metadata, "audit_id": audit_id}) if audit_id else found
+
+    def documents(self, principal: Principal = LOCAL, *, after: int = 0, limit: int = 100) -> tuple[Listed, ...]:
+        """Documents that the caller may see, oldest first, those after a document's number."""
+        sources = self.readable_sources(principal)
+        rows = self.catalog.documents_after(sorted(sources), after, limit)
+        return tuple(Listed(**row, trust=sources[row["source_id"]].trust) for row in rows)
+
+    def readable_sources(self, principal: Principal = LOCAL) -> Mapping[str, Source]:
+        """The sources that are in force and that the caller may see, by id."""
+        registry = self._retriever.registry()
+        agent = self._searcher.agent_of(None, principal)
+        domains = None if agent is None else {scope.domain for scope in agent.knowledge_scope}
+        least = 1 if agent is None else agent.min_trust
+        return {
+            name: source
+            for name, source in registry.by_id.items()
+            if (domains is None or source.domain in domains)
+            and source.trust >= least
+            and registry.in_force(name, date.today())
+        }
+
+    def _document(self, ref: str, passage: Passage, sources: Mapping[str, Source]) -> Fetched:
+        today = date.today()
+        starts, ends = passage.effective_from or date.min, passage.effective_until or date.max
+        if passage.source_id not in sources or not starts <= today <= ends:
+            raise _nothing(ref)
+        text, at = _joined(self.catalog.document_passages(passage.document_id), passage)
+        terms = parse_copyright(passage.copyright)
+        given, notice = _allowed(text, at, terms)
+        told = {
+            "source_id": passage.source_id,
+            "trust": passage.trust,
+            "language": passage.language,
+            "copyright": passage.copyright,
+            "credit": terms.credit,
+            "effective_from": passage.effective_from and passage.effective_from.isoformat(),
+            "effective_until": passage.effective_until and passage.effective_until.isoformat(),
+            "stale_since": self._retriever.stale().get(passage.source_id),
+            "notice": notice,
+        }
+        return Fetched(
+            ref=ref,
+            uri=passage.uri,
+            title=passage.title,
+            text=given,
+            notice=notice,
+            metadata={name: value for name, value in told.items() if value},
+        )
+
+    def _rule(self, ref: str, statement_id: int, sources: Mapping[str, Source]) -> Fetched:
+        try:
+            held = self.catalog.rules.statement(statement_id)
+        except NotPermitted as error:
+            raise _nothing(ref) from error
+        live = [e.evidence for e in held.evidences if e.removed_seq is None and e.evidence.source_id in sources]
+        if not live or held.statement.status != "approved":
+            raise _nothing(ref)
+        nodes = self.catalog.rules.nodes(sorted({held.src, held.dst}), deadline=self._retriever.deadline())
+        ends = [nodes[end].name if end in nodes else key for end, key in ((held.src, held.statement.src), (held.dst, held.statement.dst))]  # fmt: skip
+        said = f"{ends[0]} — {held.statement.rel} → {ends[1]}"
+        quotes = [f"{e.clause} {e.quote}".strip() + f" <{e.uri}>" for e in live]
+        condition = f"\n条件 condition: {held.statement.condition}" if held.statement.condition else ""
+        metadata = {"strength": held.statement.strength, "trust": max(sources[e.source_id].trust for e in live)}
+        return Fetched(
+            ref=ref, uri=live[0].uri, title=said, text="\n".join((said + condition, *quotes)), metadata=metadata
+        )
+
+
+def _nothing(ref: str) -> NotPermitted:
+    return NotPermitted(
+        f"there is nothing to read under {ref[:80]!r}",
+        hint="ids are those of search results; what a source elsewhere found is whole in the result itself",
+    )
+
+
+def _joined(pieces: Sequence[tuple[int, str]], wanted: Passage) -> tuple[str, int]:
+    """The text of a document, passage by passage, and where in it the wanted one begins."""
+    text, at = "", 0
+    for passage_id, piece in pieces:
+        text += "\n" if text else ""
+        at = len(text) if passage_id == wanted.passage_id else at
+        text += piece
+    return text, at
+
+
+def _allowed(text: str, at: int, terms: Copyright) -> tuple[str, str]:
+    """What of a document may be given around an offset, and the notice that must stand beside it."""
+    room = terms.room(len(text))
+    if room == 0:
+        return "", "版权条款不允许摘录，仅给出标题与出处。Its terms allow no excerpt: title and address only."
+    if room is not None and room < len(text):
+        return _cut(text[at:], room), "按版权条款仅摘录部分原文。An excerpt: its terms allow no more."
+    if len(text) > MOST_CHARS:
+        start = max(0, min(at - _BEFORE, len(text) - MOST_CHARS))
+        said = f"characters {start}-{start + MOST_CHARS} of {len(text)}"
+        return text[start : start + MOST_CHARS], f"原文较长，仅给出其中一段。A part of a long document: {said}."
+    return text, ""
+
+
+def _cut(text: str, room: int) -> str:
+    """The beginning of a text, no more than `room` characters, up to the end of a sentence where one has room."""
+    ends = [end for _, end in sentences(text, 0, min(len(text), room + 1)) if end <= room]
+    return text[: max(ends, default=room)]
