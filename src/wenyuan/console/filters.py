@@ -11,7 +11,7 @@ __all__ = ["FILTERS"]
 
 def moment(seconds: float | str | None) -> str:
     """Seconds since the epoch, or a time in ISO form, as ``2026-11-22 06:21`` in UTC; nothing for none."""
-    if seconds is None or seconds == "":
+    if not seconds:
         return ""
     at = datetime.fromisoformat(seconds) if isinstance(seconds, str) else datetime.fromtimestamp(seconds, UTC)
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M")

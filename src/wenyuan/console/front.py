@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,8 +18,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from wenyuan.console import search, signing
-from wenyuan.console.api import Api, Refused
+from wenyuan.console import search, signing, sources
+from wenyuan.console.api import Api, Refused, Reply
 from wenyuan.console.filters import FILTERS
 from wenyuan.console.forms import BadForm
 from wenyuan.console.messages import MESSAGES
@@ -34,8 +35,8 @@ _STATIC = {
     "htmx.min.js": "text/javascript; charset=utf-8",
     "seal.svg": "image/svg+xml",
 }
-_MENU = ("search", "context")
-_PAGES: Mapping[tuple[str, str], Page] = {**signing.PAGES, **search.PAGES}
+_MENU = ("search", "context", "sources")
+_PAGES: Mapping[tuple[str, str], Page] = {**signing.PAGES, **search.PAGES, **sources.PAGES}
 
 
 def _unmarked(_text: str, _query: str) -> Sequence[tuple[int, int]]:
@@ -63,6 +64,7 @@ class Site:
         self.sessions = Sessions()
         self.words = words
         self.menu = _MENU
+        self.under_way: set[asyncio.Task[Reply]] = set()
         self.static = {name: (files(__package__) / "static" / name).read_bytes() for name in _STATIC}
         self.mark = sha256(b"".join(self.static.values())).hexdigest()[:10]
         self.templates = Environment(
@@ -72,6 +74,12 @@ class Site:
             lstrip_blocks=True,
         )
         self.templates.filters.update(FILTERS)
+
+    def came_to_an_end(self, task: asyncio.Task[Reply]) -> None:
+        """A call that nobody waits for any more is over; the API keeps what came of it."""
+        self.under_way.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            _log.warning("a call that was left to run failed: %s", error)
 
     def text(self, language: str, key: str, **values: object) -> str:
         """A message of the console; an unknown key is a KeyError."""

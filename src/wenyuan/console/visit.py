@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
@@ -79,6 +80,20 @@ class Visit:
                 return None
             raise
 
+    async def begin(self, asked: Coroutine[Any, Any, Reply], patience: float) -> None:
+        """Start a call that may take long; what goes wrong within some seconds is raised, the rest is logged.
+
+        Raises:
+            Refused: a problem document came within the seconds.
+        """
+        task = asyncio.create_task(asked)
+        done, _ = await asyncio.wait({task}, timeout=patience)
+        if done:
+            task.result()
+            return
+        self.site.under_way.add(task)
+        task.add_done_callback(self.site.came_to_an_end)
+
     # -- answering the browser -----------------------------------------------------------------------------
 
     def text(self, key: str, **values: object) -> str:
@@ -144,8 +159,3 @@ def checked_next(path: str) -> str:
         if re.fullmatch(r"/console/[^\\\x00-\x20]*", path) and "//" not in path.partition("?")[0]
         else "/console/search"
     )
-
-
-def told(problem: Refused) -> Mapping[str, Any]:
-    """A refusal, for templates."""
-    return {"status": problem.status, "detail": problem.detail, "faults": problem.faults, "id": problem.request_id}

@@ -46,6 +46,7 @@ RIGHT_OF: Mapping[tuple[str, str], str | None] = {
     ("PATCH", "/v1/sources/{source_id}"): "registry",
     ("DELETE", "/v1/sources/{source_id}"): "registry",
     ("POST", "/v1/sources/{source_id}/refresh"): "ingest",
+    ("GET", "/v1/sources/{source_id}/refresh"): "ingest",
     ("GET", "/v1/agents"): "registry",
     ("POST", "/v1/agents"): "registry",
     ("GET", "/v1/agents/{agent_id}"): "registry",

@@ -24,6 +24,7 @@ from wenyuan.core.suggest import did_you_mean
 from wenyuan.server.access import Handler
 from wenyuan.server.desk import Desk, json_response, missing
 from wenyuan.server.problem import Problem
+from wenyuan.server.runs import Runs
 from wenyuan.service.governed import governed
 from wenyuan.service.refresh import RefreshOutcome, Worker, describe_state
 from wenyuan.service.registry import apply, plan
@@ -75,6 +76,7 @@ class Sources:
         self._library = library
         self._desk = desk
         self._clock = clock
+        self._runs = Runs()
         self.handlers: Mapping[tuple[str, str], Handler] = {
             ("GET", "/v1/sources"): self.list,
             ("POST", "/v1/sources"): self.add,
@@ -82,6 +84,7 @@ class Sources:
             ("PATCH", "/v1/sources/{source_id}"): self.change,
             ("DELETE", "/v1/sources/{source_id}"): self.remove,
             ("POST", "/v1/sources/{source_id}/refresh"): self.refresh,
+            ("GET", "/v1/sources/{source_id}/refresh"): self.watch,
         }
 
     async def list(self, request: Request) -> Response:
@@ -102,6 +105,11 @@ class Sources:
 
     async def refresh(self, request: Request) -> Response:
         return await self._desk.pool.run(lambda: self._refresh(self._found(request, to_change=True)))
+
+    async def watch(self, request: Request) -> Response:
+        return await self._desk.pool.run(
+            lambda: json_response(self._runs.told(self._found(request, to_change=True).source_id))
+        )
 
     def _visible(self, principal: Principal) -> Callable[[str, str], bool]:
         """By id and domain of a source, whether a caller may know of it."""
@@ -151,7 +159,10 @@ class Sources:
             self._library.catalog.put_source(source)
             return json_response(self._described(source), 201)
         try:
-            report = self._library.add(self._allowed(source))
+            allowed = self._allowed(source)
+            with self._runs.of(source.source_id) as run:
+                report = self._library.add(allowed, run.tell)
+                run.ended = {"status": "SUCCESS", "report": _plain(report)}
         except SourceError as error:
             raise Problem(400, error.code, str(error)) from error
         return json_response(self._described(source) | {"report": _plain(report)}, 201)
@@ -188,10 +199,14 @@ class Sources:
             raise InvalidRequest(faults[0].message, faults=tuple(faults))
 
     def _remove(self, source: Source) -> Response:
-        return json_response({"source_id": source.source_id, "documents": self._library.remove(source.source_id)})
+        documents = self._library.remove(source.source_id)
+        self._runs.forget(source.source_id)
+        return json_response({"source_id": source.source_id, "documents": documents})
 
     def _refresh(self, source: Source) -> Response:
-        outcome = Worker(self._library).refresh(source.source_id)
+        with self._runs.of(source.source_id) as run:
+            outcome = Worker(self._library).refresh(source.source_id, run.tell)
+            run.ended = _told(outcome)
         state = self._described(source)["state"]
         return json_response({"source_id": source.source_id, "state": state, **_told(outcome)})
 

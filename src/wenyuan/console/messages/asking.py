@@ -1,4 +1,4 @@
-"""All that the console says: key → (English, Chinese)."""
+"""The frame of every page, signing in, search and contexts."""
 
 from __future__ import annotations
 

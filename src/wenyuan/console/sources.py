@@ -1,0 +1,180 @@
+"""The sources: what is held, how fresh it is, and adding, editing, refreshing and removing it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.responses import Response
+
+from wenyuan.console.api import Refused
+from wenyuan.console.forms import Form, read_form
+from wenyuan.console.visit import Page, Visit
+
+__all__ = ["PAGES"]
+
+TYPES = ("static_doc", "api", "vector_index")
+SENSITIVITIES = ("public", "internal", "confidential", "restricted")
+STATUSES = ("in_force", "draft", "retired")
+_TEXTS = (
+    "title", "domain", "collection", "language", "copyright", "owner", "sensitivity", "status", "refresh_cycle",
+    "effective_from", "effective_until",
+)  # fmt: skip
+_LISTS = ("tags", "supersedes")
+_CHOICES: Mapping[str, Any] = {"types": TYPES, "sensitivities": SENSITIVITIES, "statuses": STATUSES}
+_RUNS_LONG = 1.0  # seconds after which the page goes on and follows
+
+
+async def listed(visit: Visit) -> Response:
+    """All sources, those that need somebody first."""
+    sources = (await visit.get("v1", "sources"))["sources"]
+    for source in sources:
+        source["fresh"] = freshness(source, source["type"])
+    worst = ("failed", "overdue", "busy")
+    sources.sort(key=lambda s: (worst.index(s["fresh"]) if s["fresh"] in worst else len(worst), s["source_id"]))
+    return visit.page("sources.html", sources=sources)
+
+
+def freshness(state: Mapping[str, Any], kind: str) -> str:
+    """One word for how a source is doing: busy, failed, overdue, outside, never, fresh."""
+    if state.get("refreshing"):
+        return "busy"
+    if state.get("failures_in_a_row"):
+        return "failed"
+    if state.get("stale_since"):
+        return "overdue"
+    if kind != "static_doc":
+        return "outside"
+    return "fresh" if state.get("next_refresh") else "never"
+
+
+async def shown(visit: Visit) -> Response:
+    """One source, with the refresh that is under way or was the last."""
+    return await _shown(visit)
+
+
+async def _shown(visit: Visit, status: int = 200, refused: Refused | None = None) -> Response:
+    name = visit.request.path_params["source_id"]
+    source = await visit.get("v1", "sources", name)
+    run = await visit.glance("v1", "sources", name, "refresh")
+    state = source.get("state", {})
+    fresh = "busy" if run and run["running"] else freshness(state, source["type"])
+    return visit.page(
+        "source.html", status, source=source, run=run, state=state, fresh=fresh, pace=pace(run), refused=refused
+    )
+
+
+def pace(run: Mapping[str, Any] | None) -> Mapping[str, float]:
+    """Files a second and seconds left of a run; nothing before there is something to reckon with."""
+    at = (run or {}).get("progress")
+    if not run or not at or not at["files"] or not run["seconds"]:
+        return {}
+    rate = at["files"] / run["seconds"]
+    return {"rate": round(rate, 1), "left": round((at["files_total"] - at["files"]) / rate)}
+
+
+async def added(visit: Visit) -> Response:
+    """The form for a new source, and what becomes of it."""
+    if visit.request.method == "GET":
+        return visit.page("source_form.html", source=None, form=Form([]), refused=None, **_CHOICES)
+    form = await read_form(visit.request)
+    try:
+        body = {"source_id": form["source_id"], "type": form["type"], **_fields(form), **_settings(form)}
+        if form["path"]:
+            body["path"] = form["path"]
+        await visit.begin(visit.call("POST", "v1", "sources", body=body), _RUNS_LONG)
+    except (Refused, NoJson) as error:
+        return _again(visit, form, error)
+    return visit.see(f"/console/sources/{form['source_id']}")
+
+
+async def edited(visit: Visit) -> Response:
+    """The form for what can be changed of a source, and what becomes of it."""
+    name = visit.request.path_params["source_id"]
+    source = await visit.get("v1", "sources", name)
+    if visit.request.method == "GET":
+        return visit.page("source_form.html", source=source, form=_filled(source), refused=None, **_CHOICES)
+    form = await read_form(visit.request)
+    try:
+        await visit.begin(visit.call("PATCH", "v1", "sources", name, body=_fields(form)), _RUNS_LONG)
+    except Refused as refused:
+        return _again(visit, form, refused, source)
+    return visit.see(f"/console/sources/{name}")
+
+
+async def refreshed(visit: Visit) -> Response:
+    """A refresh, begun; the source's page follows it."""
+    await read_form(visit.request)
+    name = visit.request.path_params["source_id"]
+    try:
+        await visit.begin(visit.call("POST", "v1", "sources", name, "refresh", body={}), _RUNS_LONG)
+    except Refused as refused:
+        return await _shown(visit, refused.status, refused)
+    return visit.see(f"/console/sources/{name}")
+
+
+async def removed(visit: Visit) -> Response:
+    """A source removed, where that was said twice."""
+    form = await read_form(visit.request)
+    name = visit.request.path_params["source_id"]
+    if form["sure"] == "yes":
+        await visit.call("DELETE", "v1", "sources", name)
+        return visit.see("/console/sources")
+    return visit.see(f"/console/sources/{name}")
+
+
+class NoJson(Exception):
+    """The settings of a source are no JSON object."""
+
+
+def _again(visit: Visit, form: Form, error: Refused | NoJson, source: Any = None) -> Response:
+    faults = dict(error.faults) if isinstance(error, Refused) else {"settings": visit.text("not_json")}
+    faults = {path.replace("trust", "trust_level") if path == "trust" else path: why for path, why in faults.items()}
+    status = error.status if isinstance(error, Refused) else 400
+    detail = error.detail if isinstance(error, Refused) else ""
+    if status not in (400, 403, 409):
+        raise error
+    refused = {"detail": detail, "faults": faults}
+    return visit.page("source_form.html", status, source=source, form=form, refused=refused, **_CHOICES)
+
+
+def _fields(form: Form) -> dict[str, Any]:
+    """What both forms have: blank means nothing, and a list is written with commas."""
+    fields: dict[str, Any] = {name: form[name] for name in _TEXTS}
+    for name in ("domain", "status", "sensitivity", "refresh_cycle"):
+        if not fields[name]:
+            del fields[name]
+    for name in _LISTS:
+        fields[name] = [part.strip() for part in form[name].replace("，", ",").split(",") if part.strip()]
+    trust = form.number("trust_level")
+    return fields | ({} if trust is None else {"trust_level": trust})
+
+
+def _settings(form: Form) -> dict[str, Any]:
+    if not form["settings"]:
+        return {}
+    try:
+        value = json.loads(form["settings"])
+    except ValueError as error:
+        raise NoJson from error
+    if not isinstance(value, dict):
+        raise NoJson
+    return {"settings": value}
+
+
+def _filled(source: Mapping[str, Any]) -> Form:
+    plain = [(name, str(source.get(name) or "")) for name in (*_TEXTS, "trust_level")]
+    return Form([*plain, *((name, ", ".join(source.get(name) or ())) for name in _LISTS)])
+
+
+PAGES: Mapping[tuple[str, str], Page] = {
+    ("GET", "sources"): listed,
+    ("GET", "sources/+new"): added,
+    ("POST", "sources/+new"): added,
+    ("GET", "sources/{source_id}"): shown,
+    ("GET", "sources/{source_id}/edit"): edited,
+    ("POST", "sources/{source_id}/edit"): edited,
+    ("POST", "sources/{source_id}/refresh"): refreshed,
+    ("POST", "sources/{source_id}/remove"): removed,
+}
