@@ -31,6 +31,10 @@ TESTS = {
     "engines/memory.py": ("test_engine_refusals", "test_engines"),
     "engines/local/*.py": ("test_engine_refusals", "test_engine_upkeep", "test_engines"),
     "encoders/http.py": ("test_encoder_http",),
+    "encoders/posting.py": ("test_encoder_http", "test_rerank_http"),
+    "encoders/rerank_http.py": ("test_rerank_http",),
+    "encoders/cross_encoder.py": ("test_cross_encoder",),
+    "encoders/folder.py": ("test_encoder_onnx_dir",),
     "encoders/onnx_dir.py": ("test_encoder_onnx_dir",),
     "encoders/sessions.py": ("test_encoder_onnx_dir", "test_encoder_builtin"),
     "encoders/hashing.py": ("test_encoders",),
@@ -44,7 +48,7 @@ TESTS = {
 """Which tests are about a module; the first pattern that fits counts."""
 
 EQUIVALENT: dict[tuple[str, str, str], str] = {
-    ("encoders/http.py", "HttpEncoder._ask", "raise AssertionError('the last attempt returns or raises')"): (
+    ("encoders/posting.py", "JsonEndpoint.ask", "raise AssertionError('the last attempt returns or raises')"): (
         "cannot be reached: it tells the type checker that the loop above always returns or raises"
     ),
 }

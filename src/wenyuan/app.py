@@ -14,17 +14,18 @@ from wenyuan.catalog.audit_log import AuditLog
 from wenyuan.core.errors import ConfigError, EncoderMismatch, EncoderUnavailable
 from wenyuan.core.model import Document, EncoderFingerprint, Source
 from wenyuan.core.outside import Outside
-from wenyuan.core.ports import Encoder, Engine, IndexSpec
+from wenyuan.core.ports import Encoder, Engine, IndexSpec, Reranker
 from wenyuan.core.text import ANALYZER
 from wenyuan.core.uri import legible
 from wenyuan.engines.memory import MemoryEngine
 from wenyuan.service.cache import Store
 from wenyuan.service.facade import Library
 from wenyuan.service.redaction import Redactor, library_key, load_names
+from wenyuan.service.rerank import Reranking
 from wenyuan.service.search import SearchResult
-from wenyuan.settings import EncoderSettings, Settings, load_settings
+from wenyuan.settings import EncoderSettings, RerankerSettings, Settings, load_settings
 
-__all__ = ["create_library", "open_encoder", "open_library"]
+__all__ = ["create_library", "open_encoder", "open_library", "open_reranker"]
 
 
 def create_library(folder: str | Path, **overrides: Any) -> Library:
@@ -64,7 +65,10 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
         encoder, note = _encoder(settings.encoder)
         recorded: EncoderFingerprint | None = _recorded(catalog)
         encoder, spec, note, may_write = _agreed(catalog, encoder, recorded, note)
-        answers = _answers(settings, catalog, encoder, releasing)
+        reranking = Reranking(open_reranker(settings.reranker), settings.reranker)
+        if reranking.reranker is not None:
+            releasing.callback(reranking.reranker.close)
+        answers = _answers(settings, catalog, encoder, reranking.fingerprint, releasing)
         engine = _engine(settings, path, spec, catalog)
     except BaseException:
         catalog.close()
@@ -85,6 +89,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
         audit=_audit(path, settings),
         empty_engine=lambda: MemoryEngine(spec),
         answers=answers,
+        reranking=reranking,
     )
     catalog.on_change = library.witness.changed
     return library
@@ -100,7 +105,7 @@ def _holds_library(folder: Path) -> bool:
 
 
 def _answers(
-    settings: Settings, catalog: Catalog, encoder: Encoder | None, releasing: ExitStack
+    settings: Settings, catalog: Catalog, encoder: Encoder | None, reranked: str, releasing: ExitStack
 ) -> Store[SearchResult] | None:
     """Where answers are kept outside of this process, when the settings name a place."""
     url = settings.cache.url.get_secret_value()
@@ -115,9 +120,10 @@ def _answers(
     encoded = encoder.fingerprint.key if encoder is not None else ""
     # A copy of a library has its id, so where it lies counts too.
     place = (catalog.library_id(), str(catalog.folder.resolve()))
+    bearing = (settings.search.model_dump_json(), settings.rules, reranked)
     return RedisStore(
         client,
-        prefix=repr((FORMAT, VERSION, ANALYZER, place, encoded, settings.search.model_dump_json(), settings.rules)),
+        prefix=repr((FORMAT, VERSION, ANALYZER, place, encoded, *bearing)),
         seconds=settings.cache.seconds,
         max_bytes=settings.cache.max_mb * 1_000_000,
         write=result_to_json,
@@ -172,6 +178,36 @@ def open_encoder(settings: EncoderSettings) -> Encoder | None:
                 key=settings.key.get_secret_value(),
                 timeout=settings.timeout,
                 **_given(dimension=settings.dimension, **_prefixes(settings)),
+            )
+
+
+def open_reranker(settings: RerankerSettings) -> Reranker | None:
+    """The reranker that the settings name; None for ``none``."""
+    match settings.kind:
+        case "none":
+            return None
+        case "onnx_dir":
+            from wenyuan.encoders.cross_encoder import CrossEncoder
+
+            if settings.path is None:
+                raise ConfigError("reranker.kind is onnx_dir, but reranker.path is not set", component="settings")
+            return CrossEncoder(
+                settings.path,
+                max_tokens=settings.max_tokens,
+                threads=settings.threads,
+                logits=settings.scores != "probability",
+            )
+        case "http":
+            from wenyuan.encoders.rerank_http import HttpReranker
+
+            return HttpReranker(
+                settings.url,
+                settings.dialect,
+                settings.model,
+                key=settings.key.get_secret_value(),
+                timeout=settings.timeout,
+                batch=settings.batch,
+                logits=settings.scores == "logit",
             )
 
 

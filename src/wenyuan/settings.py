@@ -6,7 +6,7 @@ import os
 import tomllib
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import (
@@ -25,6 +25,7 @@ __all__ = [
     "EncoderSettings",
     "PostgresSettings",
     "RedactionSettings",
+    "RerankerSettings",
     "RulesSettings",
     "SearchSettings",
     "ServerSettings",
@@ -34,6 +35,8 @@ __all__ = [
 ]
 
 FILE_NAME = "wenyuan.toml"
+
+Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class _Section(BaseModel):
@@ -53,6 +56,25 @@ class EncoderSettings(_Section):
     passage_prefix: str | None = None
     timeout: float = Field(default=10.0, gt=0, le=600)
     threads: int = Field(default=0, ge=0, le=256)  # 0: one per core
+
+
+class RerankerSettings(_Section):
+    """What reads the best candidates with the query; see `core.rerank`."""
+
+    kind: Literal["none", "onnx_dir", "http"] = "none"
+    path: Path | None = None  # onnx_dir
+    max_tokens: int = Field(default=0, ge=0, le=65_536)  # onnx_dir; 0: what the directory says
+    threads: int = Field(default=0, ge=0, le=256)  # onnx_dir; 0: one per core
+    url: str = ""  # http
+    dialect: Literal["jina", "cohere", "tei"] = "jina"  # http
+    model: str = ""  # http
+    key: SecretStr = SecretStr("")  # http; better given as WENYUAN_RERANKER__KEY
+    batch: int = Field(default=32, ge=1, le=1_000)  # http: texts in one request
+    scores: Literal["logit", "probability"] | None = None  # what the model gives; by default as its kind does
+    top_n: int = Field(default=20, ge=1, le=100)  # candidates, at least; more when more are asked for
+    blend: tuple[Share, Share, Share] = (0.25, 0.4, 0.6)  # its say at the places 1-3, 4-10, behind
+    timeout: float = Field(default=1.0, gt=0, le=60)  # seconds; within those of the request
+    required: bool = False  # its failure fails the request
 
 
 class SearchSettings(_Section):
@@ -148,6 +170,7 @@ class Settings(BaseSettings):
 
     engine: Literal["local", "memory", "postgres"] = "local"
     encoder: EncoderSettings = EncoderSettings()
+    reranker: RerankerSettings = RerankerSettings()
     search: SearchSettings = SearchSettings()
     postgres: PostgresSettings = PostgresSettings()
     cache: CacheSettings = CacheSettings()

@@ -23,6 +23,10 @@
     │   ├── EncoderTimeout      the deadline passed
     │   ├── EncoderMismatch     another model than the one the index was built with
     │   └── VectorRejected      NaN, infinity, zero, wrong dimension, wrong count
+    ├── RerankerError           query and text → how well the text answers it
+    │   ├── RerankerUnavailable not installed, refused, broken
+    │   ├── RerankerTimeout     it did not answer in its time
+    │   └── ScoresRejected      NaN, infinity, outside 0..1, a text left out or scored twice
     └── RetrievalFailed         the caller's side: an answer said FAILED
 
 An exception is the only way for a part to say that it failed; an empty result never is.
@@ -54,7 +58,11 @@ __all__ = [
     "InvalidRequest",
     "KnowledgeError",
     "NotPermitted",
+    "RerankerError",
+    "RerankerTimeout",
+    "RerankerUnavailable",
     "RetrievalFailed",
+    "ScoresRejected",
     "SourceError",
     "UnknownDomain",
     "VectorRejected",
@@ -176,6 +184,22 @@ class EncoderMismatch(EncoderError):
 
 class VectorRejected(EncoderError):
     code = "vector_rejected"
+
+
+class RerankerError(KnowledgeError):
+    code = "reranker_error"
+
+
+class RerankerUnavailable(RerankerError):
+    code = "reranker_unavailable"
+
+
+class RerankerTimeout(RerankerError):
+    code = "reranker_timeout"
+
+
+class ScoresRejected(RerankerError):
+    code = "scores_rejected"
 
 
 class RetrievalFailed(KnowledgeError):

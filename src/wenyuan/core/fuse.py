@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from wenyuan.core.model import Passage
 from wenyuan.core.ranking import Hit
 from wenyuan.core.reference import Reference
+from wenyuan.core.rerank import before, told
 from wenyuan.core.score import fuse, rescale, trust_factor
 from wenyuan.core.text import terms
 from wenyuan.core.uri import folder_of
@@ -110,15 +111,17 @@ def adjusted(hit: Hit, passage: Passage, request: Request) -> Hit:
         parts["context"] = context
     reference = request.reference
     if reference is not None:
-        before = score
+        without = score
         score = min(1.0, reference.applied(score, reference.lift(passage, request.information)))
-        if score != before:
-            parts["identifier"] = score - before
+        if score != without:
+            parts["identifier"] = score - without
     return Hit(passage_id=hit.passage_id, score=score, origin=hit.origin, parts=parts)
 
 
 def explain(hit: Hit, weight: float) -> str:
     """The hit's score as a sum, or of a rule or a hit of a source elsewhere as a product, that a person can check."""
+    if "reranker" in hit.parts:
+        return f"{explain(before(hit), weight)}; {told(hit)}"
     p = hit.parts
     if "fused" not in p:
         text = " · ".join(f"{name} {value:.3f}" for name, value in p.items())

@@ -15,7 +15,7 @@ from wenyuan.core.filters import Scope
 from wenyuan.core.model import Document, EncoderFingerprint, IndexRow
 from wenyuan.core.ranking import LegResult
 
-__all__ = ["Change", "ChangeFeed", "Deadline", "Encoder", "Engine", "EngineStatus", "IndexSpec", "Reader"]
+__all__ = ["Change", "ChangeFeed", "Deadline", "Encoder", "Engine", "EngineStatus", "IndexSpec", "Reader", "Reranker"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +141,27 @@ class Encoder(Protocol):
 
     def encode_passages(self, texts: Sequence[str], *, progress: Callable[[int], None] | None = None) -> Any:
         """Vectors of passages, in the order given; ``progress(n)`` is told how many more are done."""
+        ...
+
+    def close(self) -> None: ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Reads the query and a text together, and says how well the text answers it.
+
+    Attributes:
+        fingerprint: One string that differs whenever scores would.
+    """
+
+    fingerprint: str
+
+    def rerank(self, query: str, texts: Sequence[str], *, deadline: Deadline) -> Sequence[float]:
+        """The probability (0..1, checked) that a text answers the query, by text, in their order.
+
+        Raises:
+            RerankerError: it cannot; never fewer scores, and never such as say nothing.
+        """
         ...
 
     def close(self) -> None: ...

@@ -8,8 +8,6 @@ and this encoder cannot do is refused: a model that runs half would give vectors
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,13 +20,22 @@ from wenyuan.core.errors import EncoderUnavailable, VectorRejected
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline
 from wenyuan.core.vectors import checked_vectors
+from wenyuan.encoders.folder import (
+    MODELS,
+    first_file,
+    input_types,
+    load_tokenizer,
+    model_sha256,
+    most_tokens,
+    read_json,
+    read_object,
+)
 from wenyuan.encoders.sessions import encode_each, open_session, run_session, usable_cores
 
 __all__ = ["OnnxEncoder", "Pooling", "open_onnx_dir"]
 
 Pooling = Literal["mean", "cls", "last"]
 
-_MODELS = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
 _POOLING_MODES: Mapping[str, Pooling] = {
     "pooling_mode_mean_tokens": "mean",
     "pooling_mode_cls_token": "cls",
@@ -38,9 +45,6 @@ _POOLING_MODES: Mapping[str, Pooling] = {
     "lasttoken": "last",
 }
 _PROBES = ("知识服务的第一条规定", "An apple a day keeps the doctor away")
-_MOST_TOKENS = 8_192
-_OFFSET_POSITIONS = {"roberta", "xlm-roberta", "camembert", "mpnet"}
-"""Model types whose positions begin behind the padding id, so that two of them cannot be used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,14 +89,14 @@ def open_onnx_dir(
     component = f"encoder {folder.name}"
     prompts = _prompts(folder, component)
     layout = _Layout(
-        model=_first(folder, _MODELS, component),
-        tokenizer=_first(folder, ("tokenizer.json",), component),
+        model=first_file(folder, MODELS, component),
+        tokenizer=first_file(folder, ("tokenizer.json",), component),
         pooling=pooling or _pooling(folder, component),
         query_prefix=prompts.get("query", "") if query_prefix is None else query_prefix,
         passage_prefix=(
             prompts.get("passage", prompts.get("document", "")) if passage_prefix is None else passage_prefix
         ),
-        max_tokens=max_tokens or _max_tokens(folder, component),
+        max_tokens=max_tokens or most_tokens(folder, component),
         component=component,
     )
     _check_modules(folder, component)
@@ -104,9 +108,9 @@ class OnnxEncoder:
 
     def __init__(self, layout: _Layout, name: str, threads: int, scale: tuple[float, float]) -> None:
         self._layout, self._threads = layout, threads
-        self._tokenizer = _tokenizer(layout)
+        self._tokenizer = load_tokenizer(layout.tokenizer, layout.max_tokens, layout.component)
         self._session = open_session(str(layout.model), component=layout.component)
-        self._inputs = _input_types(self._session, layout.component)
+        self._inputs = input_types(self._session, layout.component)
         names = [output.name for output in self._session.get_outputs()]
         self._output = next((n for n in ("sentence_embedding", "last_hidden_state") if n in names), names[0])
         probes = [self._vector(text) for text in _PROBES]
@@ -114,7 +118,7 @@ class OnnxEncoder:
         checked_vectors(probes, len(_PROBES), dimension, layout.component, texts=_PROBES)
         self.fingerprint = EncoderFingerprint(
             id=name,
-            sha256=_sha256(layout.model),
+            sha256=model_sha256(layout.model),
             dimension=dimension,
             query_prefix=layout.query_prefix,
             passage_prefix=layout.passage_prefix,
@@ -190,63 +194,8 @@ def _pooled(states: NDArray[np.float32], pooling: Pooling) -> NDArray[np.float32
     return row
 
 
-def _tokenizer(layout: _Layout) -> Any:
-    import tokenizers
-
-    try:
-        tokenizer = tokenizers.Tokenizer.from_file(str(layout.tokenizer))
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(layout.max_tokens)
-    except Exception as error:  # the driver raises plain Exception
-        raise EncoderUnavailable(
-            f"tokenizer.json cannot be used: {str(error)[:200]}", component=layout.component
-        ) from error
-    return tokenizer
-
-
-def _input_types(session: Any, component: str) -> dict[str, Any]:
-    known = {"input_ids", "attention_mask", "token_type_ids", "position_ids"}
-    types: dict[str, Any] = {}
-    for wanted in session.get_inputs():
-        if wanted.name not in known:
-            raise EncoderUnavailable(
-                f"the model wants an input {wanted.name!r}; known are {', '.join(sorted(known))}",
-                component=component,
-            )
-        types[wanted.name] = np.int32 if wanted.type == "tensor(int32)" else np.int64
-    return types
-
-
-def _first(folder: Path, names: Sequence[str], component: str) -> Path:
-    for name in names:
-        if (path := folder / name).is_file():
-            return path
-    raise EncoderUnavailable(
-        f"the directory {folder} has no {' or '.join(names)}",
-        component=component,
-        hint="name a directory with a model exported to ONNX and its tokenizer.json",
-    )
-
-
-def _json(folder: Path, name: str, component: str) -> Any:
-    """The parsed file, or an empty object where there is none."""
-    try:
-        return json.loads((folder / name).read_text("utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise EncoderUnavailable(f"{name} cannot be read as JSON", component=component) from error
-
-
-def _object(folder: Path, name: str, component: str) -> dict[str, Any]:
-    parsed = _json(folder, name, component)
-    if not isinstance(parsed, dict):
-        raise EncoderUnavailable(f"{name} holds no JSON object", component=component)
-    return parsed
-
-
 def _pooling(folder: Path, component: str) -> Pooling:
-    settings = _object(folder, "1_Pooling/config.json", component)
+    settings = read_object(folder, "1_Pooling/config.json", component)
     asked = [key for key, value in settings.items() if key.startswith("pooling_mode_") and value is True]
     if isinstance(settings.get("pooling_mode"), str):  # the newer spelling: one name
         asked.append(settings["pooling_mode"])
@@ -258,7 +207,7 @@ def _pooling(folder: Path, component: str) -> Pooling:
 
 
 def _prompts(folder: Path, component: str) -> dict[str, str]:
-    prompts = _object(folder, "config_sentence_transformers.json", component).get("prompts") or {}
+    prompts = read_object(folder, "config_sentence_transformers.json", component).get("prompts") or {}
     if not isinstance(prompts, dict) or not all(isinstance(p, str) for p in prompts.values()):
         raise EncoderUnavailable(
             "the prompts in config_sentence_transformers.json are not texts", component=component
@@ -267,7 +216,7 @@ def _prompts(folder: Path, component: str) -> dict[str, str]:
 
 
 def _check_modules(folder: Path, component: str) -> None:
-    modules = _json(folder, "modules.json", component) or []
+    modules = read_json(folder, "modules.json", component) or []
     kinds = [str(module.get("type", "")).rsplit(".", 1)[-1] for module in modules if isinstance(module, dict)]
     if unknown := sorted(set(kinds) - {"Transformer", "Pooling", "Normalize"}):
         raise EncoderUnavailable(
@@ -275,28 +224,3 @@ def _check_modules(folder: Path, component: str) -> None:
             component=component,
             hint="export the whole model, so that the graph gives the final vectors, and remove modules.json",
         )
-
-
-def _max_tokens(folder: Path, component: str) -> int:
-    config = _object(folder, "config.json", component)
-    positions = config.get("max_position_embeddings")
-    if isinstance(positions, int) and config.get("model_type") in _OFFSET_POSITIONS:
-        positions -= 2
-    said = (
-        positions,
-        _object(folder, "sentence_bert_config.json", component).get("max_seq_length"),
-        _object(folder, "tokenizer_config.json", component).get("model_max_length"),
-    )
-    limits = [limit for limit in said if isinstance(limit, int) and 0 < limit <= _MOST_TOKENS]
-    return min(limits, default=512)
-
-
-def _sha256(model: Path) -> str:
-    """Of the model file, with the file of its weights where they lie apart."""
-    digest = hashlib.sha256()
-    for path in (model, model.with_name(model.name + "_data"), model.with_name(model.name + ".data")):
-        if path.is_file():
-            with path.open("rb") as stream:
-                while block := stream.read(1 << 20):
-                    digest.update(block)
-    return digest.hexdigest()

@@ -46,6 +46,7 @@ from wenyuan.service.ingest import Ingester, IngestReport, Progress, Shelf
 from wenyuan.service.probes import FLOOR_SHARE, SCRIPTS, junk_queries, percentile
 from wenyuan.service.redaction import Redactor
 from wenyuan.service.replay import Replay
+from wenyuan.service.rerank import Reranking
 from wenyuan.service.retrieve import Answer, Query, Retriever
 from wenyuan.service.rules import RuleDoor
 from wenyuan.service.search import LOCAL, Agents, Searcher, SearchRequest, SearchResult
@@ -109,6 +110,7 @@ class Library(RuleDoor, HealthDoor, WideDoor, FetchDoor):
         audit: Log | None = None,
         empty_engine: Callable[[], Engine] = _no_engine,
         answers: Store[SearchResult] | None = None,
+        reranking: Reranking | None = None,
     ) -> None:
         self.folder = folder
         self.settings = settings
@@ -121,11 +123,12 @@ class Library(RuleDoor, HealthDoor, WideDoor, FetchDoor):
         self._ingester = Ingester(
             shelf=catalog, engine=engine, encoder=encoder, read=read, readable=readable, redacting=redacting
         )
-        self.witness = Witness(audit, settings, encoder)
+        self.witness = Witness(audit, settings, encoder, reranking or Reranking())
         rules = Deriver(catalog.rules, self.rules.schema, most=settings.rules.max_rules)
         self._retriever = Retriever(
-            catalog, engine, encoder, settings.search, open_outside, Freshness(catalog).stale, rules, settings.rules
-        )
+            catalog, engine, encoder, settings.search, open_outside, Freshness(catalog).stale, rules, settings.rules,
+            reranking=reranking,
+        )  # fmt: skip
         self._searcher = Searcher(self._retriever, catalog, settings.cache, answers)
         self._contexts = ContextService(self._searcher, catalog.document_chars, self.find)
         self._fields = Fields(catalog)

@@ -72,6 +72,8 @@ class HealthDoor:
             parts["encoder"] = {"state": "degraded", "detail": self._encoder_note or "keyword-only by setting"}
         if self.worker is not None:
             parts["worker"] = _worker_part(self.worker.progress())
+        if key := self._retriever.reranking.fingerprint:
+            parts["reranker"] = {"state": "ok", "detail": key}
         return Readiness(ready=all(part["state"] != "failed" for part in parts.values()), parts=parts)
 
     def _check_catalog(self) -> str:

@@ -24,7 +24,7 @@ __all__ = ["LegReport", "OwnLegs", "QueryVectors"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegReport:
-    """How one leg did: state ``ok`` or ``failed`` (with why), time in ms, number of hits.
+    """How one leg did: state ``ok``, ``failed`` or ``skipped`` (with why), time in ms, number of hits.
 
     Attributes:
         withheld: Hits of a source elsewhere that are not in force on the day, and so are not among `hits`.

@@ -18,6 +18,7 @@ from wenyuan.service.derive import Deriver
 from wenyuan.service.probes import SCRIPTS
 from wenyuan.service.record import Record
 from wenyuan.service.replay import Rerun, rerun_of
+from wenyuan.service.rerank import Reranking
 from wenyuan.service.retrieve import Retriever
 from wenyuan.service.rule_schemas import SCHEMAS, schema_of
 from wenyuan.settings import SearchSettings
@@ -132,6 +133,7 @@ def past(
     make_engine: Callable[[], Engine],
     encoder: Encoder | None,
     settings: SearchSettings,
+    reranking: Reranking | None = None,
     seconds: float = 600.0,
 ) -> Iterator[tuple[Retriever, RecordAt]]:
     """A retriever over the library as it was at a recorded change; the time is that of indexing all of it.
@@ -154,7 +156,7 @@ def past(
         engine.sync(then, deadline=Deadline(time.monotonic() + seconds, time.monotonic))
         patient = settings.model_copy(update={"deadline": _PATIENCE})
         rules = Deriver(archive.rules, lambda: schema_of(archive.value(SCHEMAS)), at=then.seq())
-        retriever = Retriever(then, engine, encoder, patient, rules=rules)
+        retriever = Retriever(then, engine, encoder, patient, rules=rules, reranking=reranking)
         try:
             yield retriever, then
         finally:
@@ -172,6 +174,7 @@ def rerun_at(
     encoder: Encoder | None,
     settings: SearchSettings,
     settings_digest: str,
+    reranking: Reranking | None = None,
 ) -> Rerun:
     """Ask a recorded query (see `audit.request_of`) of the library as it was; for the `rerun` of `replay`.
 
@@ -180,10 +183,9 @@ def rerun_at(
     Raises:
         KnowledgeError: the library as it was cannot be had any more.
     """
-    with past(record, archive=archive, make_engine=make_engine, encoder=encoder, settings=settings) as (
-        retriever,
-        then,
-    ):
+    with past(
+        record, archive=archive, make_engine=make_engine, encoder=encoder, settings=settings, reranking=reranking
+    ) as (retriever, then):
         day = date.fromisoformat(record["scope"]["as_of"])
         own = tuple(s.source_id for s in then.sources() if s.type == "static_doc")
         query = query_of(request)

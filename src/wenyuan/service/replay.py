@@ -24,6 +24,7 @@ Cause = Literal[
     "document removed", "source removed", "source changed", "validity", "left the scope", "passages added",
     "outranked", "order", "scores changed", "outside source", "unknown passage", "unexplained",
     "tuning changed", "rule retired", "rule expired", "rule withdrawn", "rule not derived", "rule changed",
+    "reranker changed",
 ]  # fmt: skip
 
 TOLERANCE = 1e-6
@@ -54,6 +55,7 @@ class Rerun:
     Attributes:
         fragments: As `audit.fragment_entry` makes them.
         sources: Ids of what was searched.
+        reranker: How it did: ``ok``, ``failed``, ``skipped``; ``""`` without one.
     """
 
     fragments: Sequence[Mapping[str, Any]]
@@ -65,6 +67,7 @@ class Rerun:
     status: str = "SUCCESS"
     error: str = ""
     tuning: str = ""
+    reranker: str = ""
 
 
 def rerun_of(answer: Answer, *, settings_digest: str, encoder_key: str, sources: Iterable[str], as_of: date) -> Rerun:
@@ -77,6 +80,7 @@ def rerun_of(answer: Answer, *, settings_digest: str, encoder_key: str, sources:
         sources=frozenset(sources),
         as_of=as_of,
         tuning=answer.tuning,
+        reranker=next((leg.state for leg in answer.legs if leg.name == "reranker"), ""),
     )
 
 
@@ -215,6 +219,10 @@ class _Comparison:
         if record.get("tuning", "") != now.tuning:
             was, new = record.get("tuning") or "none", now.tuning or "none"
             yield Difference(what="tuning changed", detail=f"was {was}, is {new}")
+        was = next((leg["state"] for leg in record["legs"] if leg["name"] == "reranker"), "")
+        if was != now.reranker and now.status == "SUCCESS":
+            detail = f"was {was or 'none'}, is {now.reranker or 'none'}"
+            yield Difference(what="reranker changed", detail=detail)
 
     def _why_gone(self, entry: Mapping[str, Any]) -> Difference:
         """Why a passage that was given is not given now."""

@@ -27,6 +27,7 @@ from wenyuan.service.derive import Derived, Deriver
 from wenyuan.service.legs import LegReport, OwnLegs, QueryVectors
 from wenyuan.service.probes import script_of
 from wenyuan.service.record import Record
+from wenyuan.service.rerank import Reranking
 from wenyuan.service.sight import Sight, Sources
 from wenyuan.service.tuned import Tuned
 from wenyuan.service.unified import RuleQuestion, of_type
@@ -114,7 +115,7 @@ class Retriever:
         rules: Derives rules; None: the library has no rules graph.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (its parts, wired in two places)
         self,
         record: Record,
         engine: Engine,
@@ -124,6 +125,8 @@ class Retriever:
         stale: Callable[[], Mapping[str, str]] = dict,
         rules: Deriver | None = None,
         united: RulesSettings | None = None,
+        *,
+        reranking: Reranking | None = None,
     ) -> None:
         self._record = record
         self._engine = engine
@@ -133,6 +136,7 @@ class Retriever:
         self.stale = stale
         self._rules = rules
         self._united = united or RulesSettings()
+        self.reranking = reranking or Reranking()
         vectors = QueryVectors(encoder, settings.query_vectors) if encoder is not None else None
         self._own = OwnLegs(engine, vectors, settings, self._crew)
         self._abroad = Abroad(open_outside or _no_outside, vectors, self._crew)
@@ -176,10 +180,10 @@ class Retriever:
         trusts = {name: registry.by_id[name].trust for name in own}
         ranked = self._ranked(hits, query, scope, floor, deadline, (change, trusts))
         foreign, reports = self._abroad.collect(asked, deadline)
-        ranked = sorted(
-            ranked + meeting(foreign, scope.filter), key=lambda pair: (-pair[0].score, pair[0].passage_id)
-        )[: query.limit]
-        legs += reports
+        ranked, judged = self.reranking.best(
+            query.text, ranked + meeting(foreign, scope.filter), query.limit, self._crew, deadline
+        )
+        legs += reports + judged
         derived = None
         if deriving is not None:
             derived = self._crew.outcome(deriving, "rules leg", deadline)
@@ -197,9 +201,7 @@ class Retriever:
             generation=change,
             scope=scope,
             trusts=trusts,
-            floors={"score": floor.score, "lift": floor.lift}
-            if math.isfinite(floor.lift)
-            else {"score": floor.score},
+            floors={n: v for n, v in (("score", floor.score), ("lift", floor.lift)) if math.isfinite(v)},
             reason="" if ranked else why_empty(hits, floor.score),
             stale=self.stale(),
             derived=derived,
@@ -316,7 +318,9 @@ class Retriever:
         topic = self._topic(query, deadline)
         # A named place counts however little else its text shares with the query: then the floor comes last.
         candidates = (
-            hits if reference else liftable(above(hits, floor), query.limit, trusts.values(), topic is not None)
+            hits
+            if reference
+            else liftable(above(hits, floor), self.reranking.reach(query.limit), trusts.values(), topic is not None)
         )
         across = not candidates
         if across:

@@ -27,6 +27,7 @@ from wenyuan.service.audit import (
 )
 from wenyuan.service.past import Archive, rerun_at
 from wenyuan.service.replay import Replay, Rerun, replay, rerun_of
+from wenyuan.service.rerank import Reranking
 from wenyuan.service.retrieve import Answer, Query, Retriever
 from wenyuan.settings import Settings
 
@@ -79,12 +80,15 @@ class Past(Archive, Protocol):
 class Witness:
     """The audit of a library; with no log (switched off) it writes nothing and gives no ids."""
 
-    def __init__(self, log: Log | None, settings: Settings, encoder: Encoder | None) -> None:
+    def __init__(self, log: Log | None, settings: Settings, encoder: Encoder | None, reranking: Reranking) -> None:
         self.log = log
         self._settings = settings
         self._encoder = encoder
+        self._reranking = reranking
         rules = settings.rules.model_dump(mode="json", exclude_defaults=True)
-        self._digest = digest_of(settings.search.model_dump(mode="json") | ({"rules": rules} if rules else {}))
+        more = {"rules": rules, "reranker": reranking.fingerprint}
+        bearing = settings.search.model_dump(mode="json") | {name: value for name, value in more.items() if value}
+        self._digest = digest_of(bearing)
         self._encoder_key = encoder.fingerprint.key if encoder is not None else ""
 
     def answered(
@@ -181,7 +185,7 @@ class Witness:
         def then(request: Mapping[str, Any]) -> Rerun:
             return rerun_at(
                 kept.record, request, archive=past, make_engine=make_engine, encoder=self._encoder,
-                settings=self._settings.search, settings_digest=self._digest,
+                settings=self._settings.search, settings_digest=self._digest, reranking=self._reranking,
             )  # fmt: skip
 
         def fate(passage_id: int) -> Mapping[str, Any]:

@@ -125,6 +125,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "cause_validity": ("validity", "有效期"),
     "cause_left the scope": ("left the scope", "已不在范围内"),
     "cause_passages added": ("passages added", "新增段落"),
+    "cause_reranker changed": ("reranker changed", "重排序已变"),
     "cause_tuning changed": ("tuning changed", "调优已改"),
     "cause_rule retired": ("rule retired", "规则已停用"),
     "cause_rule expired": ("rule expired", "规则已过期"),
