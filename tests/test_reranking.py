@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import pytest
 import wenyuan
 from cross_encoder_model import make_cross_encoder
 from rerank_server import KEY, Server, serving
+from wenyuan.conformance import PythonTarget, Target, export_data, render, run
 from wenyuan.core.errors import ConfigError, RerankerUnavailable
 from wenyuan.core.fuse import explain
 from wenyuan.service.search import SearchRequest
@@ -201,3 +202,31 @@ def test_senseless_settings_are_refused_when_opening(tmp_path: Path, reranker: d
     """A reranker that could never work is no degraded library: it does not open."""
     with pytest.raises(kind), library(tmp_path, **reranker):
         pass
+
+
+class Breaks:
+    """Makes the reranker fail around a request."""
+
+    lasting, settle = False, 0.0
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    @contextmanager
+    def active(self, target: Target) -> Iterator[Mapping[str, str]]:
+        self._server.fault = "500"
+        yield {}
+        self._server.fault = ""
+
+
+def test_the_contract_is_kept_with_a_required_reranker(tmp_path: Path, server: Server) -> None:
+    """All eleven cases pass, and the failure that the kit wants to see is the reranker's."""
+    export_data(tmp_path)
+    with wenyuan.open(
+        tmp_path / "library", create=True, engine="memory", search={"deadline": 20},
+        reranker=over_http(server, required=True),
+    ) as made:  # fmt: skip
+        made.add(wenyuan.Source(source_id="kit", path=str(tmp_path / "documents")))
+        report = run(PythonTarget(made), fault=Breaks(server))
+    assert (len(report.cases), report.failed) == (11, ()), render(report)
+    assert server.seen
