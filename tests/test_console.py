@@ -302,6 +302,17 @@ def test_sessions_end_by_themselves() -> None:
     assert sessions.token(others[-1]) == ""
 
 
+@pytest.mark.parametrize("judged", [0.0, 0.9])
+def test_a_reranker_is_a_piece_of_its_own(judged: float) -> None:
+    """What it adds or takes away is shown, and the pieces add up to the score."""
+    parts = {"vector": 0.8, "keyword": 0.4, "fused": 0.68, "trust": 0.9, "retrieved": 0.612, "share": 0.4}
+    score = 0.6 * 0.612 + 0.4 * judged
+    found = pieces_of(score, parts | {"reranker": judged})
+    assert sum(piece.value for piece in found) == pytest.approx(score)
+    assert found[-1].name == ("trust" if judged else "reranker")
+    assert found[-1].start == pytest.approx(score)
+
+
 @pytest.mark.parametrize("trust", [0.9, 1.0, 1.1])
 def test_the_pieces_of_a_score_end_at_the_score(trust: float) -> None:
     """What the bar shows is the score: vector, keyword and context, more or less trust."""

@@ -136,7 +136,7 @@ def show_answer(terminal: Terminal, query: str, answer: Answer, weight: float, *
 
 def _show_leg(terminal: Terminal, leg: LegReport) -> None:
     kind, _, source = leg.name.partition(" ")
-    named = {"source": "leg_source", "rules": "leg_rules"}.get(kind, kind)
+    named = {"source": "leg_source", "rules": "leg_rules", "reranker": "leg_reranker"}.get(kind, kind)
     state = terminal.text("leg_failed" if leg.state == "failed" else leg.state)
     line = terminal.text(
         "leg", name=terminal.text(named, name=source), state=state, hits=leg.hits, ms=f"{leg.ms:.1f}"

@@ -20,6 +20,8 @@ _CHINESE = {
     "the best passage scores {a}, below the floor {b} at which nonsense scores in this library": (
         "得分最高的段落只有 {a}，低于门槛 {b}（无意义的问题在此知识库中的得分）"
     ),
+    "nothing was found": "没有找到内容",
+    "the query names a place, which is looked up exactly": "问题点名了某一处，直接查到",
     # catalog
     "there is no library in {a}": "{a} 中没有知识库",
     "there is a library in {a} already": "{a} 中已有知识库",

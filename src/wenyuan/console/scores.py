@@ -17,7 +17,8 @@ class Piece:
     """A part of a score.
 
     Attributes:
-        name: ``vector``, ``keyword``, ``context``, ``trust``, ``identifier`` or, unexplained, ``score``.
+        name: ``vector``, ``keyword``, ``context``, ``trust``, ``identifier``, ``reranker`` or, unexplained,
+            ``score``.
         value: How much it adds; negative: how much it takes away.
         start: Where it begins in the bar, 0..1.
     """
@@ -45,7 +46,10 @@ def pieces_of(score: float, parts: Mapping[str, float]) -> tuple[Piece, ...]:
         if value >= _LEAST:
             made.append(Piece(name, min(value, 1.0 - reached), reached))
             reached = min(1.0, reached + value)
-    made += [Piece(name, value, max(0.0, reached + value)) for name, value in sums if value <= -_LEAST]
+    for name, value in sums:
+        if value <= -_LEAST:
+            reached = max(0.0, reached + value)
+            made.append(Piece(name, value, reached))
     return tuple(made)
 
 
@@ -59,6 +63,7 @@ def _summands(parts: Mapping[str, float]) -> list[tuple[str, float]]:
         ("context", context),
         ("trust", (fused + context) * (trust - 1.0)),
         ("identifier", parts.get("identifier", 0.0)),
+        ("reranker", parts.get("share", 0.0) * (parts.get("reranker", 0.0) - parts.get("retrieved", 0.0))),
     ]
 
 

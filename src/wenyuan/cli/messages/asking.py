@@ -24,7 +24,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "leg_rules": ("rules leg", "规则分支"),
     "keyword": ("keyword leg", "关键词分支"),
     "vector": ("vector leg", "向量分支"),
-    "reranker": ("reranker", "重排序"),
+    "leg_reranker": ("reranker", "重排序"),
     "ok": ("ok", "正常"),
     "skipped": ("skipped", "已跳过"),
     "not configured": ("not configured", "未配置"),
