@@ -13,7 +13,10 @@ import sqlalchemy as sa
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.connect import empty_log, translated
 
-__all__ = ["CatalogForgetting", "forget_words"]
+__all__ = ["NAMES", "CatalogForgetting", "forget_words"]
+
+NAMES = "name:"
+"""Keys of vectors begin so that are of names in the rules graph: these come from no source."""
 
 _OF_PASSAGES: Mapping[str, Any] = {
     "uri": "", "headings": [], "text": "", "sha256": "", "cell": None, "vector_key": None
@@ -56,4 +59,5 @@ def forget_words(
     connection.execute(t.passages.update().where(passages).values(dict(_OF_PASSAGES)))
     connection.execute(t.documents.update().where(documents).values(dict(_OF_DOCUMENTS)))
     live = sa.select(p.vector_key).where(p.removed_seq.is_(None), p.vector_key.is_not(None))
-    connection.execute(t.vectors.delete().where(t.vectors.c.vector_key.not_in(live)))
+    key = t.vectors.c.vector_key
+    connection.execute(t.vectors.delete().where(key.not_in(live), key.not_like(f"{NAMES}%")))

@@ -20,6 +20,7 @@ from wenyuan.catalog.lock import WriterLock
 from wenyuan.catalog.reads import CatalogReads, batches
 from wenyuan.catalog.remembered import Remembered
 from wenyuan.catalog.rows import day, pack_vector, source_row
+from wenyuan.catalog.rules_names import CatalogNames
 from wenyuan.catalog.rules_quotes import CatalogQuotes
 from wenyuan.catalog.rules_writes import CatalogRules, drop_evidence_of
 from wenyuan.catalog.tunings import CatalogTunings
@@ -29,7 +30,9 @@ from wenyuan.core.model import NewDocument, NewPassage, Source
 __all__ = ["Catalog"]
 
 
-class Catalog(CatalogForgetting, CatalogGovernance, CatalogRules, CatalogQuotes, CatalogTunings, CatalogReads):
+class Catalog(
+    CatalogForgetting, CatalogGovernance, CatalogRules, CatalogQuotes, CatalogNames, CatalogTunings, CatalogReads
+):
     """SQLite file ``catalog.db`` in a library's folder. Safe to share between threads."""
 
     def __init__(self, folder: Path) -> None:

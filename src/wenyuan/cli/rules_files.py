@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -22,6 +22,7 @@ __all__ = ["export", "take", "template"]
 
 Format = Literal["yaml", "jsonl", "xlsx"]
 _MOST_FAULTS = 20  # shown one by one; more are grouped
+_MOST_NAMES = 2_000  # of more, a thread embeds what is needed when it is needed
 _MOST_LINES = 40  # of a diff
 _LISTED = 100_000
 
@@ -64,12 +65,28 @@ def take(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         read = read_book(path, pack=pack)
     with opened(terminal) as found:
         report = found.rules.take(read, dry_run=dry_run, default_source=source, default_status=status)
+        names = 0 if dry_run else found.embed_names(_embedding(terminal), most=_MOST_NAMES)
     code = FAILED if report.errors else OK
     document = report_to_wire(report, dry_run=dry_run, most=_LISTED)
     terminal.document({"status": "FAILED" if code else "SUCCESS", **document})
     if not terminal.as_json:
         _show_report(terminal, report, dry_run=dry_run, everything=everything)
+    if names:
+        terminal.say("rules_names", count=names)
     raise typer.Exit(code)
+
+
+def _embedding(terminal: Terminal) -> Callable[[int, int], None]:
+    """Tells that embedding has begun, once, when it is more than a moment's work."""
+    told = False
+
+    def tell(done: int, total: int) -> None:
+        nonlocal told
+        if not told and done < total:
+            told = True
+            terminal.say("rules_embedding", count=total)
+
+    return tell
 
 
 @contextmanager

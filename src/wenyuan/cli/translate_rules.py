@@ -15,6 +15,7 @@ RULES: Mapping[str, str] = {
     "the library has no rules": "知识库中没有规则",
     "no rule in scope follows from what was recognised": "由已识别的对象在范围内推导不出规则",
     "what was recognised is limited to other engineering types": "已识别的对象只适用于其他工程类型",
+    "names are not compared by meaning until they are embedded: {a} of {b}": "名称向量化完成前不按意思比对：{a}/{b}",
     "no condition asks for the parameter {a}": "没有条件用到参数 {a}",
     "chapter {a} needs no rules": "章节 {a} 不需要规则",
     "there is no chapter {a}": "没有章节 {a}",

@@ -193,7 +193,7 @@ def _state(terminal: Terminal, state: str) -> str:
 
 def _show_rules(terminal: Terminal, answer: RuleItems, groups: Mapping[str, str], *, explain: bool) -> None:
     if answer.items:
-        names = ", ".join(dict.fromkeys(str(one["text"]) for one in answer.recognised))
+        names = ", ".join(dict.fromkeys(_recognised(terminal, one) for one in answer.recognised))
         terminal.show(terminal.text("infer_found", count=len(answer.items), names=names))
     context = {
         "unmatched_processes": answer.unmatched, "rules_reason": answer.reason, "truncated": answer.truncated,
@@ -211,6 +211,13 @@ def _show_rules(terminal: Terminal, answer: RuleItems, groups: Mapping[str, str]
             strength = terminal.text(_STRENGTHS[item.metadata["strength"]])
             indented(terminal, f"{item.score:.2f}  {strength}  {_sentence(item)}", hanging=_INDENT * 2, first=_INDENT)
             _show_grounds(terminal, item, _INDENT * 2, explain=explain)
+
+
+def _recognised(terminal: Terminal, one: Mapping[str, Any]) -> str:
+    """What was recognised; of a guess, which node is meant, and how surely."""
+    if "by" not in one:
+        return str(one["text"])
+    return terminal.text("infer_guess", name=one["name"], confidence=f"{one['confidence']:.2f}")
 
 
 def _show_item(terminal: Terminal, rank: int, item: RetrievalItem, *, explain: bool) -> None:

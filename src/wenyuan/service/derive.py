@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,12 +12,13 @@ from wenyuan.core.filters import Scope, matches
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import Deadline
 from wenyuan.core.ranking import Hit
-from wenyuan.core.rules.graph import Graph, View
+from wenyuan.core.rules.graph import Graph, LexiconEntry, View
 from wenyuan.core.rules.inference import Inference, Start, infer, scope_names
-from wenyuan.core.rules.linking import NOTHING_RECOGNISED, Linker
+from wenyuan.core.rules.linking import NOTHING_RECOGNISED, Linker, Span
 from wenyuan.core.rules.schema import Schema
 from wenyuan.core.suggest import did_you_mean
 from wenyuan.core.text import has_han
+from wenyuan.service.name_vectors import NameVectors
 from wenyuan.service.rule_hits import About, ScoredRule, row_of, write
 from wenyuan.service.unified import RuleQuestion
 
@@ -53,6 +54,7 @@ class _Known:
     version: int
     linker: Linker
     schema: Schema
+    starts: tuple[LexiconEntry, ...]
 
 
 class Deriver:
@@ -63,16 +65,36 @@ class Deriver:
         schema: Reads the schema that they follow.
         most: At most so many rules in one answer; more are cut, and that is said.
         at: The graph as of a change of the catalog, for replay; None: as it is.
+        names: Guesses what a text means that names nothing; None: nothing is guessed so.
     """
 
-    def __init__(self, graph: Graph, schema: Callable[[], Schema], *, most: int = 50, at: int | None = None) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        schema: Callable[[], Schema],
+        *,
+        most: int = 50,
+        at: int | None = None,
+        names: NameVectors | None = None,
+    ) -> None:
         self._graph = graph
         self._schema = schema
         self._most = most
         self._at = at
+        self._names = names
         self._known: _Known | None = None
         self._seen = -1  # the last change of the catalog at which the version was asked for
         self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Let go of what embeds names."""
+        if self._names is not None:
+            self._names.close()
+
+    def embed_names(self, change: int, tell: Callable[[int, int], None] | None, most: int | None) -> int:
+        """See `NameVectors.embed`: of the names with which a derivation may begin."""
+        known = self._knowledge(change)
+        return 0 if known is None or self._names is None else self._names.embed(known.starts, tell, most)
 
     def configured(self, change: int) -> bool:
         """Whether the library has rules at all, as of a change of the catalog."""
@@ -85,7 +107,7 @@ class Deriver:
                 if version == 0:
                     self._known = None
                 elif self._known is None or self._known.version != version:
-                    self._known = _Known(version, Linker(self._graph.lexicon()), self._schema())
+                    self._known = _read(version, self._graph, self._schema(), keep=self._names is not None)
                 self._seen = change
             return self._known
 
@@ -105,8 +127,12 @@ class Deriver:
         deadline: Deadline,
         *,
         min_trust: int = 1,
+        embed: Callable[[], Any] | None = None,
     ) -> Derived:
         """The rules that follow, from evidence within the scope that is trusted enough.
+
+        Args:
+            embed: Gives the vector of the question's text, when a text is asked about that names nothing.
 
         Raises:
             InvalidRequest: a parameter is of another type than the schema says.
@@ -116,10 +142,13 @@ class Deriver:
         known = self._knowledge(change)
         if known is None:
             return Derived(reason="the library has no rules")
-        starts, recognised, unmatched = _starts(known, question)
+        guess = _Guess(self._names, known, embed)
+        starts, recognised, unmatched = _starts(known, question, guess)
+        recognised = self._named(recognised, deadline)
         if not starts:
             reason = "no process was asked for" if question.processes == () else NOTHING_RECOGNISED
-            return Derived(recognised=recognised, unmatched=unmatched, reason=reason, ms=_since(begun))
+            notes = guess.notes
+            return Derived(recognised=recognised, unmatched=unmatched, notes=notes, reason=reason, ms=_since(begun))
         view = View(
             trusts={name: sources[name].trust for name in scope.sources if name in sources},
             day=scope.as_of,
@@ -155,6 +184,14 @@ class Deriver:
             ms=_since(begun),
         )
 
+    def _named(self, recognised: tuple[Mapping[str, Any], ...], deadline: Deadline) -> tuple[Mapping[str, Any], ...]:
+        """With the name of each node that was guessed: the text says something else."""
+        guessed = [one["node_id"] for one in recognised if "by" in one]
+        if not guessed:
+            return recognised
+        nodes = self._graph.nodes(guessed, deadline=deadline)
+        return tuple({**one, "name": nodes[one["node_id"]].name} if "by" in one else one for one in recognised)
+
     def _scope(self, known: _Known, engineering_type: str, deadline: Deadline) -> frozenset[str]:
         """Every way to write the engineering type that a request names."""
         if not engineering_type:
@@ -177,8 +214,40 @@ def _once(rules: Iterable[ScoredRule]) -> list[ScoredRule]:
     return list(best.values())
 
 
+def _read(version: int, graph: Graph, schema: Schema, *, keep: bool) -> _Known:
+    kinds = {pattern.start for pattern in schema.patterns.values()}
+    starts: list[LexiconEntry] = []
+
+    def entries() -> Iterator[LexiconEntry]:
+        for entry in graph.lexicon():
+            if keep and entry.kind in kinds and entry.type != "code":
+                starts.append(entry)
+            yield entry
+
+    return _Known(version, Linker(entries()), schema, tuple(starts))
+
+
+class _Guess:
+    """Nodes by the meaning of a text; `notes` says when they are not known yet."""
+
+    def __init__(self, names: NameVectors | None, known: _Known, embed: Callable[[], Any] | None) -> None:
+        self._names = names
+        self._known = known
+        self._embed = embed
+        self.notes: tuple[str, ...] = ()
+
+    def __call__(self, _text: str) -> Sequence[tuple[int, float]]:
+        if self._names is None or self._embed is None:
+            return ()
+        found = self._names.likely(self._known.version, self._known.starts, self._embed)
+        if isinstance(found, str):
+            self.notes = (found,)
+            return ()
+        return found
+
+
 def _starts(
-    known: _Known, question: RuleQuestion
+    known: _Known, question: RuleQuestion, guess: _Guess
 ) -> tuple[list[Start], tuple[Mapping[str, Any], ...], tuple[str, ...]]:
     """Where inference begins: the nodes named by the caller, or else those that the text names."""
     kinds = {pattern.start for pattern in known.schema.patterns.values()}
@@ -186,12 +255,13 @@ def _starts(
     recognised: list[Mapping[str, Any]] = []
     unmatched = []
     if question.processes is None:
-        linked = known.linker.link(question.text, kinds=kinds)
-        named = [(span.text, span.candidates, {"start": span.start, "end": span.end}) for span in linked.spans]
+        linked = known.linker.link(question.text, kinds=kinds, similar=guess)
+        named = [(span.text, span.candidates, _place(span)) for span in linked.spans]
     else:
         named = [(name, known.linker.resolve(name, kinds=kinds), {}) for name in question.processes]
     for text, candidates, place in named:
-        sure = [c for c in candidates if c.score >= _LEAST_CONFIDENCE]
+        # What is guessed by meaning has a threshold of its own.
+        sure = [c for c in candidates if c.score >= _LEAST_CONFIDENCE or place.get("by") == "meaning"]
         if not sure and question.processes is not None:
             unmatched.append(text)
         for candidate in sure:
@@ -202,6 +272,13 @@ def _starts(
             )  # fmt: skip
     starts = [Start(node_id, confidence) for node_id, confidence in best.items()]
     return starts, tuple(recognised), tuple(unmatched)
+
+
+def _place(span: Span) -> dict[str, Any]:
+    """Where a name stands; of one that is guessed, by what. One that is meant stands nowhere."""
+    if span.by == "meaning":
+        return {"by": span.by}
+    return {"start": span.start, "end": span.end} | ({"by": span.by} if span.by != "name" else {})
 
 
 def _undeclared(schema: Schema, parameters: Mapping[str, Any]) -> tuple[str, ...]:

@@ -43,6 +43,7 @@ from wenyuan.service.governed import Governed
 from wenyuan.service.health import HealthDoor, Readiness
 from wenyuan.service.hired import HiredWorker
 from wenyuan.service.ingest import Ingester, IngestReport, Progress, Shelf
+from wenyuan.service.name_vectors import NameStore, names_of
 from wenyuan.service.probes import FLOOR_SHARE, SCRIPTS, junk_queries, percentile
 from wenyuan.service.redaction import Redactor
 from wenyuan.service.replay import Replay
@@ -62,7 +63,7 @@ log = logging.getLogger(__name__)
 _REMEASURE = 0.05  # share of passages that must have changed before the floor is measured again
 
 
-class Registry(Past, Shelf, Agents, Governed, FieldValues, Protocol):
+class Registry(Past, Shelf, Agents, Governed, NameStore, FieldValues, Protocol):
     """The catalog, as the library uses it."""
 
     @property
@@ -124,10 +125,11 @@ class Library(RuleDoor, HealthDoor, WideDoor, FetchDoor):
             shelf=catalog, engine=engine, encoder=encoder, read=read, readable=readable, redacting=redacting
         )
         self.witness = Witness(audit, settings, encoder, reranking or Reranking())
-        rules = Deriver(catalog.rules, self.rules.schema, most=settings.rules.max_rules)
+        names = names_of(encoder, catalog, settings.search)
+        self._deriver = Deriver(catalog.rules, self.rules.schema, most=settings.rules.max_rules, names=names)
         self._retriever = Retriever(
-            catalog, engine, encoder, settings.search, open_outside, Freshness(catalog).stale, rules, settings.rules,
-            reranking=reranking,
+            catalog, engine, encoder, settings.search, open_outside, Freshness(catalog).stale, self._deriver,
+            settings.rules, reranking=reranking,
         )  # fmt: skip
         self._searcher = Searcher(self._retriever, catalog, settings.cache, answers)
         self._contexts = ContextService(self._searcher, catalog.document_chars, self.find)
@@ -147,6 +149,7 @@ class Library(RuleDoor, HealthDoor, WideDoor, FetchDoor):
         if self.worker is not None:
             self.worker.stop()
         self._retriever.close()
+        self._deriver.close()
         self._release()
         if self.encoder is not None:
             self.encoder.close()

@@ -6,11 +6,13 @@ import threading
 import time
 import unicodedata
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
 from wenyuan.core.adapt import Tuning
+from wenyuan.core.errors import EncoderUnavailable
 from wenyuan.core.filters import Scope
 from wenyuan.core.fuse import fused
 from wenyuan.core.ports import Deadline, Encoder, Engine
@@ -39,12 +41,16 @@ class LegReport:
 
 
 class QueryVectors:
-    """Embeds queries, and remembers the last `size` of them (none by default)."""
+    """Embeds queries, and remembers the last `size` of them (none by default).
+
+    Several legs that need the vector of one query at the same time have it made once.
+    """
 
     def __init__(self, encoder: Encoder, size: int = 0) -> None:
         self.encoder = encoder
         self._size = size
         self._known: OrderedDict[str, Any] = OrderedDict()
+        self._making: dict[str, Future[Any]] = {}
         self._lock = threading.Lock()
 
     def of(self, query: str, deadline: Deadline) -> Any:
@@ -54,13 +60,31 @@ class QueryVectors:
             if text in self._known:
                 self._known.move_to_end(text)
                 return self._known[text]
-        answered = self.encoder.encode_queries([text], deadline=deadline)
-        vector = checked_vectors(answered, 1, self.encoder.fingerprint.dimension, "encoder")[0]
+            mine = text not in self._making
+            making = self._making.setdefault(text, Future())
+        if mine:
+            self._make(text, making, deadline)
+        try:
+            return making.result(max(0.0, deadline.at - deadline.clock()))
+        except TimeoutError as error:
+            deadline.check("encoder")
+            raise EncoderUnavailable("the query was not embedded in time", component="encoder") from error
+
+    def _make(self, text: str, making: Future[Any], deadline: Deadline) -> None:
+        try:
+            answered = self.encoder.encode_queries([text], deadline=deadline)
+            vector = checked_vectors(answered, 1, self.encoder.fingerprint.dimension, "encoder")[0]
+        except BaseException as error:
+            with self._lock:
+                del self._making[text]
+            making.set_exception(error)
+            return
         with self._lock:
+            del self._making[text]
             self._known[text] = vector
             while len(self._known) > self._size:
                 self._known.popitem(last=False)
-        return vector
+        making.set_result(vector)
 
 
 class OwnLegs:
@@ -74,6 +98,11 @@ class OwnLegs:
         self._vectors = vectors
         self._weight = settings.vector_weight
         self._crew = crew
+
+    def embedding(self, text: str, deadline: Deadline) -> Callable[[], Any] | None:
+        """Gives the vector of a query's text when it is called; None without an encoder."""
+        vectors = self._vectors
+        return None if vectors is None else lambda: vectors.of(text, deadline)
 
     def weight(self, tuning: Tuning | None) -> float:
         """Of the vector leg."""

@@ -15,6 +15,7 @@ from wenyuan.core.model import IndexRow, Passage, Source
 from wenyuan.core.ports import Change, ChangeFeed, Deadline, Encoder, Engine
 from wenyuan.service.audit import query_of
 from wenyuan.service.derive import Deriver
+from wenyuan.service.name_vectors import NameStore, names_of
 from wenyuan.service.probes import SCRIPTS
 from wenyuan.service.record import Record
 from wenyuan.service.replay import Rerun, rerun_of
@@ -28,7 +29,7 @@ __all__ = ["Archive", "FeedAt", "RecordAt", "past", "rerun_at"]
 _PATIENCE = 60.0  # seconds for one request: the engine may be the plain and slow one
 
 
-class Archive(Record, Protocol):
+class Archive(Record, NameStore, Protocol):
     """A record that also knows what was; `catalog.Catalog` is one."""
 
     @property
@@ -155,12 +156,14 @@ def past(
     try:
         engine.sync(then, deadline=Deadline(time.monotonic() + seconds, time.monotonic))
         patient = settings.model_copy(update={"deadline": _PATIENCE})
-        rules = Deriver(archive.rules, lambda: schema_of(archive.value(SCHEMAS)), at=then.seq())
+        names = names_of(encoder, archive, settings)
+        rules = Deriver(archive.rules, lambda: schema_of(archive.value(SCHEMAS)), at=then.seq(), names=names)
         retriever = Retriever(then, engine, encoder, patient, rules=rules, reranking=reranking)
         try:
             yield retriever, then
         finally:
             retriever.close()
+            rules.close()
     finally:
         engine.close()
 

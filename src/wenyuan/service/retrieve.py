@@ -232,8 +232,11 @@ class Retriever:
             engineering_type=query.engineering_type,
             parameters=query.parameters,
         )
+        embed = self._own.embedding(query.text, deadline)
         return self._crew.begin(
-            lambda: rules.derive(question, scope, registry.by_id, change, deadline, min_trust=query.min_trust),
+            lambda: rules.derive(
+                question, scope, registry.by_id, change, deadline, min_trust=query.min_trust, embed=embed
+            ),
             "rules",
         )
 

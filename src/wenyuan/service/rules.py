@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from wenyuan.core.rules.graph import Edge, View
 from wenyuan.core.rules.linking import Linker
 from wenyuan.core.rules.schema import Schema
 from wenyuan.core.united import RetrievalItem
+from wenyuan.service.derive import Deriver
 from wenyuan.service.retrieve import Answer, Query, Retriever
 from wenyuan.service.rulebook import Rulebook
 from wenyuan.service.search import LOCAL, Searcher
@@ -37,6 +38,7 @@ class RuleDoor:
     witness: Witness
     _retriever: Retriever
     _searcher: Searcher
+    _deriver: Deriver
 
     if TYPE_CHECKING:
 
@@ -47,6 +49,23 @@ class RuleDoor:
         """The rules as people keep them: import, review, export."""
         witness = self.witness
         return Rulebook(self.catalog, lambda *told: witness.changed("rule", *told))
+
+    def embed_names(self, tell: Callable[[int, int], None] | None = None, *, most: int | None = None) -> int:
+        """Embed the names of the graph that were never embedded, so that they can be compared by meaning.
+
+        Without this, a thread does it once a text names nothing.
+
+        Args:
+            tell: Is told how many of how many are done.
+            most: Embed nothing when more names than this are missing.
+
+        Returns:
+            How many names were embedded; 0 also where the library has no encoder.
+
+        Raises:
+            EncoderError, CatalogError
+        """
+        return self._deriver.embed_names(self.catalog.seq(), tell, most)
 
     def retrieve(self, request: UnifiedRequest, principal: Principal = LOCAL) -> Unified:
         """Rules where the chapter needs them, above similar cases, above templates.

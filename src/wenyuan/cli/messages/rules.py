@@ -18,6 +18,11 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "试运行规则包 {pack}，未作改动：节点 {nodes} 个、规则 {statements} 条；\n"
         "将拒绝节点 {lost_nodes} 个、规则 {lost} 条",
     ),
+    "rules_embedding": ("Embedding {count} names …", "正在向量化 {count} 个名称……"),
+    "rules_names": (
+        "Embedded {count} names: texts that mean one without saying it are recognised, too.",
+        "已向量化 {count} 个名称：意思相近而措辞不同的文字也能识别。",
+    ),
     "rules_not_pruned": (
         "Nothing was retired: what is missing in a faulty book may be missing by mistake.",
         "因有条目被拒绝，此前的规则全部保留，未停用任何一条。",
@@ -103,6 +108,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "infer_what": ("name a process, or give --text", "请给出工序名称，或者使用 --text"),
     "param_form": ("{text} is not like depth_m=6", "{text} 不符合 depth_m=6 的形式"),
     "param_twice": ("--param {name} stands twice", "--param {name} 重复出现"),
+    "infer_guess": ("{name} (a guess, {confidence})", "{name}（推测，{confidence}）"),
     "infer_found": ("Rules: {count} · recognised: {names}", "规则 {count} 条 · 已识别：{names}"),
     "infer_none": ("No rule. Reason: {reason}", "没有规则。原因：{reason}"),
     "unmatched": ("Not in the rules graph: {names}", "规则图中没有：{names}"),
