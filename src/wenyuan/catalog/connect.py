@@ -118,7 +118,7 @@ def translated(doing: str) -> Iterator[None]:
     except _errors() as error:
         told = error.orig if isinstance(error, DBAPIError) else error
         cause = type(error).__name__ if isinstance(told, SQLAlchemyError) else str(told)
-        if "interrupted" in cause:
+        if "interrupted" in cause or "statement timeout" in cause:
             raise EngineTimeout(f"{doing}: the deadline passed", component=COMPONENT) from error
         if "locked" in cause or "busy" in cause:
             raise CatalogBusy(f"{doing}: another process is writing", component=COMPONENT) from error
@@ -134,7 +134,11 @@ def translated(doing: str) -> Iterator[None]:
 
 @contextmanager
 def reading(engine: sa.Engine, doing: str, deadline: Deadline | None = None) -> Iterator[sa.Connection]:
-    """A read transaction: one snapshot, stopped inside SQLite when the deadline passes."""
+    """A read transaction: one snapshot, stopped inside the database when the deadline passes."""
+    if engine.dialect.name != "sqlite":
+        with _reading_elsewhere(engine, doing, deadline) as connection:
+            yield connection
+        return
     with translated(doing), engine.connect() as connection:
         driver = connection.connection.driver_connection
         if deadline is not None and driver is not None:
@@ -146,6 +150,17 @@ def reading(engine: sa.Engine, doing: str, deadline: Deadline | None = None) -> 
         finally:
             if deadline is not None and driver is not None:
                 driver.set_progress_handler(None, 0)
+
+
+@contextmanager
+def _reading_elsewhere(engine: sa.Engine, doing: str, deadline: Deadline | None) -> Iterator[sa.Connection]:
+    """`reading`, of PostgreSQL."""
+    options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+    with translated(doing), engine.connect().execution_options(**options) as connection, connection.begin():
+        if deadline is not None:
+            left = max(1, int((deadline.at - deadline.clock()) * 1e3))
+            connection.execute(sa.text("SELECT set_config('statement_timeout', :ms, true)"), {"ms": str(left)})
+        yield connection
 
 
 def now() -> float:
