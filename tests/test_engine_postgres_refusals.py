@@ -268,7 +268,7 @@ def test_sessions_that_were_ended(world: World, superuser: str) -> None:
     [
         ("DROP TABLE {0}.words", IndexCorrupt),
         ("DROP SCHEMA {0} CASCADE", IndexCorrupt),
-        ("ALTER TABLE {0}.words DROP COLUMN counts", IndexCorrupt),
+        ("ALTER TABLE {0}.words DROP COLUMN packed", IndexCorrupt),
         ("ALTER TABLE {0}.words OWNER TO CURRENT_USER", EngineUnavailable),
     ],
 )

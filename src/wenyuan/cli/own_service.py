@@ -65,7 +65,7 @@ def own_service(engine: str) -> Iterator[tuple[str, str]]:
     """A service on a loopback port, whose new library holds the kit's documents and nothing else.
 
     Args:
-        engine: ``local`` or ``memory``.
+        engine: As the setting of that name; what it needs comes from the environment.
 
     Yields:
         Its URL and the name of its encoder.

@@ -18,7 +18,7 @@ from psycopg.sql import SQL, Composed
 
 from wenyuan.core.score import K1, B, quantised_length, squash, term_weights
 from wenyuan.engines.postgres.conditions import Condition
-from wenyuan.engines.postgres.packed import term_ids
+from wenyuan.engines.postgres.packed import unpacked_terms
 
 __all__ = ["Query", "best", "given"]
 
@@ -32,12 +32,13 @@ SELECT s.passages, s.length, v.term, v.id, v.passages
 FROM state s LEFT JOIN vocabulary v ON v.term = ANY(%(terms)s::text[]) AND v.passages > 0
 """
 _CANDIDATES = """
-SELECT w.passage_id, w.length, array_send(w.terms), w.counts FROM words w JOIN passages p USING (passage_id)
-WHERE w.terms && %(ids)s::int[] AND NOT w.terms && %(seen)s::int[] AND {}
+SELECT w.passage_id, w.length, w.packed FROM words w JOIN passages p USING (passage_id)
+WHERE w.terms && %(ids)s::int[] AND {}
 """
+_UNSEEN = " AND NOT w.terms && %(seen)s::int[]"
 _CUT = " ORDER BY w.length, w.passage_id LIMIT %(most)s"
 _GIVEN = """
-SELECT w.passage_id, w.length, array_send(w.terms), w.counts FROM words w
+SELECT w.passage_id, w.length, w.packed FROM words w
 WHERE w.passage_id = ANY(%(passages)s::bigint[])
 """
 
@@ -76,19 +77,17 @@ class Query:
         """The query's information."""
         return math.fsum(self.weights.values())
 
-    def scores(self, rows: Sequence[tuple[int, int, bytes, bytes]]) -> dict[int, float]:
+    def scores(self, rows: Sequence[tuple[int, int, bytes]]) -> dict[int, float]:
         """The share of the query's information that each row covers, by passage; rows without any term are absent."""
         if not rows or not self.ids:
             return {}
-        numbers, sizes = term_ids([row[2] for row in rows])
-        counts = np.frombuffer(b"".join(row[3] for row in rows), dtype="<u2")
-        owners = np.repeat(np.arange(len(rows)), sizes)
+        numbers, counts, sizes = unpacked_terms([row[2] for row in rows])
         norms = K1 * (1.0 - B + B * np.array([quantised_length(row[1]) for row in rows]) / self.mean)
         asked = sorted((number, self.weights[term]) for term, number in self.ids.items())
         sought = np.array([number for number, _ in asked])
         worth = np.array([weight for _, weight in asked])
         at = np.flatnonzero(np.isin(numbers, sought))
-        often, owner = counts[at].astype(np.float64), owners[at]
+        often, owner = counts[at].astype(np.float64), np.searchsorted(np.cumsum(sizes), at, side="right")
         parts = worth[np.searchsorted(sought, numbers[at])] * (K1 + 1.0) * often / (often + norms[owner])
         sums = np.bincount(owner, weights=parts, minlength=len(rows)) / self.total
         return {row[0]: squash(float(share)) for row, share in zip(rows, sums, strict=True) if share > 0}
@@ -111,8 +110,9 @@ def best(
         taken = _rarest(query, left, room)
         names, left = left[:taken], left[taken:]
         values = {**condition.values, "ids": [query.ids[n] for n in names], "seen": seen, "most": MOST_CANDIDATES}
-        cut = SQL(_CUT) if query.held[names[0]] > MOST_CANDIDATES else SQL("")
-        statement = SQL("{}{}").format(SQL(_CANDIDATES).format(condition.sql), cut)
+        unseen = SQL(_UNSEEN if seen else "")
+        cut = SQL(_CUT if query.held[names[0]] > MOST_CANDIDATES else "")
+        statement = SQL("{}{}{}").format(SQL(_CANDIDATES).format(condition.sql), unseen, cut)
         scores.update(query.scores(_fetched(connection, statement, values)))
         seen = [*seen, *values["ids"]]
         room *= 4

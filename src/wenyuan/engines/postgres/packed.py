@@ -1,25 +1,31 @@
-"""PostgreSQL's binary forms of arrays and vectors, to and from numpy: no number goes through text."""
+"""Terms and vectors as bytes, to and from numpy: no number goes through text."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-__all__ = ["packed_vector", "term_ids", "unpacked_vector"]
+__all__ = ["packed_terms", "packed_vector", "unpacked_terms", "unpacked_vector"]
 
-_ARRAY_HEAD = 20  # of int4[] with one dimension; an empty array has less, and nothing after it
 _VECTOR_HEAD = 4
+_MOST_COUNT = 0xFFFF
 
 
-def term_ids(arrays: Sequence[bytes]) -> tuple[Any, Any]:
-    """Arrays of int4 as ``array_send`` gives them: all their elements, (n,), and each array's length, (len(arrays),)."""
-    bodies = [array[_ARRAY_HEAD:] for array in arrays]
-    lengths = np.array([len(body) // 8 for body in bodies], dtype=np.int64)
-    pairs = np.frombuffer(b"".join(bodies), dtype=">i4").reshape(-1, 2)  # the size of each element, and the element
-    return pairs[:, 1].astype(np.int32), lengths
+def packed_terms(counts: Mapping[int, int]) -> bytes:
+    """A passage's terms: their ids, four bytes each, then how often each occurs, two bytes each; little-endian."""
+    often = np.minimum(list(counts.values()), _MOST_COUNT)
+    return np.array(list(counts), dtype="<u4").tobytes() + often.astype("<u2").tobytes()
+
+
+def unpacked_terms(passages: Sequence[bytes]) -> tuple[Any, Any, Any]:
+    """All ids and all counts of some passages, (n,) each, and how many each passage has, (len(passages),)."""
+    sizes = [len(packed) // 6 for packed in passages]
+    ids = b"".join([packed[: 4 * size] for packed, size in zip(passages, sizes, strict=True)])
+    counts = b"".join([packed[4 * size :] for packed, size in zip(passages, sizes, strict=True)])
+    return np.frombuffer(ids, dtype="<u4"), np.frombuffer(counts, dtype="<u2"), np.array(sizes, dtype=np.int64)
 
 
 def packed_vector(vector: Any) -> bytes:

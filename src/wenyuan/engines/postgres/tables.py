@@ -5,7 +5,7 @@
     state       one row: whose index this is, the last change it holds, and sums over all rows
     passages    id, source, document, language, collection, facets, validity: what a scope asks about. Its row policy
                 lets nothing through but what ``wenyuan.sources`` names: a query that forgets its scope finds nothing
-    words       by passage: ids of its terms (GIN), how often each occurs, and how many there are in all
+    words       by passage: ids of its terms (GIN), and once more with how often each occurs, as `packed` reads them fast
     vocabulary  term → id, and how many passages hold it
     vectors     by passage: pgvector's ``vector``, with an HNSW index once there are enough rows (see `upkeep`)
 """
@@ -73,12 +73,14 @@ CREATE TABLE words (
     passage_id bigint PRIMARY KEY,
     length int NOT NULL,
     terms int[] NOT NULL,
-    counts bytea NOT NULL
-);
-ALTER TABLE words ALTER terms SET STORAGE MAIN, ALTER counts SET STORAGE MAIN;
+    packed bytea NOT NULL
+) WITH (toast_tuple_target = 8160);
 CREATE INDEX words_terms ON words USING gin (terms) WITH (gin_pending_list_limit = 1024);
 """
-_VECTORS = "CREATE TABLE vectors (passage_id bigint PRIMARY KEY, vector {space}.vector({dimension}) NOT NULL)"
+_VECTORS = (
+    "CREATE TABLE vectors (passage_id bigint PRIMARY KEY, vector {space}.vector({dimension}) NOT NULL) "
+    "WITH (toast_tuple_target = 8160)"
+)
 _FIND_VECTOR = """
 SELECT e.extversion, n.nspname FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace
 WHERE e.extname = 'vector'

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
 from psycopg import Connection
 
 from wenyuan.core.errors import VectorRejected
@@ -20,19 +19,18 @@ from wenyuan.core.model import Facet, IndexRow
 from wenyuan.core.ports import Change
 from wenyuan.core.text import passage_terms
 from wenyuan.engines.postgres.conditions import plain
-from wenyuan.engines.postgres.packed import packed_vector, term_ids, unpacked_vector
+from wenyuan.engines.postgres.packed import packed_terms, packed_vector, unpacked_terms, unpacked_vector
 
 __all__ = ["Applied"]
 
 _BATCH = 1_000
-_MOST_COUNT = 0xFFFF
 _BEYOND = 10**400  # an infinity, which JSON does not have: above every number that a filter can name
 
 _INSERT = """
 INSERT INTO passages SELECT * FROM unnest(
     %s::bigint[], %s::text[], %s::bigint[], %s::text[], %s::text[], %s::text[]::jsonb[], %s::int[], %s::int[])
 """
-_COPY_WORDS = "COPY words (passage_id, length, terms, counts) FROM STDIN (FORMAT binary)"
+_COPY_WORDS = "COPY words (passage_id, length, terms, packed) FROM STDIN (FORMAT binary)"
 _COPY_VECTORS = "COPY vectors (passage_id, vector) FROM STDIN (FORMAT binary)"
 _NEW_TERMS = "INSERT INTO vocabulary (term, passages) SELECT unnest(%s::text[]), 0 RETURNING term, id"
 _COUNTED = """
@@ -85,10 +83,10 @@ class Applied:
     def _remove(self, passage_ids: Sequence[int]) -> None:
         ids, run = list(passage_ids), self._connection.execute
         self._passages -= run("DELETE FROM passages WHERE passage_id = ANY(%s)", (ids,)).rowcount
-        gone = run("DELETE FROM words WHERE passage_id = ANY(%s) RETURNING length, array_send(terms)", (ids,))
-        for length, terms in gone:
+        gone = run("DELETE FROM words WHERE passage_id = ANY(%s) RETURNING length, packed", (ids,))
+        for length, packed in gone:
             self._length -= length
-            self._more.subtract(term_ids([terms])[0].tolist())
+            self._more.subtract(unpacked_terms([packed])[0].tolist())
         if self._dimension:
             gone = run("DELETE FROM vectors WHERE passage_id = ANY(%s) RETURNING vector_send(vector)", (ids,))
             for (vector,) in gone:
@@ -120,11 +118,9 @@ class Applied:
         with self._connection.cursor().copy(_COPY_WORDS) as copy:
             copy.set_types(["int8", "int4", "int4[]", "bytea"])
             for row, counts in zip(rows, counted, strict=True):
-                held = sorted((self._ids[term], count) for term, count in counts.items())
-                numbers = [number for number, _ in held]
-                often = np.minimum([count for _, count in held], _MOST_COUNT).astype("<u2").tobytes()
-                copy.write_row((row.passage_id, counts.total(), numbers, often))
-                self._more.update(numbers)
+                held = {self._ids[term]: count for term, count in counts.items()}
+                copy.write_row((row.passage_id, counts.total(), list(held), packed_terms(held)))
+                self._more.update(held.keys())
                 self._length += counts.total()
 
     def _know(self, terms: set[str]) -> None:

