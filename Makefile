@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test lint check bench lock clean
+.PHONY: demo test test-integrations lint check bench lock clean
 
 demo: $(VENV)/.run           ## set up, then run the main job on a small bilingual library
 	$(BIN)/wenyuan demo
@@ -12,6 +12,19 @@ demo: $(VENV)/.run           ## set up, then run the main job on a small bilingu
 test: $(VENV)/.dev           ## set up, then run all tests
 	@# Some tests watch deadlines: one that failed while all cores were busy is run again, alone.
 	$(BIN)/python -m pytest -n auto || $(BIN)/python -m pytest --last-failed --last-failed-no-failures none
+
+INTEGRATIONS := langchain llamaindex haystack pydantic_ai
+
+test-integrations: $(INTEGRATIONS:%=test-integration-%)  ## adapters against the real frameworks, each in an environment of its own
+
+test-integration-%: $(VENV)-%/.made
+	@# The frameworks warn of themselves; that is not ours to answer for.
+	PYTHONPATH=src:tests:tests/integrations $(VENV)-$*/bin/python -m pytest -q -W default --disable-warnings tests/integrations/$*
+
+$(VENV)-%/.made: tests/integrations/%/requirements.txt
+	$(PYTHON) -m venv $(VENV)-$*
+	$(VENV)-$*/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r $<
+	touch $@
 
 lint: $(VENV)/.dev           ## format, lint, types, import layers
 	$(BIN)/ruff format --check .
@@ -31,6 +44,9 @@ lock: $(VENV)/.dev           ## renew the lock files
 		--no-emit-index-url --no-header --quiet -o requirements.lock
 	$(BIN)/uv pip compile pyproject.toml --group build --group dev --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-header --quiet -o requirements-dev.lock
+	for name in $(INTEGRATIONS); do $(BIN)/uv pip compile pyproject.toml tests/integrations/$$name/requirements.in \
+		--universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet \
+		-o tests/integrations/$$name/requirements.txt; done
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -45,4 +61,4 @@ $(VENV)/.dev: requirements-dev.lock $(VENV)/.run | $(VENV)/bin/python
 	touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -28,7 +28,7 @@ from wenyuan.core.model import ORIGIN_PRIORITY, Fragment, Passage, RetrievalRequ
 from wenyuan.core.reply import failure, read_fragments
 from wenyuan.core.snippets import ContextPolicy, ScoredPassage, Snippet, build_context
 
-__all__ = ["ASSUMED_TRUST", "Contract", "get_context_from"]
+__all__ = ["ASSUMED_TRUST", "Contract", "asked_of", "get_context_from"]
 
 ASSUMED_TRUST = 3
 """Of a fragment that does not say its own: enough to enter a context, below what is called reliable."""
@@ -71,13 +71,19 @@ def get_context_from(
     ]
     if isinstance(service, str):
         with Client(service, **options) as made:
-            found = [_asked(made, query) for query in queries]
+            found = [asked_of(made, query) for query in queries]
     else:
-        found = [_asked(service, query) for query in queries]
+        found = [asked_of(service, query) for query in queries]
     return _knowledge([fragment for fragments in found for fragment in fragments], policy)
 
 
-def _asked(service: Client | Contract, request: RetrievalRequest) -> Sequence[Fragment]:
+def asked_of(service: Client | Contract, request: RetrievalRequest) -> Sequence[Fragment]:
+    """The fragments that a client's service, or an object, has for a request, best first.
+
+    Raises:
+        InvalidRequest, NotPermitted: the request.
+        RetrievalFailed: there is no answer, whatever was raised or returned instead of one.
+    """
     if isinstance(service, Client):
         return service.retrieve_fragments(request.query, max_results=request.max_results, context=request.context)
     name = type(service).__name__

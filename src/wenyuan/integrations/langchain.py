@@ -1,0 +1,58 @@
+"""LangChain: a retriever.
+
+>>> from wenyuan.integrations.langchain import WenyuanRetriever  # doctest: +SKIP
+>>> WenyuanRetriever(service="http://127.0.0.1:8765", k=5).invoke("客户投诉多久响应")  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from wenyuan.integrations.asking import Asker, told
+
+try:
+    from langchain_core.callbacks import CallbackManagerForRetrieverRun
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+    from pydantic import Field, SecretStr
+except ImportError as error:
+    raise ImportError("LangChain is not installed: pip install langchain-core") from error
+
+__all__ = ["WenyuanRetriever"]
+
+
+class WenyuanRetriever(BaseRetriever):
+    """Documents from a knowledge service, best first.
+
+    A failure raises `wenyuan.RetrievalFailed`, so that ``on_retriever_error`` is called. What came though a part was
+    down has ``metadata["degraded"]``, and the run's callbacks are told in ``on_text``.
+
+    Attributes:
+        service: URL, `wenyuan.Client`, or an object that keeps the contract (a `wenyuan.Library`).
+        k: Documents at most; ``invoke(query, k=3)`` for one call.
+        context: Passed on with each query: ``task_id``, ``source_document_uri``, ``as_of``.
+        key: The API key, for a URL.
+    """
+
+    service: Any
+    k: int = Field(default=5, ge=1, le=100)
+    context: Mapping[str, Any] | None = None
+    key: SecretStr | None = None
+
+    @cached_property
+    def _asker(self) -> Asker:
+        return Asker(self.service, key=None if self.key is None else self.key.get_secret_value())
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
+    ) -> list[Document]:
+        fragments = self._asker(query, self.k if k is None else k, self.context)
+        degraded = {name for f in fragments if (name := f.metadata.get("degraded"))}
+        if degraded:
+            run_manager.on_text(f"degraded: {', '.join(sorted(degraded))} did not answer")
+        return [
+            Document(page_content=f.content, metadata=told(f), id=str(f.metadata.get("passage_id") or f.source))
+            for f in fragments
+        ]
