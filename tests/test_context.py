@@ -27,11 +27,11 @@ LONG = "".join(
 class Shelf:
     """A library to which sources of one text are added."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, search: dict[str, Any] | None = None) -> None:
         self.folder = folder
         self.library = wenyuan.open(
             folder / "library", create=True, engine="memory", encoder={"kind": "hashing"},
-            search={"floor": 0, "deadline": 20},
+            search=search or {"floor": 0, "deadline": 20},
         )  # fmt: skip
 
     def add(self, name: str, *texts: str, **more: Any) -> None:
@@ -281,3 +281,19 @@ def test_orders_are_flagged(shelf: Shelf, order: str) -> None:
     flags = {s.title: s.flags for s in shelf.snippets()}
     assert "instruction-like" in flags["投诉"]
     assert "instruction-like" not in flags["Plain 投诉"]
+
+
+def test_auto_has_bounds(tmp_path: Path) -> None:
+    """At least search.auto_least passages, as far as there are so many, and at most search.auto_most."""
+    for least, most, one, many in ((3, 3, 3, 3), (1, 2, 1, 2), (6, 20, 6, 6)):
+        folder = tmp_path / f"{least}-{most}"
+        folder.mkdir()
+        search = {"floor": 0, "deadline": 20, "auto_least": least, "auto_most": most}
+        made = Shelf(folder, search)
+        with made.library:
+            others = [f"# Other {n}\n\nThe torque wrench {n} is calibrated; complaints none.\n" for n in range(5)]
+            made.add("one", f"# 投诉\n\n{COMPLAINT}\n", *others)
+            made.add("many", *(f"# 投诉 {n}\n\n{COMPLAINT}\n" for n in range(6)))
+            made.agent(("one", "auto"), ("many", "auto"))
+            found = [f.domain for f in made.context().results[0].passages]
+            assert (found.count("one"), found.count("many")) == (one, many)

@@ -283,6 +283,7 @@ values = st.recursive(plain | words, lambda inner: st.lists(inner, max_size=2), 
 def sources(draw: Any, source_id: str) -> Source:
     since, until = sorted([draw(days), draw(days)], key=lambda day: day or date.min)
     kind = draw(st.sampled_from(["static_doc", "vector_index", "api"]))
+    address: dict[str, Any] = {"url": "http://x"} if kind == "api" else {}
     return Source(
         source_id=source_id,
         title=draw(words),
@@ -300,7 +301,7 @@ def sources(draw: Any, source_id: str) -> Source:
         status=draw(st.sampled_from(["in_force", "draft", "retired"])),
         effective_from=since,
         effective_until=until,
-        settings=draw(st.dictionaries(words.filter(bool), values, max_size=2)),
+        settings=draw(st.dictionaries(words.filter(bool), values, max_size=2)) | address,
     )
 
 
@@ -462,7 +463,7 @@ def test_a_source_with_documents_does_not_become_another_kind(library: Any, shel
     applied(library, shelf, "sources:\n  - {source_id: p, path: policies}\n")
     library.ingest("p")
     with pytest.raises(InvalidRequest, match="source p holds 1 documents"):
-        applied(library, shelf, "sources:\n  - {source_id: p, type: api}\n")
+        applied(library, shelf, "sources:\n  - {source_id: p, type: api, settings: {url: 'http://x'}}\n")
     assert library.catalog.source("p").type == "static_doc"
 
 

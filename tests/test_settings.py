@@ -201,3 +201,13 @@ def test_a_folder_that_cannot_be_looked_into(tmp_path: Path) -> None:
     with pytest.raises(wenyuan.KnowledgeError) as caught:
         wenyuan.open(tmp_path / ("x" * 300), create=True)
     assert "File name too long" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "search", [{"auto_least": 5, "auto_most": 4}, {"auto_least": 11}, {"auto_most": 101}, {"auto_least": 0}]
+)
+def test_bounds_of_auto(search: dict[str, int]) -> None:
+    """The least number of passages is at most the most, which has a default; and both are 1 to 100."""
+    with pytest.raises(ConfigError, match=r"search\.auto_"):
+        load_settings(None, search=search)
+    assert load_settings(None, search={"auto_least": 10}).search.auto_most == 10

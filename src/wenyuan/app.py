@@ -23,7 +23,7 @@ from wenyuan.service.facade import Library
 from wenyuan.service.redaction import Redactor, library_key, load_names
 from wenyuan.service.rerank import Reranking
 from wenyuan.service.search import SearchResult
-from wenyuan.settings import EncoderSettings, RerankerSettings, Settings, load_settings
+from wenyuan.settings import EncoderSettings, RerankerSettings, Settings, SourcesSettings, load_settings
 
 __all__ = ["create_library", "open_encoder", "open_library", "open_reranker"]
 
@@ -85,7 +85,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
         encoder_note=note,
         may_write=may_write,
         redacting=partial(Redactor.of, key=library_key(path), names=names),
-        open_outside=_open_outside(spec, catalog.library_id(), settings.sources.env_allowed),
+        open_outside=_open_outside(spec, catalog.library_id(), settings.sources),
         audit=_audit(path, settings),
         empty_engine=lambda: MemoryEngine(spec),
         answers=answers,
@@ -135,17 +135,19 @@ def _audit(folder: Path, settings: Settings) -> AuditLog | None:
     return AuditLog(folder, keep_queries=settings.audit.keep_queries) if settings.audit.enabled else None
 
 
-def _open_outside(spec: IndexSpec, library_id: str, env_allowed: Sequence[str]) -> Callable[[Source], Outside]:
+def _open_outside(spec: IndexSpec, library_id: str, allowed: SourcesSettings) -> Callable[[Source], Outside]:
     scale = spec.encoder.scale if spec.encoder else (0.0, 1.0)
 
     def open_source(source: Source) -> Outside:
         if source.type == "api":
             from wenyuan.engines.remote import open_remote
 
-            return open_remote(source, library_id=library_id, env_allowed=env_allowed)
+            return open_remote(
+                source, library_id=library_id, env_allowed=allowed.env_allowed, allow_private=allowed.allow_private
+            )
         from wenyuan.engines.attached import open_attached
 
-        return open_attached(source, scale=scale, encoder=spec.encoder, lazy=True, env_allowed=env_allowed)
+        return open_attached(source, scale=scale, encoder=spec.encoder, lazy=True, env_allowed=allowed.env_allowed)
 
     return open_source
 

@@ -8,7 +8,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -90,6 +91,18 @@ class SearchSettings(_Section):
     max_lag: float = Field(default=5.0, ge=0, le=300)  # seconds that answers may be behind while others write
     threads: int = Field(default=16, ge=1, le=256)  # legs at work at once
     query_vectors: int = Field(default=0, ge=0, le=100_000)  # how many to remember; they hide a dead encoder
+    auto_least: int = Field(
+        default=1, ge=1, le=100
+    )  # passages of a domain whose top_k is "auto", as far as there are
+    auto_most: int = Field(default=10, ge=1, le=100, validate_default=True)
+
+    @field_validator("auto_most")
+    @classmethod
+    def _rising(cls, most: int, info: ValidationInfo) -> int:
+        least = info.data.get("auto_least")
+        if least is not None and most < least:
+            raise PydanticCustomError("auto_most", f"must be at least search.auto_least, which is {least}")
+        return most
 
 
 class PostgresSettings(_Section):
@@ -124,6 +137,7 @@ class SourcesSettings(_Section):
     """What sources may ask of this machine."""
 
     env_allowed: tuple[str, ...] = ("WENYUAN_*",)  # environment variables that key_env and dsn_env may name
+    allow_private: bool = True  # whether a source may say that it lies on this machine or in a private network
 
 
 class RedactionSettings(_Section):

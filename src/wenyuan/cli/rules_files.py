@@ -98,9 +98,10 @@ def _located(book: str) -> Iterator[Path]:
     """
     from wenyuan.core.errors import InvalidRequest
     from wenyuan.core.suggest import did_you_mean
+    from wenyuan.core.uri import local_path
     from wenyuan.packs import located, shipped
 
-    if Path(book).exists():
+    if local_path(Path(book)).exists():
         yield Path(book)
     elif book in shipped():
         with located(book) as folder:

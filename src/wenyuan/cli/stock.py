@@ -83,6 +83,7 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
       wenyuan add faq.csv --source faq --effective-from 2026-01-01
     """
     from wenyuan.core.described import parse_source
+    from wenyuan.core.uri import local_path
 
     terminal: Terminal = ctx.obj
     made = parse_source(
@@ -101,7 +102,7 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
             "owner": owner,
             "sensitivity": sensitivity,
             "tags": words(tags),
-            "path": str(path.expanduser().absolute()),
+            "path": str(local_path(path.expanduser()).absolute()),
         }
     )
     with opened(terminal) as found:

@@ -71,6 +71,21 @@ _CHINESE = {
     "holds neither sources nor agents": "既没有 sources 也没有 agents",
     "is no section": "不是有效的部分",
     "is no field of a source": "不是来源的字段",
+    "{a} is a web address; only files and folders of this machine are read": "{a} 是网址，只能读取本机的文件或目录",
+    "is a web address; only files and folders of this machine are read": "是网址，只能读取本机的文件或目录",
+    "download it first; a service that answers questions is a source of type api: wenyuan apply {a}": (
+        "请先下载；能回答问题的服务请登记为 api 类型的来源：wenyuan apply {a}"
+    ),
+    "is missing: a source of type api needs the address of its service": "缺失：api 类型的来源需要写明服务地址",
+    "a source of type {a} is searched where it is; there is nothing to take in": (
+        "{a} 类型的来源在原处检索，无需收录"
+    ),
+    "its settings have allow_private, which the setting sources.allow_private forbids": (
+        "其设置含 allow_private，而系统设置 sources.allow_private 不允许"
+    ),
+    "take it out of the source's settings, or set sources.allow_private = true": (
+        "请从来源设置中删除，或设置 sources.allow_private = true"
+    ),
     "says the same as {a}; write one of them": "与 {a} 含义相同，只写其中一个",
     "is missing": "缺少此字段",
     "must be a list": "应为列表",

@@ -17,6 +17,7 @@ from wenyuan.core.refresh import parse_cycle
 from wenyuan.core.secrecy import secret_faults, shown_settings
 from wenyuan.core.suggest import did_you_mean
 from wenyuan.core.text import fold
+from wenyuan.core.uri import is_web_address
 from wenyuan.core.validity import Validity, effective_ends, parse_date, parse_status
 
 __all__ = ["is_source_id", "parse_source", "shown_source", "source_to_wire", "supersession_faults"]
@@ -94,9 +95,18 @@ def parse_source(value: Mapping[str, Any], base: Path | None = None) -> Source:
         source = Source(**{"source_id": "unknown", **fields})
     except InvalidRequest as error:
         faults += [Fault(spelled.get(fault.path, fault.path), fault.message) for fault in error.faults]
+    faults += _without_address(fields, spelled)
     if faults:
         raise InvalidRequest("; ".join(f"{f.path}: {f.message}" for f in faults), faults=tuple(faults))
     return source
+
+
+def _without_address(fields: Mapping[str, Any], spelled: Mapping[str, str]) -> list[Fault]:
+    if fields.get("type") != "api" or fields.get("settings", {}).get("url"):
+        return []
+    if "settings" in spelled and "settings" not in fields:  # they have a fault of their own
+        return []
+    return [Fault("settings.url", "is missing: a source of type api needs the address of its service")]
 
 
 def is_source_id(text: str) -> bool:
@@ -179,6 +189,8 @@ def _settings(value: Any) -> dict[str, Any]:
 
 def _absolute(value: Any, base: Path | None) -> str:
     text = _text(value)
+    if is_web_address(text):
+        raise ValueError("is a web address; only files and folders of this machine are read")
     if text.startswith("~"):
         raise ValueError("begins with '~', which stands for another folder with every user; write it out")
     return os.path.normpath(base / text) if base is not None and text else text

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import re
 from pathlib import PurePath
+from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["file_uri", "folder_of", "legible", "path_words", "readable", "with_fragment"]
+from wenyuan.core.errors import InvalidRequest
+
+__all__ = [
+    "file_uri",
+    "folder_of",
+    "is_web_address",
+    "legible",
+    "local_path",
+    "path_words",
+    "readable",
+    "with_fragment",
+]
 
 _PATH_KEEP = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@/]|[^\x00-\xa0\u2028\u2029\ufeff\ud800-\udfff]")
+P = TypeVar("P", bound=PurePath)
+_ADDRESS = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.\-]+:/")
 _FRAGMENT_KEEP = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@/?]|[^\x00-\xa0\u2028\u2029\ufeff\ud800-\udfff]")
 
 
@@ -22,6 +36,25 @@ def _escape(text: str, keep: re.Pattern[str]) -> str:
 def file_uri(path: PurePath) -> str:
     """``file:///…`` of an absolute path."""
     return "file://" + _escape(path.as_posix(), _PATH_KEEP)
+
+
+def is_web_address(text: str) -> bool:
+    """Whether a text is ``https://…``, ``s3://…`` or the like, slashes that a path has lost included; ``C:/`` is none."""
+    return _ADDRESS.match(text) is not None
+
+
+def local_path(path: P) -> P:
+    """The path itself, as a caller gave it.
+
+    Raises:
+        InvalidRequest: it is a web address: nothing is fetched.
+    """
+    if is_web_address(str(path)):
+        raise InvalidRequest(
+            f"{str(path).replace(':/', '://', 1)} is a web address; only files and folders of this machine are read",
+            hint="download it first; a service that answers questions is a source of type api: wenyuan apply FILE",
+        )
+    return path
 
 
 def legible(name: str) -> str:

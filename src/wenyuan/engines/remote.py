@@ -92,6 +92,7 @@ def open_remote(
     library_id: str = "",
     passed: Callable[[], str] = passed_here,
     env_allowed: Sequence[str] = ENV_ALLOWED,
+    allow_private: bool = True,
     transport: httpcore2.NetworkBackend | None = None,
 ) -> Remote:
     """A source that is asked over HTTP. Nothing is connected to before the first question.
@@ -101,6 +102,7 @@ def open_remote(
         library_id: Our own id, sent along to find questions that go round in circles; ``""`` to send none.
         passed: The `VIA` header of the question being answered now (called in the thread that asks); ``""`` for none.
         env_allowed: Patterns of the names that `RemoteSettings.key_env` may have.
+        allow_private: Whether `RemoteSettings.allow_private` counts; False: no source may lead to a private address.
         transport: What connects, instead of the network and its guard.
 
     Raises:
@@ -108,6 +110,12 @@ def open_remote(
     """
     settings = declared(RemoteSettings, source)
     component = f"source {source.source_id}"
+    if settings.allow_private and not allow_private:
+        raise ConfigError(
+            "its settings have allow_private, which the setting sources.allow_private forbids",
+            component=component,
+            hint="take it out of the source's settings, or set sources.allow_private = true",
+        )
     endpoint = _endpoint(settings.url, component)
     headers = {
         "Host": endpoint.host,

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import asdict, replace
 from datetime import date
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -31,6 +31,7 @@ from wenyuan.core.outside import Outside
 from wenyuan.core.ports import Encoder, Engine
 from wenyuan.core.refresh import parse_cycle
 from wenyuan.core.secrecy import secret_faults
+from wenyuan.core.uri import local_path
 from wenyuan.service.asked import asked
 from wenyuan.service.cache import Store
 from wenyuan.service.context import Context, ContextRequest, ContextService
@@ -131,7 +132,7 @@ class Library(RuleDoor, HealthDoor, WideDoor, FetchDoor):
             catalog, engine, encoder, settings.search, open_outside, Freshness(catalog).stale, self._deriver,
             settings.rules, reranking=reranking,
         )  # fmt: skip
-        self._searcher = Searcher(self._retriever, catalog, settings.cache, answers)
+        self._searcher = Searcher(self._retriever, catalog, settings.cache, answers, settings.search)
         self._contexts = ContextService(self._searcher, catalog.document_chars, self.find)
         self._fields = Fields(catalog)
         self._empty_engine = empty_engine
@@ -285,6 +286,12 @@ class Library(RuleDoor, HealthDoor, WideDoor, FetchDoor):
         """
         self._check_may_write()
         _check_described(source)
+        local_path(PurePath(source.path))
+        if source.type != "static_doc":
+            raise InvalidRequest(
+                f"a source of type {source.type} is searched where it is; there is nothing to take in",
+                hint="register it: wenyuan apply FILE",
+            )
         registered = {s.source_id: s for s in self.sources()}
         lasts(tuple((registered | {source.source_id: source}).values()))
         known = registered.get(source.source_id)

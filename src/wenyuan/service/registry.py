@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from wenyuan.core.errors import Fault, InvalidRequest
 from wenyuan.core.model import Source
 from wenyuan.core.registry import Entry, Plan, Registry, diff, parse_registry, registry_to_yaml
+from wenyuan.core.uri import local_path
 from wenyuan.service.governed import governed
 from wenyuan.service.redaction import Redactor
 from wenyuan.service.refresh import RefreshOutcome, Worker
@@ -54,6 +55,7 @@ def read_registry(library: Library, file: Path, *, prune: bool = False) -> Regis
     Raises:
         InvalidRequest: it cannot be read, or listing every fault in it as a `core.marked.LineFault`.
     """
+    local_path(file)
     try:
         text = file.read_text("utf-8-sig")
     except OSError as error:

@@ -17,13 +17,12 @@ from wenyuan.core.topk import auto_cut
 from wenyuan.service.cache import AnswerCache, CacheCounts, OwnMemory, Store
 from wenyuan.service.retrieve import Answer, LegReport, Query, Retriever
 from wenyuan.service.sight import Sources
-from wenyuan.settings import CacheSettings
+from wenyuan.settings import CacheSettings, SearchSettings
 
 __all__ = ["Found", "SearchRequest", "SearchResult", "Searcher"]
 
 LOCAL = Principal()
 """Whoever holds the library object itself: no key is needed, every right is given."""
-_AUTO_MOST = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,13 +122,21 @@ class Searcher:
 
     Args:
         store: Where answers are kept; in this process by default.
+        search: Says how many passages there are at least and at most where a domain's ``top_k`` is ``auto``.
     """
 
     def __init__(
-        self, retriever: Retriever, agents: Agents, settings: CacheSettings, store: Store[SearchResult] | None = None
+        self,
+        retriever: Retriever,
+        agents: Agents,
+        settings: CacheSettings,
+        store: Store[SearchResult] | None = None,
+        search: SearchSettings | None = None,
     ) -> None:
         self._retriever = retriever
         self._agents = agents
+        search = search or SearchSettings()
+        self._auto = search.auto_least, search.auto_most
         if store is None and settings.seconds > 0:
             store = OwnMemory(seconds=settings.seconds, max_bytes=settings.max_mb * 1_000_000, size=_size)
         self._cache = AnswerCache(store, keep=_may_be_kept)
@@ -191,13 +198,14 @@ class Searcher:
         return areas
 
     def _search(self, request: SearchRequest, areas: Sequence[_Area], min_trust: int, day: date) -> SearchResult:
-        asked = [_query(request, area, min_trust, day) for area in areas]
+        asked = [_query(request, area, min_trust, day, self._auto[1]) for area in areas]
         answers = [(area, self._retriever.retrieve(query)) for area, query in zip(areas, asked, strict=True)]
         found: list[Found] = []
         for area, answer in answers:
             hits = list(answer.hits)
+            low, high = self._auto
             if area.top_k == AUTO:
-                hits = hits[: auto_cut([h.score for h in hits], high=_AUTO_MOST, floor=answer.floor)]
+                hits = hits[: auto_cut([h.score for h in hits], low=low, high=high, floor=answer.floor)]
             found += [_found(request, answer, hit, area.domain) for hit in hits]
         found = list({f.passage.passage_id: f for f in reversed(found)}.values())  # a rule may be in two domains
         found.sort(key=lambda f: (-f.hit.score, ORIGIN_PRIORITY[f.hit.origin], f.passage.passage_id))
@@ -215,10 +223,10 @@ class Searcher:
         )
 
 
-def _query(request: SearchRequest, area: _Area, min_trust: int, day: date) -> Query:
+def _query(request: SearchRequest, area: _Area, min_trust: int, day: date, most: int) -> Query:
     return Query(
         text=request.query.strip(),
-        limit=area.top_k if isinstance(area.top_k, int) else _AUTO_MOST,
+        limit=area.top_k if isinstance(area.top_k, int) else most,
         sources=area.sources,
         min_trust=min_trust,
         filter=request.filter,
