@@ -32,7 +32,7 @@ CLI = Path(wenyuan.__file__).parent / "cli"
 DOCUMENTS = CLI / "demo" / "documents"
 HASHING = {"WENYUAN_ENCODER__KIND": "hashing"}
 COMMANDS = ["init", "add", "ingest", "search", "serve", "conformance", "eval", "doctor", "demo"]
-COMMANDS += ["source list", "source show", "source remove"]
+COMMANDS += ["tune", "source list", "source show", "source remove"]
 
 Run = Callable[..., Result]
 
@@ -161,6 +161,7 @@ def test_every_message_is_used() -> None:
         "withheld_",
         "query_",
         "cause_",
+        "tune_",
         "TC-DP3-",
     )
     described = ("title type domain trust language collection copyright path effective_from effective_until "

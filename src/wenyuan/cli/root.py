@@ -28,6 +28,7 @@ from wenyuan.cli.sources import app as source_app
 from wenyuan.cli.speak import mcp
 from wenyuan.cli.stock import add, ingest, init
 from wenyuan.cli.terminal import Terminal
+from wenyuan.cli.tune import tune
 from wenyuan.cli.unified import retrieve
 from wenyuan.cli.web import serve
 
@@ -145,6 +146,7 @@ _COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
     "mcp": (mcp, "Serve an agent over MCP. 提供 MCP 服务"),
     "conformance": (conformance, "Test a service against the contract. 一致性测试"),
     "eval": (evaluation, "Measure retrieval. 评测检索质量"),
+    "tune": (tune, "Learn from questions with known answers. 调优"),
     "doctor": (doctor, "Check installation and library. 检查"),
     "demo": (demo, "See it all in one minute. 演示"),
 }

@@ -134,6 +134,28 @@ _CHINESE = {
     "filters must be a non-empty object": "过滤条件须为非空的 JSON 对象",
     "the filter is no JSON: {a}": "过滤条件不是 JSON：{a}",
     "no such filter field: {a}": "没有这个过滤字段：{a}",
+    # tuning
+    "{a} is no golden file": "{a} 不是标准答案文件",
+    "{a} holds no question with an answer": "{a} 中没有带答案的问题",
+    "{a} has no header with questions and addresses": "{a} 中没有包含问题与来源的表头",
+    "name a column question (问题) and one uri (来源)": "请设问题（question）与来源（uri）两列",
+    "the question is missing": "缺少问题",
+    "the address is missing": "缺少来源地址",
+    "{a} is no grade: write a number that is not below 0": "{a} 不是有效等级，应为不小于 0 的数",
+    "there is no {a}": "没有 {a}",
+    "a judged set is a folder with queries.jsonl and qrels.tsv (BEIR layout)": (
+        "评测集是含有 queries.jsonl 与 qrels.tsv 的目录（BEIR 格式）"
+    ),
+    "the query {a} is not in queries.jsonl": "问题 {a} 不在 queries.jsonl 中",
+    "it must be a query id, a document id and a grade, with tabs between": "应为问题编号、文档编号与等级，以制表符分隔",
+    "it is no object with an '_id'": "不是带有 _id 的对象",
+    "a tuning is learned from vectors, and this library has none": "调优需要向量，而此知识库没有向量",
+    "none of {a} addresses is in the library, e.g. {b}": "{a} 个地址都不在知识库中，例如 {b}",
+    "there is nothing to learn from: no golden file, and no feedback that says what is right": (
+        "没有可学习的内容：没有标准答案文件，也没有认可答案的反馈"
+    ),
+    "the library has no tuning": "知识库没有调优",
+    "{a} is neither .svg nor .html": "{a} 既不是 .svg 也不是 .html",
     # audit
     "there is no audit record {a}": "没有审计记录 {a}",
     "{a} is no kind of audit record": "{a} 不是审计记录的种类",

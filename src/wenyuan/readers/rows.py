@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from wenyuan.readers.assemble import Piece
 
-__all__ = ["Row", "row_pieces"]
+__all__ = ["QUESTION", "SIMILAR", "Row", "header_key", "row_pieces"]
 
 QUESTION = frozenset(
     "问题 問題 提问 提問 问 問 问句 疑问 疑問 标准问 標準問 标准问题 標準問題 "
@@ -104,7 +104,7 @@ def _header(rows: Sequence[Row]) -> tuple[int, _Columns]:
 
 
 def _faq_columns(row: Row) -> _Columns:
-    keys = [_key(cell) for cell in row.cells]
+    keys = [header_key(cell) for cell in row.cells]
     question = [at for at, key in enumerate(keys) if key in QUESTION]
     similar = [at for at, key in enumerate(keys) if key in SIMILAR]
     if not question:
@@ -113,7 +113,7 @@ def _faq_columns(row: Row) -> _Columns:
     return _Columns(names=row.cells, question=question, similar=similar, answer=answer)
 
 
-def _key(header: str) -> str:
+def header_key(header: str) -> str:
     """``１. 标准问（必填）`` → ``标准问``, ``Similar Question 2`` → ``similarquestion``."""
     text = _ASIDE.sub("", unicodedata.normalize("NFKC", header).casefold())
     return _ORNAMENT.sub("", re.sub(r"^[\s0-9.、]+|[\s0-9]+$", "", text))

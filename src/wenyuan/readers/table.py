@@ -16,7 +16,7 @@ from wenyuan.readers.assemble import Original, assemble, rejected, stem
 from wenyuan.readers.decode import clean, decode
 from wenyuan.readers.rows import Row, row_pieces
 
-__all__ = ["read_csv", "read_tsv", "read_xlsx"]
+__all__ = ["read_csv", "read_tsv", "read_xlsx", "sheets_of", "values_of"]
 
 _MAX_CELLS = 5_000_000
 _XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -28,6 +28,30 @@ def read_xlsx(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     """Read a workbook: one document for each visible sheet that holds text.
 
     A workbook with several such sheets gives each its own URI, ``…?sheet=<name>``.
+
+    Raises:
+        DocumentRejected: it is no XLSX, encrypted, unpacks to too much, or holds no text.
+    """
+    full, hidden = sheets_of(content, name=name)
+    notes = [f"left out the hidden sheet {sheet!r}" for sheet in hidden]
+    documents = []
+    for sheet, rows in full:
+        pieces, remarks = row_pieces(rows, table=sheet)
+        documents.append(
+            assemble(
+                pieces,
+                Original(content, f"{uri}?sheet={quote(sheet)}" if len(full) > 1 else uri, name),
+                title=sheet,
+                media_type=_XLSX_TYPE,
+                notes=[*notes, *remarks],
+                metadata={"sheet": sheet},
+            )
+        )
+    return tuple(documents)
+
+
+def sheets_of(content: bytes, *, name: str) -> tuple[list[tuple[str, list[Row]]], list[str]]:
+    """The visible sheets of a workbook that hold text, with their rows, and the names of the hidden ones.
 
     Raises:
         DocumentRejected: it is no XLSX, encrypted, unpacks to too much, or holds no text.
@@ -44,21 +68,7 @@ def read_xlsx(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     full = [(sheet, rows) for sheet, rows in sheets if rows]
     if not full:
         raise rejected("none of its visible sheets holds text", name)
-    notes = [f"left out the hidden sheet {sheet!r}" for sheet in hidden]
-    documents = []
-    for sheet, rows in full:
-        pieces, remarks = row_pieces(rows, table=sheet)
-        documents.append(
-            assemble(
-                pieces,
-                Original(content, f"{uri}?sheet={quote(sheet)}" if len(full) > 1 else uri, name),
-                title=sheet,
-                media_type=_XLSX_TYPE,
-                notes=[*notes, *remarks],
-                metadata={"sheet": sheet},
-            )
-        )
-    return tuple(documents)
+    return full, hidden
 
 
 def read_csv(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
@@ -78,12 +88,7 @@ def read_tsv(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
 def _read_values(
     content: bytes, *, uri: str, name: str, delimiter: str | None, media_type: str
 ) -> tuple[Document, ...]:
-    decoded = decode(content)
-    text, cleaned = clean(decoded.text)
-    try:
-        rows = list(_rows_of(text, delimiter or _delimiter(text)))
-    except csv.Error as error:
-        raise rejected(f"it is not well-formed: {error}", name) from error
+    rows, notes = values_of(content, name=name, delimiter=delimiter)
     table = stem(name)
     pieces, remarks = row_pieces(rows, table=table)
     return (
@@ -92,9 +97,27 @@ def _read_values(
             Original(content, uri, name),
             title=table,
             media_type=media_type,
-            notes=[*decoded.notes, *cleaned, *remarks],
+            notes=[*notes, *remarks],
         ),
     )
+
+
+def values_of(content: bytes, *, name: str, delimiter: str | None = None) -> tuple[list[Row], list[str]]:
+    """The rows of a text file, and notes.
+
+    Args:
+        delimiter: None to find it from the rows.
+
+    Raises:
+        DocumentRejected: it is no text, or a quote is never closed.
+    """
+    decoded = decode(content)
+    text, cleaned = clean(decoded.text)
+    try:
+        rows = list(_rows_of(text, delimiter or _delimiter(text)))
+    except csv.Error as error:
+        raise rejected(f"it is not well-formed: {error}", name) from error
+    return rows, [*decoded.notes, *cleaned]
 
 
 def _rows_of(text: str, delimiter: str) -> Iterator[Row]:

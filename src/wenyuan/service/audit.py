@@ -254,7 +254,7 @@ def fetch_record(ref: str, uri: str, chars: int, principal: Principal, door: str
 # --- changes ------------------------------------------------------------------------------------------------
 _OF_A_KEY = frozenset(f.name for f in fields(Key))
 
-Changed = Literal["registry", "agent", "key", "rule", "refresh"]
+Changed = Literal["registry", "agent", "key", "rule", "refresh", "tuning", "feedback"]
 
 
 def change_record(

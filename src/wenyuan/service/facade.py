@@ -53,6 +53,7 @@ from wenyuan.service.retrieve import Answer, Query, Retriever
 from wenyuan.service.rules import RuleDoor
 from wenyuan.service.search import LOCAL, Agents, Searcher, SearchRequest, SearchResult
 from wenyuan.service.sight import lasts
+from wenyuan.service.tuning import TuningDoor
 from wenyuan.service.vitals import listed_sources
 from wenyuan.service.witness import Log, Past, Witness
 from wenyuan.settings import Settings
@@ -89,7 +90,7 @@ def _no_engine() -> Engine:
     raise KnowledgeError("this library cannot be asked about its past", component="audit")
 
 
-class Library(RuleDoor, HealthDoor, WideDoor, FetchDoor):
+class Library(RuleDoor, TuningDoor, HealthDoor, WideDoor, FetchDoor):
     """A library that is open. Made by `wenyuan.open`; a context manager; safe to share between threads."""
 
     catalog: Registry

@@ -279,6 +279,10 @@ class Retriever:
         """What counts now of what was learned from judged questions."""
         return self._tuned.at(self._record.seq())
 
+    def weight(self) -> float:
+        """Of the vector leg, while nothing that was learned counts."""
+        return self._own.weight(None)
+
     def best_of_all(self, text: str, tuning: Tuning | None) -> tuple[float, float]:
         """The best score and lift that any passage of the library has for `text`, without floor or adjustment.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from wenyuan.cli.messages import asking, connecting, governing, rules, taking_in, testing
+from wenyuan.cli.messages import asking, connecting, governing, learning, rules, taking_in, testing
 
 __all__ = ["AREAS", "MESSAGES"]
 
@@ -15,5 +15,6 @@ AREAS = (
     rules.MESSAGES,
     testing.MESSAGES,
     connecting.MESSAGES,
+    learning.MESSAGES,
 )
 MESSAGES: Mapping[str, tuple[str, str]] = {key: said for area in AREAS for key, said in area.items()}

@@ -1,0 +1,239 @@
+"""Golden files → pairs of a question and the address of what answers it: tables, and judged sets in BEIR layout.
+
+A table has a column of questions and one of addresses, in Chinese or English, and perhaps one of grades; a cell may
+hold several, one a line. A judged set is a folder with ``queries.jsonl`` and ``qrels.tsv`` (or ``qrels/*.tsv``); where
+its ``corpus.jsonl`` says the address of an entry, that is what is meant. Faults are told all at once, with their lines.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urldefrag
+
+from wenyuan.core.errors import DocumentRejected, InvalidRequest
+from wenyuan.core.learned import Pair
+from wenyuan.core.marked import LineFault, refuse
+from wenyuan.core.uri import file_uri
+from wenyuan.readers.rows import QUESTION, SIMILAR, Row, header_key
+from wenyuan.readers.table import sheets_of, values_of
+
+__all__ = ["GOLDEN_SUFFIXES", "read_golden"]
+
+GOLDEN_SUFFIXES = (".csv", ".tsv", ".xlsx")
+ADDRESS = frozenset(
+    "来源 來源 答案来源 答案來源 答案出处 答案出處 出处 出處 地址 来源地址 链接 鏈接 連結 答案链接 来源链接 网址 網址 文档 文檔 "
+    "文档地址 文档链接 段落 片段 引用 uri url source sourceuri sourceurl address answeruri answerurl answersource "
+    "document documenturi documenturl passage passageuri passageid fragment fragmenturi ref reference link "
+    "来源uri 来源url 答案uri 答案url 文档uri".split()
+)
+GRADE = frozenset(
+    "等级 等級 评分 評分 分值 得分 相关度 相關度 相关性 相關性 grade score relevance rating label".split()
+)
+_MAX_BYTES = 50_000_000
+_HEADER_WITHIN = 10
+_LAYOUT = "a judged set is a folder with queries.jsonl and qrels.tsv (BEIR layout)"
+_COLUMNS = "name a column question (问题) and one uri (来源)"
+
+
+def read_golden(path: Path) -> tuple[Pair, ...]:
+    """Read a golden file, or the folder of a judged set.
+
+    Raises:
+        InvalidRequest: it is not there or of no known kind, or lines are at fault: all of them are named.
+    """
+    if path.is_dir():
+        pairs = _read_set(path)
+    elif path.suffix.lower() in GOLDEN_SUFFIXES and path.exists():
+        pairs = _read_table(path)
+    else:
+        raise InvalidRequest(
+            f"{path} is no golden file" if path.exists() else f"there is no file or folder {path}",
+            hint=f"a table ({', '.join(GOLDEN_SUFFIXES)}) of questions and addresses, or the folder of a judged set",
+        )
+    if not pairs:
+        raise InvalidRequest(f"{path} holds no question with an answer")
+    return pairs
+
+
+def _content(path: Path, hint: str = "") -> bytes:
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise InvalidRequest(f"{path} has more than {_MAX_BYTES // 1_000_000} MB")
+        return path.read_bytes()
+    except OSError as error:
+        raise InvalidRequest(f"cannot read {path}: {error.strerror}", hint=hint) from error
+
+
+# -- tables ---------------------------------------------------------------------------------------------------
+
+
+def _read_table(path: Path) -> tuple[Pair, ...]:
+    content, name = _content(path), path.name
+    try:
+        if path.suffix.lower() == ".xlsx":
+            sheets, _ = sheets_of(content, name=name)
+        else:
+            rows, _ = values_of(content, name=name, delimiter="\t" if path.suffix.lower() == ".tsv" else None)
+            sheets = [("", rows)]
+    except DocumentRejected as error:
+        raise InvalidRequest(f"{name}: {error.message}") from error
+    pairs: list[Pair] = []
+    faults: list[LineFault] = []
+    read = 0
+    for sheet, rows in sheets:
+        header = _header(rows)
+        if header is not None:
+            read += 1
+            _take_rows(sheet, rows[header + 1 :], rows[header].cells, pairs, faults)
+    if not read:
+        raise InvalidRequest(f"{name} has no header with questions and addresses", hint=_COLUMNS)
+    refuse(faults)
+    return tuple(pairs)
+
+
+def _header(rows: Sequence[Row]) -> int | None:
+    for at, row in enumerate(rows[:_HEADER_WITHIN]):
+        keys = {header_key(cell) for cell in row.cells}
+        if keys & (QUESTION | SIMILAR) and keys & ADDRESS:
+            return at
+    return None
+
+
+def _take_rows(
+    sheet: str, rows: Sequence[Row], names: Sequence[str], pairs: list[Pair], faults: list[LineFault]
+) -> None:
+    keys = [header_key(name) for name in names]
+    questions, addresses, grades = (
+        [at for at, key in enumerate(keys) if key in known] for known in (QUESTION | SIMILAR, ADDRESS, GRADE)
+    )
+    for row in rows:
+        line = row.line or row.number
+        where = f"{sheet}!{row.number}" if sheet else f"line {line}"
+        asked, told = _cells(row, questions), _cells(row, addresses)
+        graded = " ".join(_cells(row, grades))
+        if not asked and not told:
+            continue  # what a person notes below or between
+        try:
+            grade = _grade(graded) if graded else 1.0
+        except ValueError:
+            faults.append(LineFault(sheet, f"{graded!r} is no grade: write a number that is not below 0", line))
+            continue
+        if not asked or not told:
+            missing = "question" if not asked else "address"
+            faults.append(LineFault(sheet, f"the {missing} is missing", line))
+        pairs += [Pair(question=q, answer=a, grade=grade, where=where) for q in asked for a in told]
+
+
+def _cells(row: Row, places: Sequence[int]) -> list[str]:
+    """What stands in these cells, one a line."""
+    cells = (row.cells[at] for at in places if at < len(row.cells))
+    return [line.strip() for cell in cells for line in cell.splitlines() if line.strip()]
+
+
+def _grade(text: str) -> float:
+    grade = float(text)
+    if not 0.0 <= grade < float("inf"):
+        raise ValueError(text)
+    return grade
+
+
+# -- judged sets ------------------------------------------------------------------------------------------------
+
+
+def _read_set(folder: Path) -> tuple[Pair, ...]:
+    files = [folder / "qrels.tsv"] if (folder / "qrels.tsv").exists() else sorted((folder / "qrels").glob("*.tsv"))
+    if not files:
+        raise InvalidRequest(f"there is no {folder / 'qrels.tsv'}", hint=_LAYOUT)
+    faults: list[LineFault] = []
+    asked = {name: record.get("text") for _, name, record in _entries(folder / "queries.jsonl", faults, needs="text")}
+    addresses = _addresses(folder, faults)
+    pairs: list[Pair] = []
+    for file in files:
+        for line, query, document, grade in _judgements(file, faults):
+            if query not in asked:
+                faults.append(LineFault(file.name, f"the query {query!r} is not in queries.jsonl", line))
+                continue
+            first, *others = addresses.get(document, (document,))
+            pairs.append(
+                Pair(
+                    question=str(asked[query]), answer=first, otherwise=tuple(others), grade=grade,
+                    where=f"{file.name} line {line}",
+                )
+            )  # fmt: skip
+    refuse(faults)
+    return tuple(pairs)
+
+
+def _judgements(path: Path, faults: list[LineFault]) -> Iterator[tuple[int, str, str, float]]:
+    """Line, query, document and grade, with tabs between; a header is passed over."""
+    for number, line in enumerate(_text(path).split("\n"), 1):
+        fields = [field.strip() for field in line.split("\t")]
+        if not line.strip() or (number == 1 and fields[-1] == "score"):
+            continue
+        try:
+            query, document, grade = fields
+            yield number, query, document, _grade(grade)
+        except ValueError:
+            message = "it must be a query id, a document id and a grade, with tabs between"
+            faults.append(LineFault(path.name, message, number))
+
+
+def _entries(path: Path, faults: list[LineFault], *, needs: str = "") -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    """Line, ``_id`` and object of each line."""
+    for number, line in enumerate(_text(path).split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            faults.append(LineFault(path.name, f"is not JSON: {error}", number))
+            continue
+        name = record.get("_id") if isinstance(record, dict) else None
+        if isinstance(name, bool) or not isinstance(name, (str, int)):
+            faults.append(LineFault(path.name, "it is no object with an '_id'", number))
+        elif needs and not (isinstance(record.get(needs), str) and record[needs].strip()):
+            faults.append(LineFault(path.name, f"{needs!r} must be a string that is not blank", number))
+        else:
+            yield number, str(name), record
+
+
+def _addresses(folder: Path, faults: list[LineFault]) -> Mapping[str, tuple[str, ...]]:
+    """By the id of an entry, the addresses under which a library may hold it, the most certain first."""
+    path = folder / "corpus.jsonl"
+    if not path.exists():
+        return {}
+    file, name = file_uri(path.resolve()), quote(folder.resolve().name, safe="")
+    found = {}
+    for number, entry, record in _entries(path, faults):
+        own = _own_address(record)
+        base = urldefrag(own).url
+        found[entry] = tuple(
+            filter(None, (
+                own,
+                base and f"{base}{'&' if '?' in base else '?'}id={quote(entry, safe='')}",
+                f"urn:eval:{name}:{quote(entry, safe='')}",
+                f"{file}?line={number}",
+                entry,
+                base,
+            ))
+        )  # fmt: skip
+    return found
+
+
+def _own_address(record: Mapping[str, Any]) -> str:
+    metadata = record.get("metadata")
+    for place in (record, metadata if isinstance(metadata, dict) else {}):
+        for key in ("uri", "url"):
+            if isinstance(place.get(key), str) and ":" in place[key]:
+                return str(place[key])
+    return ""
+
+
+def _text(path: Path) -> str:
+    try:
+        return _content(path, _LAYOUT).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(f"{path} is not UTF-8 (byte {error.start})") from error

@@ -1,0 +1,122 @@
+"""Learning from lessons, and asking what was learned of questions that it was not learned from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wenyuan.core.adapt import QueryMap, learn, levelled
+from wenyuan.core.filters import Scope
+from wenyuan.core.folds import STRENGTHS, Trial
+from wenyuan.core.ports import Deadline, Encoder, Engine
+from wenyuan.core.text import query_terms
+from wenyuan.core.vectors import checked_vectors
+from wenyuan.service.lessons import Holdings, Lesson, Rows
+
+__all__ = ["Course", "Step", "embedded"]
+
+Array = NDArray[np.float32]
+Step = Callable[[str, int, int], None]
+"""``step(stage, done, total)``: how far learning is."""
+
+_AT_ONCE = 32  # questions embedded, or compared with all passages, at once
+_NO_HURRY = 60.0  # seconds for one call: learning is nobody's request
+
+
+def embedded(encoder: Encoder, questions: Sequence[str], step: Step) -> Array:
+    """Unit vectors of questions, ``(n, d)``; raises an `EncoderError`."""
+    parts = [np.zeros((0, encoder.fingerprint.dimension), np.float32)]
+    for at in range(0, len(questions), _AT_ONCE):
+        some = list(questions[at : at + _AT_ONCE])
+        answered = encoder.encode_queries(some, deadline=_unhurried())
+        parts.append(checked_vectors(answered, len(some), encoder.fingerprint.dimension, "encoder"))
+        step("embed", at + len(some), len(questions))
+    return np.concatenate(parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Course:
+    """Lessons, and the library that they are of.
+
+    Attributes:
+        queries: ``(n, d)``: the vectors of their questions.
+        scale: The encoder's, for cosines.
+        depth: Candidates of each leg.
+    """
+
+    holdings: Holdings
+    lessons: Sequence[Lesson]
+    queries: Array
+    engine: Engine
+    scope: Scope
+    scale: tuple[float, float]
+    depth: int
+
+    def learned(self, of: Rows) -> QueryMap:
+        """The map that some of the lessons, given by number, teach."""
+        answers = [[target.rows for target in self.lessons[i].targets] for i in of]
+        return learn(self.queries[of], answers, self.holdings.vectors)
+
+    def weakened(self, learned: QueryMap, strength: float, of: Rows) -> QueryMap | None:
+        """The map at a strength, with the spread measured on these lessons; None at no strength."""
+        if not strength:
+            return None
+        return levelled(learned.weakened(strength), self.queries[of], self.holdings.vectors)
+
+    def trials(self, dealt: Rows, step: Step) -> list[Trial]:
+        """Every question under every strength of what the other folds teach."""
+        trials: dict[int, Trial] = {}
+        folds = np.unique(dealt)
+        for number, fold in enumerate(folds, 1):
+            others, own = np.flatnonzero(dealt != fold), np.flatnonzero(dealt == fold)
+            learned = self.learned(others)
+            maps = [self.weakened(learned, strength, others) for strength in STRENGTHS]
+            for at in range(0, len(own), _AT_ONCE):
+                block = own[at : at + _AT_ONCE]
+                cosines = np.stack([self._cosines(self.queries[block], tried) for tried in maps], axis=1)
+                trials |= {i: self._trial(self.lessons[i], c) for i, c in zip(block.tolist(), cosines, strict=True)}
+            step("learn", number, len(folds))
+        return [trials[i] for i in range(len(self.lessons))]
+
+    def _cosines(self, queries: Array, tried: QueryMap | None) -> Array:
+        if tried is None:
+            return queries @ self.holdings.vectors.T
+        return tried.level(tried.apply(queries) @ self.holdings.vectors.T)
+
+    def _trial(self, lesson: Lesson, cosines: Array) -> Trial:
+        """The candidates of both legs, each scored by both, as a request does it; `cosines`: (strengths, passages)."""
+        words, place = query_terms(lesson.question), self.holdings.place
+        by_words = self.engine.keyword(words, scope=self.scope, limit=self.depth, deadline=_unhurried()).hits
+        keyword = {hit.passage_id: hit.score for hit in by_words if hit.passage_id in place}
+        depth = min(self.depth, cosines.shape[1])
+        nearest = np.argpartition(-cosines, depth - 1, axis=1)[:, :depth]
+        rows = np.union1d(nearest, [place[passage_id] for passage_id in keyword]).astype(np.int64)
+        ids = self.holdings.ids[rows].tolist()
+        unseen = [passage_id for passage_id in ids if passage_id not in keyword]
+        keyword |= self.engine.keyword_scores(words, unseen, deadline=_unhurried())
+        low, high = self.scale
+        units, grades = self._graded(lesson, rows)
+        return Trial(
+            units=units,
+            grades=grades,
+            ideal=[target.grade for target in lesson.targets],
+            keyword=np.array([keyword.get(passage_id, 0.0) for passage_id in ids]),
+            vector=np.clip((cosines[:, rows].astype(np.float64) - low) / (high - low), 0.0, 1.0),
+        )
+
+    def _graded(self, lesson: Lesson, rows: Rows) -> tuple[Rows, NDArray[np.float64]]:
+        """What each row counts as (an answer as the number below 0 of its target), and its grade."""
+        units, grades = lesson.keys(self.holdings, rows).copy(), np.zeros(len(rows))
+        keys = units.copy()
+        for number, target in enumerate(lesson.targets, 1):
+            held = np.isin(keys, lesson.keys(self.holdings, target.rows))
+            units[held], grades[held] = -number, target.grade
+        return units, grades
+
+
+def _unhurried() -> Deadline:
+    return Deadline(time.monotonic() + _NO_HURRY, time.monotonic)

@@ -1,0 +1,271 @@
+"""Questions with the passages that answer them: what a library can learn from, and of what it came.
+
+A lesson needs passages, and people name addresses: of a document, of a passage, the ref of a fragment, or a path
+within a source. What the library does not hold is not learned from, and is told.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+from urllib.parse import unquote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wenyuan.core.filters import Scope
+from wenyuan.core.learned import Judgement, Pair
+from wenyuan.core.model import Passage
+from wenyuan.core.ports import Change
+from wenyuan.core.text import query_terms
+from wenyuan.core.uri import readable, with_fragment
+
+__all__ = ["Holdings", "Lesson", "Lessons", "Library", "Target", "judged_pairs", "load_holdings", "resolve"]
+
+Rows = NDArray[np.int64]
+
+_REF = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.\-]*)#([0-9]{1,15})")
+
+
+class Library(Protocol):
+    """The catalog, as far as lessons need it."""
+
+    def seq(self) -> int: ...
+
+    def changes(self, after: int, upto: int, *, vectors: bool = True) -> Iterable[Change]: ...
+
+    def passages_of(self, uris: Iterable[str]) -> Mapping[str, Mapping[int, Sequence[int]]]: ...
+
+    def passages(self, passage_ids: Sequence[int]) -> Mapping[int, Passage]: ...
+
+    def live_documents(self, source_id: str) -> Mapping[str, tuple[int, str]]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Holdings:
+    """The passages of a scope, row by row, with the vectors that the catalog has of them.
+
+    Attributes:
+        ids, documents: ``(n,)``: of each row its passage and its document.
+        sources: Of each row.
+        vectors: ``(n, d)`` float32, unit rows.
+        place: The row of each passage.
+    """
+
+    ids: Rows
+    documents: Rows
+    sources: Sequence[str]
+    vectors: NDArray[np.float32]
+    place: Mapping[int, int]
+
+    def sizes(self) -> Mapping[int, int]:
+        """How many rows each document has."""
+        documents, counts = np.unique(self.documents, return_counts=True)
+        return dict(zip(documents.tolist(), counts.tolist(), strict=True))
+
+
+def load_holdings(catalog: Library, scope: Scope, most: int, dimension: int) -> Holdings:
+    """Read them; no text is embedded.
+
+    Args:
+        most: How many passages with vectors there are at most.
+    """
+    vectors = np.empty((most, dimension), dtype=np.float32)
+    ids: list[int] = []
+    documents: list[int] = []
+    sources: list[str] = []
+    for change in catalog.changes(0, catalog.seq()):
+        row = change.row
+        if row is None or row.vector is None or not scope.allows(row) or len(ids) == most:
+            continue
+        vectors[len(ids)] = row.vector
+        ids.append(row.passage_id)
+        documents.append(row.document_id)
+        sources.append(row.source_id)
+    return Holdings(
+        ids=np.array(ids, dtype=np.int64),
+        documents=np.array(documents, dtype=np.int64),
+        sources=sources,
+        vectors=vectors[: len(ids)],
+        place={passage_id: row for row, passage_id in enumerate(ids)},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Target:
+    """One answer: the rows that hold it, and how well it answers (above 0)."""
+
+    rows: Rows
+    grade: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Lesson:
+    """A question with its answers, at least one.
+
+    Attributes:
+        by_document: A whole document is the answer, whichever of its passages is found; else passages are.
+    """
+
+    question: str
+    targets: tuple[Target, ...]
+    by_document: bool
+
+    def keys(self, holdings: Holdings, rows: Rows) -> Rows:
+        """What rows count as: their documents, or themselves."""
+        return holdings.documents[rows] if self.by_document else rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lessons:
+    """What can be learned from, in the order given.
+
+    Attributes:
+        pairs: How many of the pairs lead to a passage.
+        unknown: Pairs whose addresses lead nowhere, or out of the scope.
+    """
+
+    lessons: tuple[Lesson, ...]
+    pairs: int
+    unknown: tuple[Pair, ...]
+
+
+def resolve(
+    pairs: Iterable[Pair], catalog: Library, holdings: Holdings, sources: Collection[str] | None = None
+) -> Lessons:
+    """Lead every pair to its passages; questions that read the same are one.
+
+    Args:
+        sources: Only answers of these count; None for all.
+    """
+    judged = [pair for pair in pairs if pair.grade > 0 and query_terms(pair.question)]
+    found = _Addresses(catalog, holdings, [a for pair in judged for a in (pair.answer, *pair.otherwise)])
+    targets: dict[str, list[Target]] = {}
+    unknown = []
+    for pair in judged:
+        rows = next(filter(len, map(found.rows, (pair.answer, *pair.otherwise))), None)
+        if rows is not None and sources is not None:
+            rows = np.array([row for row in rows if holdings.sources[row] in sources], dtype=np.int64)
+        if rows is None or not len(rows):
+            unknown.append(pair)
+        else:
+            question = unicodedata.normalize("NFKC", pair.question.strip())
+            targets.setdefault(question, []).append(Target(rows=rows, grade=pair.grade))
+    sizes = holdings.sizes()
+    return Lessons(
+        lessons=tuple(_lesson(question, own, holdings, sizes) for question, own in targets.items()),
+        pairs=len(judged) - len(unknown),
+        unknown=tuple(unknown),
+    )
+
+
+def _lesson(question: str, targets: Sequence[Target], holdings: Holdings, sizes: Mapping[int, int]) -> Lesson:
+    """Answers that share a passage or document are one."""
+    by_document = any(_whole(target, holdings, sizes) for target in targets)
+    lesson = Lesson(question=question, targets=(), by_document=by_document)
+    merged: list[tuple[set[int], Target]] = []
+    for target in targets:
+        keys, apart = set(lesson.keys(holdings, target.rows).tolist()), []
+        for other_keys, other in merged:
+            if keys.isdisjoint(other_keys):
+                apart.append((other_keys, other))
+                continue
+            keys |= other_keys
+            rows = np.union1d(target.rows, other.rows)
+            target = Target(rows=rows, grade=max(target.grade, other.grade))  # noqa: PLW2901
+        merged = [*apart, (keys, target)]
+    return Lesson(question=question, targets=tuple(target for _, target in merged), by_document=by_document)
+
+
+def _whole(target: Target, holdings: Holdings, sizes: Mapping[int, int]) -> bool:
+    documents, counts = np.unique(holdings.documents[target.rows], return_counts=True)
+    return all(sizes[document] == count for document, count in zip(documents.tolist(), counts.tolist(), strict=True))
+
+
+class _Addresses:
+    """Where addresses lead, looked up for all of them at once."""
+
+    def __init__(self, catalog: Library, holdings: Holdings, addresses: Iterable[str]) -> None:
+        self._holdings = holdings
+        self._paths: Mapping[str, str] = {}
+        wanted = list(dict.fromkeys(addresses))
+        self._found = catalog.passages_of({name for address in wanted for name in (address, _as_kept(address))})
+        numbers = [int(ref[2]) for ref in map(_REF.fullmatch, wanted) if ref]
+        self._refs = {passage.ref: passage.passage_id for passage in catalog.passages(numbers).values()}
+        self._paths = {address: _path(address) for address in wanted if not len(self.rows(address))}
+        self._found = {**self._found, **_by_path(catalog, holdings, set(self._paths.values()) - {""})}
+
+    def rows(self, address: str) -> Rows:
+        """The rows that are meant, perhaps none."""
+        if address in self._refs:
+            ids: Iterable[int] = (self._refs[address],)
+        else:
+            names = (address, _as_kept(address), self._paths.get(address, ""))
+            documents = next((self._found[name] for name in names if name in self._found), {})
+            ids = (i for passages in documents.values() for i in passages)
+        return np.array(sorted(self._holdings.place[i] for i in ids if i in self._holdings.place), dtype=np.int64)
+
+
+def _as_kept(address: str) -> str:
+    """An address as the catalog writes it."""
+    document, _, fragment = address.partition("#")
+    return with_fragment(readable(document), unquote(fragment))
+
+
+def _path(address: str) -> str:
+    """``leave.md`` or ``handbook/leave.md`` as the end of an address; ``""`` for what is no such path."""
+    if "://" in address or address.startswith("urn:") or not address.strip("/."):
+        return ""
+    return "/" + readable("x://" + address.strip().removeprefix("./").lstrip("/"))[len("x://") :]
+
+
+def _by_path(
+    catalog: Library, holdings: Holdings, paths: Collection[str]
+) -> Mapping[str, Mapping[int, Sequence[int]]]:
+    """By path, the one document whose address ends with it; a path that fits several leads nowhere."""
+    if not paths:
+        return {}
+    ends: dict[str, list[str]] = {}
+    for source in dict.fromkeys(holdings.sources):
+        for uri in catalog.live_documents(source):
+            for path in _endings(uri):
+                if path in paths:
+                    ends.setdefault(path, []).append(uri)
+    single = {path: uris[0] for path, uris in ends.items() if len(uris) == 1}
+    found = catalog.passages_of(single.values())
+    return {path: found[uri] for path, uri in single.items() if uri in found}
+
+
+def _endings(uri: str) -> Iterable[str]:
+    at = uri.find("/", uri.find("://") + len("://"))
+    while at >= 0:
+        yield uri[at:]
+        at = uri.find("/", at + 1)
+
+
+def judged_pairs(
+    judgements: Iterable[Judgement], asked: Callable[[str], Mapping[str, Any] | None]
+) -> tuple[list[Pair], int]:
+    """Pairs of what callers said of answers, and how many judgements have lost their question.
+
+    What more callers call wrong than right is no answer.
+
+    Args:
+        asked: The kept question of an audited answer; None where it is not kept.
+    """
+    votes: dict[tuple[str, str], list[bool]] = {}
+    for judgement in judgements:
+        votes.setdefault((judgement.audit_id, judgement.ref), []).append(judgement.good)
+    questions = {audit_id: asked(audit_id) for audit_id in dict.fromkeys(audit_id for audit_id, _ in votes)}
+    pairs, lost = [], 0
+    for (audit_id, ref), said in votes.items():
+        question = questions[audit_id]
+        if question is None:
+            lost += len(said)
+        else:
+            grade = 1.0 if 2 * sum(said) > len(said) else 0.0
+            pairs.append(Pair(question=str(question["query"]), answer=ref, grade=grade, where=audit_id))
+    return pairs, lost

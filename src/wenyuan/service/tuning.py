@@ -1,0 +1,244 @@
+"""Tuning: a library learns its domain from questions whose answers are known. Mixed into `Library`.
+
+A map of query vectors and the weight of the legs are learned from the questions (`core.adapt`), tried on questions
+that they were not learned from (`core.folds`), and adopted only where those gain. No passage is embedded again, and
+what was adopted can be undone: it is a change of the library like any other, and a replay knows it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import date
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from wenyuan.core.adapt import Tuning
+from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, NotPermitted
+from wenyuan.core.filters import Scope
+from wenyuan.core.folds import FOLDS, Verdict, deal, judge
+from wenyuan.core.learned import KeptTuning, Pair
+from wenyuan.core.ports import Encoder, Engine
+from wenyuan.service.learning import Course, Step, embedded
+from wenyuan.service.lessons import Lessons, judged_pairs, load_holdings, resolve
+from wenyuan.service.retrieve import Retriever
+from wenyuan.service.witness import Witness
+from wenyuan.settings import Settings
+
+__all__ = ["LEAST_QUESTIONS", "TuneReport", "TuningDoor"]
+
+LEAST_QUESTIONS = 40
+"""With fewer, folds are too small to tell a gain from an accident (see bench/tune.py)."""
+_SHOWN = 20  # addresses that lead nowhere, in a report
+
+Outcome = Literal["adopted", "would be adopted", "no gain", "too few"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuneReport:
+    """What came of tuning.
+
+    Attributes:
+        questions: How many were learned from, or would have been; those that read the same are one.
+        needed: How many are needed at least.
+        pairs: Of questions and answers that lead to a passage, by where they came from.
+        unknown: How many addresses lead nowhere; `examples` are some of them, with where they stand.
+        lost: Judgements of answers whose question is not kept.
+        verdict: What questions say that nothing was learned from; None when there are too few.
+        tuning_id: Of what was adopted; None when nothing was.
+        floors: Of nonsense ``(before, after)``, by script, where anything was or would be adopted.
+    """
+
+    outcome: Outcome
+    questions: int
+    needed: int = LEAST_QUESTIONS
+    pairs: Mapping[str, int]
+    unknown: int = 0
+    examples: tuple[tuple[str, str], ...] = ()
+    lost: int = 0
+    verdict: Verdict | None = None
+    weight: tuple[float, float] | None = None
+    tuning_id: int | None = None
+    floors: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+class TuningDoor:
+    """Learning from judged questions."""
+
+    settings: Settings
+    catalog: Any
+    engine: Engine
+    encoder: Encoder | None
+    witness: Witness
+    _retriever: Retriever
+
+    if TYPE_CHECKING:
+
+        def floor_under(self, tuning: Tuning | None) -> Mapping[str, Any]: ...
+
+    def tune(
+        self,
+        pairs: Iterable[Pair] = (),
+        *,
+        feedback: bool = True,
+        sources: Collection[str] | None = None,
+        dry_run: bool = False,
+        step: Step = lambda stage, done, total: None,
+    ) -> TuneReport:
+        """Learn from pairs and feedback; adopt what was learned if questions gain that it was not learned from.
+
+        Scores are compared with those of the library without any tuning, and what is adopted replaces the tuning
+        that counts. It counts for the whole library.
+
+        Args:
+            feedback: Learn from what callers said of audited answers, too.
+            sources: Learn only from answers of these.
+            dry_run: Adopt nothing.
+            step: Told how far it is: ``(stage, done, total)``, stages ``read``, ``embed``, ``learn``, ``floor``.
+
+        Raises:
+            EncoderUnavailable: the library has no vectors.
+            InvalidRequest: no pair leads to a passage.
+            NotPermitted: a source is not known.
+            CatalogBusy: another process is writing.
+        """
+        begun = time.monotonic()
+        encoder = self._tunable(sources)
+        given: dict[str, list[Pair]] = {"golden": list(pairs)}
+        lost = 0
+        if feedback:
+            given["feedback"], lost = judged_pairs(self.catalog.feedback(), self._asked)
+        course, report = self._course(encoder, given, sources, step)
+        report = replace(report, lost=lost)
+        if report.questions >= LEAST_QUESTIONS:
+            report = self._judged(course, encoder, report, step, dry_run=dry_run)
+        return replace(report, seconds=round(time.monotonic() - begun, 1))
+
+    def undo_tuning(self) -> KeptTuning:
+        """End the tuning that counts: scores are again what they were without it.
+
+        Raises:
+            NotPermitted: there is none.
+        """
+        kept = self.tuning()
+        if kept is None:
+            raise NotPermitted("the library has no tuning", hint="wenyuan tune --golden FILE")
+        self._retriever.follow()
+        self.catalog.undo_tuning(self.floor_under(None))
+        self.witness.changed("tuning", "removed", str(kept.tuning_id), _noted(kept), None)
+        return kept
+
+    def tuning(self) -> KeptTuning | None:
+        """The tuning that counts; None while there is none."""
+        last = next(iter(self.catalog.tunings()[::-1]), None)
+        return last if last is not None and last.undone_seq is None else None
+
+    def _tunable(self, sources: Collection[str] | None) -> Encoder:
+        if self.encoder is None:
+            raise EncoderUnavailable(
+                "a tuning is learned from vectors, and this library has none", component="encoder",
+                hint="wenyuan doctor",
+            )  # fmt: skip
+        known = self._retriever.registry().by_id
+        for name in sources or ():
+            if name not in known:
+                raise NotPermitted(f"there is no source {name!r}", hint="wenyuan source list")
+        return self.encoder
+
+    def _asked(self, audit_id: str) -> Mapping[str, Any] | None:
+        """The question of an audited answer, where it is kept."""
+        if self.witness.log is None:
+            return None
+        try:
+            return self.witness.log.show(audit_id).query
+        except NotPermitted:  # its record has expired
+            return None
+
+    def _course(
+        self, encoder: Encoder, given: Mapping[str, Sequence[Pair]], sources: Collection[str] | None, step: Step
+    ) -> tuple[Course, TuneReport]:
+        """What can be learned from, and a report that says so."""
+        step("read", 0, 1)
+        self._retriever.follow()
+        day, registry = date.today(), self._retriever.registry()
+        own = (s.source_id for s in registry.by_id.values() if s.type == "static_doc")
+        scope = Scope(sources=frozenset(name for name in own if registry.in_force(name, day)), as_of=day)
+        holdings = load_holdings(self.catalog, scope, self.catalog.counts()["vectors"], encoder.fingerprint.dimension)
+        found = resolve(_all(given), self.catalog, holdings, sources)
+        if not found.pairs:
+            raise InvalidRequest(*_nothing(found), hint="wenyuan source list; addresses are shown by wenyuan search")
+        step("read", 1, 1)
+        enough = len(found.lessons) >= LEAST_QUESTIONS
+        questions = [lesson.question for lesson in found.lessons] if enough else []
+        course = Course(
+            holdings=holdings,
+            lessons=found.lessons,
+            queries=embedded(encoder, questions, step),
+            engine=self.engine,
+            scope=scope,
+            scale=encoder.fingerprint.scale,
+            depth=self.settings.search.depth,
+        )
+        return course, TuneReport(
+            outcome="too few",
+            questions=len(found.lessons),
+            pairs={name: len(pairs) for name, pairs in given.items() if pairs},
+            unknown=len(found.unknown),
+            examples=tuple((pair.answer, pair.where) for pair in found.unknown[:_SHOWN]),
+        )
+
+    def _judged(
+        self, course: Course, encoder: Encoder, report: TuneReport, step: Step, *, dry_run: bool
+    ) -> TuneReport:
+        """The verdict on what can be learned, and its adoption."""
+        weight = self._retriever.weight()
+        dealt = deal([lesson.question for lesson in course.lessons], FOLDS)
+        verdict = judge(course.trials(dealt, step), dealt, weight=weight)
+        report = replace(report, outcome="no gain", verdict=verdict, weight=(weight, verdict.weight))
+        if not verdict.adopt:
+            return report
+        step("floor", 0, 1)
+        learned = None
+        if verdict.strength:
+            everything = np.arange(len(course.lessons))
+            learned = course.weakened(course.learned(everything), verdict.strength, everything)
+        tuning = Tuning(weight=verdict.weight, encoder=encoder.fingerprint.key if learned else "", map=learned)
+        floor = self.floor_under(tuning)
+        report = replace(report, outcome="would be adopted", floors=self._floors(floor))
+        step("floor", 1, 1)
+        return report if dry_run else self._adopted(tuning, report, floor)
+
+    def _floors(self, after: Mapping[str, Any]) -> Mapping[str, tuple[float, float]]:
+        before, new = self._retriever.floors(), after[self._retriever.mode]
+        return {script: (before.get(script, {}).get("score", 0.0), said["score"]) for script, said in new.items()}
+
+    def _adopted(self, tuning: Tuning, report: TuneReport, floor: Mapping[str, Any]) -> TuneReport:
+        former = self.tuning()
+        told = {"questions": report.questions, "pairs": dict(report.pairs), "verdict": asdict(report.verdict)}  # type: ignore[arg-type]
+        number = self.catalog.adopt_tuning(tuning, told, floor)
+        kept = self.tuning()
+        self.witness.changed(
+            "tuning", "changed" if former else "added", str(number),
+            _noted(former) if former else None, _noted(kept) if kept else None,
+        )  # fmt: skip
+        return replace(report, outcome="adopted", tuning_id=number)
+
+
+def _all(given: Mapping[str, Sequence[Pair]]) -> Iterable[Pair]:
+    return (pair for pairs in given.values() for pair in pairs)
+
+
+def _nothing(found: Lessons) -> tuple[str]:
+    if not found.unknown:
+        return ("there is nothing to learn from: no golden file, and no feedback that says what is right",)
+    first = found.unknown[0]
+    where = f" ({first.where})" if first.where else ""
+    return (f"none of {len(found.unknown)} addresses is in the library, e.g. {first.answer!r}{where}",)
+
+
+def _noted(kept: KeptTuning) -> Mapping[str, Any]:
+    """What the audit says of a tuning."""
+    return {"tuning_id": kept.tuning_id, "fingerprint": kept.fingerprint, "weight": kept.weight}

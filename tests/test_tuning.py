@@ -1,0 +1,245 @@
+"""Tuning a real library: it is adopted where it helps, refused where it does not, and can be taken back."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wenyuan
+from tuning_parts import DOCUMENTS, ENCODER, asked, golden, new_house, write_house, written
+from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, NotPermitted
+from wenyuan.core.learned import Judgement, Pair
+from wenyuan.core.model import Source
+from wenyuan.service.lessons import judged_pairs
+from wenyuan.service.tuning import LEAST_QUESTIONS
+
+HELD_OUT = 20
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("house")
+    new_house(folder).close()
+    return folder
+
+
+@pytest.fixture
+def house(original: Path, tmp_path: Path) -> Iterator[Any]:
+    """A copy of the library that a test may tune; its documents' addresses are those of the original."""
+    shutil.copytree(original / "library", tmp_path / "library")
+    with wenyuan.open(tmp_path / "library", encoder=ENCODER, search={"floor": 0.0}) as opened:
+        yield opened
+
+
+def found(house: Any, numbers: range) -> int:
+    """How many of these questions find their document among the first three."""
+    hits = 0
+    for number in numbers:
+        answer = house.search(asked(number, "？"), limit=3)
+        uris = [answer.passages[hit.passage_id].uri for hit in answer.hits]
+        hits += any(f"rule-{number:03}.md" in uri for uri in uris)
+    return hits
+
+
+def scores(house: Any) -> list[list[tuple[int, float]]]:
+    answers = [house.search(text, limit=5) for text in (asked(1), asked(80), written(3), "formal7 是什么")]
+    return [[(hit.passage_id, hit.score) for hit in answer.hits] for answer in answers]
+
+
+def test_a_tuning_finds_what_its_questions_did_not_show(house: Any, original: Path) -> None:
+    """Learned from seventy questions, adopted, and twenty others find the right document many times as often."""
+    unseen = range(DOCUMENTS - HELD_OUT, DOCUMENTS)
+    before = found(house, unseen)
+    report = house.tune(golden(original, DOCUMENTS - HELD_OUT))
+    assert report.outcome == "adopted"
+    assert report.verdict.after > report.verdict.before + 0.2
+    assert found(house, unseen) >= before + HELD_OUT // 2
+
+
+def test_what_the_folds_promise_is_measured_per_fold(house: Any, original: Path) -> None:
+    """The report has before and after of five folds of equal size, whose means are those of all questions."""
+    verdict = house.tune(golden(original, 60), dry_run=True).verdict
+    assert verdict.questions == 60
+    assert len(verdict.by_fold) == 5
+    assert sum(b for b, _ in verdict.by_fold) / 5 == pytest.approx(verdict.before)
+    assert sum(a for _, a in verdict.by_fold) / 5 == pytest.approx(verdict.after)
+
+
+def test_what_cannot_be_learned_is_refused(house: Any, original: Path) -> None:
+    """Where answers have nothing to do with the questions, nothing is adopted and no score changes."""
+    before = scores(house)
+    report = house.tune(golden(original, shift=17))
+    assert report.outcome == "no gain"
+    assert not report.verdict.adopt
+    assert house.tuning() is None
+    assert scores(house) == before
+
+
+def test_a_dry_run_changes_nothing(house: Any, original: Path) -> None:
+    """What would be adopted is said, and the library stays at the change at which it was."""
+    before, change = scores(house), house.catalog.seq()
+    assert house.tune(golden(original), dry_run=True).outcome == "would be adopted"
+    assert (scores(house), house.catalog.seq()) == (before, change)
+
+
+def test_too_few_questions_are_declined_with_how_many_are_needed(house: Any, original: Path) -> None:
+    """Below the least number nothing is learned; the report says how many there are and how many it takes."""
+    report = house.tune(golden(original, LEAST_QUESTIONS - 1))
+    assert (report.outcome, report.questions, report.needed) == ("too few", LEAST_QUESTIONS - 1, LEAST_QUESTIONS)
+    assert house.tuning() is None
+
+
+def test_undo_restores_every_score(house: Any, original: Path) -> None:
+    """After `undo_tuning` the same questions have the same passages with exactly the same scores."""
+    before = scores(house)
+    house.tune(golden(original))
+    assert scores(house) != before
+    house.undo_tuning()
+    assert scores(house) == before
+    with pytest.raises(NotPermitted, match="no tuning"):
+        house.undo_tuning()
+
+
+def test_a_tuning_outlives_the_process(house: Any, original: Path) -> None:
+    """A library that is opened again answers as it did with the tuning."""
+    house.tune(golden(original))
+    tuned = scores(house)
+    house.close()
+    with wenyuan.open(house.folder, encoder=ENCODER, search={"floor": 0.0}) as again:
+        assert scores(again) == tuned
+
+
+def test_the_same_pairs_teach_the_same(house: Any, original: Path) -> None:
+    """Tuning twice from the same pairs gives a tuning with the same fingerprint, in place of the first."""
+    house.tune(golden(original))
+    house.tune(golden(original))
+    first, second = house.catalog.tunings()
+    assert first.fingerprint == second.fingerprint
+    assert (first.undone_seq, second.undone_seq) == (second.seq, None)
+
+
+def test_an_answer_from_before_is_replayed_as_it_was(house: Any, original: Path) -> None:
+    """Replayed exactly it is identical; of the library as it is, the tuning is named as what differs."""
+    audit_id = house.search(written(2), limit=2).audit_id
+    house.tune(golden(original))
+    tuned_id = house.search(written(2), limit=2).audit_id
+    assert house.replay(audit_id, exact=True).identical
+    assert "tuning changed" in {d.what for d in house.replay(audit_id).differences}
+    house.undo_tuning()
+    assert house.replay(audit_id).identical
+    assert house.replay(tuned_id, exact=True).identical
+
+
+def test_the_floor_is_measured_under_the_tuning(house: Any, original: Path) -> None:
+    """What is kept is what nonsense scores with the map, and what it scores without it once that is undone."""
+    house.search(asked(1))  # a copied index hears of the catalog when it is first asked
+    plain = house.floor_under(None)
+    report = house.tune(golden(original))
+    kept = house.catalog.value("floor")
+    assert kept == house.floor_under(house._retriever.tuning()) != plain
+    assert report.floors["han"] == (plain["hybrid"]["han"]["score"], kept["hybrid"]["han"]["score"])
+    house.undo_tuning()
+    assert house.catalog.value("floor") == plain
+
+
+def test_adopting_and_undoing_are_audited(house: Any, original: Path) -> None:
+    """Each leaves a record of its own, with the fingerprint before and after."""
+    house.tune(golden(original))
+    number = house.undo_tuning().tuning_id
+    undone, adopted = house.audit.list(kind="tuning")
+    assert (adopted.record["action"], undone.record["action"]) == ("added", "removed")
+    assert adopted.record["object"] == undone.record["object"] == str(number)
+    assert adopted.record["changes"]["fingerprint"] == undone.record["changes"]["fingerprint"][::-1]
+    assert house.audit.verify().ok
+
+
+def test_progress_names_every_stage(house: Any, original: Path) -> None:
+    """Whoever watches is told of reading, embedding, each fold and the floor, each to its end."""
+    told: list[tuple[str, int, int]] = []
+    house.tune(golden(original), step=lambda *at: told.append(at))
+    ended = [stage for stage, done, total in told if done == total]
+    assert ended == ["read", "embed", "learn", "floor"]
+    assert [done for stage, done, _ in told if stage == "learn"] == [1, 2, 3, 4, 5]
+
+
+def test_only_answers_of_a_named_source_teach(house: Any, original: Path, tmp_path: Path) -> None:
+    """With `sources`, pairs that other sources answer are left out and counted."""
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "note.md").write_text("a note on something else\n", "utf-8")
+    house.add(Source(source_id="other", path=str(tmp_path / "other")))
+    stray = Pair(question="what else", answer=f"file://{tmp_path}/other/note.md")
+    assert house.tune([*golden(original, 30), stray]).questions == 31
+    report = house.tune([*golden(original, 30), stray], sources=["house"])
+    assert (report.questions, report.unknown) == (30, 1)
+    with pytest.raises(NotPermitted, match="no source 'none'"):
+        house.tune(golden(original), sources=["none"])
+
+
+def test_unknown_addresses_are_told_with_their_place(house: Any, original: Path) -> None:
+    """What the library does not hold is counted and named; the rest is learned from."""
+    astray = Pair(question="走失", answer="file:///nowhere/x.md", where="line 7")
+    report = house.tune([*golden(original, 30), astray])
+    assert (report.unknown, report.examples) == (1, (("file:///nowhere/x.md", "line 7"),))
+
+
+def test_nothing_but_unknown_addresses_is_refused(house: Any) -> None:
+    """When no address is in the library, the first one is named."""
+    with pytest.raises(InvalidRequest, match=r"none of 1 addresses.*nowhere.*line 7"):
+        house.tune([Pair(question="走失", answer="file:///nowhere/x.md", where="line 7")])
+
+
+def test_without_anything_to_learn_from_it_says_so(house: Any) -> None:
+    """No pairs and no feedback: the request is at fault."""
+    with pytest.raises(InvalidRequest, match="nothing to learn from"):
+        house.tune()
+
+
+@pytest.mark.parametrize("form", ["uri", "path", "file", "passage", "ref", "escaped"])
+def test_an_answer_may_be_named_in_any_way_that_people_know(house: Any, original: Path, form: str) -> None:
+    """By address, by path within its source, by its passage's address or ref, as others escape it."""
+    answer = house.search(written(5), limit=1)
+    passage = answer.passages[answer.hits[0].passage_id]
+    forms = {
+        "uri": f"file://{original}/house/rule-005.md", "path": "house/rule-005.md", "file": "rule-005.md",
+        "passage": passage.uri, "ref": passage.ref, "escaped": f"file://{original}/house/rule%2D005.md",
+    }  # fmt: skip
+    assert house.tune([Pair(question="q", answer=forms[form])]).questions == 1
+
+
+def test_a_path_that_fits_two_documents_leads_nowhere(house: Any, tmp_path: Path) -> None:
+    """A name that several documents have is not guessed at."""
+    write_house(tmp_path / "twin")
+    house.add(Source(source_id="twin", path=str(tmp_path / "twin")))
+    pairs = [Pair(question="one", answer="rule-005.md"), Pair(question="two", answer="twin/rule-005.md")]
+    report = house.tune(pairs)
+    assert (report.questions, report.unknown) == (1, 1)
+
+
+def test_questions_that_read_the_same_are_one(house: Any, original: Path) -> None:
+    """Full-width and plain spelling of a question with two answers make one question."""
+    one, two = (pair.answer for pair in golden(original, 2))
+    report = house.tune([Pair(question="ＡＢＣ 规定", answer=one), Pair(question="ABC 规定 ", answer=two)])
+    assert (report.questions, report.pairs) == (1, {"golden": 2})
+
+
+def test_a_library_without_vectors_cannot_be_tuned(tmp_path: Path) -> None:
+    """Keyword-only libraries are refused, with where to look."""
+    with (
+        wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as plain,
+        pytest.raises(EncoderUnavailable, match="learned from vectors") as refused,
+    ):
+        plain.tune([Pair(question="q", answer="a")])
+    assert refused.value.hint == "wenyuan doctor"
+
+
+def test_more_voices_against_than_for_make_no_answer() -> None:
+    """Each caller has one voice for each part of an answer, and a judgement without its question is lost."""
+    said = [("a", "s#1", "k1", True), ("a", "s#1", "k2", False), ("a", "s#2", "k1", True), ("b", "s#3", "k1", True)]
+    judgements = [Judgement(audit_id=a, ref=r, actor=k, good=g, at=0.0) for a, r, k, g in said]
+    pairs, lost = judged_pairs(judgements, {"a": {"query": "问"}}.get)
+    assert {(pair.answer, pair.grade) for pair in pairs} == {("s#1", 0.0), ("s#2", 1.0)}
+    assert lost == 1
