@@ -55,6 +55,7 @@ def at(path: str, **ids: str) -> str:
             "key_id": "00000000",
             "audit_id": "a-none",
             "statement_id": "1",
+            "node_id": "1",
             "pack": "customer_service",
             "vector_store_id": "wiki",
             **ids,

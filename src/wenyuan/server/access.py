@@ -35,6 +35,7 @@ RIGHT_OF: Mapping[tuple[str, str], str | None] = {
     ("POST", "/v1/retrieve"): "search",
     ("POST", "/v1/infer_rules"): "search",
     ("GET", "/v1/rules"): "registry",
+    ("GET", "/v1/rules/nodes/{node_id}"): "registry",
     ("GET", "/v1/rules/statements/{statement_id}"): "registry",
     ("GET", "/v1/rules/review"): "registry",
     ("POST", "/v1/rules/review"): "registry",

@@ -93,6 +93,7 @@ class Rules:
         self._desk = desk
         self.handlers: Mapping[tuple[str, str], Handler] = {
             ("GET", "/v1/rules"): self.overview,
+            ("GET", "/v1/rules/nodes/{node_id}"): self.node,
             ("GET", "/v1/rules/statements/{statement_id}"): self.statement,
             ("GET", "/v1/rules/review"): self.queue,
             ("POST", "/v1/rules/review"): self.review,
@@ -104,6 +105,9 @@ class Rules:
         operator(request.state.principal)
         listed = bool(request.query_params)
         return await self._desk.pool.run(lambda: self._nodes(request) if listed else self._overview())
+
+    async def node(self, request: Request) -> Response:
+        return await self._desk.pool.run(lambda: self._node(request))
 
     async def statement(self, request: Request) -> Response:
         return await self._desk.pool.run(lambda: self._statement(request))
@@ -145,6 +149,18 @@ class Rules:
         )
         following = found[-1].node_id if len(found) == wanted.limit else None
         return json_response({"nodes": [shapes.node_to_wire(node) for node in found], "next": following})
+
+    def _node(self, request: Request) -> Response:
+        wanted = queried(request, shapes.NodeQueryShape)
+        number = _number(request.path_params["node_id"])
+        if request.state.principal.agent_id is not None or not isinstance(number, int):
+            raise missing("node")
+        try:
+            node, edges, more = self._library.rules_around(number, wanted.limit)
+        except NotPermitted as error:
+            raise missing("node") from error
+        listed = {direction: [shapes.edge_to_wire(edge) for edge in found] for direction, found in edges.items()}
+        return json_response({"node": shapes.node_to_wire(node), **listed, "truncated": list(more)})
 
     def _statement(self, request: Request) -> Response:
         principal: Principal = request.state.principal
@@ -270,6 +286,14 @@ RULES_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
             ]
         },
         "parameters": _parameters(shapes.RulesQueryShape),
+    },
+    ("GET", "/v1/rules/nodes/{node_id}"): {
+        "summary": "A node, and the statements in force from it and into it",
+        "answer": _members(node=_OBJECT, out=_list(_OBJECT), **{"in": _list(_OBJECT)}, truncated=_list(_TEXT)),
+        "parameters": [
+            {"name": "node_id", "in": "path", "required": True, "schema": {"type": "string"}},
+            *_parameters(shapes.NodeQueryShape),
+        ],
     },
     ("GET", "/v1/rules/statements/{statement_id}"): {
         "summary": "A statement by number or key, with its evidence, what became of it, and its reviews",

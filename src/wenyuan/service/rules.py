@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from wenyuan.core.filters import Filter
 from wenyuan.core.model import MAX_RESULTS, ORIGIN_PRIORITY, Passage
 from wenyuan.core.ports import Deadline
 from wenyuan.core.ranking import Hit
-from wenyuan.core.rules.graph import Edge, View
+from wenyuan.core.rules.graph import Edge, GraphNode, View
 from wenyuan.core.rules.linking import Linker
 from wenyuan.core.rules.schema import Schema
 from wenyuan.core.united import RetrievalItem
@@ -138,6 +138,40 @@ class RuleDoor:
             raise
         return self.witness.attested(query, answer, principal, door=door)
 
+    def rules_around(
+        self, node_id: int, limit: int
+    ) -> tuple[GraphNode, Mapping[str, Sequence[Edge]], tuple[str, ...]]:
+        """A node of the graph with the statements that are in force from it (``out``) and into it (``in``).
+
+        Args:
+            limit: Statements of each direction: the most important ones.
+
+        Returns:
+            The node, its statements by direction, and the directions that have more than `limit`.
+
+        Raises:
+            NotPermitted: the graph has no such node.
+        """
+        graph = self.catalog.rules
+        deadline = Deadline(time.monotonic() + self.settings.search.deadline, time.monotonic)
+        node = graph.nodes([node_id], deadline=deadline).get(node_id)
+        if node is None:
+            raise NotPermitted("the rules graph has no such node", hint="wenyuan rules list")
+        relations, view = list(self.rules.schema().relations), self._view()
+        found = {
+            direction: graph.edges(
+                [node_id], relations, view=view, limit=limit, deadline=deadline, inverse=direction == "in"
+            )
+            for direction in ("out", "in")
+        }
+        more = tuple(direction for direction, edges in found.items() if len(edges) > limit)
+        return node, {direction: edges[:limit] for direction, edges in found.items()}, more
+
+    def _view(self) -> View:
+        """What is in force today, of every source."""
+        sources, day = self._retriever.registry(), date.today()
+        return View(trusts={n: s.trust for n, s in sources.by_id.items() if sources.in_force(n, day)}, day=day)
+
     def rule_neighbors(self, name: str, relation: str | None = None) -> list[dict[str, Any]]:
         """What the graph says of a node, in both directions.
 
@@ -152,15 +186,13 @@ class RuleDoor:
         if not candidates:
             raise NotPermitted(f"the rules graph knows no {name!r}", hint="wenyuan rules list")
         deadline = Deadline(time.monotonic() + self.settings.search.deadline, time.monotonic)
-        sources = self._retriever.registry()
-        day = date.today()
-        trusts = {n: s.trust for n, s in sources.by_id.items() if sources.in_force(n, day)}
+        view = self._view()
         relations = [relation] if relation is not None else list(schema.relations)
         groups = _groups(schema)
         found = []
         for inverse in (False, True):
             edges = graph.edges(
-                [candidates[0].node_id], relations, view=View(trusts=trusts, day=day), limit=_NEIGHBORS,
+                [candidates[0].node_id], relations, view=view, limit=_NEIGHBORS,
                 deadline=deadline, inverse=inverse,
             )  # fmt: skip
             found += [_neighbor(edge, groups, inverse) for edge in edges[:_NEIGHBORS]]

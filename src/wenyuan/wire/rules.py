@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from wenyuan.core.errors import Fault, InvalidRequest
 from wenyuan.core.rules.book import BookFault, Tally
 from wenyuan.core.rules.diff import Change
-from wenyuan.core.rules.graph import GraphNode
+from wenyuan.core.rules.graph import Edge, GraphNode
 from wenyuan.core.rules.schema import Schema
 from wenyuan.service.rulebook import ImportReport
 from wenyuan.wire.governed import Strict, checked
@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_LISTED",
     "ImportShape",
+    "NodeQueryShape",
     "QueueQueryShape",
     "ReviewShape",
     "RulesQueryShape",
+    "edge_to_wire",
     "fault_to_wire",
     "import_from_wire",
     "node_to_wire",
@@ -55,6 +57,14 @@ class RulesQueryShape(QueueQueryShape):
 
     q: Annotated[str, Field(max_length=500)] | None = Field(None, description="In a name, label, code or alias.")
     kind: str | None = None
+
+
+class NodeQueryShape(BaseModel):
+    """How many statements of each direction are wanted."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    limit: Annotated[int, Field(ge=1, le=MAX_LISTED)] = 100
 
 
 class ReviewShape(Strict):
@@ -87,6 +97,21 @@ def import_from_wire(payload: object) -> ImportShape:
 def node_to_wire(node: GraphNode) -> dict[str, Any]:
     """A node of the graph."""
     return {**asdict(node), "scope": list(node.scope)}
+
+
+def edge_to_wire(edge: Edge) -> dict[str, Any]:
+    """A statement in force, from the node at one of its ends: ``node`` is the other one."""
+    return {
+        "statement_id": edge.statement_id,
+        "relation": edge.rel,
+        "node": node_to_wire(edge.end),
+        "condition": edge.condition,
+        "strength": edge.strength,
+        "sentence": dict(edge.sentence),
+        "weight": edge.weight,
+        "trust": edge.trust,
+        "evidences": [asdict(evidence) for evidence in edge.evidences],
+    }
 
 
 def schema_to_wire(schema: Schema) -> dict[str, Any]:

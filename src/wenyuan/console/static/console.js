@@ -30,3 +30,17 @@ document.addEventListener("htmx:after:swap", () => {
   const heading = document.querySelector("#answer h2");
   if (heading) document.getElementById("said").textContent = heading.textContent;
 });
+
+// The review queue: j and k move from one to the next, a and r decide on the one that has the focus.
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || typing(event.target)) return;
+  const waiting = [...document.querySelectorAll("[data-queue] > li")];
+  if (!waiting.length || !["j", "k", "a", "r"].includes(event.key)) return;
+  const at = waiting.indexOf(document.activeElement.closest("[data-queue] > li"));
+  if (event.key === "a" || event.key === "r") {
+    waiting[at]?.querySelector(`[data-key="${event.key}"]`).click();
+    return;
+  }
+  const next = event.key === "j" ? Math.min(at + 1, waiting.length - 1) : Math.max(at - 1, 0);
+  waiting[next].focus();
+});

@@ -1,0 +1,79 @@
+"""What waits for a person's decision, and what an import would change before it does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.responses import Response
+
+from wenyuan.console.api import Refused
+from wenyuan.console.forms import read_form
+from wenyuan.console.rules import names_of
+from wenyuan.console.visit import Page, Visit, checked_next
+from wenyuan.packs import shipped
+
+__all__ = ["PAGES"]
+
+_PAGE = 25
+
+
+async def queue(visit: Visit) -> Response:
+    """Statements that wait for a review."""
+    waiting = await visit.get("v1", "rules", "review", limit=_PAGE, after=visit.request.query_params.get("after", ""))
+    names = names_of((await visit.get("v1", "rules"))["schema"], visit)
+    return visit.page("review.html", waiting=waiting, names=names)
+
+
+async def decided(visit: Visit) -> Response:
+    """One or several statements approved, rejected or retired."""
+    form = await read_form(visit.request)
+    numbers = [int(n) if n.isascii() and n.isdecimal() else n for n in form.all("statement_id")]
+    body = {"statement_ids": numbers, "action": form["action"], "reason": form["reason"]}
+    await visit.post("v1", "rules", "review", body=body)
+    return visit.see(checked_next(form["next"] or "/console/review"))
+
+
+async def importing(visit: Visit) -> Response:
+    """The form for an import, and the packs that are there."""
+    return await _importing(visit)
+
+
+async def _importing(visit: Visit, status: int = 200, **shown: Any) -> Response:
+    about = await visit.get("v1", "rules")
+    given = {"report": None, "refused": None, "form": {}, **shown}
+    return visit.page("rules_import.html", status, packs=about["packs"], shipped=shipped(), **given)
+
+
+async def imported(visit: Visit) -> Response:
+    """First what would change; where that was seen and confirmed, the change."""
+    form = await read_form(visit.request)
+    body: dict[str, Any] = {
+        **form.given("path", "pack", "default_source", "status"),
+        "dry_run": form["sure"] != "yes",
+    }
+    fields = form.given("path", "pack", "default_source", "status")
+    try:
+        report = await visit.post("v1", "rules", "import", body=body)
+    except Refused as refused:
+        if refused.status not in (400, 403):
+            raise
+        return await _importing(visit, refused.status, refused=refused, form=fields)
+    return await _importing(visit, report=report, form=fields)
+
+
+async def removed(visit: Visit) -> Response:
+    """All that a pack has brought taken back, where that was said twice."""
+    form = await read_form(visit.request)
+    if form["sure"] == "yes":
+        await visit.call("DELETE", "v1", "rules", "packs", form["pack"])
+    return visit.see("/console/rules")
+
+
+PAGES: Mapping[tuple[str, str], Page] = {
+    ("GET", "review"): queue,
+    ("POST", "review"): decided,
+    ("GET", "rules/import"): importing,
+    ("POST", "rules/import"): imported,
+    ("POST", "rules/remove"): removed,
+}

@@ -1,0 +1,106 @@
+"""The rules: what is in the graph, what follows for a process, and which words of which law say so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.responses import Response
+
+from wenyuan.console.forms import Form
+from wenyuan.console.graph import drawn
+from wenyuan.console.visit import Page, Visit
+
+__all__ = ["PAGES", "names_of"]
+
+_PAGE = 60  # nodes of one page
+_SHOWN = 200  # statements of one direction
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_GIVEN = "p."
+_TRUTH = {"true": True, "false": False}
+
+
+async def overview(visit: Visit) -> Response:
+    """Counts and packs; with a word or a kind, the nodes that have it."""
+    form = Form(visit.request.query_params.multi_items())
+    about = await visit.get("v1", "rules")
+    found = None
+    if form["q"] or form["kind"] or form["after"]:
+        asked = {"q": form["q"], "kind": form["kind"], "after": form["after"], "limit": _PAGE}
+        found = await visit.get("v1", "rules", **asked)
+    return visit.page("rules.html", form=form, about=about, found=found, names=names_of(about["schema"], visit))
+
+
+def names_of(schema: Mapping[str, Any], visit: Visit) -> dict[str, dict[str, str]]:
+    """What kinds, relations and parameters are called in the visit's language."""
+
+    def label(labels: Mapping[str, str], name: str) -> str:
+        return labels.get(visit.language) or name.replace("_", " ")
+
+    kinds = {name: label(labels, name) for name, labels in schema["kinds"].items()}
+    relations = {name: label(one["labels"], name) for name, one in schema["relations"].items()}
+    parameters = {name: label(one["labels"], name) for name, one in schema["parameters"].items()}
+    return {"kinds": kinds, "relations": relations, "parameters": parameters}
+
+
+async def node(visit: Visit) -> Response:
+    """A node: its neighbours drawn and listed, and what follows for it."""
+    form = Form(visit.request.query_params.multi_items())
+    found = await visit.get("v1", "rules", "nodes", visit.request.path_params["node_id"], limit=_SHOWN)
+    schema = (await visit.get("v1", "rules"))["schema"]
+    names = names_of(schema, visit)
+    own = found["node"]
+    name = own["labels"].get(visit.language) or own["name"]
+    graph = drawn(name, found, relations=names["relations"], language=visit.language)
+    inferred: Mapping[str, Any] | None = None
+    parameters: Mapping[str, Any] = {}
+    if own["kind"] in {pattern["start"] for pattern in schema["patterns"].values()}:
+        inferred, parameters = await _inferred(visit, own["name"], form, schema)
+    return visit.page(
+        "rules_node.html", found=found, own=own, name=name, names=names, graph=graph, inferred=inferred,
+        parameters=parameters, form=form, shown=_SHOWN,
+    )  # fmt: skip
+
+
+async def _inferred(
+    visit: Visit, name: str, form: Form, schema: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """What follows for a process, and the parameters that its conditions speak of, with what was given for them."""
+    given = {
+        parameter: _value(form[_GIVEN + parameter], described["type"])
+        for parameter, described in schema["parameters"].items()
+        if form[_GIVEN + parameter]
+    }
+    answer = await visit.post("v1", "infer_rules", body={"processes": [name], "parameters": given})
+    asked = " ".join(item["metadata"].get("condition", "") for item in answer["items"])
+    spoken = set(_WORD.findall(asked)) | given.keys()
+    parameters = {name: one for name, one in schema["parameters"].items() if name in spoken}
+    return answer, parameters
+
+
+def _value(written: str, kind: str) -> str | float | bool:
+    """A parameter as its type has it; what is no number is passed on, for the API to refuse."""
+    if kind == "boolean":
+        return _TRUTH.get(written, written)
+    if kind == "number":
+        try:
+            return float(written)
+        except ValueError:
+            return written
+    return written
+
+
+async def statement(visit: Visit) -> Response:
+    """A statement with its evidence, what became of it, and who decided what."""
+    found = await visit.get("v1", "rules", "statements", visit.request.path_params["statement_id"])
+    about = await visit.glance("v1", "rules")
+    names = names_of(about["schema"], visit) if about else {"kinds": {}, "relations": {}, "parameters": {}}
+    return visit.page("rules_statement.html", found=found, names=names, may_review=about is not None)
+
+
+PAGES: Mapping[tuple[str, str], Page] = {
+    ("GET", "rules"): overview,
+    ("GET", "rules/nodes/{node_id}"): node,
+    ("GET", "rules/statements/{statement_id}"): statement,
+}

@@ -1,0 +1,206 @@
+"""The console's pages of rules: the graph, what follows, reviews and imports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wenyuan
+from console_door import HOSTILE, Browser, served
+from rules_door import BOOK, WRONG
+from wenyuan.console.graph import DRAWN, drawn
+from wenyuan.core.agents import parse_agent
+from wenyuan.readers.rulebooks import read_book
+
+PROPOSED = """\
+  - src: 深基坑开挖
+    rel: requires_equipment
+    dst: 挖掘机
+    when: depth_m >= 1.0
+    status: proposed
+    evidence: [{source: code_a, clause: 第七条, quote: "<script>alert(1)</script>"}]
+  - {src: 深基坑开挖, rel: requires_equipment, dst: 挖掘机, when: depth_m >= 2.0, status: proposed,
+     evidence: [{source: code_b, clause: 第八条}]}
+"""
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[tuple[str, Any]]:
+    settings = {"encoder": {"kind": "none"}, "cache": {"seconds": 0}}
+    with wenyuan.open(tmp_path / "library", create=True, **settings) as library:
+        (tmp_path / "book.yaml").write_text(BOOK + PROPOSED, encoding="utf-8")
+        library.rules.take(read_book(tmp_path / "book.yaml"))
+        with served(library, ingest_roots=(tmp_path,)) as url:
+            yield url, library
+
+
+def node_of(library: Any, name: str) -> int:
+    return int(library.catalog.rules.find_nodes(name)[0].node_id)
+
+
+def test_a_process_is_found_by_any_of_its_names(opened: tuple[str, Any]) -> None:
+    """An alias leads to the node, which is shown by its name in the reader's language."""
+    found = Browser(opened[0], "zh").get("/console/rules", q="基坑开挖")
+    assert found.text(".tiles li a") == "深基坑开挖"
+    assert Browser(opened[0]).get("/console/rules", q="基坑开挖").text(".tiles li a") == "Deep excavation"
+    assert Browser(opened[0]).get("/console/rules", q="没有").count(".tiles") == 0
+
+
+def test_a_node_is_drawn_with_what_is_said_of_it(opened: tuple[str, Any]) -> None:
+    """The picture has a box for each neighbour, the table the same with condition and evidence."""
+    number = node_of(opened[1], "深基坑开挖")
+    seen = Browser(opened[0], "zh").get(f"/console/rules/nodes/{number}")
+    assert seen.text("svg.ego text.middle") == "深基坑开挖"
+    assert {node.text() for node in seen.tree.css("svg.ego a text")} == {"挖掘机", "坍塌"}
+    assert {node.text() for node in seen.tree.css("svg.ego text.relation")} == {"需要设备", "产生危险源"}
+    assert "五米以上有坍塌危险" in seen.text(".evidence blockquote")
+    assert "depth_m >= 5.0" in seen.text("table")
+
+
+def test_conditions_are_checked_with_the_parameters_that_they_speak_of(opened: tuple[str, Any]) -> None:
+    """Without a depth the hazard is not verified; with six metres it is met; with two it does not follow."""
+    number = node_of(opened[1], "深基坑开挖")
+    browser = Browser(opened[0])
+    assert "not verified" in browser.get(f"/console/rules/nodes/{number}").text("table .state")
+    deep = browser.get(f"/console/rules/nodes/{number}", **{"p.depth_m": 6})
+    assert "met" in deep.text("table .state.met")
+    shallow = browser.get(f"/console/rules/nodes/{number}", **{"p.depth_m": 2})
+    assert shallow.count("table .state.met") == 0
+    assert shallow.tree.css_first("input[name='p.depth_m']").attributes["value"] == "2"
+
+
+def test_a_node_that_is_not_there(opened: tuple[str, Any]) -> None:
+    """A number that no node has, and what is no number, are 404."""
+    for number in ("999999", "x", "9" * 30):
+        assert Browser(opened[0]).get(f"/console/rules/nodes/{number}").status == 404
+
+
+def test_what_waits_is_decided_upon(opened: tuple[str, Any]) -> None:
+    """Approving and rejecting empties the queue; the rule's page then says what became of it. Quotes are text."""
+    url, library = opened
+    browser = Browser(url)
+    seen = browser.get("/console/review")
+    assert seen.count("[data-queue] > li") == 2
+    assert HOSTILE in seen.text("blockquote")
+    numbers = [node.attributes["value"] for node in seen.tree.css("[data-queue] input[name=statement_id]")]
+    fields = {"reason": "有条款为证", "next": "/console/review"}
+    assert browser.post("/console/review", {"statement_id": numbers[0], "action": "approve", **fields}).status == 303
+    assert browser.post("/console/review", {"statement_id": numbers[1], "action": "reject", **fields}).status == 303
+    assert browser.get("/console/review").count("[data-queue]") == 0
+    assert "approved" in browser.get(f"/console/rules/statements/{numbers[0]}").text(".state.approved")
+    assert "rejected" in browser.get(f"/console/rules/statements/{numbers[1]}").text(".state.rejected")
+    assert "有条款为证" in browser.get(f"/console/rules/statements/{numbers[1]}").text("main")
+    assert library.catalog.rules.counts()["statements"]["approved"] == 3
+
+
+@pytest.mark.parametrize(
+    "fields", [{"statement_id": "x", "action": "approve"}, {"statement_id": "1", "action": "burn"}]
+)
+def test_a_decision_that_makes_no_sense_changes_nothing(opened: tuple[str, Any], fields: dict[str, str]) -> None:
+    """What is no number or no action is the API's 400, with the field."""
+    seen = Browser(opened[0]).post("/console/review", fields)
+    assert seen.status == 400
+    assert seen.count(".notice.bad li") >= 1
+    assert opened[1].catalog.rules.counts()["statements"]["proposed"] == 2
+
+
+def test_an_import_is_shown_before_it_is_done(opened: tuple[str, Any], tmp_path: Path) -> None:
+    """A dry run lists what would change and writes nothing; confirmed, it is done, as a change of the library."""
+    url, library = opened
+    smaller = BOOK.replace("挖掘机", "装载机")
+    (tmp_path / "new.yaml").write_text(smaller, encoding="utf-8")
+    browser = Browser(url)
+    dry = browser.post("/console/rules/import", {"path": str(tmp_path / "new.yaml")})
+    assert "Nothing was written" in dry.text(".notice h2")
+    assert "装载机" in dry.text(".diff.added")
+    assert "挖掘机" in dry.text(".diff.retired")
+    assert not library.catalog.rules.find_nodes("装载机")
+    hidden = {n.attributes["name"]: n.attributes["value"] for n in dry.tree.css(".notice input[type=hidden]")}
+    done = browser.post("/console/rules/import", {**hidden, "sure": "yes"})
+    assert "Imported" in done.text(".notice.good h2")
+    assert library.catalog.rules.find_nodes("装载机")
+
+
+def test_faults_of_an_import_are_told_by_their_line(opened: tuple[str, Any], tmp_path: Path) -> None:
+    """An unknown relation stands with file and line; a path that is not allowed is refused."""
+    (tmp_path / "wrong.yaml").write_text(BOOK + WRONG, encoding="utf-8")
+    browser = Browser(opened[0], "zh")
+    seen = browser.post("/console/rules/import", {"path": str(tmp_path / "wrong.yaml")})
+    assert f"wrong.yaml:{len((BOOK + WRONG).splitlines())}" in seen.text("table code")
+    assert browser.post("/console/rules/import", {"path": "/etc"}).status == 403
+    assert browser.post("/console/rules/import", {}).status == 400
+
+
+def test_a_pack_is_removed_only_when_that_was_said(opened: tuple[str, Any]) -> None:
+    """Without the tick nothing goes; with it, all that the pack brought."""
+    browser = Browser(opened[0])
+    browser.post("/console/rules/remove", {"pack": "little"})
+    assert opened[1].rules.packs() == ("little",)
+    browser.post("/console/rules/remove", {"pack": "little", "sure": "yes"})
+    assert opened[1].rules.packs() == ()
+    assert browser.post("/console/rules/remove", {"pack": "no/such", "sure": "yes"}).status == 404
+
+
+@pytest.mark.slow
+def test_a_node_with_five_thousand_neighbours_is_capped(tmp_path: Path) -> None:
+    """The page shows the most important two hundred, draws forty, and says that there are more."""
+    nodes = "".join(f"  - {{kind: hazard, name: 危险{n}}}\n" for n in range(5_000))
+    said = "".join(
+        f"  - {{src: 深基坑开挖, rel: produces_hazard, dst: 危险{n}, evidence: [{{source: code_a, clause: '1'}}]}}\n"
+        for n in range(5_000)
+    )
+    (tmp_path / "big.yaml").write_text(
+        BOOK.replace("statements:\n", f"{nodes}statements:\n") + said, encoding="utf-8"
+    )
+    settings = {"encoder": {"kind": "none"}, "cache": {"seconds": 0}, "search": {"deadline": 20.0}}
+    with wenyuan.open(tmp_path / "library", create=True, **settings) as library:
+        library.rules.take(read_book(tmp_path / "big.yaml"))
+        with served(library) as url:
+            seen = Browser(url).get(f"/console/rules/nodes/{node_of(library, '深基坑开挖')}")
+    assert seen.status == 200
+    assert "There are more: the 200 most important" in seen.text(".notice.degraded")
+    assert seen.count("svg.ego a") == DRAWN
+    assert f"{200 - DRAWN} more are in the table" in seen.text(".legend")
+    assert len(seen.body) < 1_000_000
+
+
+def test_an_agents_key_sees_no_graph(tmp_path: Path) -> None:
+    """The graph as a whole is the operator's; a single rule of its scope it may see, without deciding on it."""
+    settings = {"encoder": {"kind": "none"}, "cache": {"seconds": 0}}
+    with wenyuan.open(tmp_path / "library", create=True, **settings) as library:
+        (tmp_path / "book.yaml").write_text(BOOK, encoding="utf-8")
+        library.rules.take(read_book(tmp_path / "book.yaml"))
+        scope = [{"domain": "construction", "top_k": 3}]
+        library.catalog.put_agent(parse_agent({"agent_id": "builder", "knowledge_scope": scope}))
+        token = library.catalog.create_key("builder", frozenset(("registry",)), None)[1]
+        with served(library, needs_keys=True) as url:
+            browser = Browser(url)
+            browser.sign_in(token)
+            statuses = {path: browser.get(f"/console/{path}").status for path in ("rules", "rules/nodes/1", "review")}
+            assert set(statuses.values()) <= {403, 404}
+            page = browser.get("/console/rules/statements/1")
+            assert (page.status, page.count("form[action='/console/review']")) == (200, 0)
+            refused = browser.post("/console/review", {"statement_id": 1, "action": "retire"})
+            assert refused.status == 403
+
+
+def test_the_drawing_keeps_groups_together_and_within_its_frame() -> None:
+    """Neighbours stand below the name of their relation, none outside the picture, long names are cut."""
+    node = {"labels": {}, "kind": "hazard"}
+    out = [
+        {
+            "relation": f"r{n % 3}",
+            "strength": "mandatory",
+            "condition": "",
+            "node": {**node, "node_id": n, "name": "长" * 40},
+        }
+        for n in range(60)
+    ]
+    found = drawn("中", {"in": [], "out": out}, relations={"r0": "甲"}, language="zh")
+    assert (len(found.boxes), found.left_out) == (DRAWN, 20)
+    assert [label.text for label in found.labels] == ["甲", "r1", "r2"]
+    assert all(box.y >= 0 and box.y + found.box_height <= found.height for box in found.boxes)
+    assert all(len(box.text) == 16 for box in found.boxes)
