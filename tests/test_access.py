@@ -85,7 +85,7 @@ def test_every_route_declares_its_right(served: Served) -> None:
     routes = {(method, route.path) for route in app.routes for method in route.methods if method != "HEAD"}
     assert routes == set(RIGHT_OF)
     assert {right for right in RIGHT_OF.values() if right} <= set(RIGHTS)
-    assert {"/livez", "/readyz", "/openapi.json"} == PUBLIC
+    assert {"/livez", "/readyz", "/openapi.json", "/openapi-tools.json", "/llms.txt"} == PUBLIC
 
 
 def test_the_document_describes_every_guarded_route(served: Served) -> None:

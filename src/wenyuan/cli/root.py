@@ -15,6 +15,7 @@ from wenyuan.cli.agents import app as agent_app
 from wenyuan.cli.ask import search
 from wenyuan.cli.audit import app as audit_app
 from wenyuan.cli.conform import conformance
+from wenyuan.cli.connecting import connect
 from wenyuan.cli.context import context
 from wenyuan.cli.demonstrate import demo
 from wenyuan.cli.diagnose import doctor
@@ -143,6 +144,7 @@ _COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
     "retrieve": (retrieve, "Rules above cases above templates. 统一检索"),
     "context": (context, "What may enter a prompt. 生成提示词片段"),
     "serve": (serve, "Serve the library over HTTP. 提供 HTTP 服务"),
+    "connect": (connect, "Connect an agent or a framework. 接入智能体"),
     "mcp": (mcp, "Serve an agent over MCP. 提供 MCP 服务"),
     "conformance": (conformance, "Test a service against the contract. 一致性测试"),
     "eval": (evaluation, "Measure retrieval. 评测检索质量"),

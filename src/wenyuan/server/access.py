@@ -63,6 +63,8 @@ RIGHT_OF: Mapping[tuple[str, str], str | None] = {
     ("GET", "/livez"): None,
     ("GET", "/readyz"): None,
     ("GET", "/openapi.json"): None,
+    ("GET", "/openapi-tools.json"): None,
+    ("GET", "/llms.txt"): None,
 }
 """Method and path → the right that the caller needs; None: open to everybody. What is not here is not served."""
 

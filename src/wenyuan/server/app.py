@@ -30,6 +30,7 @@ from wenyuan.server.routes_metrics import Metrics
 from wenyuan.server.routes_registry import Agents, Sources
 from wenyuan.server.routes_rules import Rules, United
 from wenyuan.server.routes_stores import Stores
+from wenyuan.server.routes_tools import ToolPages
 from wenyuan.server.seams import (
     Authenticate,
     FaultSwitch,
@@ -92,6 +93,7 @@ def _handlers(
     if isinstance(service, KnowledgeService):
         yield from Knowledge(service, desk).handlers.items()
         library = cast("Library", service)
+        yield from ToolPages().handlers.items()
         yield from Dify(library, desk).handlers.items()
         yield from Mcp(library, desk).handlers.items()
         yield from Stores(library, desk).handlers.items()

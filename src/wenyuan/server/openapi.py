@@ -169,6 +169,7 @@ def _knowledge(failed: int) -> dict[str, Any]:
 
 def _foreign() -> dict[str, Any]:
     """The routes that speak other protocols, whose errors have shapes of their own."""
+    anything = {"application/json": {"schema": _OBJECT}}
     dify_shapes = ("DifyRequestShape", "DifyAnswerShape", "DifyErrorShape")
     stores = _told(
         "search_vector_store",
@@ -183,6 +184,10 @@ def _foreign() -> dict[str, Any]:
         DIFY: _told("dify_retrieval", "Dify's External Knowledge API", *dify_shapes),
         "/v1/vector_stores/{vector_store_id}/search": stores,
         "/mcp": _mcp(),
+        "/openapi-tools.json": _get(
+            "openapi_tools", "This document for tool builders, in OpenAPI 3.0", anything, 500
+        ),
+        "/llms.txt": _get("llms", "How a model asks", {"text/plain": {"schema": {"type": "string"}}}, 500),
     }
 
 
