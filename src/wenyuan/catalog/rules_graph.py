@@ -1,4 +1,4 @@
-"""The rules graph as it is walked: hop by hop, each hop one query with an index for it, the evidence another one.
+"""The rules graph as it is walked: hop by hop, each hop one query with an index for it, with its evidence.
 
 What was met is kept in memory with the version of the graph in which it was read: most walks meet the same hazards
 and measures again. The version is read for every hop, so a change counts at once.
@@ -98,6 +98,33 @@ def _hop(*, inverse: bool, past: bool, every: bool = False) -> sa.Select[Any]:
 
 
 @cache
+def _joined(*, inverse: bool) -> sa.Select[Any]:
+    """The statements of nodes as they are now, each as often as it has evidence, with its end.
+
+    Outer joins, since SQLite keeps to their order. Which evidence is in view is told by `View.support`.
+    """
+    s, n, e = r.statements.c, r.nodes.c, r.evidences.c
+    here, there = (s.dst, s.src) if inverse else (s.src, s.dst)
+    day = sa.bindparam("day", type_=sa.Integer)
+    return (
+        sa.select(s.rank, s.weight, s.statement_id, s.src, s.rel, s.dst, s.condition, s.sentence, e.row_id)
+        .add_columns(n.key, n.kind, n.name, n.labels, n.scope)
+        .add_columns(e.source_id, e.uri, e.clause, e.quote, e.trust, e.reviewer)
+        .outerjoin(r.nodes, sa.and_(n.node_id == there, n.removed_seq.is_(None)))
+        .outerjoin(r.evidences, sa.and_(e.statement_id == s.statement_id, e.removed_seq.is_(None)))
+        .where(
+            _among(here, "nodes"),
+            s.removed_seq.is_(None),
+            s.status == "approved",
+            s.valid_from <= day,
+            s.valid_until >= day,
+        )
+        .order_by(e.row_id)
+        .limit(sa.bindparam("most", type_=sa.Integer))
+    )
+
+
+@cache
 def _evidence(*, past: bool) -> sa.Select[Any]:
     e = r.evidences.c
     return (
@@ -165,8 +192,8 @@ class RulesGraph(RulesBook):
         missing = [node for node in starts if node not in kept]
         if not missing:
             return [kept[node] for node in starts]
-        edges = self._hop(connection, missing, (), view, _WIDE, inverse, deadline)
-        if len(edges) > _WIDE:
+        edges = self._around(connection, version, missing, view, inverse, deadline)
+        if edges is None:
             return None
         found: dict[int, list[Edge]] = {node: [] for node in missing}
         for edge in edges:
@@ -174,6 +201,32 @@ class RulesGraph(RulesBook):
         known = {node: kept[node] for node in starts if node in kept}
         self._kept.keep(version, seen, found)
         return [known[node] if node in known else tuple(found[node]) for node in starts]
+
+    def _around(
+        self, connection: sa.Connection, version: str, starts: Sequence[int], view: View, inverse: bool,
+        deadline: Deadline,
+    ) -> list[Edge] | None:  # fmt: skip
+        """All statements in view of nodes, with their ends and evidence, by one read; None when they are too many."""
+        deadline.check(_COMPONENT)
+        bound = {"nodes": filled(starts), "day": view.day.toordinal(), "most": _WIDE + 1}
+        rows = connection.execute(_joined(inverse=inverse), bound).all()
+        if len(rows) > _WIDE:
+            return None
+        said: dict[int, Any] = {}
+        supports: dict[int, list[Support]] = {}
+        for row in rows:
+            trust = view.support(row[14], row[18])
+            if trust is not None:
+                said[row[2]] = row
+                supports.setdefault(row[2], []).append(support(row[14:], trust))
+        known, side = self._kept.nodes(version), 3 if inverse else 5
+        lost = [row[side] for row in said.values() if row[9] is None]
+        if lost:
+            raise CatalogUnavailable(f"statements lead to nodes that there are not: {lost[:5]}", component="catalog")
+        for row in said.values():
+            if row[side] not in known:
+                known[row[side]] = graph_node(row[side], *row[9:14])
+        return [_edge(row, known[row[side]], supports[number]) for number, row in said.items()]
 
     def _hop(
         self, connection: sa.Connection, starts: Sequence[int], relations: Sequence[str], view: View, limit: int,
@@ -273,7 +326,7 @@ def _supports(
 
 
 def _edge(row: Any, end: GraphNode, supports: list[Support]) -> Edge:
-    rank, weight, statement_id, src, rel, dst, condition, sentence, _ = row
+    rank, weight, statement_id, src, rel, dst, condition, sentence = row[:8]
     if len(supports) > 1:
         supports.sort(key=lambda e: -e.trust)
     return Edge(
