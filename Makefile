@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test test-integrations lint check bench lock clean
+.PHONY: demo test test-integrations lint check bench bench-peers lock clean
 
 demo: $(VENV)/.run           ## set up, then run the main job on a small bilingual library
 	$(BIN)/wenyuan demo
@@ -37,6 +37,9 @@ check: lint test             ## everything
 bench: $(VENV)/.dev          ## measure speed; prints the environment beside the figures
 	$(BIN)/python bench/search.py
 	$(BIN)/python bench/encoder.py
+
+bench-peers: $(VENV)/.dev    ## compare with what one would take instead: DATA="FOLDER…", judged sets
+	$(BIN)/python bench/peers/compare.py --data $(DATA)
 
 lock: $(VENV)/.dev           ## renew the lock files
 	$(PIP) install --quiet uv
