@@ -91,7 +91,8 @@ def _of_retrieval(terminal: Terminal, record: AuditRecord) -> Iterator[tuple[str
     yield "audit_state", said.get("generation")
     cached = f" ({terminal.text('audit_cached')})" if said.get("cache_hit") else ""
     yield "audit_outcome", _outcome(terminal, said) + cached
-    yield "audit_error", terminal.own(said.get("error", ""))
+    code = said.get("error_code", "")
+    yield "audit_error", terminal.own(said.get("error", "")) + (f" ({code})" if code else "")
     yield "audit_degraded", ", ".join(said.get("degraded", ()))
     for rank, entry in enumerate(fragments, 1):
         trust = terminal.text("trust")

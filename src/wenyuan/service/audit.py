@@ -168,6 +168,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
     withheld: Any = None,
     status: Literal["SUCCESS", "FAILED"] = "SUCCESS",
     error: str = "",
+    error_code: str = "",
     cache_hit: bool = False,
     degraded: Sequence[str] = (),
     trusts: Mapping[str, int] | None = None,
@@ -184,6 +185,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         generation: The change of the catalog that was searched.
         settings_digest: `digest_of` all settings that bear on the answer.
         encoder_key: Of the encoder's fingerprint; ``""`` without one.
+        error_code: The kind of failure, as answers name it.
         fragments: See `fragment_entry`; other keys, such as a text, are left out.
         withheld: What was found and not given, and why: ids and numbers.
         trusts: Trust of the scope's sources, by id: an exact replay needs it.
@@ -211,6 +213,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
     }
     optional = {
         "error": _cut(_masked(error), _ERROR_CHARS),
+        "error_code": error_code,
         "degraded": list(degraded),
         "withheld": _plain(withheld),
         "floor": _plain(floor),

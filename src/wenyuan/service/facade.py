@@ -134,7 +134,9 @@ class Library(RuleDoor, TuningDoor, HealthDoor, WideDoor, FetchDoor):
             settings.rules, reranking=reranking,
         )  # fmt: skip
         self._searcher = Searcher(self._retriever, catalog, settings.cache, answers, settings.search)
-        self._contexts = ContextService(self._searcher, catalog.document_chars, self.find)
+        self._contexts = ContextService(
+            self._searcher, catalog.document_chars, lambda asked, who: self._find(asked, who, "context")
+        )
         self._fields = Fields(catalog)
         self._empty_engine = empty_engine
 
@@ -196,11 +198,14 @@ class Library(RuleDoor, TuningDoor, HealthDoor, WideDoor, FetchDoor):
             return RetrievalResponse(status="FAILED", error_message=str(error))
         except Exception as error:
             log.exception("retrieval failed")
+            self._record_failure(query, error, principal, "retrieve_fragments")
             return RetrievalResponse(status="FAILED", error_message=f"internal error: {type(error).__name__}")
 
-    def _record_failure(self, query: Query, error: KnowledgeError, principal: Principal, door: str) -> None:
+    def _record_failure(
+        self, query: Query, error: Exception, principal: Principal, door: str, agent_id: str | None = None
+    ) -> None:
         try:
-            self.witness.failed(query, error, principal, door=door)
+            self.witness.failed(query, error, principal, door=door, agent_id=agent_id)
         except KnowledgeError as second:  # the answer says FAILED as it is
             log.error("the failure could not be audited: %s", second)
 
@@ -230,20 +235,26 @@ class Library(RuleDoor, TuningDoor, HealthDoor, WideDoor, FetchDoor):
     # -- the knowledge service and the context service ------------------------------------------------
 
     def find(self, request: SearchRequest, principal: Principal = LOCAL) -> SearchResult:
-        """The knowledge service: passages within the scope of an agent. Raises what made it fail, and logs it."""
+        """The knowledge service: passages within the scope of an agent. Raises what made it fail, and records it."""
+        return self._find(request, principal, "search")
+
+    def _find(self, request: SearchRequest, principal: Principal, door: str) -> SearchResult:
         try:
-            return self._found(request, principal)
+            return self._found(request, principal, door)
         except (InvalidRequest, NotPermitted):
             raise
-        except KnowledgeError as error:
-            log.error("search for agent %s failed: %s", request.agent_id or principal.agent_id, error)
+        except Exception as error:
+            if isinstance(error, KnowledgeError):  # of anything else, who called tells the whole story
+                log.error("search for agent %s failed: %s", request.agent_id or principal.agent_id, error)
+            asked = self._searcher.whole(request, principal)
+            self._record_failure(asked, error, principal, door, request.agent_id)
             raise
 
-    def _found(self, request: SearchRequest, principal: Principal) -> SearchResult:
+    def _found(self, request: SearchRequest, principal: Principal, door: str) -> SearchResult:
         result = self._searcher.search(request, principal)
         ids = [
             self.witness.answered(
-                query, answer, principal, door="search", agent_id=request.agent_id, cache_hit=result.cache_hit
+                query, answer, principal, door=door, agent_id=request.agent_id, cache_hit=result.cache_hit
             )
             for query, answer in result.answers
         ]

@@ -42,7 +42,9 @@ class RuleDoor:
 
     if TYPE_CHECKING:
 
-        def _record_failure(self, query: Query, error: KnowledgeError, principal: Principal, door: str) -> None: ...
+        def _record_failure(
+            self, query: Query, error: Exception, principal: Principal, door: str, agent_id: str | None = None
+        ) -> None: ...
 
     @property
     def rules(self) -> Rulebook:

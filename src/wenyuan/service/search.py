@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any, Literal, Protocol
 
 from wenyuan.core.agents import AUTO, Agent, DomainScope, Principal, parse_scope
-from wenyuan.core.errors import EngineUnavailable, InvalidRequest, NotPermitted
+from wenyuan.core.errors import EngineUnavailable, InvalidRequest, KnowledgeError, NotPermitted
 from wenyuan.core.filters import Filter
 from wenyuan.core.model import MAX_QUERY_CHARS, ORIGIN_PRIORITY, Passage
 from wenyuan.core.ranking import Hit
@@ -161,6 +161,18 @@ class Searcher:
         kept = self._cache.get(key, lambda: self._search(request, areas, min_trust, day))
         result = replace(kept.value, stale=self._retriever.stale())
         return replace(result, cache_hit=True, cache_age_ms=kept.age_ms) if kept.hit else result
+
+    def whole(self, request: SearchRequest, principal: Principal) -> Query:
+        """A search as one query over all that it may see, as far as that can be told: for the record of its failure."""
+        area = _Area("", (), request.limit)
+        try:
+            agent = self.agent_of(request.agent_id, principal)
+            areas = self._areas(request, agent, self._retriever.registry())
+        except KnowledgeError:  # what can be recorded is recorded; why it failed is told by the first error
+            areas = [area]
+        names = None if areas[0].sources is None else {name for part in areas for name in part.sources or ()}
+        area = replace(area, sources=None if names is None else tuple(sorted(names)))
+        return _query(request, area, request.min_trust, request.as_of or date.today(), request.limit)
 
     def cache_counts(self) -> CacheCounts:
         """How the cache of answers is doing."""

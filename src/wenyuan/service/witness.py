@@ -125,15 +125,22 @@ class Witness:
         """An answer with the id of its record; raises as `answered` does."""
         return replace(answer, audit_id=self.answered(query, answer, principal, door=door))
 
-    def failed(self, query: Query, error: KnowledgeError, principal: Principal, *, door: str) -> str:
-        """Record a question that got no answer."""
+    def failed(
+        self, query: Query, error: Exception, principal: Principal, *, door: str, agent_id: str | None = None
+    ) -> str:
+        """Record a question that got no answer; of an error that is no `KnowledgeError` only its kind is told."""
         if self.log is None:
             return ""
         scope = Scope(sources=frozenset(query.sources or ()), as_of=query.as_of or date.today())
         request = request_of(query)
+        kind = type(error).__name__
+        code, told = "internal_error", f"internal error: {kind}"
+        if isinstance(error, KnowledgeError):
+            code, told = error.code, str(error)
         record = retrieval_record(
-            principal=principal, request=request, scope=scope, generation=0, settings_digest=self._digest,
-            encoder_key=self._encoder_key, status="FAILED", error=str(error), door=door,
+            principal=principal, request={**request, "agent_id": agent_id}, scope=scope, generation=0,
+            settings_digest=self._digest, encoder_key=self._encoder_key, status="FAILED", door=door,
+            error=told, error_code=code,
         )  # fmt: skip
         return self.log.append(record, request)
 
