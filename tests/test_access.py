@@ -30,6 +30,7 @@ BODIES: dict[str, Any] = {
     "/v1/keys": {"rights": ["search"], "agent_id": "support"},
     "/v1/sources/{source_id}": {"title": "又"},
     "/v1/retrieve": {"query": "客户投诉"},
+    "/v1/feedback": {"audit_id": "a-none", "good": ["x#1"]},
     "/v1/infer_rules": {"context": "客户投诉"},
     "/v1/rules/review": {"statement_ids": [1], "action": "reject"},
     "/v1/rules/import": {"pack": "customer_service", "dry_run": True},

@@ -32,7 +32,7 @@ CLI = Path(wenyuan.__file__).parent / "cli"
 DOCUMENTS = CLI / "demo" / "documents"
 HASHING = {"WENYUAN_ENCODER__KIND": "hashing"}
 COMMANDS = ["init", "add", "ingest", "search", "serve", "conformance", "eval", "doctor", "demo"]
-COMMANDS += ["tune", "source list", "source show", "source remove"]
+COMMANDS += ["tune", "feedback", "source list", "source show", "source remove"]
 
 Run = Callable[..., Result]
 

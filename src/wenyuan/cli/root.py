@@ -20,6 +20,7 @@ from wenyuan.cli.context import context
 from wenyuan.cli.demonstrate import demo
 from wenyuan.cli.diagnose import doctor
 from wenyuan.cli.evaluate import evaluation
+from wenyuan.cli.feedback import feedback
 from wenyuan.cli.keys import app as key_app
 from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped
 from wenyuan.cli.refreshing import refresh, worker
@@ -149,6 +150,7 @@ _COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
     "conformance": (conformance, "Test a service against the contract. 一致性测试"),
     "eval": (evaluation, "Measure retrieval. 评测检索质量"),
     "tune": (tune, "Learn from questions with known answers. 调优"),
+    "feedback": (feedback, "Say what is right or wrong in an answer. 反馈"),
     "doctor": (doctor, "Check installation and library. 检查"),
     "demo": (demo, "See it all in one minute. 演示"),
 }

@@ -156,6 +156,11 @@ _CHINESE = {
     ),
     "the library has no tuning": "知识库没有调优",
     "{a} is neither .svg nor .html": "{a} 既不是 .svg 也不是 .html",
+    # feedback
+    "there is no answer {a}": "没有这次回答：{a}",
+    "{a} is no part of the answer {b}": "{a} 不是回答 {b} 的片段",
+    "{a} is called both right and wrong": "{a} 既被评为正确又被评为错误",
+    "good nothing is said: name fragments that are right or wrong": "没有评价：请指出正确或错误的片段",
     # audit
     "there is no audit record {a}": "没有审计记录 {a}",
     "{a} is no kind of audit record": "{a} 不是审计记录的种类",

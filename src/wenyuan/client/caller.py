@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from wenyuan.client.governed import Knowledge, Passages, read_context, read_passages
+from wenyuan.client.governed import Knowledge, Passages, read_context, read_kept, read_passages
 from wenyuan.client.replies import Reply, read_answer, read_reply, says_failed
 from wenyuan.client.rules import RulesCalls
 from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, RetrievalFailed
@@ -139,6 +139,23 @@ class Client(RulesCalls):
         asked = {"retrieval_query": retrieval_query, "agent_id": agent_id, "top_k": top_k, **members}
         asked["extra_queries"] = list(extra_queries)
         return self._call("POST", "/v1/context", read_context, asked, (retrieval_query, *extra_queries))
+
+    def feedback(self, audit_id: str, *, good: Sequence[str] = (), bad: Sequence[str] = ()) -> Mapping[str, bool]:
+        """Say which parts of an answer are right or wrong, at ``/v1/feedback`` of the same service.
+
+        Args:
+            audit_id: Of the answer: ``metadata["audit_id"]`` of its fragments.
+            good, bad: Refs (``metadata["passage_id"]``) or addresses of fragments.
+
+        Returns:
+            What was kept: by ref, whether it is right.
+
+        Raises:
+            InvalidRequest, NotPermitted, RetrievalFailed: as `retrieve_fragments`; an answer that is another's is
+                one that is not there.
+        """
+        said = {"audit_id": audit_id, "good": list(good), "bad": list(bad)}
+        return self._call("POST", "/v1/feedback", read_kept, said)
 
     def _call(
         self,

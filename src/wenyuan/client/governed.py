@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Protocol
 
-__all__ = ["AgentClient", "Knowledge", "Passages", "read_context", "read_passages"]
+__all__ = ["AgentClient", "Knowledge", "Passages", "read_context", "read_kept", "read_passages"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +72,14 @@ def read_context(body: Mapping[str, Any]) -> Knowledge:
         tokens=tokens,
         degraded=_degraded(body),
     )
+
+
+def read_kept(body: Mapping[str, Any]) -> Mapping[str, bool]:
+    """What was kept of feedback; ValueError when it breaks the contract."""
+    kept = _object(body, "kept")
+    if not all(isinstance(right, bool) for right in kept.values()):
+        raise ValueError("kept says something else than true or false")
+    return kept
 
 
 def _object(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:

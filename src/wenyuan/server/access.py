@@ -32,6 +32,7 @@ RIGHT_OF: Mapping[tuple[str, str], str | None] = {
     ("POST", "/v1/search"): "search",
     ("POST", "/search"): "search",
     ("POST", "/v1/context"): "search",
+    ("POST", "/v1/feedback"): "search",
     ("POST", "/v1/retrieve"): "search",
     ("POST", "/v1/infer_rules"): "search",
     ("GET", "/v1/rules"): "registry",

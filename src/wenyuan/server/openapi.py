@@ -14,6 +14,7 @@ from wenyuan.server.access import RIGHT_OF
 from wenyuan.server.dialects import DIFY
 from wenyuan.server.problem import PROBLEM_JSON
 from wenyuan.server.routes_audit import DESCRIBED
+from wenyuan.server.routes_feedback import FEEDBACK_DESCRIBED
 from wenyuan.server.routes_rules import RULES_DESCRIBED
 from wenyuan.server.seams import ServerSettings
 from wenyuan.wire import dify, shapes, unified, vector_stores
@@ -228,10 +229,13 @@ def _told(name: str, summary: str, request: str, answer: str, error: str) -> dic
 
 def _registry() -> dict[str, Any]:
     """The routes of the registry, of keys, of rules and of the audit, as the table of rights names them."""
-    described = {**DESCRIBED, **RULES_DESCRIBED}
+    described = {**DESCRIBED, **RULES_DESCRIBED, **FEEDBACK_DESCRIBED}
     paths: dict[str, Any] = {}
     for (method, path), right in RIGHT_OF.items():
-        if right not in _REGISTRY_RIGHTS or (method, path) in (("GET", "/v1/sources"), ("GET", "/metrics")):
+        if (right not in _REGISTRY_RIGHTS and path != "/v1/feedback") or (method, path) in (
+            ("GET", "/v1/sources"),
+            ("GET", "/metrics"),
+        ):
             continue
         names = _PARAMETER.findall(path)
         words = [method.lower(), *(part for part in path.split("/")[2:] if not part.startswith("{"))]

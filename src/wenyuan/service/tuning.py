@@ -21,6 +21,7 @@ from wenyuan.core.filters import Scope
 from wenyuan.core.folds import FOLDS, Verdict, deal, judge
 from wenyuan.core.learned import KeptTuning, Pair
 from wenyuan.core.ports import Encoder, Engine
+from wenyuan.service.feedback import FeedbackDoor
 from wenyuan.service.learning import Course, Step, embedded
 from wenyuan.service.lessons import Lessons, judged_pairs, load_holdings, resolve
 from wenyuan.service.retrieve import Retriever
@@ -65,7 +66,7 @@ class TuneReport:
     seconds: float = 0.0
 
 
-class TuningDoor:
+class TuningDoor(FeedbackDoor):
     """Learning from judged questions."""
 
     settings: Settings

@@ -7,6 +7,12 @@ from collections.abc import Mapping
 __all__ = ["MESSAGES"]
 
 MESSAGES: Mapping[str, tuple[str, str]] = {
+    "feedback_good": ("right", "正确"),
+    "feedback_bad": ("wrong", "错误"),
+    "feedback_kept": (
+        "Kept: {count}. Learned from at the next: wenyuan tune",
+        "已保存 {count} 条，下次 wenyuan tune 时学习。",
+    ),
     "tune_alone": (
         "--undo and --status stand alone",
         "--undo 与 --status 须单独使用",
