@@ -1,0 +1,85 @@
+"""What the documentation says exists: settings with their defaults, commands, and the files it leads to."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+from pydantic import BaseModel, SecretStr
+
+from wenyuan.cli.root import app
+from wenyuan.settings import Settings
+
+HOME = Path(__file__).parent.parent
+PAGES = sorted([*HOME.glob("*.md"), *(HOME / "docs").glob("*.md")])
+_ROW = re.compile(r"^\| `([a-z_.]+)` \| (\S.*?) \| (\S.*?) \|$", re.MULTILINE)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_COMMAND = re.compile(r"(?:^|[`$>\s])wenyuan((?: +[^\s`|#'\"。，；、（）]+)+)", re.MULTILINE)
+
+
+def settings(model: type[BaseModel] = Settings, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Each setting with its default."""
+    for name, field in model.model_fields.items():
+        if isinstance(field.default, BaseModel):
+            yield from settings(type(field.default), f"{path}{name}.")
+        else:
+            yield path + name, field.default
+
+
+def shown(value: Any) -> str:
+    """A default as the documentation writes it."""
+    plain = value.get_secret_value() if isinstance(value, SecretStr) else value
+    if plain in (None, ""):
+        return "—"
+    return f"`{plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)}`"
+
+
+@pytest.mark.parametrize("page", ["settings.md", "settings.zh.md"])
+def test_every_setting_is_described_with_its_default(page: str) -> None:
+    """Both pages list the settings of the program, those alone, each with its default and what it is for."""
+    text = (HOME / "docs" / page).read_text("utf-8")
+    rows = {name: default for name, default, _ in _ROW.findall(text)}
+    assert rows == {name: shown(value) for name, value in settings()}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    """Every link to a file of the project leads to one."""
+    links = [link for link in _LINK.findall(page.read_text("utf-8")) if "://" not in link and link[0] != "#"]
+    gone = [link for link in links if not (page.parent / link.partition("#")[0]).exists()]
+    assert gone == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_exist(page: Path) -> None:
+    """Every command in a code block is one of the command line, down to its subcommand, with options that it has."""
+    blocks = "\n".join(re.findall(r"```(?:console|bash|sh|shell)\n(.*?)```", page.read_text("utf-8"), re.DOTALL))
+    for words in (match.split() for match in _COMMAND.findall(blocks.replace("\\\n", " "))):
+        command: Any = typer.main.get_command(app)
+        options = _options(command)
+        rest = list(words)
+        while rest:
+            word = rest.pop(0)
+            if word.startswith("--"):
+                assert word.partition("=")[0] in options | {"--help"}, (words, word)
+            elif getattr(command, "commands", None) and not word.startswith("-"):
+                if word in command.commands:
+                    command = command.commands[word]
+                    options |= _options(command)
+                elif not _is_value(words, word, options):
+                    raise AssertionError(f"there is no command {' '.join(words)}")
+
+
+def _options(command: Any) -> set[str]:
+    return {name for option in command.params for name in option.opts}
+
+
+def _is_value(words: list[str], word: str, options: set[str]) -> bool:
+    """Whether a word belongs to the option before it."""
+    at = words.index(word)
+    return at > 0 and words[at - 1] in options
