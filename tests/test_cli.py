@@ -161,6 +161,7 @@ def test_every_message_is_used() -> None:
         "withheld_",
         "query_",
         "cause_",
+        "connect_",
         "tune_",
         "TC-DP3-",
     )
