@@ -374,6 +374,16 @@ def test_unified_retrieval_marks_origins(run: Run, book: Path, tmp_path: Path) -
         ("trust is 9; it must be an integer from 1 to 5", "可信度为 9，应为 1 至 5 的整数"),
         ("weight is 'x'; it must be a number from 0 to 1", "weight 为 'x'，应为 0 至 1 的数"),
         ("the quote '甲' is not in urn:a", "引文 '甲' 不在 urn:a 中"),
+        (
+            "condition 'd >=': is no CEL: column 5: mismatched input '<EOF>'",
+            "条件 'd >='：不是有效的条件表达式：第 5 列：此处不能出现 '<EOF>'",
+        ),
+        ("'d == x' compares a number with a text", "'d == x' 将 数 与 文字 相比较"),
+        (
+            "valid_until is '2024-01-01'; it must be no earlier than valid_from, 2025-01-01",
+            "valid_until 为 '2024-01-01'，应为 不早于 valid_from（2025-01-01）",
+        ),
+        ("line 3: it has more than 1,000,000 nodes and edges", "第 3 行：节点与边超过 1,000,000 个"),
     ],
 )
 def test_what_rules_say_is_translated(english: str, chinese: str) -> None:

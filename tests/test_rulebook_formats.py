@@ -19,6 +19,7 @@ from wenyuan.core.rules.book import DeclaredSource, Tally
 from wenyuan.core.rules.model import Alias, Evidence, Node, Place, Statement
 from wenyuan.core.text import language_of
 from wenyuan.readers.rulebooks import book_to_jsonl, book_to_yaml
+from wenyuan.readers.rulebooks import graphml as graphml_module
 from wenyuan.readers.rulebooks.graphml import read_graphml
 from wenyuan.readers.rulebooks.jsonl import read_jsonl_book
 from wenyuan.readers.rulebooks.yaml_pack import read_yaml
@@ -381,3 +382,13 @@ def test_what_is_exported_is_read_back(made: tuple[list[Node], list[Statement]])
         assert (book.pack, book.schema_tree, book.sources) == ("demo", SCHEMA_TREE, SOURCES)
         assert list(result.nodes) == nodes
         assert list(result.statements) == statements
+
+
+def test_a_graph_of_too_many_things(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A graph with more nodes and edges than a graph of rules can have is refused at that place, not read to its end."""
+    monkeypatch.setattr(graphml_module, "_MAX_ITEMS", 3)
+    few = graphml(*(f'<node id="n{n}"/>\n' for n in range(3)))
+    assert read_graphml(io.BytesIO(few.encode()), file="g", pack="p").pack == "p"
+    many = graphml(*(f'<node id="n{n}"/>\n' for n in range(4)), "no XML from here on <<<")
+    with pytest.raises(DocumentRejected, match="more than 3 nodes and edges"):
+        read_graphml(io.BytesIO(many.encode()), file="g", pack="p")

@@ -21,6 +21,7 @@ __all__ = ["read_graphml"]
 _PIECE = 1 << 16
 _MAX_TEXT = 1_000_000
 _MAX_DEPTH = 32
+_MAX_ITEMS = 1_000_000  # nodes and edges; ten times what a large graph of rules has
 _NODE_FIELDS = {
     "entity_id": "name", "name": "name", "label": "name", "entity_type": "type", "type": "type", "kind": "type",
     "description": "description",
@@ -70,6 +71,7 @@ class _Walk:
         self.writing = writing
         self.line: Callable[[], int] = lambda: 0
         self.graphs = 0
+        self.count = 0
         self.depth = 0
         self.direction: Direction = "none"
         self.names: dict[str, str] = {}
@@ -97,6 +99,9 @@ class _Walk:
         elif tag in ("node", "edge"):
             if self.item is not None:
                 raise _Stop("nodes with graphs inside them are not read")
+            self.count += 1
+            if self.count > _MAX_ITEMS:
+                raise _Stop(f"it has more than {_MAX_ITEMS:,} nodes and edges")
             self.item, self.place = dict(attributes), Place(self.writing.file, self.line())
             self.key = ""
         elif tag == "data" and self.item is not None:
