@@ -167,6 +167,14 @@ def test_an_unknown_process_is_not_one_without_requirements(stocked: wenyuan.Lib
         stocked.infer_rules(RuleQuestion(processes=("深基坑开挖",), parameters={"depth_m": "six"}))
 
 
+def test_a_wrong_parameter_is_refused_whatever_is_recognised(stocked: wenyuan.Library) -> None:
+    """A parameter of the wrong type is no better when the text names nothing; an unknown one is told then, too."""
+    with pytest.raises(InvalidRequest, match="depth_m must be a finite number"):
+        stocked.infer_rules(RuleQuestion(text="天气", parameters={"depth_m": "deep"}))
+    notes = stocked.infer_rules(RuleQuestion(text="天气", parameters={"dpth_m": 6})).notes
+    assert any("did you mean 'depth_m'?" in note for note in notes)
+
+
 def test_rules_are_fragments_of_the_contract(stocked: wenyuan.Library) -> None:
     """With origin, priority, path and evidence; sorted by score, and no more than were asked for."""
     request = RetrievalRequest(

@@ -12,6 +12,7 @@ from wenyuan.core.filters import Scope, matches
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import Deadline
 from wenyuan.core.ranking import Hit
+from wenyuan.core.rules.conditions import checked_parameters
 from wenyuan.core.rules.graph import Graph, LexiconEntry, View
 from wenyuan.core.rules.inference import Inference, Start, infer, scope_names
 from wenyuan.core.rules.linking import NOTHING_RECOGNISED, Linker, Span
@@ -142,12 +143,15 @@ class Deriver:
         known = self._knowledge(change)
         if known is None:
             return Derived(reason="the library has no rules")
+        checked_parameters(
+            known.schema.parameters, question.parameters
+        )  # wrong ones are refused, whatever is recognised
         guess = _Guess(self._names, known, embed)
         starts, recognised, unmatched = _starts(known, question, guess)
         recognised = self._named(recognised, deadline)
         if not starts:
             reason = "no process was asked for" if question.processes == () else NOTHING_RECOGNISED
-            notes = guess.notes
+            notes = (*guess.notes, *_undeclared(known.schema, question.parameters))
             return Derived(recognised=recognised, unmatched=unmatched, notes=notes, reason=reason, ms=_since(begun))
         view = View(
             trusts={name: sources[name].trust for name in scope.sources if name in sources},
