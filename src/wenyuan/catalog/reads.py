@@ -45,11 +45,6 @@ class CatalogReads(CatalogHistory):
             raw: str | None = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == "value/" + key))
         return raw
 
-    def library_id(self) -> str:
-        """What this library is called among libraries that ask one another; a copy of it has the same."""
-        with reading(self._reader, "reading the library's id") as connection:
-            return str(connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == "library_id")) or "")
-
     def sources(self, deadline: Deadline | None = None) -> tuple[Source, ...]:
         with reading(self._reader, "listing sources", deadline) as connection:
             rows = connection.execute(sa.select(t.sources).order_by(t.sources.c.source_id)).mappings().all()

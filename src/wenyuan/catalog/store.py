@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import date
@@ -16,6 +15,7 @@ from wenyuan.catalog import schema as t
 from wenyuan.catalog.connect import connect_reader, connect_writer, empty_log, now, reading, translated
 from wenyuan.catalog.forgetting import CatalogForgetting, forget_words
 from wenyuan.catalog.governance import CatalogGovernance
+from wenyuan.catalog.identity import CatalogIdentity, name_library
 from wenyuan.catalog.lock import WriterLock
 from wenyuan.catalog.reads import CatalogReads, batches
 from wenyuan.catalog.remembered import Remembered
@@ -31,7 +31,14 @@ __all__ = ["Catalog"]
 
 
 class Catalog(
-    CatalogForgetting, CatalogGovernance, CatalogRules, CatalogQuotes, CatalogNames, CatalogTunings, CatalogReads
+    CatalogIdentity,
+    CatalogForgetting,
+    CatalogGovernance,
+    CatalogRules,
+    CatalogQuotes,
+    CatalogNames,
+    CatalogTunings,
+    CatalogReads,
 ):
     """SQLite file ``catalog.db`` in a library's folder. Safe to share between threads."""
 
@@ -63,7 +70,7 @@ class Catalog(
                         component="catalog",
                         hint="open it, or choose another folder",
                     )
-                _migrate(connection, 0)
+                _migrate(connection, 0, catalog.path)
         except BaseException:
             catalog.close()
             raise
@@ -109,7 +116,7 @@ class Catalog(
             )
         if version < t.SCHEMA_VERSION:
             with self.writing(), translated("migrating the library"), self._writer.begin() as connection:
-                _migrate(connection, version)
+                _migrate(connection, version, self.path)
 
     def _version(self) -> int:
         """The number of the format; 0 when creating the library was interrupted before anything was stored."""
@@ -268,13 +275,13 @@ class Catalog(
                 connection.execute(t.failures.delete().where(f.source_id == source_id, f.uri.in_(part)))
 
 
-def _migrate(connection: sa.Connection, version: int) -> None:
+def _migrate(connection: sa.Connection, version: int, path: Path) -> None:
     for step in t.MIGRATIONS[version:]:
         step(connection)
     connection.execute(t.library.delete().where(t.library.c.key == "schema"))
     connection.execute(t.library.insert(), {"key": "schema", "value": str(t.SCHEMA_VERSION)})
     if version == 0:
-        connection.execute(t.library.insert(), {"key": "library_id", "value": uuid.uuid4().hex})
+        name_library(connection, path)
 
 
 def _next_seq(connection: sa.Connection, source_id: str) -> int:

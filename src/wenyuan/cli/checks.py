@@ -115,12 +115,18 @@ def _library(terminal: Terminal) -> Iterator[Check]:
         return
     with library:
         yield Check("library", "ok", str(folder), more={"path": str(folder)})
-        for look in (_parts, _content, _floor):
+        for look in (_identity, _parts, _content, _floor):
             try:
                 yield from look(terminal, library)
             except KnowledgeError as error:
                 yield _failed(terminal, look.__name__.strip("_").replace("parts", "engine"), error)
     yield _disk(terminal)
+
+
+def _identity(terminal: Terminal, library: Library) -> Iterator[Check]:
+    """Nothing to say where the folder is the one that was made: that is so with nearly all libraries."""
+    if library.catalog.elsewhere():
+        yield Check("identity", "warn", terminal.text("d_copied"), "wenyuan doctor --new-id")
 
 
 def _parts(terminal: Terminal, library: Library) -> Iterator[Check]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Annotated
 
 import typer
 
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, opened
 from wenyuan.cli.terminal import FAILED, OK, Terminal
 
 __all__ = ["doctor"]
@@ -15,7 +16,13 @@ _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 
 def doctor(
-    ctx: typer.Context, library: LibraryOption = None, lang: LangOption = None, as_json: JsonOption = False
+    ctx: typer.Context,
+    new_id: Annotated[
+        bool, typer.Option("--new-id", help="First give a copied library an id of its own. 为复制的知识库换新标识")
+    ] = False,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Check the installation and the library; every fault comes with the command that helps.
 
@@ -30,6 +37,9 @@ def doctor(
     from wenyuan.cli.checks import checks
 
     terminal: Terminal = ctx.obj
+    if new_id:
+        with opened(terminal) as found:
+            terminal.say("d_new_id", name=found.catalog.renew_id())
     results = []
     for check in checks(terminal):
         results.append(check)

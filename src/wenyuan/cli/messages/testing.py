@@ -60,6 +60,13 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "d_encoder": ("encoder", "编码器"),
     "d_worker": ("worker", "刷新线程"),
     "d_floor": ("floor", "门槛"),
+    "d_identity": ("identity", "标识"),
+    "d_copied": (
+        "this folder is a copy, or was moved or restored: if the other one is in use, too, this one needs an id "
+        "of its own, or they cannot ask one another",
+        "此目录是复制、迁移或恢复而来；若原目录仍在使用，须换用新标识，否则两者不能互相检索",
+    ),
+    "d_new_id": ("This library has a new id: {name}", "知识库已换用新标识：{name}"),
     "d_disk": ("disk", "磁盘"),
     "d_defaults": ("defaults", "默认值"),
     "d_counts": (

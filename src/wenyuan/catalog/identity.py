@@ -1,0 +1,63 @@
+"""Which library this is: an id among libraries that ask one another, and the file for which it was given."""
+
+from __future__ import annotations
+
+import uuid
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from wenyuan.catalog import schema as t
+from wenyuan.catalog.connect import reading, translated
+
+__all__ = ["CatalogIdentity", "name_library"]
+
+
+class CatalogIdentity:
+    """Mixed into `Catalog`. A copied folder has the id of the original, and each would take the other for itself."""
+
+    path: Path
+    _reader: sa.Engine
+    _writer: sa.Engine
+
+    if TYPE_CHECKING:
+
+        def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
+
+    def library_id(self) -> str:
+        """What this library is called among libraries that ask one another; a copy has the same until `renew_id`."""
+        return self._identity("library_id")
+
+    def elsewhere(self) -> bool:
+        """Whether the id was given for another file: this one is a copy, or was moved to another disk or restored.
+
+        False also for libraries of before this was recorded.
+        """
+        recorded = self._identity("library_file")
+        return bool(recorded) and recorded != _file(self.path)
+
+    def renew_id(self) -> str:
+        """Give this library an id of its own; returns it. Processes that have it open go on with the old one."""
+        with self.writing(), translated("naming the library"), self._writer.begin() as connection:
+            return name_library(connection, self.path)
+
+    def _identity(self, key: str) -> str:
+        with reading(self._reader, "reading the library's id") as connection:
+            return str(connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == key)) or "")
+
+
+def name_library(connection: sa.Connection, path: Path) -> str:
+    """Write a new id, and for which file it is."""
+    name = uuid.uuid4().hex
+    for key, value in (("library_id", name), ("library_file", _file(path))):
+        connection.execute(t.library.delete().where(t.library.c.key == key))
+        connection.execute(t.library.insert(), {"key": key, "value": value})
+    return name
+
+
+def _file(path: Path) -> str:
+    """What no other file of this machine has at the same time, and what moving within a disk leaves as it is."""
+    known = path.stat()
+    return f"{known.st_dev}:{known.st_ino}"
