@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from wenyuan.console.api import Refused, Reply
+from wenyuan.console.messages import MESSAGES
 from wenyuan.console.sessions import COOKIE
 
 if TYPE_CHECKING:
@@ -100,6 +101,11 @@ class Visit:
         """A message of the console in the visit's language."""
         return self.site.text(self.language, key, **values)
 
+    def term(self, area: str, name: str) -> str:
+        """What a name of the API is called, such as a state or a kind of record; one that is not known, itself."""
+        key = f"{area}_{name}"
+        return self.text(key) if key in MESSAGES else name
+
     def said(self, message: str) -> str:
         """What the library itself said, in the visit's language."""
         return self.site.words.translated(message) if self.language == "zh" else message
@@ -107,7 +113,7 @@ class Visit:
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """A page."""
         body = self.site.templates.get_template(template).render(
-            visit=self, status=status, t=self.text, said=self.said, **values
+            visit=self, status=status, t=self.text, term=self.term, said=self.said, **values
         )
         return HTMLResponse(body, status, HEADERS)
 

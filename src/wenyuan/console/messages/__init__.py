@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from wenyuan.console.messages import asking, keeping, ruling
+from wenyuan.console.messages import asking, keeping, minding, ruling
 
 __all__ = ["AREAS", "MESSAGES"]
 
-AREAS = (asking.MESSAGES, keeping.MESSAGES, ruling.MESSAGES)
+AREAS = (asking.MESSAGES, keeping.MESSAGES, ruling.MESSAGES, minding.MESSAGES)
 MESSAGES: Mapping[str, tuple[str, str]] = {key: said for area in AREAS for key, said in area.items()}

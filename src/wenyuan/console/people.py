@@ -1,0 +1,101 @@
+"""Agents with what they may know, and keys with what they may do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from starlette.responses import Response
+
+from wenyuan.console.api import Refused
+from wenyuan.console.forms import Form, read_form
+from wenyuan.console.visit import Page, Visit
+from wenyuan.core.agents import RIGHTS
+
+__all__ = ["PAGES"]
+
+
+async def listed(visit: Visit) -> Response:
+    """Agents and keys."""
+    return await _listed(visit)
+
+
+async def _listed(visit: Visit, status: int = 200, **shown: Any) -> Response:
+    agents = await visit.glance("v1", "agents")
+    keys = await visit.glance("v1", "keys")
+    if agents is None and keys is None:  # not even a part of the page: say which right is missing
+        await visit.get("v1", "agents")
+    sources = await visit.glance("v1", "sources")
+    domains = sorted({source["domain"] for source in (sources or {"sources": ()})["sources"]})
+    given = {"refused": None, "made": None, "form": Form([]), **shown}
+    return visit.page("people.html", status, agents=agents, keys=keys, domains=domains, rights=RIGHTS, **given)
+
+
+async def agent_put(visit: Visit) -> Response:
+    """An agent registered, or changed."""
+    form = await read_form(visit.request)
+    scope = [{"domain": domain, "top_k": form.number(f"top_k.{domain}") or 3} for domain in form.all("domain")]
+    body: dict[str, Any] = {"agent_id": form["agent_id"], "title": form["title"], "knowledge_scope": scope}
+    numbers = {name: form.number(name) for name in ("min_trust", "token_budget")}
+    body |= {name: number for name, number in numbers.items() if number is not None}
+    if form["allow_low_trust"] == "yes":
+        body["allow_low_trust"] = True
+    return await _done(visit, form, "POST", "agents", body=body)
+
+
+async def agent_removed(visit: Visit) -> Response:
+    """An agent removed and its keys revoked, where that was said twice."""
+    form = await read_form(visit.request)
+    if form["sure"] != "yes":
+        return visit.see("/console/people")
+    return await _done(visit, form, "DELETE", "agents", form["agent_id"])
+
+
+async def key_made(visit: Visit) -> Response:
+    """A new key; its secret is shown this once."""
+    form = await read_form(visit.request)
+    body: dict[str, Any] = {"rights": form.all("right")}
+    if form["agent_id"]:
+        body["agent_id"] = form["agent_id"]
+    if form["expires"]:
+        try:
+            body["expires_at"] = datetime.fromisoformat(form["expires"]).replace(tzinfo=UTC).timestamp()
+        except ValueError:
+            body["expires_at"] = form["expires"]  # for the API to refuse
+    try:
+        made = await visit.post("v1", "keys", body=body)
+    except Refused as refused:
+        return await _again(visit, form, refused)
+    return await _listed(visit, made=made)
+
+
+async def key_revoked(visit: Visit) -> Response:
+    """A key revoked, where that was said twice."""
+    form = await read_form(visit.request)
+    if form["sure"] != "yes":
+        return visit.see("/console/people")
+    return await _done(visit, form, "DELETE", "keys", form["key_id"])
+
+
+async def _done(visit: Visit, form: Form, method: str, *segments: str, **asked: Any) -> Response:
+    try:
+        await visit.call(method, "v1", *segments, **asked)
+    except Refused as refused:
+        return await _again(visit, form, refused)
+    return visit.see("/console/people")
+
+
+async def _again(visit: Visit, form: Form, refused: Refused) -> Response:
+    if refused.status not in (400, 403, 404, 409):
+        raise refused
+    return await _listed(visit, refused.status, refused=refused, form=form)
+
+
+PAGES: Mapping[tuple[str, str], Page] = {
+    ("GET", "people"): listed,
+    ("POST", "people/agents"): agent_put,
+    ("POST", "people/agents/remove"): agent_removed,
+    ("POST", "people/keys"): key_made,
+    ("POST", "people/keys/revoke"): key_revoked,
+}

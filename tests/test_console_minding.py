@@ -1,0 +1,192 @@
+"""The console's pages of the audit, of agents and keys, and of health."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from console_door import HOSTILE, Browser, console
+from governed_door import key
+from wenyuan.console.health import percentile, read_samples
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[tuple[str, Any]]:
+    with console(tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+def asked(opened: tuple[str, Any]) -> tuple[Browser, Any, str]:
+    """A browser that has asked one question, the library, and the path of the question's record."""
+    browser = Browser(opened[0])
+    seen = browser.get("/console/search", q=f"客户投诉 {HOSTILE}")
+    return browser, opened[1], seen.tree.css_first(".summary a").attributes["href"]
+
+
+def test_the_list_of_records_leads_to_each_whole(asked: tuple[Browser, Any, str]) -> None:
+    """Filtered by kind, the question is there, as text; its record has what was asked and what was given."""
+    browser, _, path = asked
+    listed = browser.get("/console/audit", kind="retrieval")
+    assert listed.count("tbody tr") == 1
+    assert "客户投诉" in listed.text("tbody")
+    assert path in {a.attributes["href"] for a in listed.tree.css("tbody a")}
+    record = browser.get(path)
+    assert HOSTILE in record.text("main")
+    assert record.count("main script") == 0
+    assert "crm_policy#" in record.text("table")
+    assert browser.get("/console/audit", kind="key").count("tbody tr") == 0
+
+
+def test_changes_are_told_before_and_after(opened: tuple[str, Any]) -> None:
+    """The record of a source's change has the old value beside the new one."""
+    browser = Browser(opened[0])
+    browser.post("/console/sources/wiki/edit", {"title": "维基", "trust_level": 1})
+    path = browser.get("/console/audit", kind="registry").tree.css_first("tbody a").attributes["href"]
+    row = next(tr for tr in browser.get(path).tree.css("tbody tr") if "trust" in tr.text())
+    assert [cell.text().strip() for cell in row.css("td")] == ["trust", "2", "1"]
+
+
+@pytest.mark.parametrize("wrong", [{"kind": "gossip"}, {"since": "yesterday"}, {"before": "a-none"}])
+def test_a_filter_that_makes_no_sense_is_told(opened: tuple[str, Any], wrong: dict[str, str]) -> None:
+    """It is no empty list but the API's own refusal."""
+    seen = Browser(opened[0]).get("/console/audit", **wrong)
+    assert seen.status in (400, 404)
+    assert seen.text(".notice.bad")
+
+
+def test_a_question_is_asked_again(asked: tuple[Browser, Any, str]) -> None:
+    """At once it is identical; after a source is gone, the page says which fragment that concerns and why."""
+    browser, library, path = asked
+    assert "Identical" in browser.post(path).text(".notice.good h2")
+    assert "Identical" in browser.post(path, {"exact": "yes"}).text(".notice.good h2")
+    library.remove("wiki")
+    other = browser.post(path)
+    assert "differs" in other.text(".notice.degraded h2")
+    row = next(tr.text() for tr in other.tree.css("tbody tr") if "wiki#" in tr.text())
+    assert "source removed" in row
+    gone = browser.post(path, {"exact": "yes"})
+    assert gone.status == 503
+    assert "not kept any more" in gone.text(".notice.bad")
+
+
+def test_the_audit_is_verified(asked: tuple[Browser, Any, str]) -> None:
+    """A whole audit says how long it is; one that a record was changed in says where."""
+    browser, library, _ = asked
+    assert "The audit is whole" in browser.post("/console/audit").text(".notice.good h2")
+    told = browser.post("/console/audit", {"head": f"1:{'0' * 64}"})
+    assert told.status == 200
+    assert "NOT whole" in told.text(".notice.failed h2")
+    assert library.audit.verify().ok
+
+
+def test_an_agent_is_registered_and_removed(opened: tuple[str, Any]) -> None:
+    """The form makes the agent that it describes; it goes only when that was said."""
+    url, library = opened
+    browser = Browser(url)
+    fields = {"agent_id": "desk", "title": "柜台", "domain": ["crm_policy", "wiki"], "top_k.wiki": 2, "min_trust": 1}
+    assert browser.post("/console/people/agents", {**fields, "token_budget": 900}).status == 303
+    agent = library.catalog.agent("desk")
+    assert {scope.domain: scope.top_k for scope in agent.knowledge_scope} == {"crm_policy": 3, "wiki": 2}
+    assert "柜台" in browser.get("/console/people").text("table")
+    browser.post("/console/people/agents/remove", {"agent_id": "desk"})
+    assert "desk" in {one.agent_id for one in library.catalog.agents()}
+    browser.post("/console/people/agents/remove", {"agent_id": "desk", "sure": "yes"})
+    assert "desk" not in {one.agent_id for one in library.catalog.agents()}
+
+
+def test_an_agent_with_a_fault_is_not_registered(opened: tuple[str, Any]) -> None:
+    """Without a domain it is refused, and what was typed is still there."""
+    seen = Browser(opened[0]).post("/console/people/agents", {"agent_id": "desk", "title": HOSTILE})
+    assert seen.status == 400
+    assert "knowledge_scope" in seen.text(".notice.bad")
+    assert seen.tree.css_first("input[name=title]").attributes["value"] == HOSTILE
+
+
+def test_a_key_is_shown_once_and_can_be_revoked(tmp_path: Path) -> None:
+    """A new key works at once; no page shows it again; revoked, it signs nobody in."""
+    with console(tmp_path, needs_keys=True) as (url, library):
+        browser = Browser(url)
+        browser.sign_in(key(library, "admin"))
+        made = browser.post("/console/people/keys", {"right": ["search", "retrieve"], "agent_id": "support"})
+        secret = made.text("#made")
+        assert secret.startswith("wy_")
+        assert secret not in browser.get("/console/people").body
+        other = Browser(url)
+        assert other.sign_in(secret).status == 303
+        fields = {"key_id": secret.split("_")[1]}
+        browser.post("/console/people/keys/revoke", fields)
+        assert other.get("/console/search", q="客户投诉").status == 200
+        browser.post("/console/people/keys/revoke", {**fields, "sure": "yes"})
+        assert Browser(url).sign_in(secret).status == 401
+
+
+def test_a_key_gives_no_rights_that_it_has_not(tmp_path: Path) -> None:
+    """A key without the right to keys sees none, and makes none."""
+    with console(tmp_path, needs_keys=True) as (url, library):
+        browser = Browser(url)
+        browser.sign_in(key(library, "registry"))
+        page = browser.get("/console/people")
+        assert (page.status, page.count("form[action='/console/people/keys']")) == (200, 0)
+        assert browser.post("/console/people/keys", {"right": "admin"}).status == 403
+        browser.sign_in(key(library, "search"))
+        assert browser.get("/console/people").status == 403
+
+
+@pytest.mark.parametrize("fields", [{}, {"right": "everything"}, {"right": "search", "expires": "2001-01-01"}])
+def test_a_key_with_a_fault_is_not_made(opened: tuple[str, Any], fields: dict[str, str]) -> None:
+    """No right, an unknown one, a day that is past: 400, and no key."""
+    seen = Browser(opened[0]).post("/console/people/keys", fields)
+    assert seen.status == 400
+    assert seen.count("#made") == 0
+    assert opened[1].catalog.keys() == ()
+
+
+def test_health_tells_parts_and_numbers(asked: tuple[Browser, Any, str]) -> None:
+    """Every part with its state, and how long the legs of questions took."""
+    browser = asked[0]
+    seen = browser.get("/console/health")
+    assert "Ready" in seen.text(".notice.good h2")
+    assert "catalog" in seen.text("tbody")
+    row = next(tr for tr in seen.tree.css("tbody tr") if tr.text().strip().startswith("keyword"))
+    count, _, slow = (cell.text() for cell in row.css("td.number"))
+    assert int(count) >= 1
+    assert float(slow) > 0
+
+
+def test_health_is_seen_without_the_numbers(tmp_path: Path) -> None:
+    """A key without the right to the numbers sees the parts, and is told why there is no more."""
+    with console(tmp_path, needs_keys=True) as (url, library):
+        browser = Browser(url)
+        browser.sign_in(key(library, "search"))
+        seen = browser.get("/console/health")
+        assert seen.status == 200
+        assert "audit" in seen.text("p.notice")
+
+
+def test_samples_are_read_as_prometheus_reads_them() -> None:
+    """Names, labels with whatever is in them, and numbers; comments are passed over."""
+    found = read_samples('# HELP a b\na_total{x="1",y="a,\\"b\\""} 2\nb 1.5e3\n')
+    assert [(one.name, dict(one.labels), one.value) for one in found] == [
+        ("a_total", {"x": "1", "y": 'a,\\"b\\"'}, 2.0),
+        ("b", {}, 1500.0),
+    ]
+
+
+def test_percentiles_of_a_histogram() -> None:
+    """Interpolated within the bucket where the share is reached; nothing counted, nothing told."""
+    infinite = float("inf")
+    assert percentile([(0.1, 50), (0.2, 100), (infinite, 100)], 0.75) == pytest.approx(0.15)
+    assert percentile([(0.1, 50), (infinite, 100)], 0.95) == pytest.approx(0.1)
+    assert percentile([(0.1, 0), (infinite, 0)], 0.5) is None
+    assert percentile([], 0.5) is None
+
+
+def test_moments_are_told_in_one_way(asked: tuple[Browser, Any, str]) -> None:
+    """Days and times stand as year, month, day, hour and minute in UTC."""
+    told = asked[0].get("/console/audit", kind="retrieval").text("tbody td a")
+    assert abs(time.mktime(time.strptime(told, "%Y-%m-%d %H:%M")) - time.mktime(time.gmtime())) < 200
