@@ -75,9 +75,12 @@ class TestPostgresEngine(EngineLaws):
         with pytest.raises(InvalidRequest, match="surrogate"):
             world.keyword("安全", world.scope(filter=In("language", ("\ud800",))))
 
-    def test_pruned_as_exact(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        """However few candidates are looked at in a round, the ranking is the reference's."""
+    @pytest.mark.parametrize("narrow", [-1, 4_000])
+    def test_pruned_as_exact(self, world: World, narrow: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        """However few candidates are looked at in a round, by terms or by scope, the ranking is the reference's."""
         monkeypatch.setattr(keyword, "FIRST_CANDIDATES", 2)
+        monkeypatch.setattr(keyword, "MOST_WORTH", keyword.K1 + 1)
+        monkeypatch.setattr(keyword, "NARROW", narrow)
         draw = random.Random(5)
         words = [f"w{n}" for n in range(40)]
         weights = [1 / (n + 1) for n in range(40)]
@@ -87,7 +90,9 @@ class TestPostgresEngine(EngineLaws):
         world.sync()
         for _ in range(40):
             query = " ".join(draw.sample(words, k=draw.randint(1, 6)))
-            same(world.keyword(query, limit=10), world.keyword(query, limit=10, engine=world.reference))
+            for scope in (world.scope(), world.scope(filter=In("document_id", tuple(range(5, 25))))):
+                expected = world.keyword(query, scope, limit=10, engine=world.reference)
+                same(world.keyword(query, scope, limit=10), expected)
 
     def test_a_word_that_all_have(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         """Of a term that more passages hold than are looked at, the shortest passages are ranked."""
