@@ -1,12 +1,12 @@
 """What `tune` gives on judged sets: learned from some of the questions, measured on the others, through the library.
 
-    python bench/tune.py DIR[:LEARN] … [--cache DIR] [--seed 1] [--least 40] [--json]
+    python bench/tune.py DIR[:LEARN] … [--cache DIR] [--seed 1] [--force]
 
 DIR is a judged set in BEIR layout; LEARN is how many of its questions are learned from (half of them by default, drawn
 by the hash of their ids), and as many others are asked. Every set's library is built once into the cache and copied
 before it is tuned. For each set: nDCG@10 of the unseen questions before and after, the seconds of `Library.tune`, what
-cross-validation said, and whether answers given before are replayed as they were. A tuning that was not adopted is
-measured all the same (`--force`), to show what the refusal spared.
+cross-validation said, whether answers given before are replayed as they were, and whether `undo` restores scores.
+With `--force` a tuning that was not adopted is measured all the same, to show what the refusal spared.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from wenyuan.evaluation.corpus import open_corpus
 from wenyuan.evaluation.judged import Question, read_judged
 from wenyuan.evaluation.measures import measured
 from wenyuan.evaluation.pace import Pace
-from wenyuan.service import tuning as tuning_module
 
-REPLAYED = 20
+REPLAYED = 2  # an exact replay builds the index of that time anew
+COMPARED = 20
 
 
 def lot(seed: int, query_id: str) -> str:
@@ -59,25 +59,24 @@ def one(folder: Path, learn: int | None, cache: Path, seed: int, force: bool) ->
         shutil.copytree(built, Path(scratch) / built.name)
         with open_built(corpus, Path(scratch), sys.stderr) as library:
             asker = Asker(library, entries_of(library, corpus))
-            before = figure(asker, unseen, judged.qrels)
+            before, plain = figure(asker, unseen, judged.qrels), scores(library, unseen)
             ids = [library.search(q.text).audit_id for q in unseen[:REPLAYED]]
-            begun = time.perf_counter()
+            begun, worked = time.perf_counter(), time.process_time()
             report = library.tune(pairs)
-            seconds = time.perf_counter() - begun
+            seconds, cpu = time.perf_counter() - begun, time.process_time() - worked
             if report.outcome == "no gain" and force:
                 adopt_anyway(library, pairs)
             after = figure(asker, unseen, judged.qrels)
             same = sum(library.replay(i, exact=True).identical for i in ids)
-            restored = None
             if library.tuning() is not None:
                 library.undo_tuning()
-                restored = figure(asker, unseen, judged.qrels)
+            restored = scores(library, unseen) == plain
     verdict = report.verdict
     return {
         "set": corpus.name, "learned": len(lessons), "unseen": len(unseen),
         "before": round(before, 4), "after": round(after, 4), "gain": round(after - before, 4),
-        "outcome": report.outcome, "seconds": round(seconds, 1), "replayed": f"{same}/{len(ids)}",
-        "restored": restored is None or restored == before,
+        "outcome": report.outcome, "seconds": round(seconds, 1), "cpu_seconds": round(cpu, 1), "replayed": f"{same}/{len(ids)}",
+        "restored": restored,
         "held_out": verdict and [round(verdict.before, 4), round(verdict.after, 4), round(verdict.lower, 4)],
         "strength": verdict and verdict.strength, "weight": verdict and verdict.weight,
         "by_fold": verdict and [[round(b, 3), round(a, 3)] for b, a in verdict.by_fold],
@@ -89,6 +88,10 @@ def figure(asker: Asker, questions: Sequence[Question], qrels: Any) -> float:
     wanted = {q.query_id: qrels[q.query_id] for q in questions}
     figures, _ = measured(run, wanted, 10)
     return float(figures["ndcg@10"])
+
+
+def scores(library: Any, questions: Sequence[Question]) -> list[list[tuple[int, float]]]:
+    return [[(h.passage_id, h.score) for h in library.search(q.text).hits] for q in questions[:COMPARED]]
 
 
 def adopt_anyway(library: Any, pairs: Sequence[Pair]) -> None:
@@ -105,11 +108,8 @@ def main() -> None:
     parser.add_argument("sets", nargs="+", metavar="DIR[:LEARN]")
     parser.add_argument("--cache", type=Path, default=default_cache())
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--least", type=int, default=tuning_module.LEAST_QUESTIONS)
     parser.add_argument("--force", action="store_true")
-    parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    tuning_module.LEAST_QUESTIONS = given.least
     for name in given.sets:
         folder, _, learn = name.partition(":")
         row = one(Path(folder), int(learn) if learn else None, given.cache, given.seed, given.force)
