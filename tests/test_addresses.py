@@ -12,6 +12,7 @@ import wenyuan
 from governed_door import governed_server, send
 from test_remote_source import SUCCESS, reply, scripted
 from wenyuan.cli.root import app
+from wenyuan.cli.translate import translated
 from wenyuan.core.described import parse_source
 from wenyuan.core.errors import ConfigError, InvalidRequest
 from wenyuan.core.uri import is_web_address
@@ -121,3 +122,9 @@ def test_the_operator_has_the_last_word(tmp_path: Path, allowed: bool, asks: boo
         if asks:
             assert isinstance(caught.value, ConfigError)
             assert "sources.allow_private" in caught.value.message
+
+
+def test_a_narrow_message_comes_before_a_broad_one() -> None:
+    """What may also be auto says so in Chinese, too, in one sentence."""
+    said = translated('must be an integer from 1 to 100, or "auto"')
+    assert said == '应为 1 至 100 的整数，或 "auto"'
