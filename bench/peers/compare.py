@@ -14,6 +14,7 @@ import argparse
 import hashlib
 import json
 import math
+import os
 import random
 import shutil
 import subprocess
@@ -36,7 +37,7 @@ from wenyuan.settings import load_settings
 
 HERE = Path(__file__).resolve().parent
 PEERS = (
-    "wenyuan", "llamaindex", "haystack", "lancedb", "chroma", "txtai", "lightrag", "plain_tantivy", "plain_numpy",
+    "wenyuan", "plain_numpy", "plain_tantivy", "llamaindex", "haystack", "lancedb", "chroma", "txtai", "lightrag",
 )  # fmt: skip
 MOST_QUERIES = 500
 JUNK = 48
@@ -88,9 +89,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=HERE.parents[1] / "docs")
     given = parser.parse_args()
     sets = [prepared(folder, given.cache) for folder in given.data]
-    rows = [compared(name, sets, given.cache) for name in given.only]
-    for path in written(rows, sets, given.out):
-        print(path)
+    load = os.getloadavg()[0]
+    rows: list[Row] = []
+    for name in given.only:
+        rows.append(compared(name, sets, given.cache))
+        paths = written(rows, sets, given.out, load)  # a run that is broken off has told what it measured
+    print(*paths, sep="\n")
 
 
 # --- what every peer is given -------------------------------------------------------------------------------------

@@ -43,6 +43,7 @@ class Language:
     versions: str
     machine: str
     mean: str
+    load: str
 
 
 EN = Language(
@@ -90,6 +91,7 @@ environment, pinned in `bench/peers/NAME/requirements.txt`, and is used by its d
     versions="Versions",
     machine="Machine",
     mean="mean",
+    load="load average {:.1f} at the start",
 )
 ZH = Language(
     title="# 与同类工具并列对比",
@@ -122,15 +124,21 @@ ZH = Language(
     versions="版本",
     machine="机器",
     mean="平均",
+    load="开始时的平均负载 {:.1f}",
 )
 
 
-def written(rows: Sequence[Any], sets: Sequence[Any], out: Path) -> list[Path]:
-    """Write both pages and the chart; returns their paths."""
+def written(rows: Sequence[Any], sets: Sequence[Any], out: Path, load: float) -> list[Path]:
+    """Write both pages and the chart; returns their paths.
+
+    Args:
+        load: Of the machine when the run began, for it makes times longer.
+    """
     out.mkdir(parents=True, exist_ok=True)
+    rows = sorted(rows, key=lambda row: list(SHOWN).index(row.name))
     pages = {
-        "benchmarks.md": page(EN, rows, sets),
-        "benchmarks.zh.md": page(ZH, rows, sets),
+        "benchmarks.md": page(EN, rows, sets, load),
+        "benchmarks.zh.md": page(ZH, rows, sets, load),
         "benchmarks.svg": chart(rows),
     }
     for name, content in pages.items():
@@ -138,7 +146,7 @@ def written(rows: Sequence[Any], sets: Sequence[Any], out: Path) -> list[Path]:
     return [out / name for name in pages]
 
 
-def page(said: Language, rows: Sequence[Any], sets: Sequence[Any]) -> str:
+def page(said: Language, rows: Sequence[Any], sets: Sequence[Any], load: float) -> str:
     whole = [row for row in rows if not row.error]
     names = [one.name for one in sets]
     told = ", ".join(f"`{one.name}` ({one.documents:,} / {len(one.judged.questions):,})" for one in sets)
@@ -160,7 +168,8 @@ def page(said: Language, rows: Sequence[Any], sets: Sequence[Any]) -> str:
         table((said.peer, *said.honesty_heads), rows, said, lambda row: honesty(row, sets, said)),
         said.notes,
         f"{said.versions}: " + ", ".join(versions(whole)) + f". Python {platform.python_version()}.",
-        f"{said.machine}: {processor()}, {os.cpu_count()} CPU, {platform.system()} {platform.machine()}.",
+        f"{said.machine}: {processor()}, {os.cpu_count()} CPU, {platform.system()} {platform.machine()}; "
+        f"{said.load.format(load)}.",
     ]
     return "\n\n".join(parts) + "\n"
 
