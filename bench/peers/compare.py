@@ -1,6 +1,6 @@
 """Wenyuan beside what one would take instead: the same texts, questions, vectors and machine, in one run.
 
-    python bench/peers/compare.py --data FOLDER… [--only NAME…] [--cache FOLDER] [--out docs]
+    python bench/peers/compare.py --data FOLDER… [--queries 500] [--only NAME…] [--cache FOLDER] [--out docs]
 
 Every folder of --data is a judged set in BEIR layout (``corpus.jsonl``, ``queries.jsonl``, ``qrels.tsv`` or
 ``qrels_500.tsv``). Each peer has an environment of its own, made once below --cache from its pinned requirements; it is
@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from chain import Walk, walks
 from report import written
 
 from wenyuan.app import open_encoder
@@ -39,7 +40,6 @@ HERE = Path(__file__).resolve().parent
 PEERS = (
     "wenyuan", "plain_numpy", "plain_tantivy", "llamaindex", "haystack", "lancedb", "chroma", "txtai", "lightrag",
 )  # fmt: skip
-MOST_QUERIES = 500
 JUNK = 48
 SECONDS = 1_800
 DAMAGED_BYTES = 4_096
@@ -84,28 +84,32 @@ class Set:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, nargs="+", required=True, help="judged folders")
+    parser.add_argument("--queries", type=int, default=500, help="of each set, at most; always the same ones")
     parser.add_argument("--only", nargs="+", choices=PEERS, default=list(PEERS))
     parser.add_argument("--cache", type=Path, default=default_cache().parent / "peers")
     parser.add_argument("--out", type=Path, default=HERE.parents[1] / "docs")
     given = parser.parse_args()
-    sets = [prepared(folder, given.cache) for folder in given.data]
+    sets = [prepared(folder, given.queries, given.cache) for folder in given.data]
     load = os.getloadavg()[0]
     rows: list[Row] = []
+    walked: dict[str, Walk] = {}
     for name in given.only:
         rows.append(compared(name, sets, given.cache))
-        paths = written(rows, sets, given.out, load)  # a run that is broken off has told what it measured
+        if name in ("wenyuan", "lightrag") and not rows[-1].error:
+            walked = walks(environment(name, given.cache) if name == "lightrag" else None, given.cache)
+        paths = written(rows, sets, walked, given.out, load)  # a run that is broken off has told what it measured
     print(*paths, sep="\n")
 
 
 # --- what every peer is given -------------------------------------------------------------------------------------
 
 
-def prepared(folder: Path, cache: Path) -> Set:
+def prepared(folder: Path, most: int, cache: Path) -> Set:
     """The set with the vectors of all texts and queries, which are made once."""
     corpus = open_corpus(folder)
     sample = folder / "qrels_500.tsv"
-    judged = read_judged(folder, corpus.uris, qrels=sample if sample.exists() else None, limit=MOST_QUERIES)
-    to = cache / "sets" / corpus.name
+    judged = read_judged(folder, corpus.uris, qrels=sample if sample.exists() else None, limit=most)
+    to = cache / "sets" / f"{corpus.name}-{most}"
     if not (to / "texts.json").exists():
         to.mkdir(parents=True, exist_ok=True)
         told = corpus.texts(corpus.uris)

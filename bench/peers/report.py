@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,8 @@ class Language:
     machine: str
     mean: str
     load: str
+    chain: str
+    chain_heads: tuple[str, ...]
 
 
 EN = Language(
@@ -92,6 +94,12 @@ environment, pinned in `bench/peers/NAME/requirements.txt`, and is used by its d
     machine="Machine",
     mean="mean",
     load="load average {:.1f} at the start",
+    chain="""## From a process to what follows from it
+
+The shipped rules of construction, given whole to both; every process is asked for. Wenyuan infers, LightRAG gives the
+neighbourhood (`get_knowledge_graph`, depth 3). What *follows* can be reached in the direction of the statements within
+three steps; a hazard that two processes share leads back to the other one, which does not follow.""",
+    chain_heads=("nodes given", "of these, follow", "links in their direction", "p50, ms"),
 )
 ZH = Language(
     title="# 与同类工具并列对比",
@@ -125,20 +133,28 @@ ZH = Language(
     machine="机器",
     mean="平均",
     load="开始时的平均负载 {:.1f}",
+    chain="""## 从一道工序到由它推出的要求
+
+随程序提供的施工规则，完整交给双方，逐道工序提问。文渊做推导，LightRAG 给出邻域（`get_knowledge_graph`，深度 3）。*推出*指顺着陈述的方向三步之内可达；
+两道工序共有的危险源会引回另一道工序，那不算推出。""",
+    chain_heads=("给出的节点数", "其中推出的", "方向正确的连线", "p50，毫秒"),
 )
 
 
-def written(rows: Sequence[Any], sets: Sequence[Any], out: Path, load: float) -> list[Path]:
+def written(
+    rows: Sequence[Any], sets: Sequence[Any], walked: Mapping[str, Any], out: Path, load: float
+) -> list[Path]:
     """Write both pages and the chart; returns their paths.
 
     Args:
+        walked: By peer: how it went from a process to what follows from it.
         load: Of the machine when the run began, for it makes times longer.
     """
     out.mkdir(parents=True, exist_ok=True)
     rows = sorted(rows, key=lambda row: list(SHOWN).index(row.name))
     pages = {
-        "benchmarks.md": page(EN, rows, sets, load),
-        "benchmarks.zh.md": page(ZH, rows, sets, load),
+        "benchmarks.md": page(EN, rows, sets, walked, load),
+        "benchmarks.zh.md": page(ZH, rows, sets, walked, load),
         "benchmarks.svg": chart(rows),
     }
     for name, content in pages.items():
@@ -146,7 +162,7 @@ def written(rows: Sequence[Any], sets: Sequence[Any], out: Path, load: float) ->
     return [out / name for name in pages]
 
 
-def page(said: Language, rows: Sequence[Any], sets: Sequence[Any], load: float) -> str:
+def page(said: Language, rows: Sequence[Any], sets: Sequence[Any], walked: Mapping[str, Any], load: float) -> str:
     whole = [row for row in rows if not row.error]
     names = [one.name for one in sets]
     told = ", ".join(f"`{one.name}` ({one.documents:,} / {len(one.judged.questions):,})" for one in sets)
@@ -166,6 +182,7 @@ def page(said: Language, rows: Sequence[Any], sets: Sequence[Any], load: float) 
         table((said.peer, *said.cost_heads), rows, said, lambda row: costs(row, sets)),
         said.honesty,
         table((said.peer, *said.honesty_heads), rows, said, lambda row: honesty(row, sets, said)),
+        *([said.chain, chains(said, walked)] if walked else []),
         said.notes,
         f"{said.versions}: " + ", ".join(versions(whole)) + f". Python {platform.python_version()}.",
         f"{said.machine}: {processor()}, {os.cpu_count()} CPU, {platform.system()} {platform.machine()}; "
@@ -179,6 +196,15 @@ def table(heads: Sequence[str], rows: Sequence[Any], said: Language, cells: Call
     for row in rows:
         told = [f"{said.failed}: {row.error}", *[""] * (len(heads) - 2)] if row.error else cells(row)
         lines.append("| " + " | ".join((SHOWN[row.name], *told)) + " |")
+    return "\n".join(lines)
+
+
+def chains(said: Language, walked: Mapping[str, Any]) -> str:
+    lines = ["| " + " | ".join((said.peer, *said.chain_heads)) + " |", "|---|" + "---:|" * len(said.chain_heads)]
+    for name, walk in walked.items():
+        shown = SHOWN[name].partition(",")[0]
+        told = (f"{walk.given:.0f}", f"{walk.following:.0%}", f"{walk.directed:.0%}", f"{walk.ms:.1f}")
+        lines.append("| " + " | ".join((shown, *told)) + " |")
     return "\n".join(lines)
 
 

@@ -47,7 +47,7 @@ class Wenyuan:
 
     def build(self, folder: Path, corpus: Corpus) -> float:
         judged = open_corpus(corpus.origin)
-        remembering("encode_passages", {})
+        remembering("encode_passages", dict(zip(corpus.texts, corpus.vectors, strict=True)))
         remembering("encode_queries", {})
         for cache in ("first", "library"):
             begun = time.perf_counter()
