@@ -72,3 +72,13 @@ def library(tmp_path: Path) -> Iterator[object]:
 
     with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "hashing"}) as opened:
         yield opened
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What was not run for want of a browser is named, so that nobody takes it for tested."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    names = sorted(report.nodeid for report in skipped if "browser" in report.keywords)
+    if names:
+        terminalreporter.section("not run: no Chromium on this machine")
+        for name in names:
+            terminalreporter.write_line(name)

@@ -1,0 +1,188 @@
+"""The console in a real browser: Chromium, at the width of a desk and of a phone.
+
+Where the machine has no Chromium these tests are not run, and their names are told.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from console_door import HOSTILE, console
+from rules_door import BOOK
+from test_console_rules import PROPOSED
+from wenyuan.readers.rulebooks import read_book
+
+pytestmark = [pytest.mark.browser, pytest.mark.integration]
+SIZES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
+PATHS = {
+    "search": "/console/search?q=客户投诉",
+    "search-empty": "/console/search",
+    "search-hostile": f"/console/search?q=脚本注入测试 {HOSTILE}",
+    "search-refused": "/console/search?q=x&trust=9",
+    "context": "/console/context?q=客户投诉&agent=support",
+    "sources": "/console/sources",
+    "source": "/console/sources/hostile",
+    "source-new": "/console/sources/+new",
+    "rules": "/console/rules",
+    "rules-node": "/console/rules/nodes/1",
+    "rules-statement": "/console/rules/statements/1",
+    "rules-import": "/console/rules/import",
+    "review": "/console/review",
+    "audit": "/console/audit",
+    "people": "/console/people",
+    "health": "/console/health",
+    "sign-in": "/console/sign-in",
+    "not-there": "/console/nothing",
+}
+REFUSED = {"search-refused": 400, "not-there": 404}
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None:
+        pytest.skip("Chromium is not on this machine")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("browser")
+    with console(folder) as (found, library):
+        (folder / "book.yaml").write_text(BOOK + PROPOSED, encoding="utf-8")
+        library.rules.take(read_book(folder / "book.yaml"))
+        yield found
+
+
+@pytest.fixture
+def visit(chromium: Any, url: str) -> Iterator[Any]:
+    """Opens pages, and at the end says whether the browser complained of any."""
+    contexts, complaints = [], []
+
+    def opened(name: str, size: str = "desktop", *, language: str = "en", scheme: str = "light") -> Any:
+        context = chromium.new_context(viewport=SIZES[size], locale=language, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        expected = REFUSED.get(name, 200)
+        page.on(
+            "console",
+            lambda said: (
+                said.type in ("error", "warning")
+                and not (expected != 200 and f"status of {expected}" in said.text)
+                and complaints.append(said.text)
+            ),
+        )
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: complaints.append(f"dialog: {dialog.message}"))
+        assert page.goto(url + PATHS.get(name, name)).status == expected
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", PATHS)
+def test_every_page_fits_its_window(visit: Any, name: str, size: str, tmp_path: Path) -> None:
+    """Nothing is wider than the window, the heading is there, and the browser complains of nothing."""
+    page = visit(name, size, language="zh-CN")
+    assert page.locator("h1").count() == 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size]["width"]
+    assert page.locator("html").get_attribute("lang") == "zh-CN"
+    page.screenshot(path=str(tmp_path / f"{name}.png"), full_page=True)
+    assert (tmp_path / f"{name}.png").stat().st_size > 5_000
+
+
+@pytest.mark.parametrize(("size", "scheme"), [("desktop", "light"), ("desktop", "dark"), ("phone", "light")])
+@pytest.mark.parametrize("name", PATHS)
+def test_every_page_is_accessible(visit: Any, name: str, size: str, scheme: str) -> None:
+    """axe finds nothing: names, contrast, structure, at both widths and in both lights."""
+    page = visit(name, size, scheme=scheme)
+    page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text("utf-8"))
+    found = page.evaluate("axe.run(document)")["violations"]
+    assert [(one["id"], [node["html"][:200] for node in one["nodes"]][:3]) for one in found] == []
+
+
+def test_a_search_by_keys_alone(visit: Any) -> None:
+    """A slash goes to the field, Enter answers without a new page, the address can be shared, and back leads back."""
+    page = visit("search-empty")
+    page.evaluate("window.mark = 1")
+    page.keyboard.press("/")
+    page.keyboard.type("客户投诉")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".hit")
+    assert page.evaluate("window.mark") == 1
+    assert "q=%E5%AE%A2" in page.url
+    assert page.evaluate("document.activeElement.id") == "q"
+    page.go_back()
+    page.wait_for_selector(".hit", state="detached")
+    page.goto(page.url)
+    assert page.locator(".hit").count() == 0
+
+
+def test_a_page_works_without_scripts(chromium: Any, url: str) -> None:
+    """Searching needs no script: the form is a form."""
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{url}/console/search")
+    page.fill("#q", "客户投诉")
+    page.click("button.main")
+    assert page.locator(".hit").count() >= 1
+    context.close()
+
+
+def test_light_and_language_are_switched(visit: Any) -> None:
+    """The buttons at the top change what the page looks like and speaks, and stay on it."""
+    page = visit("search")
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.click("button[name=light]")
+    page.wait_for_selector("html[data-light=dark]")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
+    page.click("button[name=language]")
+    page.wait_for_selector("html[lang=zh-CN]")
+    assert re.search(r"找到 \d 条", page.inner_text(".summary h2"))
+
+
+def test_reviewing_by_keys_alone(visit: Any) -> None:
+    """j and k move, a approves and r rejects the one that has the focus; in a field they are letters."""
+    page = visit("review")
+    assert page.locator("[data-queue] > li").count() == 2
+    first, second = (item.get_attribute("id") for item in page.locator("[data-queue] > li").all())
+    page.keyboard.press("a")  # nothing has the focus: nothing is decided
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.id") == first
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.id") == second
+    page.keyboard.press("k")
+    page.locator(f"#{first} input[name=reason]").focus()
+    page.keyboard.type("jar")
+    assert page.locator(f"#{first} input[name=reason]").input_value() == "jar"
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("a")
+    page.wait_for_selector(f"#{first}", state="detached")
+    page.keyboard.press("j")
+    page.keyboard.press("r")
+    page.wait_for_selector("[data-queue]", state="detached")
+
+
+def test_a_refresh_is_seen_to_its_end(visit: Any) -> None:
+    """The button begins it, and the page says how it ended."""
+    page = visit("/console/sources/wiki")
+    page.click("text=Refresh now")
+    page.wait_for_selector("#live .notice.good")
+    assert "1 files" in page.inner_text("#live")
