@@ -22,6 +22,12 @@ def conformance(  # noqa: PLR0913, PLR0917  (an argument here is an option there
     ctx: typer.Context,
     url: Annotated[str | None, typer.Argument(metavar="[URL]", help="A service to test. 被测服务")] = None,
     python: Annotated[str | None, typer.Option(metavar="MODULE:FACTORY", help="A Python object. 被测对象")] = None,
+    adapter: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            metavar="KIND SPEC", help="langchain, llamaindex, haystack MODULE:FACTORY; dify, lightrag URL. 适配器"
+        ),
+    ] = None,
     own: Annotated[bool, typer.Option("--self", help="Our own service. 测试本程序")] = False,
     engine: Annotated[Literal["local", "memory"], typer.Option(help="With --self. 引擎")] = "local",
     fault_command: Annotated[str | None, typer.Option(metavar="CMD", help="Breaks the service. 制造故障")] = None,
@@ -47,12 +53,13 @@ def conformance(  # noqa: PLR0913, PLR0917  (an argument here is an option there
       wenyuan conformance --self
       wenyuan conformance --export-data ./kit        (let your service take in ./kit/documents)
       wenyuan conformance http://127.0.0.1:8000 --fault-header 'X-Fail: yes'
+      wenyuan conformance --adapter langchain my.module:make_retriever --fault-env FAIL=1
       wenyuan conformance --python my.module:make --fault-env FAIL=1 --junit report.xml
     """
     from wenyuan.conformance import fault_from_options, run
 
     terminal: Terminal = ctx.obj
-    targets = (url is not None) + (python is not None) + own
+    targets = (url is not None) + (python is not None) + (adapter is not None) + own
     if targets > 1 or (targets == 0 and export_data is None):
         raise typer.BadParameter(terminal.text("one_target"))
     if export_data is not None:
@@ -60,7 +67,7 @@ def conformance(  # noqa: PLR0913, PLR0917  (an argument here is an option there
     if targets == 0:
         return
     fault = fault_from_options(command=fault_command, restore=restore_command, header=fault_header, env=fault_env)
-    with _target(terminal, url, python, engine, fault) as (target, switch):
+    with _target(terminal, url, python, adapter, engine, fault) as (target, switch):
         report = run(target, fault=switch)
     if junit is not None:
         junit.write_text(report.to_junit(), encoding="utf-8")
@@ -80,12 +87,19 @@ def _export(terminal: Terminal, folder: Path, *, alone: bool) -> None:
 
 @contextmanager
 def _target(
-    terminal: Terminal, url: str | None, python: str | None, engine: str, fault: FaultSwitch | None
+    terminal: Terminal,
+    url: str | None,
+    python: str | None,
+    adapter: tuple[str, str] | None,
+    engine: str,
+    fault: FaultSwitch | None,
 ) -> Iterator[tuple[Target, FaultSwitch | None]]:
-    from wenyuan.conformance import HeaderFault, HttpTarget, PythonTarget
+    from wenyuan.conformance import AdapterTarget, HeaderFault, HttpTarget, PythonTarget
 
     if url is not None:
         yield HttpTarget(url), fault
+    elif adapter is not None:
+        yield AdapterTarget(*adapter), fault
     elif python is not None:
         target = PythonTarget.load(python)
         try:

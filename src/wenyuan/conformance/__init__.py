@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from wenyuan.conformance.adapters import AdapterTarget
     from wenyuan.conformance.answer import Answer, Target
     from wenyuan.conformance.dataset import export_data
     from wenyuan.conformance.faults import CommandFault, EnvFault, FaultSwitch, HeaderFault, fault_from_options
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from wenyuan.conformance.runner import run
 
 __all__ = [
+    "AdapterTarget",
     "Answer",
     "CaseResult",
     "CommandFault",
@@ -43,6 +45,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AdapterTarget": "adapters",
     "Answer": "answer",
     "CaseResult": "report",
     "CommandFault": "faults",

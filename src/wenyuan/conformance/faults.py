@@ -74,7 +74,7 @@ class HeaderFault:
     @contextmanager
     def active(self, target: Target) -> Iterator[Mapping[str, str]]:
         """The headers to send; a Python object takes none."""
-        if not target.takes_bytes:
+        if not getattr(target, "takes_headers", target.takes_bytes):
             raise ConfigError("a Python object takes no header", hint="use --fault-env or --fault-command")
         yield check_headers({self.name: self.value})
 

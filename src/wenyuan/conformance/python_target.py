@@ -49,7 +49,12 @@ class PythonTarget:
 
     @classmethod
     def load(cls, spec: str) -> PythonTarget:
-        """The object that ``module:factory`` makes (or is, when it has the method and is no class).
+        """The object that ``module:factory`` makes (or is, when it has the method and is no class); see `made`."""
+        return cls(cls.made(spec, "retrieve_fragments"), spec)
+
+    @staticmethod
+    def made(spec: str, method: str = "") -> Any:
+        """What ``module:factory`` makes, or is, when it is no class and has the method (or cannot be called).
 
         The current directory is searched too, as ``python -m`` does.
 
@@ -61,16 +66,17 @@ class PythonTarget:
             raise ConfigError(f"{spec!r} is not of the form module:factory")
         sys.path.insert(0, "")
         try:
-            made = import_module(module_name)
+            made: Any = import_module(module_name)
             for part in attribute.split("."):
                 made = getattr(made, part)
-            if isinstance(made, type) or not hasattr(made, "retrieve_fragments"):
-                made = made()  # type: ignore[operator]
+            finished = hasattr(made, method) if method else not callable(made)
+            if isinstance(made, type) or not finished:
+                made = made()
         except Exception as error:  # whatever a stranger's module does, the caller must learn which one it was
             raise ConfigError(f"{spec} cannot be loaded: {type(error).__name__}: {error}") from error
         finally:
             sys.path.remove("")
-        return cls(made, spec)
+        return made
 
     def ask(self, request: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Answer:
         """Call the object; an exception becomes an answer (see `Answer.status`)."""

@@ -9,8 +9,8 @@ __all__ = ["MESSAGES"]
 MESSAGES: Mapping[str, tuple[str, str]] = {
     # -- conformance
     "one_target": (
-        "give one of URL, --python MODULE:FACTORY, --self (or --export-data DIR alone)",
-        "请在 URL、--python MODULE:FACTORY、--self 中选一个（或单独使用 --export-data DIR）",
+        "give one of URL, --python MODULE:FACTORY, --adapter KIND SPEC, --self (or --export-data DIR alone)",
+        "请在 URL、--python MODULE:FACTORY、--adapter KIND SPEC、--self 中选一个（或单独使用 --export-data DIR）",
     ),
     "exported": (
         "Wrote {count} files to {folder}: let the service take in {folder}/documents, and nothing else.",
