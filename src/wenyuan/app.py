@@ -145,6 +145,10 @@ def _open_outside(spec: IndexSpec, library_id: str, allowed: SourcesSettings) ->
             return open_remote(
                 source, library_id=library_id, env_allowed=allowed.env_allowed, allow_private=allowed.allow_private
             )
+        if "collection" in source.settings:
+            from wenyuan.engines.milvus_collection import open_milvus
+
+            return open_milvus(source, scale=scale, encoder=spec.encoder, lazy=True, env_allowed=allowed.env_allowed)
         from wenyuan.engines.attached import open_attached
 
         return open_attached(source, scale=scale, encoder=spec.encoder, lazy=True, env_allowed=allowed.env_allowed)
