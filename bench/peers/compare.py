@@ -1,10 +1,11 @@
 """Wenyuan beside what one would take instead: the same texts, questions, vectors and machine, in one run.
 
-    python bench/peers/compare.py --data FOLDER… [--queries 500] [--only NAME…] [--cache FOLDER] [--out docs]
+    python bench/peers/compare.py --data FOLDER… [--queries 500] [--only NAME…] [--reuse] [--out docs]
 
 Every folder of --data is a judged set in BEIR layout (``corpus.jsonl``, ``queries.jsonl``, ``qrels.tsv`` or
 ``qrels_500.tsv``). Each peer has an environment of its own, made once below --cache from its pinned requirements; it is
-used by its documented defaults. Peers run one after another. Writes ``benchmarks.md``, ``benchmarks.zh.md`` and
+used by its documented defaults. Peers run one after another; with --reuse, what an earlier run measured and left in
+--cache is not measured again. Writes ``benchmarks.md``, ``benchmarks.zh.md`` and
 ``benchmarks.svg``.
 """
 
@@ -88,13 +89,14 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=PEERS, default=list(PEERS))
     parser.add_argument("--cache", type=Path, default=default_cache().parent / "peers")
     parser.add_argument("--out", type=Path, default=HERE.parents[1] / "docs")
+    parser.add_argument("--reuse", action="store_true", help="measure only what no earlier run has measured")
     given = parser.parse_args()
     sets = [prepared(folder, given.queries, given.cache) for folder in given.data]
     load = os.getloadavg()[0]
     rows: list[Row] = []
     walked: dict[str, Walk] = {}
     for name in given.only:
-        rows.append(compared(name, sets, given.cache))
+        rows.append(compared(name, sets, given.cache, given.reuse))
         if name in ("wenyuan", "lightrag") and not rows[-1].error:
             walked = walks(environment(name, given.cache) if name == "lightrag" else None, given.cache)
         paths = written(rows, sets, walked, given.out, load)  # a run that is broken off has told what it measured
@@ -143,7 +145,7 @@ def nonsense() -> Iterator[str]:
 # --- one peer -----------------------------------------------------------------------------------------------------
 
 
-def compared(name: str, sets: Sequence[Set], cache: Path) -> Row:
+def compared(name: str, sets: Sequence[Set], cache: Path, reuse: bool) -> Row:
     row = Row(name)
     try:
         python = environment(name, cache)
@@ -151,8 +153,11 @@ def compared(name: str, sets: Sequence[Set], cache: Path) -> Row:
         row.error = f"cannot be installed here: {str(error.stderr).strip().splitlines()[-1][:200]}"
         return row
     for one in sets:
-        folder = cache / "indexes" / name / one.name
-        shutil.rmtree(folder, ignore_errors=True)
+        folder = cache / "indexes" / name / one.folder.name
+        if not reuse:
+            shutil.rmtree(folder, ignore_errors=True)
+            for old in folder.parent.glob(f"{folder.name}.*.json"):
+                old.unlink()
         begun = time.monotonic()
         build = acted(python, name, "build", one, folder)
         ask = {"error": "not built"} if "error" in build else acted(python, name, "ask", one, folder)
@@ -164,7 +169,8 @@ def compared(name: str, sets: Sequence[Set], cache: Path) -> Row:
         took = time.monotonic() - begun
         print(f"{name:14} {one.name:14} nDCG@10 {found.ndcg:.3f}  {took:.0f} s", file=sys.stderr)
     for fault in ("damaged", "gone"):
-        row.faults[fault] = faulted(python, name, fault, sets[0], cache, row.sets[sets[0].name].ask["ranked"])
+        folder = cache / "indexes" / name / sets[0].folder.name
+        row.faults[fault] = faulted(python, name, fault, sets[0], folder, row.sets[sets[0].name].ask["ranked"])
     return row
 
 
@@ -185,10 +191,14 @@ def environment(name: str, cache: Path) -> Path:
 
 
 def acted(python: Path, name: str, action: str, one: Set, folder: Path) -> dict[str, Any]:
-    """What the peer wrote down; a process that crashes or hangs wrote nothing."""
+    """What the peer wrote down, perhaps in an earlier run; a process that crashes or hangs wrote nothing."""
     result = folder.parent / f"{folder.name}.{action}.json"
+    if result.exists():
+        kept: dict[str, Any] = json.loads(result.read_text("utf-8"))
+        return kept
     result.parent.mkdir(parents=True, exist_ok=True)
-    result.unlink(missing_ok=True)
+    if action == "build":
+        shutil.rmtree(folder, ignore_errors=True)  # of a run that was broken off
     command = [python, HERE / name / "run.py", action, one.folder, folder, result]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
@@ -201,11 +211,11 @@ def acted(python: Path, name: str, action: str, one: Set, folder: Path) -> dict[
     return found
 
 
-def faulted(python: Path, name: str, fault: str, one: Set, cache: Path, intact: list[list[str]]) -> str:
+def faulted(python: Path, name: str, fault: str, one: Set, sound: Path, intact: list[list[str]]) -> str:
     """What comes of an index whose biggest file lost its middle, or is not there: opened anew and asked."""
-    folder = cache / "indexes" / name / f"{one.name}-{fault}"
+    folder = sound.with_name(f"{sound.name}.{fault}")
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(cache / "indexes" / name / one.name, folder)
+    shutil.copytree(sound, folder)
     biggest = max((path for path in folder.rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
     if fault == "gone":
         biggest.unlink()
