@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -18,7 +19,14 @@ from psycopg import sql
 
 from engine_laws import QUERIES, SPEC, TEXTS, EngineLaws, World, document, same, unit
 from wenyuan.catalog import Catalog
-from wenyuan.core.errors import CatalogUnavailable, EngineError, EngineTimeout, InvalidRequest, VectorRejected
+from wenyuan.core.errors import (
+    CatalogUnavailable,
+    EngineError,
+    EngineTimeout,
+    IndexMismatch,
+    InvalidRequest,
+    VectorRejected,
+)
 from wenyuan.core.filters import Filter, In, Range
 from wenyuan.core.ports import Change, Engine
 from wenyuan.engines.postgres import PostgresEngine, keyword, nearest, upkeep
@@ -138,7 +146,7 @@ class TestPostgresEngine(EngineLaws):
         filled.remove("s1", 1)
 
         class Broken:
-            seq, lag = filled.catalog.seq, filled.catalog.lag
+            seq, lag, stamp = filled.catalog.seq, filled.catalog.lag, filled.catalog.stamp
 
             def changes(self, *args: Any, **kwargs: Any) -> Iterator[Change]:
                 yield from itertools.islice(filled.catalog.changes(*args, **kwargs), 3)
@@ -214,6 +222,9 @@ class TestPostgresEngine(EngineLaws):
             def lag(self, _: int) -> float:
                 return 0.0
 
+            def stamp(self, seq: int) -> str:
+                return filled.catalog.stamp(seq)
+
             def changes(self, *_: Any, **__: Any) -> Iterator[Change]:
                 for number, vector in ((900, unit(1)), (901, np.ones(3, np.float32))):
                     yield Change(
@@ -224,3 +235,24 @@ class TestPostgresEngine(EngineLaws):
         with pytest.raises(VectorRejected, match="901 has 3 dimensions, the index 16"):
             filled.engine.sync(Feed(), deadline=filled.deadline())
         assert filled.engine.status() == before
+
+    @pytest.mark.parametrize("more", [0, 1])
+    def test_another_history(self, filled: World, tmp_path: Path, more: int) -> None:
+        """A catalog that was restored, and has changed since, is told from the one that the index has followed."""
+        filled.engine.close()
+        filled.catalog.close()
+        shutil.copytree(filled.folder, tmp_path / "backup")
+        filled.catalog = Catalog.open(filled.folder)
+        filled.engine = filled.make_engine(filled.folder, filled.catalog)
+        filled.put(document(70, text="此后丢失"))
+        filled.sync()
+        restored = Catalog.open(tmp_path / "backup")
+        for number in range(1 + more):
+            found, vectors = document(71 + number, text="另一段历史")
+            restored.commit_documents([found], vectors)
+        engine = filled.make_engine(filled.folder, restored)
+        with pytest.raises(IndexMismatch, match="is not the catalog's") as caught:
+            engine.sync(restored, deadline=filled.deadline())
+        assert "schema" in caught.value.hint
+        engine.close()
+        restored.close()

@@ -254,6 +254,13 @@ class CatalogReads(CatalogHistory):
         with reading(self._reader, "reading the change number") as connection:
             return int(connection.scalar(sa.select(sa.func.max(t.commits.c.seq))) or 0)
 
+    def stamp(self, seq: int) -> str:
+        with reading(self._reader, "reading a change") as connection:
+            row = connection.execute(
+                sa.select(t.commits.c.at, t.commits.c.source_id).where(t.commits.c.seq == seq)
+            ).first()
+        return "" if row is None else f"{row[0]!r} {row[1]}"
+
     def lag(self, watermark: int) -> float:
         with reading(self._reader, "reading the change number") as connection:
             at = connection.scalar(sa.select(sa.func.min(t.commits.c.at)).where(t.commits.c.seq > watermark))

@@ -81,6 +81,10 @@ class ChangeFeed(Protocol):
         """Changes with ``after < seq <= upto``: removals first, then additions that are still live at `upto`."""
         ...
 
+    def stamp(self, seq: int) -> str:
+        """What tells change `seq` from one of that number in another catalog, e.g. one restored from a backup."""
+        ...
+
     def lag(self, watermark: int) -> float:
         """Seconds since the oldest change after `watermark` was committed; 0 when there is none."""
         ...

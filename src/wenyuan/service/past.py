@@ -63,6 +63,9 @@ class FeedAt:
     def seq(self) -> int:
         return self._generation
 
+    def stamp(self, seq: int) -> str:
+        return self._feed.stamp(seq)
+
     def lag(self, watermark: int) -> float:
         return 0.0
 

@@ -82,6 +82,7 @@ class PostgresEngine:
         self._builder = Errands(1, "wenyuan-postgres-index")
         self._unsettled = 0
         self._seen = 0
+        self._same = False
         self._mean: tuple[int, Any] = (-1, None)  # as of which change, and the mean vector then
         try:
             self._open(library_id)
@@ -119,6 +120,9 @@ class PostgresEngine:
                 time.sleep(_BRIEFLY)
 
     def _not_ahead(self, feed: ChangeFeed, watermark: int) -> int:
+        if watermark and not self._same:  # once is enough: later changes are checked as they are applied
+            self._sessions.run(lambda connection: upkeep.check_same(connection, feed), _soon())
+            self._same = True
         end = feed.seq()  # anew: another thread may have followed a later change
         if watermark > end:
             raise IndexMismatch(

@@ -2,7 +2,8 @@
 
 ::
 
-    state       one row: whose index this is, the last change it holds, and sums over all rows
+    state       one row: whose index this is, the last change it holds with what tells that change from another
+                catalog's, and sums over all rows
     passages    id, source, document, language, collection, facets, validity: what a scope asks about. Its row policy
                 lets nothing through but what ``wenyuan.sources`` names: a query that forgets its scope finds nothing
     words       by passage: ids of its terms (GIN), and once more with how often each occurs, as `packed` reads them fast
@@ -23,7 +24,7 @@ from wenyuan.core.ports import IndexSpec
 
 __all__ = ["LOCK", "MOST_DIMENSIONS", "find_vector", "make_tables", "schema_name"]
 
-FORMAT = "postgres/1"
+FORMAT = "postgres/2"
 """Changes with the tables below; another format is another generation."""
 OLDEST_SERVER, OLDEST_VECTOR = 15, (0, 8)
 MOST_DIMENSIONS = 16_000  # of pgvector's type
@@ -38,6 +39,7 @@ CREATE TABLE state (
     library text NOT NULL,
     generation text NOT NULL,
     watermark bigint NOT NULL DEFAULT 0,
+    stamp text NOT NULL DEFAULT '',
     passages bigint NOT NULL DEFAULT 0,
     length bigint NOT NULL DEFAULT 0,
     vectors bigint NOT NULL DEFAULT 0,

@@ -8,16 +8,19 @@ import numpy as np
 from psycopg import Connection
 from psycopg.sql import SQL, Identifier
 
+from wenyuan.core.errors import IndexMismatch
 from wenyuan.core.ports import ChangeFeed
 from wenyuan.engines.postgres.nearest import EXACT_ROWS, GRAPH_DIMENSIONS, MAKE_GRAPH
 from wenyuan.engines.postgres.tables import LOCK
 from wenyuan.engines.postgres.writing import Applied
 
-__all__ = ["counted", "mean", "purge", "settle", "step", "watermark"]
+__all__ = ["check_same", "counted", "mean", "purge", "settle", "step", "watermark"]
 
 _STEP = 64  # changes of the catalog in one transaction
 _GRAPH_ROW = 400  # bytes of memory for a row of the graph, beside its vector
 _MOST_MEMORY = 4_096  # MB for making the graph; what does not fit makes it slower, not worse
+
+_ANOTHER = "the catalog was restored or copied, and has changed since: drop the index's schema, wenyuan_…"
 
 _TABLES = ("passages", "words", "vocabulary", "vectors")
 _LOCK_GRAPH = "SELECT pg_catalog.pg_try_advisory_lock(pg_catalog.hashtextextended(%s, 1))"
@@ -42,10 +45,18 @@ def step(connection: Connection[Any], feed: ChangeFeed, target: int, schema: str
     after = watermark(connection)
     if after >= target:
         return after
+    check_same(connection, feed)
     upto = min(target, after + _STEP)
     changes = feed.changes(after, upto, vectors=dimension > 0)
-    Applied(connection, dimension, _sum(connection, dimension)).take(changes, upto)
+    Applied(connection, dimension, _sum(connection, dimension)).take(changes, upto, feed.stamp(upto))
     return upto
+
+
+def check_same(connection: Connection[Any], feed: ChangeFeed) -> None:
+    """IndexMismatch when the index follows another history of changes, which only happens to be as long."""
+    row = connection.execute("SELECT watermark, stamp FROM state").fetchone()
+    if row is not None and row[0] and row[1] != feed.stamp(row[0]):
+        raise IndexMismatch(f"its change {row[0]} is not the catalog's", component="engine postgres", hint=_ANOTHER)
 
 
 def _sum(connection: Connection[Any], dimension: int) -> Any:

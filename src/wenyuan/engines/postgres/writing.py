@@ -38,7 +38,7 @@ UPDATE vocabulary v SET passages = v.passages + d.more
 FROM unnest(%s::int[], %s::int[]) AS d (id, more) WHERE v.id = d.id
 """
 _MARK = """
-UPDATE state SET watermark = %(watermark)s, passages = passages + %(passages)s, length = length + %(length)s,
+UPDATE state SET watermark = %(watermark)s, stamp = %(stamp)s, passages = passages + %(passages)s, length = length + %(length)s,
     vectors = vectors + %(vectors)s, total = %(total)s
 """
 
@@ -60,7 +60,7 @@ class Applied:
         self._passages = self._length = self._vectors = 0
         self._ids: dict[str, int] = {}
 
-    def take(self, changes: Iterator[Change], watermark: int) -> None:
+    def take(self, changes: Iterator[Change], watermark: int, stamp: str) -> None:
         """Apply changes and record the last change of the catalog that the index now holds."""
         while batch := tuple(itertools.islice(changes, _BATCH)):
             self._remove([change.passage_id for change in batch])  # also what is added: a row is never there twice
@@ -73,6 +73,7 @@ class Applied:
             _MARK,
             {
                 "watermark": watermark,
+                "stamp": stamp,
                 "passages": self._passages,
                 "length": self._length,
                 "vectors": self._vectors,
