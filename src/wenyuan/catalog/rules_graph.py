@@ -3,143 +3,42 @@
 What was met is kept in memory with the version of the graph in which it was read: most walks meet the same hazards
 and measures again. The version is read for every hop, so a change counts at once.
 
-No recursive SQL: it cannot be cut at a number of nodes, and planners get it wrong by orders of magnitude. Queries
-are made once, and their lists are filled up to few lengths, so that SQLAlchemy and the database know them again.
+No recursive SQL: it cannot be cut at a number of nodes, and planners get it wrong by orders of magnitude.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
 
 from wenyuan.catalog import rules_tables as r
-from wenyuan.catalog import schema as t
 from wenyuan.catalog.connect import reading
 from wenyuan.catalog.rules_book import RulesBook
 from wenyuan.catalog.rules_kept import KeptGraph, seen_in
 from wenyuan.catalog.rules_rows import graph_node, rank_of, strength_of, support, unpacked
+from wenyuan.catalog.rules_sql import (
+    BATCH,
+    VERSION_KEY,
+    Reads,
+    batches,
+    evidence_query,
+    filled,
+    hop_query,
+    nodes_query,
+    version_query,
+)
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest
 from wenyuan.core.ports import Deadline
 from wenyuan.core.rules.graph import Edge, GraphNode, LexiconEntry, Support, View
 
 __all__ = ["VERSION_KEY", "RulesGraph"]
 
-VERSION_KEY = "rules_version"
-_BATCH = 512
 _WIDE = 2_000  # statements that are read of nodes at once to be kept; of more, only what is asked for is read
-_MOST_TRUST = 5  # an evidence without a trust of its own has its source's
 _COMPONENT = "rules graph"
-
-
-def filled(values: Sequence[Any]) -> list[Any]:
-    """`values`, with the last one repeated up to a power of two or a multiple of 64: few lengths, few texts of SQL."""
-    count = len(values)
-    full = 1 << (count - 1).bit_length() if count <= 64 else -(-count // 64) * 64
-    return [*values, *[values[-1]] * (full - count)]
-
-
-def batches(values: Sequence[Any]) -> Iterator[list[Any]]:
-    """`values` in pieces that fit into one statement."""
-    for at in range(0, len(values), _BATCH):
-        yield filled(values[at : at + _BATCH])
-
-
-def _current(columns: Any, *, past: bool) -> sa.ColumnElement[bool]:
-    if not past:
-        return sa.and_(columns.removed_seq.is_(None))
-    at = sa.bindparam("at", type_=sa.BigInteger)
-    return sa.and_(columns.seq <= at, sa.or_(columns.removed_seq.is_(None), columns.removed_seq > at))
-
-
-def _among(column: sa.Column[Any], name: str) -> sa.ColumnElement[bool]:
-    return column.in_(sa.bindparam(name, expanding=True))
-
-
-@cache
-def _version() -> sa.Select[Any]:
-    return sa.select(t.library.c.value).where(t.library.c.key == VERSION_KEY)
-
-
-@cache
-def _hop(*, inverse: bool, past: bool, every: bool = False) -> sa.Select[Any]:
-    """The statements in view on one side of nodes, the most important first; the version of the graph with each.
-
-    Args:
-        every: By whatever relation.
-    """
-    s, e = r.statements.c, r.evidences.c
-    day = sa.bindparam("day", type_=sa.Integer)
-    evident = (
-        sa.select(sa.literal(1))
-        .where(e.statement_id == s.statement_id, _current(e, past=past), _among(e.source_id, "sources"))
-        .where(sa.func.coalesce(e.trust, _MOST_TRUST) >= sa.bindparam("least", type_=sa.Integer))
-        .correlate(r.statements)
-        .exists()
-    )
-    return (
-        sa.select(s.rank, s.weight, s.statement_id, s.src, s.rel, s.dst, s.condition, s.sentence)
-        .add_columns(_version().scalar_subquery())
-        .where(
-            _among(s.dst if inverse else s.src, "nodes"),
-            *(() if every else (_among(s.rel, "relations"),)),
-            _current(s, past=past),
-            s.status == "approved",
-            s.valid_from <= day,
-            s.valid_until >= day,
-            evident,
-        )
-        .order_by(s.rank, s.weight.desc(), s.statement_id)
-        .limit(sa.bindparam("most", type_=sa.Integer))
-    )
-
-
-@cache
-def _joined(*, inverse: bool) -> sa.Select[Any]:
-    """The statements of nodes as they are now, each as often as it has evidence, with its end.
-
-    Outer joins, since SQLite keeps to their order. Which evidence is in view is told by `View.support`.
-    """
-    s, n, e = r.statements.c, r.nodes.c, r.evidences.c
-    here, there = (s.dst, s.src) if inverse else (s.src, s.dst)
-    day = sa.bindparam("day", type_=sa.Integer)
-    return (
-        sa.select(s.rank, s.weight, s.statement_id, s.src, s.rel, s.dst, s.condition, s.sentence, e.row_id)
-        .add_columns(n.key, n.kind, n.name, n.labels, n.scope)
-        .add_columns(e.source_id, e.uri, e.clause, e.quote, e.trust, e.reviewer)
-        .outerjoin(r.nodes, sa.and_(n.node_id == there, n.removed_seq.is_(None)))
-        .outerjoin(r.evidences, sa.and_(e.statement_id == s.statement_id, e.removed_seq.is_(None)))
-        .where(
-            _among(here, "nodes"),
-            s.removed_seq.is_(None),
-            s.status == "approved",
-            s.valid_from <= day,
-            s.valid_until >= day,
-        )
-        .order_by(e.row_id)
-        .limit(sa.bindparam("most", type_=sa.Integer))
-    )
-
-
-@cache
-def _evidence(*, past: bool) -> sa.Select[Any]:
-    e = r.evidences.c
-    return (
-        sa.select(e.statement_id, e.source_id, e.uri, e.clause, e.quote, e.trust, e.reviewer)
-        .where(_among(e.statement_id, "ids"), _current(e, past=past))
-        .order_by(e.row_id)
-    )
-
-
-@cache
-def _nodes(*, past: bool) -> sa.Select[Any]:
-    n = r.nodes.c
-    return sa.select(n.node_id, n.key, n.kind, n.name, n.labels, n.scope).where(
-        _among(n.node_id, "ids"), _current(n, past=past)
-    )
 
 
 class RulesGraph(RulesBook):
@@ -150,6 +49,7 @@ class RulesGraph(RulesBook):
     def __init__(self, reader: sa.Engine) -> None:
         self._reader = reader
         self._kept = KeptGraph()
+        self._reads = Reads(reader.dialect)
 
     def edges(
         self,
@@ -173,8 +73,8 @@ class RulesGraph(RulesBook):
         if not starts or not relations or not _enough(view):
             return []
         with reading(self._reader, "following rules", deadline) as connection:
-            if view.at is None and len(starts) <= _BATCH:
-                version = str(connection.scalar(_version()) or "")
+            if view.at is None and len(starts) <= BATCH:
+                version = self._reads.version(connection)
                 kept = self._every(connection, version, starts, view, inverse, deadline)
                 if kept is not None:
                     wanted = frozenset(relations)
@@ -208,24 +108,21 @@ class RulesGraph(RulesBook):
     ) -> list[Edge] | None:  # fmt: skip
         """All statements in view of nodes, with their ends and evidence, by one read; None when they are too many."""
         deadline.check(_COMPONENT)
-        bound = {"nodes": filled(starts), "day": view.day.toordinal(), "most": _WIDE + 1}
-        rows = connection.execute(_joined(inverse=inverse), bound).all()
+        day = view.day.toordinal()
+        rows = self._reads.around(connection, starts, inverse=inverse, day=day, most=_WIDE + 1)
         if len(rows) > _WIDE:
             return None
         said: dict[int, Any] = {}
         supports: dict[int, list[Support]] = {}
-        for row in rows:
-            trust = view.support(row[14], row[18])
+        for row in sorted((row for row in rows if row[8] is not None), key=itemgetter(8)):
+            trust = view.support(row[9], row[13])
             if trust is not None:
                 said[row[2]] = row
-                supports.setdefault(row[2], []).append(support(row[14:], trust))
+                supports.setdefault(row[2], []).append(support(row[9:], trust))
         known, side = self._kept.nodes(version), 3 if inverse else 5
-        lost = [row[side] for row in said.values() if row[9] is None]
-        if lost:
-            raise CatalogUnavailable(f"statements lead to nodes that there are not: {lost[:5]}", component="catalog")
-        for row in said.values():
-            if row[side] not in known:
-                known[row[side]] = graph_node(row[side], *row[9:14])
+        missing = [number for number in dict.fromkeys(row[side] for row in said.values()) if number not in known]
+        known.update((row[0], graph_node(*row)) for row in self._reads.live_nodes(connection, missing))
+        _refuse_lost(missing, known)
         return [_edge(row, known[row[side]], supports[number]) for number, row in said.items()]
 
     def _hop(
@@ -241,12 +138,12 @@ class RulesGraph(RulesBook):
             "most": limit + 1,
             **_moment(view.at),
         }
-        query = _hop(inverse=inverse, past=view.at is not None, every=not relations)
+        query = hop_query(inverse=inverse, past=view.at is not None, every=not relations)
         rows: list[Any] = []
         for part in batches(starts):
             deadline.check(_COMPONENT)
             rows += connection.execute(query, {**bound, "nodes": part}).all()
-        if len(starts) > _BATCH:  # each part came in order, cut at the limit
+        if len(starts) > BATCH:  # each part came in order, cut at the limit
             rows.sort(key=lambda row: (row[0], -row[1], row[2]))
             del rows[limit + 1 :]
         supports = _supports(connection, [row[2] for row in rows], view, deadline)
@@ -254,9 +151,7 @@ class RulesGraph(RulesBook):
         known = self._kept.nodes(rows[0][8] or "") if rows and view.at is None else {}
         missing = [number for number in dict.fromkeys(row[side] for row in rows) if number not in known]
         known.update(_read_nodes(connection, missing, view.at, deadline))
-        lost = [number for number in missing if number not in known]
-        if lost:  # no write leaves one behind: the file is damaged, and less would be a wrong answer
-            raise CatalogUnavailable(f"statements lead to nodes that there are not: {lost[:5]}", component="catalog")
+        _refuse_lost(missing, known)
         return [_edge(row, known[row[side]], supports[row[2]]) for row in rows]
 
     def nodes(self, node_ids: Sequence[int], *, deadline: Deadline) -> Mapping[int, GraphNode]:
@@ -281,12 +176,19 @@ class RulesGraph(RulesBook):
     def version(self) -> int:
         """See `Graph.version`: a commit of the catalog, 0 before the first one that changed the graph."""
         with reading(self._reader, "reading the version of the rules") as connection:
-            return int(connection.scalar(_version()) or 0)
+            return int(connection.scalar(version_query()) or 0)
 
 
 def _enough(view: View) -> list[str]:
     """The sources whose evidence may count."""
     return [name for name, trust in view.trusts.items() if trust >= view.min_trust]
+
+
+def _refuse_lost(wanted: Sequence[int], known: Mapping[int, GraphNode]) -> None:
+    """No write leaves a statement behind whose node is gone: the file is damaged, and less would be a wrong answer."""
+    lost = [number for number in wanted if number not in known]
+    if lost:
+        raise CatalogUnavailable(f"statements lead to nodes that there are not: {lost[:5]}", component="catalog")
 
 
 def _importance(edge: Edge) -> tuple[int, float, int]:
@@ -301,7 +203,7 @@ def _read_nodes(
     connection: sa.Connection, node_ids: Sequence[int], at: int | None, deadline: Deadline
 ) -> dict[int, GraphNode]:
     found: dict[int, GraphNode] = {}
-    query = _nodes(past=at is not None)
+    query = nodes_query(past=at is not None)
     for part in batches(node_ids):
         deadline.check(_COMPONENT)
         found.update(
@@ -315,7 +217,7 @@ def _supports(
 ) -> Mapping[int, list[Support]]:
     """The evidence in view of statements. What is not in view is told here: by it, SQLite would take a bad plan."""
     found: dict[int, list[Support]] = {}
-    query = _evidence(past=view.at is not None)
+    query = evidence_query(past=view.at is not None)
     for part in batches(ids):
         deadline.check(_COMPONENT)
         for statement_id, *row in connection.execute(query, {**_moment(view.at), "ids": part}).all():

@@ -1,0 +1,194 @@
+"""The SQL with which the rules graph is walked, made once.
+
+Lists are filled up to few lengths, so that SQLAlchemy and the database know a query again. What every first sight
+of a node asks is run on the driver itself: SQLAlchemy takes longer over it than the database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
+from typing import Any
+
+import sqlalchemy as sa
+
+from wenyuan.catalog import rules_tables as r
+from wenyuan.catalog import schema as t
+
+__all__ = ["BATCH", "VERSION_KEY", "Reads", "batches", "evidence_query", "filled", "hop_query", "nodes_query",
+           "version_query"]  # fmt: skip
+
+VERSION_KEY = "rules_version"
+BATCH = 512
+_MOST_TRUST = 5  # an evidence without a trust of its own has its source's
+
+
+def filled(values: Sequence[Any]) -> list[Any]:
+    """`values`, with the last one repeated up to a power of two or a multiple of 64: few lengths, few texts of SQL."""
+    count = len(values)
+    full = 1 << (count - 1).bit_length() if count <= 64 else -(-count // 64) * 64
+    return [*values, *[values[-1]] * (full - count)]
+
+
+def batches(values: Sequence[Any]) -> Iterator[list[Any]]:
+    """`values` in pieces that fit into one statement."""
+    for at in range(0, len(values), BATCH):
+        yield filled(values[at : at + BATCH])
+
+
+def _current(columns: Any, *, past: bool) -> sa.ColumnElement[bool]:
+    if not past:
+        return sa.and_(columns.removed_seq.is_(None))
+    at = sa.bindparam("at", type_=sa.BigInteger)
+    return sa.and_(columns.seq <= at, sa.or_(columns.removed_seq.is_(None), columns.removed_seq > at))
+
+
+def _among(column: sa.Column[Any], name: str) -> sa.ColumnElement[bool]:
+    return column.in_(sa.bindparam(name, expanding=True))
+
+
+def _listed(column: sa.Column[Any], count: int) -> sa.ColumnElement[bool]:
+    return column.in_([sa.bindparam(f"id{n}", type_=column.type) for n in range(count)])
+
+
+@cache
+def version_query() -> sa.Select[Any]:
+    return sa.select(t.library.c.value).where(t.library.c.key == VERSION_KEY)
+
+
+@cache
+def hop_query(*, inverse: bool, past: bool, every: bool = False) -> sa.Select[Any]:
+    """The statements in view on one side of nodes, the most important first; the version of the graph with each.
+
+    Args:
+        every: By whatever relation.
+    """
+    s, e = r.statements.c, r.evidences.c
+    day = sa.bindparam("day", type_=sa.Integer)
+    evident = (
+        sa.select(sa.literal(1))
+        .where(e.statement_id == s.statement_id, _current(e, past=past), _among(e.source_id, "sources"))
+        .where(sa.func.coalesce(e.trust, _MOST_TRUST) >= sa.bindparam("least", type_=sa.Integer))
+        .correlate(r.statements)
+        .exists()
+    )
+    return (
+        sa.select(s.rank, s.weight, s.statement_id, s.src, s.rel, s.dst, s.condition, s.sentence)
+        .add_columns(version_query().scalar_subquery())
+        .where(
+            _among(s.dst if inverse else s.src, "nodes"),
+            *(() if every else (_among(s.rel, "relations"),)),
+            _current(s, past=past),
+            s.status == "approved",
+            s.valid_from <= day,
+            s.valid_until >= day,
+            evident,
+        )
+        .order_by(s.rank, s.weight.desc(), s.statement_id)
+        .limit(sa.bindparam("most", type_=sa.Integer))
+    )
+
+
+@cache
+def _around(*, inverse: bool, count: int) -> sa.Select[Any]:
+    """The statements of `count` nodes as they are now, each as often as it has evidence, in no order.
+
+    The outer join, since SQLite keeps to its order. Which evidence is in view is told by `View.support`.
+    """
+    s, e = r.statements.c, r.evidences.c
+    day = sa.bindparam("day", type_=sa.Integer)
+    return (
+        sa.select(s.rank, s.weight, s.statement_id, s.src, s.rel, s.dst, s.condition, s.sentence, e.row_id)
+        .add_columns(e.source_id, e.uri, e.clause, e.quote, e.trust, e.reviewer)
+        .outerjoin(r.evidences, sa.and_(e.statement_id == s.statement_id, e.removed_seq.is_(None)))
+        .where(
+            _listed(s.dst if inverse else s.src, count),
+            s.removed_seq.is_(None),
+            s.status == "approved",
+            s.valid_from <= day,
+            s.valid_until >= day,
+        )
+        .limit(sa.bindparam("most", type_=sa.Integer))
+    )
+
+
+@cache
+def _live_nodes(*, count: int) -> sa.Select[Any]:
+    n = r.nodes.c
+    return sa.select(n.node_id, n.key, n.kind, n.name, n.labels, n.scope).where(
+        _listed(n.node_id, count), n.removed_seq.is_(None)
+    )
+
+
+@cache
+def evidence_query(*, past: bool) -> sa.Select[Any]:
+    e = r.evidences.c
+    return (
+        sa.select(e.statement_id, e.source_id, e.uri, e.clause, e.quote, e.trust, e.reviewer)
+        .where(_among(e.statement_id, "ids"), _current(e, past=past))
+        .order_by(e.row_id)
+    )
+
+
+@cache
+def nodes_query(*, past: bool) -> sa.Select[Any]:
+    n = r.nodes.c
+    return sa.select(n.node_id, n.key, n.kind, n.name, n.labels, n.scope).where(
+        _among(n.node_id, "ids"), _current(n, past=past)
+    )
+
+
+class _Prepared:
+    """A query in the words of a database."""
+
+    def __init__(self, query: sa.Select[Any], dialect: sa.Dialect) -> None:
+        compiled = query.compile(dialect=dialect)
+        self._text = str(compiled)
+        self._given = compiled.params
+        self._order = compiled.positiontup
+        self._direct = dialect.name == "sqlite"
+
+    def rows(self, connection: sa.Connection, **bound: Any) -> Sequence[Any]:
+        given = self._given | bound
+        if self._direct and self._order is not None:  # its errors are known to `connect.translated`
+            driver: Any = connection.connection.driver_connection
+            found: list[Any] = driver.execute(self._text, [given[name] for name in self._order]).fetchall()
+            return found
+        return connection.exec_driver_sql(self._text, given).all()
+
+
+class Reads:
+    """The reads of which a walk is made, for one database. Safe to share between threads."""
+
+    def __init__(self, dialect: sa.Dialect) -> None:
+        self._dialect = dialect
+        self._prepared: dict[Any, _Prepared] = {}
+
+    def version(self, connection: sa.Connection) -> str:
+        """The version of the graph; empty before the first one."""
+        rows = self._of("version", version_query).rows(connection)
+        return str(rows[0][0]) if rows else ""
+
+    def around(
+        self, connection: sa.Connection, nodes: Sequence[int], *, inverse: bool, day: int, most: int
+    ) -> Sequence[Any]:
+        """See `_around`; of at most `BATCH` nodes."""
+        full = filled(nodes)
+        query = self._of((inverse, len(full)), partial(_around, inverse=inverse, count=len(full)))
+        return query.rows(connection, day=day, most=most, **_numbered(full))
+
+    def live_nodes(self, connection: sa.Connection, nodes: Sequence[int]) -> Iterator[Any]:
+        """Number, key, kind, name, labels and scope of those nodes that there are."""
+        for part in batches(nodes):
+            query = self._of(len(part), partial(_live_nodes, count=len(part)))
+            yield from query.rows(connection, **_numbered(part))
+
+    def _of(self, key: Any, made: Callable[[], sa.Select[Any]]) -> _Prepared:
+        known = self._prepared.get(key)
+        if known is None:
+            known = self._prepared[key] = _Prepared(made(), self._dialect)
+        return known
+
+
+def _numbered(values: Sequence[int]) -> dict[str, int]:
+    return {f"id{n}": value for n, value in enumerate(values)}
