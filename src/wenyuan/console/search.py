@@ -62,7 +62,9 @@ async def context(visit: Visit) -> Response:
 
 
 async def _choice(visit: Visit) -> dict[str, Any]:
-    """Domains and agents to choose from, as far as the key lets them be seen."""
+    """Domains and agents to choose from, as far as the key lets them be seen; none where only the answer is taken."""
+    if visit.request.headers.get("hx-request"):
+        return {"domains": [], "agents": []}
     sources = await visit.glance("v1", "sources")
     agents = await visit.glance("v1", "agents")
     domains = sorted({source.get("domain", "") for source in (sources or {}).get("sources", ())} - {""})

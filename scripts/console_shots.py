@@ -1,0 +1,142 @@
+"""Pictures of the console for the documentation, and how long a search takes from the key to the painted answer.
+
+    python scripts/console_shots.py /srv/wenyuan      # makes the demo library there if there is none
+
+Needs Chromium on the machine. Pictures go to docs/console: page, language, and ``phone`` where it is one.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import sync_playwright
+
+import wenyuan
+from wenyuan.cli.snippet import marks
+from wenyuan.cli.translate import translated
+from wenyuan.console import Words, with_console
+from wenyuan.core.agents import parse_agent
+from wenyuan.readers.rulebooks import read_book
+from wenyuan.server.app import create_app
+from wenyuan.server.run import start_in_thread
+
+OUT = Path(__file__).parents[1] / "docs" / "console"
+SIZES = {"": {"width": 1000, "height": 600}, "-phone": {"width": 390, "height": 780}}
+QUESTION = {"zh": "深基坑开挖有哪些危险源", "en": "how long until a complaint is answered"}
+PAGES = {
+    "search": "/console/search?q={question}",
+    "context": "/console/context?q={question}&agent=support&budget=300",
+    "sources": "/console/sources",
+    "rules": "/console/rules/nodes/6?p.depth_m=6",
+    "review": "/console/review",
+    "audit": "/console/audit?kind=rule",
+    "people": "/console/people",
+    "health": "/console/health",
+    "sign-in": "/console/sign-in",
+}
+PROPOSED = """\
+pack: proposals
+nodes: [{kind: process, name: 深基坑开挖}, {kind: equipment, name: 气体检测仪, en: Gas detector}]
+statements:
+  - src: 深基坑开挖
+    rel: requires_equipment
+    dst: 气体检测仪
+    when: toxic_gas == true
+    status: proposed
+    evidence: [{source: mohurd_37, clause: 第十四条, quote: 并在危险区域设置安全警示标志}]
+"""
+QUERIES = (
+    "投诉分几级", "年假可以结转几天", "红灯快闪是什么意思", "individual data breach notice", "who approves overtime",
+    "基坑监测由谁负责", "固件升级失败怎么办", "complaint deadline", "personal data retention", "高处坠落的防控措施",
+    "夜间接到投诉", "incident report template", "脚手架验收", "refund policy", "数据泄露要在多久内报告",
+    "专家论证的人数", "toolbox talk excavation", "客服热线", "error code E-207", "有限空间作业要准备什么",
+)  # fmt: skip
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[tuple[str, Any]]:
+    """The demo library behind a server, with an agent and a rule that waits for a review."""
+    if not (folder / "library").exists():
+        subprocess.run([sys.executable, "-m", "wenyuan.cli", "demo", "--keep", str(folder)], check=True)
+    with wenyuan.open(folder / "library", cache={"seconds": 0}) as library:
+        scope = [
+            {"domain": "policy", "top_k": 3},
+            {"domain": "faq", "top_k": 2},
+            {"domain": "construction", "top_k": 3},
+        ]
+        library.catalog.put_agent(
+            parse_agent({"agent_id": "support", "title": "客服 Support", "knowledge_scope": scope})
+        )
+        (folder / "proposed.yaml").write_text(PROPOSED, encoding="utf-8")
+        library.rules.take(read_book(folder / "proposed.yaml"))
+        url, stop = start_in_thread(with_console(create_app(library), Words(translated, marks)))
+        try:
+            yield url, library
+        finally:
+            stop()
+
+
+def shoot(browser: Any, url: str, names: dict[str, str]) -> None:
+    for name, path in names.items():
+        for language, locale in (("zh", "zh-CN"), ("en", "en-US")):
+            for suffix, size in SIZES.items():
+                context = browser.new_context(viewport=size, locale=locale)
+                page = context.new_page()
+                page.goto(url + path.format(question=QUESTION[language]))
+                file = OUT / f"{name}-{language}{suffix}.png"
+                page.screenshot(path=str(file))
+                print(f"{file.name}: {file.stat().st_size / 1024:.0f} kB")
+                context.close()
+
+
+def measure(browser: Any, url: str) -> None:
+    """Milliseconds from the Enter key to the frame after the answer was swapped in."""
+    page = browser.new_page()
+    page.goto(f"{url}/console/search")
+    page.evaluate(
+        """() => {
+            addEventListener("keydown", (e) => { if (e.key === "Enter") window.begun = e.timeStamp; }, true);
+            document.addEventListener("htmx:after:swap", () =>
+                requestAnimationFrame(() => requestAnimationFrame(() => { window.painted = performance.now(); })));
+        }"""
+    )
+    took = []
+    for query in ("warm up", *QUERIES):
+        page.evaluate("window.painted = 0")
+        page.fill("#q", query)
+        page.press("#q", "Enter")
+        while not page.evaluate("window.painted"):  # the page's own policy lets no expression be watched
+            page.wait_for_timeout(5)
+        took.append(page.evaluate("window.painted - window.begun"))
+    took = sorted(took[1:])
+    print(
+        f"search, key to paint, {len(took)} questions: median {statistics.median(took):.0f} ms, "
+        f"p95 {took[int(len(took) * 0.95) - 1]:.0f} ms, longest {took[-1]:.0f} ms"
+    )
+
+
+def main() -> None:
+    OUT.mkdir(exist_ok=True)
+    with sync_playwright() as playwright, served(Path(sys.argv[1])) as (url, library):
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        measure(browser, url)
+        shoot(browser, url, PAGES)
+        broken = {"url": "http://127.0.0.1:9/v1/retrieve_fragments", "allow_private": True}
+        away = {"source_id": "partner", "title": "Partner", "type": "api", "path": ""}
+        library.catalog.put_source(wenyuan.Source(**away, settings={**broken, "required": False}))
+        shoot(browser, url, {"degraded": "/console/search?q={question}"})
+        library.catalog.put_source(wenyuan.Source(**away, settings=broken))
+        shoot(browser, url, {"failed": "/console/search?q={question}"})
+        library.remove("partner")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
