@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Iterator
@@ -84,6 +85,19 @@ def test_the_same_question_for_the_command_line(opened: tuple[str, Any]) -> None
     curl = seen.tree.css_first(".copies pre").text()
     assert "/v1/search" in curl
     assert """'{"query": "it'"'"'s $(id) `id`"}'""" in curl
+
+
+def test_the_same_question_for_a_tool(opened: tuple[str, Any]) -> None:
+    """As the call of an MCP tool, where one knows the bounds of the question; with others, not at all."""
+    browser = Browser(opened[0])
+    codes = [node.text() for node in browser.get("/console/search", q="客户投诉", limit=5).tree.css(".copies pre")]
+    assert json.loads(codes[2]) == {
+        "name": "retrieve_fragments",
+        "arguments": {"query": "客户投诉", "max_results": 5},
+    }
+    narrow = browser.get("/console/search", q="客户投诉", domain="wiki", limit=5).tree.css(".copies pre")[2].text()
+    assert json.loads(narrow)["arguments"] == {"query": "客户投诉", "domain": "wiki", "max_results": 5}
+    assert browser.get("/console/search", q="客户投诉", trust=2).count(".copies pre") == 2
 
 
 def test_failed_cannot_be_taken_for_empty(tmp_path: Path) -> None:

@@ -101,7 +101,24 @@ def copies(visit: Visit, name: str, body: Mapping[str, Any]) -> list[tuple[str, 
         f"    answer = client.{call}({question!r}{given})",
         "    print(answer)",
     ]
-    return [("curl", curl), ("Python", "\n".join(lines))]
+    made = [("curl", curl), ("Python", "\n".join(lines))]
+    tool = _tool(name, body)
+    return made + ([("MCP", json.dumps(tool, ensure_ascii=False, indent=2))] if tool else [])
+
+
+def _tool(name: str, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The call of an MCP tool that asks the same; None where no tool knows these bounds."""
+    if name == "context":
+        return {"name": "get_context", "arguments": body}
+    scope = body.get("knowledge_scope", ())
+    if body.keys() - {"query", "limit", "as_of", "knowledge_scope"} or len(scope) > 1:
+        return None
+    arguments: dict[str, Any] = {"query": body["query"], "max_results": body.get("limit", 10)}
+    for entry in scope:
+        arguments |= {"domain": entry["domain"], "max_results": entry["top_k"]}
+    if "as_of" in body:
+        arguments["context"] = {"as_of": body["as_of"]}
+    return {"name": "retrieve_fragments", "arguments": arguments}
 
 
 def _explain(visit: Visit, passage: dict[str, Any], question: str) -> None:
