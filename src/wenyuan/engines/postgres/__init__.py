@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from psycopg import Connection
 
-from wenyuan.core.errors import EngineError, EngineTimeout, IndexCorrupt, IndexMismatch
+from wenyuan.core.errors import EngineError, EngineTimeout, IndexMismatch
 from wenyuan.core.filters import Scope
 from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, IndexSpec
 from wenyuan.core.ranking import Hit, LegResult
@@ -98,10 +98,7 @@ class PostgresEngine:
             make_tables(connection, self.schema, library_id, self._spec, space, component)
             return space
 
-        try:
-            space = self._sessions.run(prepare, _soon(), mode=Mode.WRITE)
-        except IndexCorrupt as error:
-            raise IndexMismatch(error.message, component=component, hint=error.hint) from error
+        space = self._sessions.run(prepare, _soon(), mode=Mode.WRITE)
         path = ", ".join('"' + name.replace('"', '""') + '"' for name in dict.fromkeys((self.schema, space)))
         self._sessions.settings["search_path"] = path
 
