@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 from chain import Walk, walks
-from report import written
+from report import Measured, written
 
 from wenyuan.app import open_encoder
 from wenyuan.evaluation.building import default_cache
@@ -92,14 +92,14 @@ def main() -> None:
     parser.add_argument("--reuse", action="store_true", help="measure only what no earlier run has measured")
     given = parser.parse_args()
     sets = [prepared(folder, given.queries, given.cache) for folder in given.data]
-    load = os.getloadavg()[0]
+    measured = Measured(os.getloadavg()[0], given.reuse)
     rows: list[Row] = []
     walked: dict[str, Walk] = {}
     for name in given.only:
         rows.append(compared(name, sets, given.cache, given.reuse))
         if name in ("wenyuan", "lightrag") and not rows[-1].error:
             walked = walks(environment(name, given.cache) if name == "lightrag" else None, given.cache)
-        paths = written(rows, sets, walked, given.out, load)  # a run that is broken off has told what it measured
+        paths = written(rows, sets, walked, given.out, measured)  # a run that is broken off has told what it measured
     print(*paths, sep="\n")
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["written"]
+__all__ = ["Measured", "written"]
 
 SHOWN = {
     "wenyuan": "**Wenyuan**",
@@ -23,6 +23,19 @@ SHOWN = {
     "plain_numpy": "numpy alone",
 }
 OWN, OTHER, GRID, TEXT = "#3b6ea5", "#b9b4a7", "#ddd8cc", "#6b675e"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The circumstances of a run.
+
+    Attributes:
+        load: Of the machine when it began; it makes times longer.
+        reused: Whether some of it was measured in earlier runs.
+    """
+
+    load: float
+    reused: bool
 
 
 @dataclass(frozen=True)
@@ -44,6 +57,7 @@ class Language:
     machine: str
     mean: str
     load: str
+    reused: str
     chain: str
     chain_heads: tuple[str, ...]
 
@@ -94,6 +108,8 @@ environment, pinned in `bench/peers/NAME/requirements.txt`, and is used by its d
     machine="Machine",
     mean="mean",
     load="load average {:.1f} at the start",
+    reused="""Parts of this were measured in earlier runs on the same machine, some of them at once and while others worked
+on it: the answers are what they are, but compare the times with care.""",
     chain="""## From a process to what follows from it
 
 The shipped rules of construction, given whole to both; every process is asked for. Wenyuan infers, LightRAG gives the
@@ -133,6 +149,7 @@ ZH = Language(
     machine="机器",
     mean="平均",
     load="开始时的平均负载 {:.1f}",
+    reused="部分结果取自同一台机器上先前的运行，其间有的同时进行，机器也另有任务：答案不受影响，用时请谨慎比较。",
     chain="""## 从一道工序到由它推出的要求
 
 随程序提供的施工规则，完整交给双方，逐道工序提问。文渊做推导，LightRAG 给出邻域（`get_knowledge_graph`，深度 3）。*推出*指顺着陈述的方向三步之内可达；
@@ -142,19 +159,19 @@ ZH = Language(
 
 
 def written(
-    rows: Sequence[Any], sets: Sequence[Any], walked: Mapping[str, Any], out: Path, load: float
+    rows: Sequence[Any], sets: Sequence[Any], walked: Mapping[str, Any], out: Path, measured: Measured
 ) -> list[Path]:
     """Write both pages and the chart; returns their paths.
 
     Args:
         walked: By peer: how it went from a process to what follows from it.
-        load: Of the machine when the run began, for it makes times longer.
+        measured: When and how, which bears on the times.
     """
     out.mkdir(parents=True, exist_ok=True)
     rows = sorted(rows, key=lambda row: list(SHOWN).index(row.name))
     pages = {
-        "benchmarks.md": page(EN, rows, sets, walked, load),
-        "benchmarks.zh.md": page(ZH, rows, sets, walked, load),
+        "benchmarks.md": page(EN, rows, sets, walked, measured),
+        "benchmarks.zh.md": page(ZH, rows, sets, walked, measured),
         "benchmarks.svg": chart(rows),
     }
     for name, content in pages.items():
@@ -162,7 +179,9 @@ def written(
     return [out / name for name in pages]
 
 
-def page(said: Language, rows: Sequence[Any], sets: Sequence[Any], walked: Mapping[str, Any], load: float) -> str:
+def page(
+    said: Language, rows: Sequence[Any], sets: Sequence[Any], walked: Mapping[str, Any], measured: Measured
+) -> str:
     whole = [row for row in rows if not row.error]
     names = [one.name for one in sets]
     told = ", ".join(f"`{one.name}` ({one.documents:,} / {len(one.judged.questions):,})" for one in sets)
@@ -186,7 +205,7 @@ def page(said: Language, rows: Sequence[Any], sets: Sequence[Any], walked: Mappi
         said.notes,
         f"{said.versions}: " + ", ".join(versions(whole)) + f". Python {platform.python_version()}.",
         f"{said.machine}: {processor()}, {os.cpu_count()} CPU, {platform.system()} {platform.machine()}; "
-        f"{said.load.format(load)}.",
+        f"{said.load.format(measured.load)}." + (f" {said.reused}" if measured.reused else ""),
     ]
     return "\n\n".join(parts) + "\n"
 
