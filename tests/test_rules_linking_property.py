@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from wenyuan.core.rules.graph import LexiconEntry
 from wenyuan.core.rules.linking import Linker
-from wenyuan.core.rules.spelling import spell
+from wenyuan.core.rules.spelling import form_of, spell
 
 ANY = st.text(
     alphabet=st.one_of(st.sampled_from("基坑开挖開Ａa ab-12①é\u0301。，\u200bﬁß한かが"), st.characters()), max_size=40
@@ -31,6 +31,12 @@ def test_offsets_lead_back(text: str) -> None:
     assert len(form.text) == len(form.offsets)
     assert form.offsets == sorted(form.offsets)
     assert all(0 <= offset < len(text) for offset in form.offsets)
+
+
+@given(st.one_of(ANY, st.text(alphabet="基開aZ09 -", max_size=20)))
+def test_the_form_of_a_name_is_that_of_a_text(name: str) -> None:
+    """The short way to a name's form leads to the same one."""
+    assert form_of(name) == spell(name).text
 
 
 @given(ANY)

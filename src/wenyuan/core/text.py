@@ -41,6 +41,7 @@ ANALYZER = "cjk-bigram+en-stem/1"
 
 _TRADITIONAL, _SIMPLIFIED = resources.files("wenyuan.core").joinpath("t2s.txt").read_text("utf-8").split()
 _T2S = str.maketrans(_TRADITIONAL, _SIMPLIFIED)
+_ANY_TRADITIONAL = re.compile(f"[{re.escape(_TRADITIONAL)}]")
 
 _CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff々〇"
 _RUN = re.compile(
@@ -77,7 +78,9 @@ def fold(text: str) -> str:
 
 def _with_case(text: str) -> str:
     """As `fold`, but for the case: Roman numbers and letters of appendices are told by it."""
-    return unicodedata.normalize("NFKC", text).translate(_T2S)
+    composed = unicodedata.normalize("NFKC", text)
+    # To translate text in which there is nothing to translate takes longest: every miss is an exception.
+    return composed.translate(_T2S) if _ANY_TRADITIONAL.search(composed) else composed
 
 
 @lru_cache(maxsize=1)

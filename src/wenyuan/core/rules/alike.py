@@ -53,14 +53,19 @@ class Alike:
 
     def __init__(self, forms: Sequence[str]) -> None:
         self._forms = forms
-        lengths = np.fromiter((max(len(form) - 1, 0) for form in forms), np.int32, len(forms))
-        pairs = np.concatenate([_pairs(form) for form in forms]) if forms else np.empty(0, np.int64)
-        owners = np.repeat(np.arange(len(forms), dtype=np.int32), lengths)
-        order = np.argsort(pairs, kind="stable")
-        self._owners = owners[order]
-        self._keys, starts = np.unique(pairs[order], return_index=True)
+        sizes = np.fromiter(map(len, forms), np.int64, len(forms))
+        lengths = np.maximum(sizes - 1, 0)
+        pairs, ends = _pairs("".join(forms)), np.cumsum(sizes)
+        within = np.ones(len(pairs), bool)
+        within[ends[(ends > 0) & (ends <= len(pairs))] - 1] = False  # the last of one name with the first of the next
+        pairs = pairs[within]
+        order = np.argsort(pairs)
+        pairs = pairs[order]
+        self._owners = np.repeat(np.arange(len(forms), dtype=np.int32), lengths)[order]
+        starts = np.flatnonzero(np.diff(pairs, prepend=-1))
+        self._keys = pairs[starts]
         self._starts = np.append(starts, len(pairs))
-        self._lengths = np.maximum(lengths, 1)
+        self._lengths = np.maximum(lengths, 1).astype(np.int32)
 
     def find(self, text: str, *, threshold: float, allowed: npt.NDArray[np.bool_] | None = None) -> list[Likeness]:
         """Up to 50 names at least as like as `threshold` to some part of `text`, the most alike first.

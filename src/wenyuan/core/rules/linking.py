@@ -21,7 +21,7 @@ import numpy.typing as npt
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.rules.alike import Alike, likeness
 from wenyuan.core.rules.graph import LexiconEntry
-from wenyuan.core.rules.spelling import Spelling, only_as_whole, spell
+from wenyuan.core.rules.spelling import Spelling, form_of, only_as_whole, spell
 
 __all__ = ["NOTHING_RECOGNISED", "Candidate", "Linked", "Linker", "Similar", "Span"]
 
@@ -92,19 +92,30 @@ class Linker:
         self._classes = array("i")  # of each entry: which kind and scope
         self._kinds: list[tuple[str, frozenset[str]]] = []
         self._forms: list[str] = []
-        self._entries_of: list[list[int]] = []
+        places = array("i")  # of each entry: which form it has
         self._automaton = ahocorasick.Automaton(ahocorasick.STORE_INTS)
         classes: dict[tuple[str, tuple[str, ...]], int] = {}
         for entry in entries:
-            form = spell(entry.text).text
+            form = form_of(entry.text)
             if form:
-                self._add(form, entry, classes)
+                places.append(self._place(form))
+                self._add(entry, classes)
         self._automaton.make_automaton()
         self._alike = Alike(["" if only_as_whole(form) else form for form in self._forms])
-        self._by_form = np.fromiter((entry for of in self._entries_of for entry in of), np.intp, len(self._nodes))
-        self._firsts = np.cumsum([0, *map(len, self._entries_of)])[:-1]
+        forms = np.frombuffer(places, np.int32) if places else np.empty(0, np.int32)
+        self._by_form = np.argsort(forms, kind="stable")  # the entries, those of one form together
+        self._firsts = np.searchsorted(forms[self._by_form], np.arange(len(self._forms) + 1))
 
-    def _add(self, form: str, entry: LexiconEntry, classes: dict[tuple[str, tuple[str, ...]], int]) -> None:
+    def _place(self, form: str) -> int:
+        """The number of a form; a new one is looked for from now on."""
+        at: int | None = self._automaton.get(form, None)
+        if at is None:
+            at = len(self._forms)
+            self._automaton.add_word(form, at)
+            self._forms.append(form)
+        return at
+
+    def _add(self, entry: LexiconEntry, classes: dict[tuple[str, tuple[str, ...]], int]) -> None:
         if entry.type not in _TYPE_FACTORS or not 0.0 < entry.weight <= 1.0:
             raise InvalidRequest(
                 f"the name {entry.text!r} has type {entry.type!r} and weight {entry.weight!r}; "
@@ -112,14 +123,7 @@ class Linker:
             )
         number = classes.setdefault((entry.kind, entry.scope), len(classes))
         if number == len(self._kinds):
-            self._kinds.append((entry.kind, frozenset(spell(name).text for name in entry.scope)))
-        at = self._automaton.get(form, None)
-        if at is None:
-            at = len(self._forms)
-            self._automaton.add_word(form, at)
-            self._forms.append(form)
-            self._entries_of.append([])
-        self._entries_of[at].append(len(self._nodes))
+            self._kinds.append((entry.kind, frozenset(map(form_of, entry.scope))))
         self._nodes.append(entry.node_id)
         self._scores.append(entry.weight * _TYPE_FACTORS[entry.type])
         self._classes.append(number)
@@ -224,7 +228,7 @@ class Linker:
             return None
         of_class = np.fromiter(map(allowed, range(len(self._kinds))), bool, len(self._kinds))
         of_entry = of_class[np.frombuffer(self._classes, np.int32)[self._by_form]]
-        return np.asarray(np.logical_or.reduceat(of_entry, self._firsts))
+        return np.asarray(np.logical_or.reduceat(of_entry, self._firsts[:-1]))
 
     def _candidates(self, form: int, allowed: _Allowed) -> tuple[Candidate, ...]:
         return self._best([(form, 1.0)], allowed, len(self._nodes))
@@ -235,7 +239,7 @@ class Linker:
         """The nodes of forms, each with its best score times the form's factor."""
         scores: dict[tuple[int, str], float] = {}
         for form, factor in forms:
-            for entry in self._entries_of[form]:
+            for entry in self._by_form[self._firsts[form] : self._firsts[form + 1]].tolist():
                 number = self._classes[entry]
                 if allowed(number):
                     node = self._nodes[entry], self._kinds[number][0]
@@ -251,7 +255,7 @@ class _Allowed:
     ) -> None:
         self._classes = classes
         self._kinds = kinds
-        self._scope = spell(scope).text if scope else ""
+        self._scope = form_of(scope) if scope else ""
         self.all = kinds is None and not self._scope
 
     def __call__(self, number: int) -> bool:

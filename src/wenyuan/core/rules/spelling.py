@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from wenyuan.core.text import fold, has_han
 
-__all__ = ["Spelling", "only_as_whole", "spell", "whole_words"]
+__all__ = ["Spelling", "form_of", "only_as_whole", "spell", "whole_words"]
 
 _SOFT = frozenset("-‐‑‒–—―−⁃_·•‧∙⋅'\"‘’“”„«»‹›《》〈〉「」『』`´~~")
 _BRACKETS = {**dict.fromkeys("[{【〔〖⦅", "("), **dict.fromkeys("]}】〕〗⦆", ")")}
@@ -24,6 +24,9 @@ _MERGED = {**_BRACKETS, **_STOPS}
 _SCRIPTS_WITHOUT_SPACES = re.compile("[\u1100-\u11ff\u3040-\u30ff]")
 _LETTER, _DIGIT, _OTHER, _SPACE = 1, 2, 3, 4
 _PLURAL_FROM = 4  # letters: GPS is not the plural of GP
+_COMMON = re.compile("[\u4e00-\u9fffA-Za-z0-9 -]+")
+_GAPS = re.compile("(?<=[\u4e00-\u9fff])[ -]+|[ -]+(?=[\u4e00-\u9fff])")
+_BORDERS = re.compile("[ -]+|(?<=[a-z])(?=[0-9])|(?<=[0-9])(?=[a-z])")
 _NUMERIC = re.compile(r"[^\w]*[0-9][^a-z]*", re.ASCII)
 
 
@@ -79,6 +82,16 @@ def spell(text: str) -> Spelling:
             offsets.append(at)
             before, gap = kind, False
     return Spelling("".join(folded), offsets)
+
+
+def form_of(text: str) -> str:
+    """`spell(text).text`, in half the time for names of common characters; a graph may have 100,000 of them."""
+    if not _COMMON.fullmatch(text):
+        return spell(text).text
+    folded = fold(text).strip(" -")
+    if not folded.isascii() and (" " in folded or "-" in folded):
+        folded = _GAPS.sub("", folded)
+    return _BORDERS.sub(" ", folded)
 
 
 def whole_words(form: str, start: int, end: int) -> tuple[int, int]:
