@@ -94,10 +94,27 @@ def _of_retrieval(terminal: Terminal, record: AuditRecord) -> Iterator[tuple[str
     code = said.get("error_code", "")
     yield "audit_error", terminal.own(said.get("error", "")) + (f" ({code})" if code else "")
     yield "audit_degraded", ", ".join(said.get("degraded", ()))
+    yield "audit_bounds", ", ".join(_bounds(terminal, said.get("request", {})))
+    withheld: Mapping[str, Mapping[str, int]] = said.get("withheld", {})
+    counts = [terminal.text(f"withheld_{reason}", count=len(refs)) for reason, refs in withheld.items()]
+    yield "audit_withheld", ", ".join(counts)
     for rank, entry in enumerate(fragments, 1):
         trust = terminal.text("trust")
         yield "", f"{rank:>4}  {entry['ref']}  {entry['score']:.3f}  {trust} {entry['trust']}"
         yield "", f"      {entry['uri']}"
+        for reason in (reason for reason, refs in withheld.items() if entry["ref"] in refs):
+            why = terminal.text(f"audit_why_{reason}")
+            yield "", f"      {terminal.text('audit_lost', why=why, count=withheld[reason][entry['ref']])}"
+
+
+def _bounds(terminal: Terminal, request: Mapping[str, Any]) -> Iterator[str]:
+    """What bounded an answer besides its scope."""
+    if request.get("min_trust", 1) > 1:
+        yield f"{terminal.text('trust')} ≥ {request['min_trust']}"
+    if request.get("allow_low_trust"):
+        yield terminal.text("audit_low_trust")
+    if budget := request.get("token_budget"):
+        yield terminal.text("audit_budget", count=budget)
 
 
 def _of_change(terminal: Terminal, said: Mapping[str, Any]) -> Iterator[tuple[str, object]]:

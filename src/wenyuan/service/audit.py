@@ -137,7 +137,8 @@ def _filter_to_wire(test: Filter) -> dict[str, Any]:
 
 
 # --- retrievals ---------------------------------------------------------------------------------------------
-_SHOWN_OF_REQUEST = ("limit", "max_results", "agent_id", "task_id", "min_trust", "top_k", "as_of", "token_budget")
+_SHOWN_OF_REQUEST = ("limit", "max_results", "agent_id", "task_id", "min_trust", "top_k", "as_of", "token_budget",
+                     "allow_low_trust")  # fmt: skip
 _FRAGMENT = ("ref", "passage_id", "sha256", "score", "trust", "quoted_chars", "source_id", "uri")
 
 
@@ -187,7 +188,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         encoder_key: Of the encoder's fingerprint; ``""`` without one.
         error_code: The kind of failure, as answers name it.
         fragments: See `fragment_entry`; other keys, such as a text, are left out.
-        withheld: What was found and not given, and why: ids and numbers.
+        withheld: What was found and not given: by reason, characters by short address.
         trusts: Trust of the scope's sources, by id: an exact replay needs it.
         floor: ``score`` and ``lift`` below which nothing was given, for the same reason.
         tuning: Fingerprint of what was learned from judged questions and counted; ``""`` for nothing.

@@ -1,7 +1,7 @@
 """The context service: ranking → trust gate → merge → copyright → budget → knowledge_snippets.
 
 It takes any implementation of the contract's idea of an answer: on a failure nothing is injected, the error
-goes up to the caller; `find` has logged it.
+goes up to the caller, logged and recorded.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from wenyuan.core.agents import Agent, DomainScope, Principal
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.snippets import ContextBuild, ContextPolicy, ScoredPassage, build_context
+from wenyuan.service.recorded import Bounds, RecordedSearch
 from wenyuan.service.search import LOCAL, Found, Searcher, SearchRequest, SearchResult
 
 __all__ = ["Context", "ContextRequest", "ContextService"]
@@ -66,18 +67,18 @@ class ContextService:
 
     Args:
         searcher: Knows whose scope counts.
-        find: Searches, and records what it did; the searcher's own search by default.
         document_chars: Length in characters of documents, by id: what a share of a document is measured with.
+        recorded: Searches, and writes down what came of it.
     """
 
     def __init__(
         self,
         searcher: Searcher,
         document_chars: Callable[[set[int]], Mapping[int, int]],
-        find: Callable[[SearchRequest, Principal], SearchResult] | None = None,
+        recorded: RecordedSearch,
     ) -> None:
         self._searcher = searcher
-        self._find = find or searcher.search
+        self._recorded = recorded
         self._document_chars = document_chars
         self._given: OrderedDict[tuple[str | None, str], Mapping[str, int]] = OrderedDict()
         self._lock = threading.Lock()
@@ -97,24 +98,31 @@ class ContextService:
         agent_id = agent.agent_id if agent else None
         scope = _scope(agent, request)
         policy = _policy(request, agent)
-        results = tuple(
-            self._find(
-                SearchRequest(
-                    query=query,
-                    agent_id=agent_id,
-                    knowledge_scope=scope,
-                    min_trust=policy.least_trust,  # else what is left out below would take others' places
-                    task_id=request.task_id,
-                    source_document_uri=request.source_document_uri,
-                    rules="beside",  # they have a share of the budget of their own
-                ),
-                principal,
+        asked = [
+            SearchRequest(
+                query=query,
+                agent_id=agent_id,
+                knowledge_scope=scope,
+                min_trust=policy.least_trust,  # else what is left out below would take others' places
+                task_id=request.task_id,
+                source_document_uri=request.source_document_uri,
+                rules="beside",  # they have a share of the budget of their own
             )
             for query in (request.retrieval_query, *request.extra_queries)
-        )
-        return Context(
-            build=self._build(policy, results, (agent_id, request.task_id)), results=results, agent_id=agent_id
-        )
+        ]
+        results = tuple(self._recorded.search(one, principal, "context") for one in asked)
+        with self._recorded.failures(asked[0], principal, "context"):
+            build = self._build(policy, results, (agent_id, request.task_id))
+            bounds = Bounds(
+                token_budget=policy.token_budget,
+                allow_low_trust=policy.allow_low_trust,
+                withheld=build.details,
+            )
+            results = tuple(
+                self._recorded.attested(result, one, principal, "context", bounds)
+                for one, result in zip(asked, results, strict=True)
+            )
+        return Context(build=build, results=results, agent_id=agent_id)
 
     def _build(
         self, policy: ContextPolicy, results: Sequence[SearchResult], task: tuple[str | None, str]

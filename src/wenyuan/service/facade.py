@@ -46,6 +46,7 @@ from wenyuan.service.hired import HiredWorker
 from wenyuan.service.ingest import Ingester, IngestReport, Progress, Shelf
 from wenyuan.service.name_vectors import NameStore, names_of
 from wenyuan.service.probes import FLOOR_SHARE, SCRIPTS, junk_queries, percentile
+from wenyuan.service.recorded import RecordedSearch
 from wenyuan.service.redaction import Redactor
 from wenyuan.service.replay import Replay
 from wenyuan.service.rerank import Reranking
@@ -138,9 +139,8 @@ class Library(RuleDoor, TuningDoor, HealthDoor, WideDoor, FetchDoor):
             settings.rules, reranking=reranking,
         )  # fmt: skip
         self._searcher = Searcher(self._retriever, catalog, settings.cache, answers, settings.search)
-        self._contexts = ContextService(
-            self._searcher, catalog.document_chars, lambda asked, who: self._find(asked, who, "context")
-        )
+        self._recorded = RecordedSearch(self._searcher, self.witness)
+        self._contexts = ContextService(self._searcher, catalog.document_chars, self._recorded)
         self._fields = Fields(catalog)
         self._empty_engine = empty_engine
 
@@ -208,10 +208,7 @@ class Library(RuleDoor, TuningDoor, HealthDoor, WideDoor, FetchDoor):
     def _record_failure(
         self, query: Query, error: Exception, principal: Principal, door: str, agent_id: str | None = None
     ) -> None:
-        try:
-            self.witness.failed(query, error, principal, door=door, agent_id=agent_id)
-        except KnowledgeError as second:  # the answer says FAILED as it is
-            log.error("the failure could not be audited: %s", second)
+        self._recorded.failed(query, error, principal, door, agent_id)
 
     def search(
         self,
@@ -240,29 +237,7 @@ class Library(RuleDoor, TuningDoor, HealthDoor, WideDoor, FetchDoor):
 
     def find(self, request: SearchRequest, principal: Principal = LOCAL) -> SearchResult:
         """The knowledge service: passages within the scope of an agent. Raises what made it fail, and records it."""
-        return self._find(request, principal, "search")
-
-    def _find(self, request: SearchRequest, principal: Principal, door: str) -> SearchResult:
-        try:
-            return self._found(request, principal, door)
-        except (InvalidRequest, NotPermitted):
-            raise
-        except Exception as error:
-            if isinstance(error, KnowledgeError):  # of anything else, who called tells the whole story
-                log.error("search for agent %s failed: %s", request.agent_id or principal.agent_id, error)
-            asked = self._searcher.whole(request, principal)
-            self._record_failure(asked, error, principal, door, request.agent_id)
-            raise
-
-    def _found(self, request: SearchRequest, principal: Principal, door: str) -> SearchResult:
-        result = self._searcher.search(request, principal)
-        ids = [
-            self.witness.answered(
-                query, answer, principal, door=door, agent_id=request.agent_id, cache_hit=result.cache_hit
-            )
-            for query, answer in result.answers
-        ]
-        return replace(result, audit_ids=tuple(filter(None, ids)))
+        return self._recorded.find(request, principal)
 
     def replay(self, audit_id: str, *, exact: bool = False) -> Replay:
         """Ask an audited question again: of the library as it is, or (`exact`) as it was then.

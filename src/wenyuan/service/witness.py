@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from wenyuan.core.agents import Principal
@@ -93,9 +95,14 @@ class Witness:
 
     def answered(
         self, query: Query, answer: Answer, principal: Principal, *, door: str, agent_id: str | None = None,
-        cache_hit: bool = False,
+        cache_hit: bool = False, withheld: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
+        bounds: Mapping[str, Any] = MappingProxyType({}),
     ) -> str:  # fmt: skip
         """Record an answer; returns the record's id (``""`` when the audit is off).
+
+        Args:
+            withheld: By reason, characters of passages that were found and not given, by short address.
+            bounds: What else bounded what is given: ``token_budget``, ``allow_low_trust``.
 
         Raises:
             CatalogUnavailable: the audit cannot be written; then nothing may be answered either.
@@ -103,15 +110,23 @@ class Witness:
         if self.log is None or answer.scope is None:
             return ""
         request = request_of(query)
+        lost: Counter[str] = Counter()
+        for of_reason in withheld.values():
+            lost.update(of_reason)
+        given = [answer.passages[hit.passage_id] for hit in answer.hits]
         record = retrieval_record(
             principal=principal,
-            request={**request, "agent_id": agent_id},
+            request={**request, **bounds, "agent_id": agent_id},
             scope=answer.scope,
             generation=answer.generation,
             settings_digest=self._digest,
             encoder_key=self._encoder_key,
             legs=answer.legs,
-            fragments=[fragment_entry(hit, answer.passages[hit.passage_id]) for hit in answer.hits],
+            fragments=[
+                fragment_entry(hit, passage, max(0, len(passage.text) - lost[passage.ref]))
+                for hit, passage in zip(answer.hits, given, strict=True)
+            ],
+            withheld=withheld,
             cache_hit=cache_hit,
             degraded=answer.degraded,
             trusts=answer.trusts,

@@ -39,6 +39,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "withheld_low_trust": ("low trust {count}", "可信度低 {count}"),
     "withheld_copyright": ("copyright {count}", "版权 {count}"),
     "withheld_budget": ("budget {count}", "超出预算 {count}"),
+    "withheld_top_k": ("cut by top_k auto {count}", "top_k 为 auto 时截去 {count}"),
     "withheld_duplicate": ("duplicate {count}", "重复 {count}"),
     "context_degraded": ("Degraded: {names}", "降级：{names}"),
     "url_or_agent": (

@@ -163,6 +163,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "withheld_low_trust": ("trust too low", "可信度低"),
     "withheld_copyright": ("copyright limit", "版权限制"),
     "withheld_budget": ("did not fit the budget", "超出预算"),
+    "withheld_top_k": ("cut by top_k auto", "top_k 为 auto 时截去"),
     "withheld_duplicate": ("says the same as another", "与其他片段重复"),
     "withheld_sensitivity": ("sensitive", "敏感内容"),
     "tokens": ("tokens", "token"),
