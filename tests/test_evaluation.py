@@ -374,7 +374,7 @@ def test_the_page_stands_alone_and_runs_nothing(make: Made, tmp_path: Path) -> N
     assert "<img" not in text
     assert "&lt;script&gt;alert" in text
     assert "durian" in text
-    assert text.count("<svg") == 3
+    assert text.count("<svg") == 6  # scores and reliability, of each engine
     assert "nDCG@10" in text
 
 

@@ -8,12 +8,14 @@ from typing import Any
 from wenyuan.core.errors import ConfigError
 from wenyuan.evaluation.asking import Run
 from wenyuan.evaluation.judged import Qrels
+from wenyuan.evaluation.reliability import calibration_error, reliability
 from wenyuan.service.probes import percentile
 
 __all__ = ["Figures", "measured", "require_measures"]
 
 Figures = dict[str, Any]
-"""``ndcg@k``, ``recall@k``, ``mrr@k`` … (0..1), ``zero_results`` (share), ``p50_ms``, ``p95_ms`` and ``stages``."""
+"""``ndcg@k``, ``recall@k``, ``mrr@k`` … (0..1), ``zero_results`` (share), ``ece`` (0..1, None when nothing was found),
+``p50_ms``, ``p95_ms`` and ``stages``."""
 
 
 def require_measures() -> Any:
@@ -50,6 +52,8 @@ def measured(run: Run, qrels: Qrels, k: int) -> tuple[Figures, dict[str, float]]
             values[name_of[metric.measure]][metric.query_id] = metric.value
     figures: Figures = {name: round(sum(found.values()) / len(qrels), 4) for name, found in values.items()}
     figures["zero_results"] = round(sum(not run.ranked[q].ids for q in qrels) / len(qrels), 4)
+    error = calibration_error(reliability(run, qrels, k))
+    figures["ece"] = None if error is None else round(error, 4)
     stages = {stage: _spread(times) for stage, times in run.ms.items()}
     figures |= stages.pop("total")
     figures["stages"] = stages

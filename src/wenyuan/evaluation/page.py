@@ -10,6 +10,7 @@ from wenyuan.core.errors import SourceError
 from wenyuan.evaluation.asking import Ranked, Run
 from wenyuan.evaluation.corpus import Corpus
 from wenyuan.evaluation.judged import Judged, Qrels, Question
+from wenyuan.evaluation.reliability import diagram, reliability
 from wenyuan.evaluation.report import Report, rows
 
 __all__ = ["write_page"]
@@ -53,6 +54,7 @@ def write_page(
         f"{escape(report.encoder or 'none')}.</p>",
         *_figures(report),
         *_distributions(runs, judged.qrels),
+        *_reliability(runs, judged.qrels, report.k),
         *_worst(runs[-1], report.k, corpus, judged, worth),
         "</html>\n",
     ]
@@ -109,6 +111,14 @@ def _histogram(yes: Sequence[float], no: Sequence[float], floor: float) -> str:
         bars.append(f"<text x='{at + 3:.1f}' y='10'>floor {floor:.3f}</text>")
     marks = "".join(f"<text x='{tenth * width // 10}' y='{2 * _HEIGHT + 12}'>.{tenth}</text>" for tenth in range(10))
     return f"<svg viewBox='0 0 {width} {2 * _HEIGHT + 16}' role='img'>{''.join(bars)}{marks}</svg>"
+
+
+def _reliability(runs: Sequence[Run], qrels: Qrels, k: int) -> Iterator[str]:
+    yield "<h2>What a score means</h2><p>Scores from left to right, the share of answers that are judged relevant upwards, "
+    yield f"among the first {k} documents of each query. On the dotted line a score is the probability of relevance.</p>"
+    for run in runs:
+        yield f"<h3>{escape(run.engine)}</h3>"
+        yield diagram(reliability(run, qrels, k))
 
 
 # -- the worst queries ------------------------------------------------------------------------------------

@@ -50,6 +50,7 @@ def rows(report: Report) -> Iterator[tuple[str, list[str]]]:
         if at:
             yield f"{_NAMES[measure]}@{depth}", [f"{f[name]:.3f}" for f in figures]
     yield "no result", [f"{f['zero_results']:.1%}" for f in figures]
+    yield "calibration error", ["–" if f["ece"] is None else f"{f['ece']:.3f}" for f in figures]
     yield "ms, p50 / p95", [_times(f) for f in figures]
     for stage in _STAGES:
         if any(stage in f["stages"] for f in figures):

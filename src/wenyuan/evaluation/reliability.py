@@ -1,0 +1,82 @@
+"""Whether a score means what it says: of the answers that score .7, are seven in ten relevant?
+
+Expected calibration error as in Naeini et al. 2015, "Obtaining Well Calibrated Probabilities Using Bayesian Binning":
+scores in ten bins of equal width; the distance of each bin's mean score from the share of its answers that are
+relevant, weighted by how many answers lie in it. What nobody judged counts as not relevant, so the share is a lower bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from wenyuan.evaluation.asking import Run
+from wenyuan.evaluation.judged import Qrels
+
+__all__ = ["Bin", "calibration_error", "diagram", "reliability"]
+
+_BINS = 10
+_SIDE, _EDGE = 240, 24  # SVG units
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bin:
+    """Answers whose scores lie in one tenth of 0..1.
+
+    Attributes:
+        score: Their mean score.
+        relevant: The share of them that is judged an answer.
+    """
+
+    count: int
+    score: float
+    relevant: float
+
+
+def reliability(run: Run, qrels: Qrels, k: int) -> list[Bin]:
+    """The bins that are not empty, from the first `k` documents of each question, by rising score."""
+    counts, scores, answers = [0] * _BINS, [0.0] * _BINS, [0] * _BINS
+    for query_id, found in run.ranked.items():
+        for entry, score in zip(found.ids[:k], found.scores, strict=False):
+            place = min(_BINS - 1, int(score * _BINS))
+            counts[place] += 1
+            scores[place] += score
+            answers[place] += qrels[query_id].get(entry, 0) > 0
+    return [
+        Bin(count=count, score=score / count, relevant=relevant / count)
+        for count, score, relevant in zip(counts, scores, answers, strict=True)
+        if count
+    ]
+
+
+def calibration_error(bins: Sequence[Bin]) -> float | None:
+    """The expected calibration error, 0..1; None when nothing was found."""
+    total = sum(one.count for one in bins)
+    return sum(one.count * abs(one.score - one.relevant) for one in bins) / total if total else None
+
+
+def diagram(bins: Sequence[Bin]) -> str:
+    """An SVG: a circle for each bin, its area the number of answers; on the line, scores are probabilities."""
+    total = sum(one.count for one in bins) or 1
+    width = _SIDE + 2 * _EDGE
+    circles = "".join(_circle(one, total) for one in bins)
+    return (
+        f"<svg viewBox='0 0 {width} {width}' role='img' style='max-width: 20rem'>"
+        f"<path d='M{_EDGE} {_EDGE}V{_EDGE + _SIDE}H{_EDGE + _SIDE}' fill='none' stroke='currentColor'/>"
+        f"<path d='M{_EDGE} {_EDGE + _SIDE}L{_EDGE + _SIDE} {_EDGE}' stroke='currentColor' stroke-dasharray='3'/>"
+        f"{circles}{''.join(_marks())}</svg>"
+    )
+
+
+def _circle(one: Bin, total: int) -> str:
+    x, y = _EDGE + one.score * _SIDE, _EDGE + (1.0 - one.relevant) * _SIDE
+    radius = 2.0 + 16.0 * (one.count / total) ** 0.5
+    title = f"<title>score {one.score:.2f}: {one.relevant:.0%} of {one.count}</title>"
+    return f"<g>{title}<circle class='yes' fill-opacity='.7' cx='{x:.1f}' cy='{y:.1f}' r='{radius:.1f}'/></g>"
+
+
+def _marks() -> Iterator[str]:
+    for tenth in range(0, 11, 2):
+        at = tenth * _SIDE / 10
+        yield f"<text x='{_EDGE + at - 6:.0f}' y='{_SIDE + 2 * _EDGE - 8}'>{tenth / 10:.1f}</text>"
+        yield f"<text x='2' y='{_EDGE + _SIDE - at + 3:.0f}'>{tenth / 10:.1f}</text>"
