@@ -56,6 +56,8 @@ class Language:
     versions: str
     machine: str
     mean: str
+    sets: str
+    left: str
     load: str
     reused: str
     chain: str
@@ -98,8 +100,8 @@ environment, pinned in `bench/peers/NAME/requirements.txt`, and is used by its d
   vector always has neighbours, so whoever has no floor answers anything.
 - *Damaged*: 4 KB in the middle of the index's biggest file inverted; *gone*: that file deleted; then opened in a new
   process and asked the questions of the first set. "Same answers" means rebuilt, or not hit where it hurts.
-- LlamaIndex and Haystack split words at spaces by default, and so does tantivy: in Chinese their keyword leg finds next to
-  nothing. They can be given an analyser.
+- tantivy and LlamaIndex's BM25 split words at spaces by default, so in Chinese they match little. They can be given an
+  analyser.
 - LightRAG would have a language model read every text; here a stub finds no entity, so only its vector mode is compared.
   Its tokenizer is downloaded on first use; one that counts characters is given instead.
 - Chroma and numpy are asked by vector alone, tantivy by words alone.""",
@@ -107,6 +109,8 @@ environment, pinned in `bench/peers/NAME/requirements.txt`, and is used by its d
     versions="Versions",
     machine="Machine",
     mean="mean",
+    left="Not asked in this run",
+    sets="Sets (texts / questions asked)",
     load="load average {:.1f} at the start",
     reused="""Parts of this were measured in earlier runs on the same machine, some of them at once and while others worked
 on it: the answers are what they are, but compare the times with care.""",
@@ -141,13 +145,15 @@ ZH = Language(
 - 文渊的用时包含别人不做的事：每个答案写一条审计记录，每个参与打分的行都校验，给出之前再向目录核对。文渊把文档切成段落；其他工具拿到的是整篇文本。
 - *无意义问题*：随机汉字与随机编码，生成方式与文渊测定门槛所用的不同。向量总有近邻，没有门槛就什么都会答。
 - *受损*：把索引最大文件中间的 4 KB 取反；*丢失*：删除该文件；然后在新进程中打开，再问第一个数据集的问题。“答案不变”表示已重建，或损伤没有落在要害处。
-- LlamaIndex、Haystack 与 tantivy 默认按空格切词，中文关键词检索几乎什么也找不到；它们可以另配分词器。
+- tantivy 与 LlamaIndex 的 BM25 默认按空格切词，中文关键词很难匹配；它们可以另配分词器。
 - LightRAG 本应由大模型阅读每篇文本；这里用不产生实体的替身，因此只比较其向量模式。其分词器首次使用时需要下载，这里换成按字计数的分词器。
 - Chroma 与 numpy 只按向量检索，tantivy 只按词检索。""",
     peer="工具",
     versions="版本",
     machine="机器",
     mean="平均",
+    left="本次未参与",
+    sets="数据集（文本数 / 提问数）",
     load="开始时的平均负载 {:.1f}",
     reused="部分结果取自同一台机器上先前的运行，其间有的同时进行，机器也另有任务：答案不受影响，用时请谨慎比较。",
     chain="""## 从一道工序到由它推出的要求
@@ -184,13 +190,14 @@ def page(
 ) -> str:
     whole = [row for row in rows if not row.error]
     names = [one.name for one in sets]
+    left = ", ".join(shown for name, shown in SHOWN.items() if name not in {row.name for row in rows})
     told = ", ".join(f"`{one.name}` ({one.documents:,} / {len(one.judged.questions):,})" for one in sets)
     parts = [
         said.title,
         said.head,
         "![nDCG@10](benchmarks.svg)",
         said.quality,
-        f"{told}",
+        f"{said.sets}: {told}.",
         table(
             (said.peer, *names, said.mean),
             rows,
@@ -203,6 +210,7 @@ def page(
         table((said.peer, *said.honesty_heads), rows, said, lambda row: honesty(row, sets, said)),
         *([said.chain, chains(said, walked)] if walked else []),
         said.notes,
+        *([f"{said.left}: {left}."] if left else []),
         f"{said.versions}: " + ", ".join(versions(whole)) + f". Python {platform.python_version()}.",
         f"{said.machine}: {processor()}, {os.cpu_count()} CPU, {platform.system()} {platform.machine()}; "
         f"{said.load.format(measured.load)}." + (f" {said.reused}" if measured.reused else ""),
