@@ -209,6 +209,7 @@ class World:
 
     def __init__(self, folder: Path, draw: random.Random, clock: Clock) -> None:
         options: dict[str, Any] = {"engine": "memory", "encoder": {"kind": "hashing", "dimension": 32}}
+        options["search"] = {"deadline": 60}  # a step on a busy machine is slow, not wrong
         self.cached = wenyuan.open(folder, create=True, **options, cache={"seconds": 120})
         self.cached.catalog.set_value("encoder", asdict(self.cached.encoder.fingerprint))  # type: ignore[union-attr]
         self.fresh = wenyuan.open(folder, **options, cache={"seconds": 0})

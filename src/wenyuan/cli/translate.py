@@ -142,7 +142,6 @@ _CHINESE = {
     "the question is missing": "缺少问题",
     "the address is missing": "缺少来源地址",
     "{a} is no grade: write a number that is not below 0": "{a} 不是有效等级，应为不小于 0 的数",
-    "there is no {a}": "没有 {a}",
     "a judged set is a folder with queries.jsonl and qrels.tsv (BEIR layout)": (
         "评测集是含有 queries.jsonl 与 qrels.tsv 的目录（BEIR 格式）"
     ),
@@ -283,6 +282,7 @@ _CHINESE = {
     ),
     **RULES,
     # broad ones, after all that are narrower
+    "there is no {a}": "没有 {a}",
     "{a} was removed {b}": "{a} 已移除（{b}）",
     "at an unknown time": "时间不详",
     "{a} entered": "{a} 进入结果",
