@@ -11,6 +11,7 @@ from typing import Any
 
 from wenyuan.catalog import Catalog
 from wenyuan.catalog.audit_log import AuditLog
+from wenyuan.catalog.tasks import TaskLedger
 from wenyuan.core.errors import ConfigError, EncoderMismatch, EncoderUnavailable
 from wenyuan.core.model import Document, EncoderFingerprint, Source
 from wenyuan.core.outside import Outside
@@ -73,6 +74,8 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
     except BaseException:
         catalog.close()
         raise
+    tasks = TaskLedger(path)
+    releasing.callback(tasks.close)
     library = Library(
         folder=path,
         settings=settings,
@@ -81,6 +84,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
         encoder=encoder,
         read=reader.read,
         readable=reader.readable,
+        tasks=tasks,
         release=releasing.close,
         encoder_note=note,
         may_write=may_write,

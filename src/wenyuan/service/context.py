@@ -6,21 +6,21 @@ goes up to the caller, logged and recorded.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from wenyuan.core.agents import Agent, DomainScope, Principal
+from wenyuan.core.copyright import parse_copyright
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.snippets import ContextBuild, ContextPolicy, ScoredPassage, build_context
+from wenyuan.core.snippets import ContextBuild, ContextPolicy, ScoredPassage, build_context, document_key
 from wenyuan.service.recorded import Bounds, RecordedSearch
 from wenyuan.service.search import LOCAL, Found, Searcher, SearchRequest, SearchResult
 
-__all__ = ["Context", "ContextRequest", "ContextService"]
+__all__ = ["Context", "ContextRequest", "ContextService", "Ledger"]
 
 MAX_EXTRA_QUERIES = 8
-_TASKS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class ContextRequest:
         extra_queries: Asked besides; the answers are merged.
         allow_low_trust: Let passages of trust below 3 in, whatever the agent's own setting; it is audited.
         token_budget: At most the agent's own.
-        task_id: Copyright limits count over all contexts of one task of the agent; see `ContextService`.
+        task_id: Copyright limits count over all contexts of one task of the agent, whatever process gives them.
     """
 
     retrieval_query: str
@@ -58,17 +58,22 @@ class Context:
         return tuple(dict.fromkeys(name for result in self.results for name in result.degraded))
 
 
-class ContextService:
-    """Builds contexts, and remembers what each task of each agent has been given of every document.
+class Ledger(Protocol):
+    """What tasks were given of documents; `catalog.tasks.TaskLedger` is one."""
 
-    What was given is counted in this process, for the last 10,000 tasks: of several server processes each counts
-    for itself, and a restart forgets. To have the limits hold for a task, let one process serve it. A limit of one
-    context holds in any case. Counting in the catalog would make every context wait for the library's writer.
+    def reserved(
+        self, agent_id: str | None, task_id: str, documents: set[str]
+    ) -> AbstractContextManager[dict[str, int]]: ...
+
+
+class ContextService:
+    """Builds contexts, within what each task of each agent has been given of documents that may not be given whole.
 
     Args:
         searcher: Knows whose scope counts.
         document_chars: Length in characters of documents, by id: what a share of a document is measured with.
         recorded: Searches, and writes down what came of it.
+        ledger: Counts what tasks were given, for all processes.
     """
 
     def __init__(
@@ -76,12 +81,12 @@ class ContextService:
         searcher: Searcher,
         document_chars: Callable[[set[int]], Mapping[int, int]],
         recorded: RecordedSearch,
+        ledger: Ledger,
     ) -> None:
         self._searcher = searcher
         self._recorded = recorded
         self._document_chars = document_chars
-        self._given: OrderedDict[tuple[str | None, str], Mapping[str, int]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._ledger = ledger
 
     def get_context(self, request: ContextRequest, principal: Principal = LOCAL) -> Context:
         """Search and build.
@@ -132,15 +137,18 @@ class ContextService:
             ScoredPassage(passage=f.passage, score=f.hit.score, origin=f.hit.origin, summary=f.summary) for f in found
         ]
         chars = self._document_chars({f.passage.document_id for f in found if f.passage.document_id > 0})
-        with self._lock:  # two contexts of one task must not both be given the last characters
-            before = self._given.get(task, {})
-            build = build_context(scored, policy, document_chars=chars, used=before)
-            if task[1]:
-                self._given[task] = build.used
-                self._given.move_to_end(task)
-                while len(self._given) > _TASKS:
-                    self._given.popitem(last=False)
+        agent_id, task_id = task
+        limited = {document_key(f.passage) for f in found if _is_limited(f.passage.copyright)}
+        if not task_id or not limited:
+            return build_context(scored, policy, document_chars=chars)
+        with self._ledger.reserved(agent_id, task_id, limited) as given:
+            build = build_context(scored, policy, document_chars=chars, used=given)
+            given.update(build.used)
         return build
+
+
+def _is_limited(copyright: str) -> bool:
+    return bool(copyright) and parse_copyright(copyright).room(1) is not None
 
 
 def _scope(agent: Agent | None, request: ContextRequest) -> tuple[DomainScope, ...] | None:

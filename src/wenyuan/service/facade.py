@@ -34,7 +34,7 @@ from wenyuan.core.secrecy import secret_faults
 from wenyuan.core.uri import local_path
 from wenyuan.service.asked import asked
 from wenyuan.service.cache import Store
-from wenyuan.service.context import Context, ContextRequest, ContextService
+from wenyuan.service.context import Context, ContextRequest, ContextService, Ledger
 from wenyuan.service.derive import Deriver
 from wenyuan.service.doors import Fields, FieldValues, WideDoor
 from wenyuan.service.fetch import FetchDoor
@@ -110,6 +110,7 @@ class Library(RuleDoor, TuningDoor, HealthDoor, WideDoor, FetchDoor):
         encoder: Encoder | None,
         read: Callable[[Path, str], Sequence[Document]],
         readable: Callable[[str], bool],
+        tasks: Ledger,
         release: Callable[[], None] = lambda: None,
         encoder_note: str = "",
         may_write: str = "",
@@ -140,7 +141,7 @@ class Library(RuleDoor, TuningDoor, HealthDoor, WideDoor, FetchDoor):
         )  # fmt: skip
         self._searcher = Searcher(self._retriever, catalog, settings.cache, answers, settings.search)
         self._recorded = RecordedSearch(self._searcher, self.witness)
-        self._contexts = ContextService(self._searcher, catalog.document_chars, self._recorded)
+        self._contexts = ContextService(self._searcher, catalog.document_chars, self._recorded, tasks)
         self._fields = Fields(catalog)
         self._empty_engine = empty_engine
 

@@ -1,0 +1,147 @@
+"""What tasks were given of documents: ``tasks.db``, apart from the catalog, so that no context waits for its writer.
+
+Copyright limits what one task of one agent is given of one document. All processes that serve a library count
+here together: what is given is decided and written down in one transaction, before any text leaves.
+A row holds a hash, a number and a time: neither names of agents and tasks, nor any text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from wenyuan.catalog.connect import connect_writer, translated
+from wenyuan.core.errors import CatalogBusy, CatalogError
+
+__all__ = ["KEPT", "MOST", "TaskLedger"]
+
+KEPT = 30 * 86_400.0
+"""Seconds after its last context that a task is remembered for."""
+MOST = 200_000
+"""Documents of tasks that are remembered; of more, those used longest ago are forgotten."""
+_PRUNE_EVERY = 500  # contexts
+_SETTLE = 15.0  # seconds: several processes may make the database at once
+
+_tables = sa.MetaData()
+
+_given = sa.Table(
+    "given",
+    _tables,
+    sa.Column("task", sa.LargeBinary, primary_key=True),  # hash of agent and task
+    sa.Column("document", sa.LargeBinary, primary_key=True),  # hash of the document's key
+    sa.Column("characters", sa.Integer, nullable=False),
+    sa.Column("at", sa.Float, nullable=False, index=True),  # of the last context, seconds since the epoch
+    sqlite_with_rowid=False,
+)
+
+
+class TaskLedger:
+    """The characters that tasks were given of documents; safe to share between threads and processes.
+
+    The file is made when the first task asks.
+
+    Args:
+        folder: Of the library.
+        clock: Seconds since the epoch.
+        kept: Seconds that a task is remembered after its last context.
+        most: Rows that are kept.
+    """
+
+    def __init__(
+        self, folder: Path, *, clock: Callable[[], float] = time.time, kept: float = KEPT, most: int = MOST
+    ) -> None:
+        self.path = folder / "tasks.db"
+        self._clock = clock
+        self._kept = kept
+        self._most = most
+        self._made = False
+        self._contexts = 0
+        self._writer = connect_writer(self.path)
+        sa.event.listen(self._writer, "connect", _quicken)
+
+    @contextmanager
+    def reserved(self, agent_id: str | None, task_id: str, documents: set[str]) -> Iterator[dict[str, int]]:
+        """What the task was given before, by document; what the mapping says at the end is written down.
+
+        Nobody else decides on any task in between. When the block raises, nothing is written.
+
+        Args:
+            documents: Keys of the documents that are counted; others in the mapping are not written.
+
+        Raises:
+            CatalogUnavailable, CatalogBusy: it cannot be read or written; then nothing may be given.
+        """
+        with _ours("counting what the task was given"):
+            self._make()
+            task = _hash(repr((agent_id, task_id)))
+            names = {_hash(name): name for name in documents}
+            with self._writer.begin() as connection:
+                self._contexts += 1
+                if self._contexts % _PRUNE_EVERY == 1:
+                    self._prune(connection)
+                rows = connection.execute(
+                    sa.select(_given.c.document, _given.c.characters).where(_given.c.task == task)
+                )
+                counts = {names[row.document]: row.characters for row in rows if row.document in names}
+                yield counts
+                now = self._clock()
+                for name in counts.keys() & documents:
+                    _put(connection, task, _hash(name), counts[name], now)
+
+    def close(self) -> None:
+        """Let go of the file; may be called twice."""
+        self._writer.dispose()
+
+    def _make(self) -> None:
+        if self._made:
+            return
+        until = time.monotonic() + _SETTLE
+        while True:
+            try:
+                with _ours("opening the count of tasks"), self._writer.begin() as connection:
+                    _tables.create_all(connection)
+                self._made = True
+                return
+            except CatalogBusy:
+                # Two that turn on the write-ahead log of one new database at once are not made to wait by SQLite.
+                if time.monotonic() >= until:
+                    raise
+                time.sleep(0.02)
+
+    def _prune(self, connection: sa.Connection) -> None:
+        """Forget what was used long ago, and the oldest of what is too many."""
+        connection.execute(_given.delete().where(_given.c.at < self._clock() - self._kept))
+        newest = sa.select(_given.c.at).order_by(_given.c.at.desc()).offset(self._most).limit(1)
+        if (edge := connection.execute(newest).scalar()) is not None:
+            connection.execute(_given.delete().where(_given.c.at <= edge))
+
+
+def _quicken(connection: Any, _record: Any) -> None:
+    # A count is safe when this process dies; a power loss may lose the last ones, and no context waits for the disk.
+    connection.execute("PRAGMA synchronous=NORMAL")
+
+
+def _put(connection: sa.Connection, task: bytes, document: bytes, characters: int, now: float) -> None:
+    values: Mapping[str, object] = {"task": task, "document": document, "characters": characters, "at": now}
+    connection.execute(sa.insert(_given).prefix_with("OR REPLACE").values(values))
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+@contextmanager
+def _ours(doing: str) -> Iterator[None]:
+    """As `connect.translated`, with this file named as what failed."""
+    try:
+        with translated(doing):
+            yield
+    except CatalogError as error:
+        hint = error.hint.replace("catalog.db from a backup", "tasks.db from a backup, or move it away")
+        raise type(error)(error.message, component="tasks", hint=hint) from error
