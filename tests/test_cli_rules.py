@@ -227,6 +227,7 @@ def test_rules_wait_for_a_review(run: Run, book: Path) -> None:
     told = document(run("rules", "show", second, "--json"))["rule"]
     assert (told["state"], [r["action"] for r in told["reviews"]]) == ("retired", ["approve", "retire"])
     assert "已废止" in run("rules", "show", second).stdout
+    assert "已停用" in run("rules", "show", second, "--lang", "zh").stdout
     assert "没有待审核的规则" in run("rules", "review", "--lang", "zh").stdout
     records = document(run("audit", "list", "--kind", "rule", "--json"))["records"]
     assert [r["record"]["action"] for r in records] == ["retire", "approve", "approve", "imported"]
@@ -384,6 +385,11 @@ def test_unified_retrieval_marks_origins(run: Run, book: Path, tmp_path: Path) -
             "valid_until 为 '2024-01-01'，应为 不早于 valid_from（2025-01-01）",
         ),
         ("line 3: it has more than 1,000,000 nodes and edges", "第 3 行：节点与边超过 1,000,000 个"),
+        (
+            "two schemas contradict one another: kinds.hazard.labels.zh is '危险' here and '危害' there; "
+            "limits are A here and B there",
+            "两个模式互相矛盾：kinds.hazard.labels.zh 一处为 '危险'，另一处为 '危害'；limits 一处为 A，另一处为 B",
+        ),
     ],
 )
 def test_what_rules_say_is_translated(english: str, chinese: str) -> None:

@@ -158,7 +158,7 @@ def _time(at: float) -> str:
 
 
 def _lines(terminal: Terminal, told: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    state = terminal.text(f"state_{told['state']}")
+    state = terminal.text("rule_retired" if told["state"] == "retired" else f"state_{told['state']}")
     word = terminal.text("rule_since")
     since = f" ({word} {_time(told['since'])})" if told["since"] else ""
     yield "rule_id", f"{told['statement_id']}  {_said(told)}"

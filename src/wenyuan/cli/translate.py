@@ -304,10 +304,11 @@ def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
 
 def translated(message: str) -> str:
     """`message` in Chinese, with what varies left in place; several sentences joined by ``; `` one by one."""
+    parts = message.split("; ")
+    if len(parts) > 1 and all(any(pattern.fullmatch(part) for pattern, _ in _patterns()) for part in parts):
+        return "；".join(map(translated, parts))  # or what varies in one of them might reach into the next
     for pattern, chinese in _patterns():
         found = pattern.fullmatch(message)
         if found:
             return chinese.format(**{name: translated(value) for name, value in found.groupdict().items()})
-    if "; " in message:
-        return "；".join(translated(part) for part in message.split("; "))
-    return message
+    return "；".join(map(translated, parts)) if len(parts) > 1 else message

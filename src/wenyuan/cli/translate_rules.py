@@ -54,6 +54,8 @@ RULES: Mapping[str, str] = {
     "the files of {a} name several packs: {b}": "{a} 中的文件写了多个规则包：{b}",
     "the schema is wrong: {a}": "模式有误：{a}",
     "two schemas contradict one another: {a}": "两个模式互相矛盾：{a}",
+    "{a} is {b} here and {c} there": "{a} 一处为 {b}，另一处为 {c}",
+    "{a} are {b} here and {c} there": "{a} 一处为 {b}，另一处为 {c}",
     "writing workbooks needs the package openpyxl": "写入工作簿需要 openpyxl 包",
     # -- what is wrong in a book
     "no such relation: {a}": "没有这种关系：{a}",

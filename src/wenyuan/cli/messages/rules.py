@@ -84,6 +84,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "did_approve": ("approved", "批准"),
     "did_reject": ("rejected", "驳回"),
     "did_retire": ("retired", "停用"),
+    "rule_retired": ("retired", "已停用"),
     "review_empty": ("No rule waits for a review.", "没有待审核的规则。"),
     "review_next": (
         "Decide: wenyuan rules review --approve {ids}",
