@@ -31,7 +31,7 @@ def refused(folder: Path | None, **overrides: Any) -> ConfigError:
 def test_defaults(tmp_path: Path) -> None:
     """Without a file and an environment the defaults hold, with or without a folder."""
     assert load_settings(tmp_path) == load_settings() == Settings()
-    assert (Settings().engine, Settings().encoder.kind, Settings().search.vector_weight) == ("local", "builtin", 0.7)
+    assert (Settings().engine, Settings().encoder.kind, Settings().search.vector_weight) == ("local", "builtin", None)
 
 
 def test_file(tmp_path: Path) -> None:

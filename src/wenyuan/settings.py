@@ -81,12 +81,13 @@ class RerankerSettings(_Section):
 class SearchSettings(_Section):
     """How answers are found; see `core.score`."""
 
-    vector_weight: float = Field(default=0.7, ge=0, le=1)
+    vector_weight: float | None = Field(default=None, ge=0, le=1)  # measured for each library when not set
     # Names in the rules graph are guessed by meaning from this likeness on; 1: never. At .67 (cosine .90 of the built-in
     # model) none of 600 questions about other things named a process, and 73 % of paraphrases found theirs.
     similar_names: float = Field(default=0.67, gt=0, le=1)
     depth: int = Field(default=100, ge=10, le=1_000)  # candidates of each leg, at least
     floor: float | None = Field(default=None, ge=0, le=1)  # overrides the index's own
+    abstain: Literal["lenient", "normal", "strict"] = "normal"  # how soon a question is answered with nothing
     deadline: float = Field(default=2.0, gt=0, le=60)  # seconds for one request
     max_lag: float = Field(default=5.0, ge=0, le=300)  # seconds that answers may be behind while others write
     threads: int = Field(default=16, ge=1, le=256)  # legs at work at once

@@ -111,6 +111,15 @@ class CatalogReads(CatalogHistory):
                     found[row["passage_id"]] = passage_of(row)
         return found
 
+    def some_passages(self, count: int) -> list[Passage]:
+        """At most `count` live passages from all over the library: the same of the same texts, however they came."""
+        p = t.passages.c
+        query = sa.select(p.passage_id).where(p.removed_seq.is_(None)).order_by(p.sha256, p.passage_id).limit(count)
+        with reading(self._reader, "drawing passages") as connection:
+            drawn = list(connection.scalars(query))
+        found = self.passages(drawn)
+        return [found[i] for i in drawn if i in found]
+
     def document_by_uri(self, uri: str, deadline: Deadline | None = None) -> tuple[int, str, str] | None:
         """(document id, source id, title) of a live document, or None."""
         d = t.documents.c

@@ -162,7 +162,7 @@ def _content(terminal: Terminal, library: Library) -> Iterator[Check]:
 
 def _floor(terminal: Terminal, library: Library) -> Iterator[Check]:
     measured = library.catalog.value("floor") or {}
-    modes = {mode: value for mode, value in measured.items() if mode != "passages"}
+    modes = {mode: value for mode, value in measured.items() if mode in ("hybrid", "keyword-only")}
     if modes:
         shown = [
             terminal.text("d_measured", floor=_plain(v), mode=terminal.text(f"mode_{m}")) for m, v in modes.items()

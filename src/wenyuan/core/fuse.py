@@ -17,7 +17,7 @@ from wenyuan.core.model import Passage
 from wenyuan.core.ranking import Hit
 from wenyuan.core.reference import Reference
 from wenyuan.core.rerank import before, told
-from wenyuan.core.score import fuse, rescale, trust_factor
+from wenyuan.core.score import evidence, fuse, rescale, trust_factor
 from wenyuan.core.text import terms
 from wenyuan.core.uri import folder_of
 
@@ -35,6 +35,7 @@ def fused(
     weight: float,
     scale: tuple[float, float],
     mean: float = 0.0,
+    lifted: bool = False,
 ) -> list[Hit]:
     """One hit a passage from the legs' scores, best first.
 
@@ -44,7 +45,10 @@ def fused(
         weight: Of the vector leg.
         scale: The encoder's, for `score.rescale`.
         mean: The mean cosine of the whole index to the query; part ``lift`` is a cosine's distance from it.
+        lifted: Whether that distance, not the cosine itself, says that a passage is no accident: part ``evidence``.
+            The mean of a handful of passages says nothing; then there is no part ``evidence``, and the score counts.
     """
+    span = scale[1] - scale[0]
     hits = []
     for passage_id in (keyword or {}).keys() | (cosines or {}).keys():
         parts: dict[str, float] = {}
@@ -56,6 +60,8 @@ def fused(
             if cosine is not None:
                 parts |= {"cosine": cosine, "lift": cosine - mean}
         parts["fused"] = fuse(parts.get("keyword"), parts.get("vector"), weight)
+        if lifted:
+            parts["evidence"] = evidence(parts, span)
         hits.append(Hit(passage_id=passage_id, score=parts["fused"], parts=parts))
     return sorted(hits, key=lambda h: (-h.score, h.passage_id))
 

@@ -16,15 +16,19 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from wenyuan.core.text import OWN
 
 __all__ = [
     "K1",
     "KNEE",
+    "PLAIN",
     "VECTOR_WEIGHT",
     "B",
+    "Traits",
     "bm25",
+    "evidence",
     "fuse",
     "idf",
     "quantised_length",
@@ -39,6 +43,28 @@ K1 = 1.2
 B = 0.75
 KNEE = 0.5
 VECTOR_WEIGHT = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What was measured of a collection, without judgments, and bears on its scores.
+
+    Attributes:
+        weight: Of the vector leg.
+        centre: How far queries are moved away from what all questions have in common (see `service.legs`); 0: not.
+    """
+
+    weight: float = VECTOR_WEIGHT
+    centre: float = 0.0
+
+    @classmethod
+    def of(cls, measured: Mapping[str, float]) -> Traits:
+        """As it is stored beside the floors; what was not measured is as it is by default."""
+        return cls(measured.get("weight", VECTOR_WEIGHT), measured.get("centre", 0.0))
+
+
+PLAIN = Traits()
+"""Of a collection of which nothing was measured."""
 
 
 def _fieldnorm_table() -> tuple[int, ...]:
@@ -115,6 +141,20 @@ def fuse(keyword: float | None, vector: float | None, weight: float = VECTOR_WEI
     if keyword is None:
         return vector
     return weight * vector + (1.0 - weight) * keyword
+
+
+def evidence(parts: Mapping[str, float], span: float) -> float:
+    """How far a passage stands out of its collection, as meaningless queries do not let any: .9 · lift / span + .2 · keyword.
+
+    Unlike the score it is comparable between languages: nonsense in the language of the passages comes nearer to all
+    of them than a good question in another language does. The two factors are those that part judged questions from
+    nonsense and from questions about something else best, over all collections.
+
+    Args:
+        parts: ``lift``, absent for a passage without a vector, and ``keyword``.
+        span: Of the encoder's scale.
+    """
+    return 0.9 * max(0.0, parts.get("lift", 0.0)) / span + 0.2 * parts.get("keyword", 0.0)
 
 
 def trust_factor(trust: int) -> float:

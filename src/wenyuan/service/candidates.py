@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from wenyuan.core.errors import EngineError
@@ -17,30 +18,66 @@ __all__ = ["Floor", "above", "guard", "liftable", "meeting", "outstanding", "why
 _SPARE = 5  # rows read beyond those asked for, in case some are gone from the record
 
 
+ABSTAIN = {"lenient": (0.0, 1.0), "normal": (1.0, 1.05), "strict": (1.0, 1.25)}
+"""How much more than nonsense an answer must have: where between what most and what all nonsense reaches the floor
+lies (0..1), and what it is multiplied with. The trade-off of each is in docs/explanation/scoring.md."""
+
+_ACROSS = {"lenient": 0.0, "normal": 0.5, "strict": 1.0}
+
+
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """What nonsense reaches in this library: in score, and in lift (cosine above the query's mean cosine)."""
+    """The least evidence of an answer.
+
+    Attributes:
+        score: For passages in the query's own language.
+        lift: For those in another one.
+        given: It is set, not measured: then it is the score that must reach it.
+    """
 
     score: float
     lift: float
+    given: bool = False
+
+    @classmethod
+    def of(cls, measured: Mapping[str, float], abstain: str) -> Floor:
+        """From what nonsense reached: ``score`` and ``lift`` most of it, ``most`` all of it.
+
+        A library too small to be measured keeps to what most nonsense reaches.
+        """
+        low, lift = measured.get("score", 0.0), measured.get("lift", math.inf)
+        if not measured.get("centre"):
+            return cls(score=low, lift=lift)
+        share, factor = ABSTAIN[abstain]
+        high = measured.get("most", low)
+        return cls(score=factor * (low + share * (high - low)), lift=low + _ACROSS[abstain] * (high - low))
+
+    def reached(self, hit: Hit) -> bool:
+        """Whether a hit may be an answer: by its evidence, or because the query names the place."""
+        reached = hit.score if self.given else hit.parts.get("evidence", hit.score)
+        return reached >= self.score or hit.parts.get("identifier", 0.0) > 0.0
+
+    def finite(self) -> Mapping[str, float]:
+        """Those that there are, by name."""
+        return {"score": self.score} | ({"lift": self.lift} if math.isfinite(self.lift) else {})
 
 
-def why_empty(hits: list[Hit], floor: float) -> str:
+def why_empty(hits: list[Hit], floor: Floor) -> str:
     if not hits or hits[0].score == 0:
         return "no passage in scope shares a word or a meaning with the query"
+    best = max(hit.score if floor.given else hit.parts.get("evidence", hit.score) for hit in hits)
     return (
-        f"the best passage scores {hits[0].score:.3f}, below the floor {floor:.3f} at which nonsense scores "
+        f"the best passage scores {best:.3f}, below the floor {floor.score:.3f} at which nonsense scores "
         "in this library"
     )
 
 
 def above(hits: list[Hit], floor: Floor) -> list[Hit]:
-    """The hits that score above the floor, once the best one does; then also those half as good as the best one."""
-    best = max((hit.score for hit in hits), default=0.0)
-    if best <= 0 or best < floor.score:
+    """The hits that reach the floor, once one of them does; then also those that score half as high as the best one."""
+    if not any(floor.reached(hit) for hit in hits if hit.score > 0):
         return []
-    line = min(floor.score, 0.5 * best)
-    return [hit for hit in hits if hit.score >= line and hit.score > 0]
+    half = 0.5 * max(hit.score for hit in hits)
+    return [hit for hit in hits if hit.score > 0 and (hit.score >= half or floor.reached(hit))]
 
 
 def outstanding(hits: list[Hit], floor: Floor) -> list[Hit]:
@@ -49,7 +86,11 @@ def outstanding(hits: list[Hit], floor: Floor) -> list[Hit]:
     A question in another language than its answer shares no words with it and has lower cosines than nonsense
     in the answer's own language, yet the answer stands out.
     """
-    return [hit for hit in hits if hit.parts.get("lift", 0.0) > floor.lift and hit.score > 0]
+    if floor.given:
+        return []
+    return [
+        hit for hit in hits if hit.parts.get("evidence", hit.parts.get("lift", 0.0)) > floor.lift and hit.score > 0
+    ]
 
 
 def liftable(hits: list[Hit], limit: int, trusts: Collection[int], in_context: bool) -> list[Hit]:

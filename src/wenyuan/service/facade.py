@@ -23,6 +23,7 @@ from wenyuan.core.errors import (
 from wenyuan.core.filters import Filter
 from wenyuan.core.model import (
     Document,
+    Passage,
     RetrievalRequest,
     RetrievalResponse,
     Source,
@@ -34,6 +35,7 @@ from wenyuan.core.secrecy import secret_faults
 from wenyuan.core.uri import local_path
 from wenyuan.service.asked import asked
 from wenyuan.service.cache import Store
+from wenyuan.service.cloze import CLOZES
 from wenyuan.service.context import Context, ContextRequest, ContextService, Ledger
 from wenyuan.service.derive import Deriver
 from wenyuan.service.doors import Fields, FieldValues, WideDoor
@@ -44,8 +46,9 @@ from wenyuan.service.governed import Governed
 from wenyuan.service.health import HealthDoor, Readiness
 from wenyuan.service.hired import HiredWorker
 from wenyuan.service.ingest import Ingester, IngestReport, Progress, Shelf
+from wenyuan.service.measure import TRAITS
 from wenyuan.service.name_vectors import NameStore, names_of
-from wenyuan.service.probes import FLOOR_SHARE, SCRIPTS, junk_queries, percentile
+from wenyuan.service.probes import SCRIPTS
 from wenyuan.service.recorded import RecordedSearch
 from wenyuan.service.redaction import Redactor
 from wenyuan.service.replay import Replay
@@ -64,6 +67,8 @@ __all__ = ["Library", "Readiness", "Registry"]
 log = logging.getLogger(__name__)
 
 _REMEASURE = 0.05  # share of passages that must have changed before the floor is measured again
+_WEIGH_ANEW = 0.5  # share of passages whose coming or going changes how the legs are weighed
+_SAMPLE = 4 * CLOZES  # passages, as not each of them has a sentence that can be asked for
 
 
 class Registry(Past, Shelf, Agents, Governed, NameStore, FieldValues, Protocol):
@@ -83,6 +88,8 @@ class Registry(Past, Shelf, Agents, Governed, NameStore, FieldValues, Protocol):
     def elsewhere(self) -> bool: ...
 
     def renew_id(self) -> str: ...
+
+    def some_passages(self, count: int) -> list[Passage]: ...
 
     def value(self, key: str) -> Any: ...
 
@@ -341,23 +348,24 @@ class Library(RuleDoor, TuningDoor, HealthDoor, WideDoor, FetchDoor):
             checkpoint()
 
     def measure_floor(self) -> Mapping[str, Any]:
-        """Ask nonsense and keep what it scores: the floor of this library, by mode."""
+        """Ask what the library can be asked without judgments, and keep what it says: weight and floor, by mode."""
         floor = self.floor_under(self._retriever.tuning())
         self.catalog.set_value("floor", floor)
         return floor
 
     def floor_under(self, tuning: Tuning | None) -> Mapping[str, Any]:
         """What nonsense scores under a tuning that need not be adopted, beside what is known of other modes."""
-        measured = {}
-        for script in SCRIPTS:
-            asked = (self._retriever.best_of_all(text, tuning) for text in junk_queries(script))
-            scores, lifts = zip(*asked, strict=True)
-            measured[script] = {
-                "score": percentile(scores, FLOOR_SHARE["score"]),
-                "lift": percentile(lifts, FLOOR_SHARE["lift"]),
-            }
         known = self.catalog.value("floor") or {}
-        return known | {self._retriever.mode: measured, "passages": self.catalog.counts()["passages"]}
+        passages, mode = self.catalog.counts()["passages"], self._retriever.mode
+        measurer = self._retriever.measurer
+        weighed = (known.get("weighed") or {}).get(mode)
+        if weighed is None or abs(passages - weighed) > _WEIGH_ANEW * passages:  # it takes seconds
+            weighed = passages
+            traits = measurer.traits(self.catalog.some_passages(_SAMPLE))
+        else:
+            traits = {n: v for n, v in known[mode][SCRIPTS[0]].items() if n in TRAITS}
+        measured = {mode: measurer.floors(tuning, traits), "passages": passages}
+        return known | measured | {"weighed": (known.get("weighed") or {}) | {mode: weighed}}
 
 
 def _check_described(source: Source) -> None:

@@ -17,11 +17,13 @@ from wenyuan.core.filters import Scope
 from wenyuan.core.fuse import fused
 from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.ranking import Hit, LegResult
+from wenyuan.core.score import PLAIN, Traits
 from wenyuan.core.vectors import checked_vectors
 from wenyuan.service.crew import Crew, Leg
+from wenyuan.service.probes import GENERAL, script_of
 from wenyuan.settings import SearchSettings
 
-__all__ = ["LegReport", "OwnLegs", "QueryVectors"]
+__all__ = ["Aim", "Found", "LegReport", "OwnLegs", "QueryVectors"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +42,34 @@ class LegReport:
     withheld: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Aim:
+    """What the vector leg looks for: a passage's cosine is ``scale · (vector · passage) + offset``.
+
+    Attributes:
+        vector: ``(d,)`` float32, unit.
+    """
+
+    vector: Any
+    scale: float = 1.0
+    offset: float = 0.0
+
+    def level(self, cosine: float) -> float:
+        """The cosine that counts, of the cosine to `vector`."""
+        return self.scale * cosine + self.offset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """All that either leg found, each with both scores; `cosines`, `aim`: None without an encoder."""
+
+    keyword: Mapping[int, float]
+    cosines: Mapping[int, float] | None
+    mean: float
+    aim: Aim | None
+    reports: list[LegReport]
+
+
 class QueryVectors:
     """Embeds queries, and remembers the last `size` of them (none by default).
 
@@ -52,6 +82,16 @@ class QueryVectors:
         self._known: OrderedDict[str, Any] = OrderedDict()
         self._making: dict[str, Future[Any]] = {}
         self._lock = threading.Lock()
+        self._general: dict[str, Any] = {}
+
+    def general(self, script: str, deadline: Deadline) -> Any:
+        """The mean vector of general questions in a script, (dim,) float32: what all questions have in common."""
+        if script not in self._general:
+            asked = GENERAL[script]
+            answered = self.encoder.encode_queries(asked, deadline=deadline)
+            vectors = checked_vectors(answered, len(asked), self.encoder.fingerprint.dimension, "encoder")
+            self._general[script] = vectors.mean(axis=0)
+        return self._general[script]
 
     def of(self, query: str, deadline: Deadline) -> Any:
         """The query's unit vector, (dim,) float32; raises an `EncoderError`."""
@@ -104,9 +144,11 @@ class OwnLegs:
         vectors = self._vectors
         return None if vectors is None else lambda: vectors.of(text, deadline)
 
-    def weight(self, tuning: Tuning | None) -> float:
-        """Of the vector leg."""
-        return self._weight if tuning is None else tuning.weight
+    def weight(self, tuning: Tuning | None, traits: Traits) -> float:
+        """Of the vector leg: what was learned, else what is set, else what was measured."""
+        if tuning is not None:
+            return tuning.weight
+        return traits.weight if self._weight is None else self._weight
 
     def candidates(
         self,
@@ -116,58 +158,88 @@ class OwnLegs:
         depth: int,
         deadline: Deadline,
         tuning: Tuning | None = None,
+        traits: Traits = PLAIN,
     ) -> tuple[list[Hit], list[LegReport]]:
         """All that either leg found among its best `depth`, best first.
 
         Args:
             tuning: What was learned from judged questions; it moves the query's vector and sets the weight.
+            traits: What was measured of the collection.
 
         Raises:
             KnowledgeError: a leg failed or did not answer in time.
         """
-        second: Leg[tuple[LegResult, Any, float]] | None = None
+        found = self.found(query, words, scope, depth, deadline, tuning, traits)
+        scale = self._vectors.encoder.fingerprint.scale if self._vectors is not None else (0.0, 1.0)
+        weight = self.weight(tuning, traits)
+        lifted = bool(traits.centre)
+        hits = fused(found.keyword, found.cosines, weight=weight, scale=scale, mean=found.mean, lifted=lifted)
+        return hits, found.reports
+
+    def found(
+        self,
+        query: str,
+        words: list[str],
+        scope: Scope,
+        depth: int,
+        deadline: Deadline,
+        tuning: Tuning | None,
+        traits: Traits,
+    ) -> Found:
+        """The scores that `candidates` are made of; arguments and errors as there."""
+        second: Leg[tuple[LegResult, Aim, float]] | None = None
         if self._vectors is not None:
             vectors = self._vectors
-            second = self._crew.begin(lambda: self._vector(vectors, query, scope, depth, deadline, tuning), "vector")
+
+            def by_meaning() -> tuple[LegResult, Aim, float]:
+                begun = time.perf_counter()
+                aim = self._aim(vectors, query, tuning, traits, deadline)
+                result = self._engine.vector(aim.vector, scope=scope, limit=depth, deadline=deadline)
+                return result, aim, (time.perf_counter() - begun) * 1e3
+
+            second = self._crew.begin(by_meaning, "vector")
         first = self._crew.begin(lambda: self._keyword(words, scope, depth, deadline), "keyword")
         by_keyword, ms = self._crew.outcome(first, "keyword leg", deadline)
-        found = {hit.passage_id: hit.score for hit in by_keyword.hits}
-        reports = [LegReport(name="keyword", state="ok", ms=ms, hits=len(found))]
-        if second is None or self._vectors is None:
-            return fused(found, None, weight=self._weight, scale=(0.0, 1.0)), reports
-        by_vector, vector, ms = self._crew.outcome(second, "vector leg", deadline)
+        keyword = {hit.passage_id: hit.score for hit in by_keyword.hits}
+        reports = [LegReport(name="keyword", state="ok", ms=ms, hits=len(keyword))]
+        if second is None:
+            return Found(keyword=keyword, cosines=None, mean=0.0, aim=None, reports=reports)
+        by_vector, aim, ms = self._crew.outcome(second, "vector leg", deadline)
         cosines = {hit.passage_id: hit.parts["cosine"] for hit in by_vector.hits}
         reports.append(LegReport(name="vector", state="ok", ms=ms, hits=len(cosines)))
-        scale = self._vectors.encoder.fingerprint.scale
-        more_words, more_cosines = self._complete(words, vector, found, cosines, deadline)
-        cosines = {**cosines, **more_cosines}
-        mean = self._engine.mean_cosine(vector)
+        more_words, more_cosines = self._complete(words, aim.vector, keyword, cosines, deadline)
+        return Found(
+            keyword={**keyword, **more_words},
+            cosines={i: aim.level(cosine) for i, cosine in {**cosines, **more_cosines}.items()},
+            mean=aim.level(self._engine.mean_cosine(aim.vector)),
+            aim=aim,
+            reports=reports,
+        )
+
+    def _aim(
+        self, vectors: QueryVectors, query: str, tuning: Tuning | None, traits: Traits, deadline: Deadline
+    ) -> Aim:
+        """Where a learned map sends the query; without one, away from what all questions have in common.
+
+        Passages that resemble any question stand too near to each of them: what a passage has in common with
+        general questions is taken off its cosine, its mean over the collection is put back.
+        """
+        vector = vectors.of(query, deadline)
         if tuning is not None and tuning.map is not None:
-            cosines = {i: tuning.map.level(cosine) for i, cosine in cosines.items()}
-            mean = tuning.map.level(mean)
-        weight = self.weight(tuning)
-        return fused({**found, **more_words}, cosines, weight=weight, scale=scale, mean=mean), reports
+            return Aim(vector=tuning.map.apply(vector), scale=tuning.map.scale, offset=tuning.map.offset)
+        if not traits.centre:
+            return Aim(vector=vector)
+        general = traits.centre * vectors.general(script_of(query), deadline)
+        moved = vector - general
+        length = float((moved @ moved) ** 0.5)
+        if not length:
+            return Aim(vector=vector)
+        return Aim(vector=moved / length, scale=length, offset=self._engine.mean_cosine(general))
 
     def _keyword(self, words: list[str], scope: Scope, depth: int, deadline: Deadline) -> tuple[LegResult, float]:
         begun = time.perf_counter()
         result = self._engine.keyword(words, scope=scope, limit=depth, deadline=deadline)
         return result, (time.perf_counter() - begun) * 1e3
-
-    def _vector(
-        self,
-        vectors: QueryVectors,
-        query: str,
-        scope: Scope,
-        depth: int,
-        deadline: Deadline,
-        tuning: Tuning | None,
-    ) -> tuple[LegResult, Any, float]:
-        begun = time.perf_counter()
-        vector = vectors.of(query, deadline)
-        if tuning is not None and tuning.map is not None:
-            vector = tuning.map.apply(vector)
-        result = self._engine.vector(vector, scope=scope, limit=depth, deadline=deadline)
-        return result, vector, (time.perf_counter() - begun) * 1e3
 
     def _complete(
         self,

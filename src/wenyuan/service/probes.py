@@ -13,9 +13,30 @@ from collections.abc import Sequence
 
 from wenyuan.core.text import has_han
 
-__all__ = ["FLOOR_SHARE", "SCRIPTS", "junk_queries", "percentile", "script_of"]
+__all__ = ["FLOOR_SHARE", "GENERAL", "SCRIPTS", "junk_queries", "percentile", "script_of"]
 
 SCRIPTS = ("han", "latin")
+
+GENERAL = {
+    "han": (
+        "这件事应该怎么做？", "需要准备哪些材料？", "什么情况下可以申请？", "由谁负责？", "最晚什么时候完成？",
+        "费用是多少？", "有哪些要求和限制？", "出现问题该怎么处理？", "这个词是什么意思？", "两者有什么区别？",
+        "为什么会这样？", "在哪里可以找到？", "违反规定有什么后果？", "第一步做什么？", "有多少人参加？",
+        "是谁提出的？", "哪一年发生的？", "怎样设置这个选项？", "可以不经同意就使用吗？", "如何保证安全？",
+        "联系谁可以得到帮助？", "包括哪些内容？", "是否必须？", "多久检查一次？",
+    ),
+    "latin": (
+        "How do I do this?", "What documents are needed?", "When can I apply?", "Who is responsible?",
+        "What is the deadline?", "How much does it cost?", "What are the requirements and limits?",
+        "What should I do if something goes wrong?", "What does this term mean?",
+        "What is the difference between the two?", "Why does this happen?", "Where can I find it?",
+        "What happens if the rule is broken?", "What is the first step?", "How many people took part?",
+        "Who proposed it?", "In which year did it happen?", "How do I set this option?",
+        "Can it be used without consent?", "How is safety ensured?", "Whom can I contact for help?",
+        "What does it include?", "Is it mandatory?", "How often is it checked?",
+    ),
+}  # fmt: skip
+"""Questions about nothing in particular, by script: what they have in common says nothing about what is asked."""
 
 _CONSONANTS = "bcdfghjklmnpqrstvwxz"
 _RARE = "龘靐齉爩鱻麤龗灪籲鸞讟钃厵虋癵驫飝饢麷鬻齾龖爨纛鼗黼"

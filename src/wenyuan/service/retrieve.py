@@ -18,6 +18,7 @@ from wenyuan.core.outside import Outside
 from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.ranking import Hit, Ranking
 from wenyuan.core.reference import Reference, reference_of, title_terms
+from wenyuan.core.score import Traits
 from wenyuan.core.text import has_han, identifiers, query_terms, terms
 from wenyuan.core.uri import folder_of, path_words, readable
 from wenyuan.service.abroad import Abroad
@@ -25,7 +26,8 @@ from wenyuan.service.candidates import Floor, above, guard, liftable, meeting, o
 from wenyuan.service.crew import Crew, Leg
 from wenyuan.service.derive import Derived, Deriver
 from wenyuan.service.legs import LegReport, OwnLegs, QueryVectors
-from wenyuan.service.probes import script_of
+from wenyuan.service.measure import Measurer
+from wenyuan.service.probes import SCRIPTS, script_of
 from wenyuan.service.record import Record
 from wenyuan.service.rerank import Reranking
 from wenyuan.service.sight import Sight, Sources
@@ -36,7 +38,6 @@ from wenyuan.settings import RulesSettings, SearchSettings
 __all__ = ["Answer", "LegReport", "Query", "Retriever"]
 
 _DEEPER = 2
-_NO_HURRY = 60.0  # seconds: measuring a floor is nobody's request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +73,7 @@ class Answer:
 
     Attributes:
         generation: The change of the catalog that was searched.
-        scope, trusts, floors: What was searched in the end, and what was too little; for the audit.
+        scope, trusts, floors: What was searched in the end, how it was weighed, and what was too little; for the audit.
         stale: Since when each overdue source is, by its id.
         audit_id: Of its record; ``""`` while there is none.
         derived: What the rules leg answered; None when it was not asked, or there are no rules.
@@ -142,6 +143,7 @@ class Retriever:
         self._abroad = Abroad(open_outside or _no_outside, vectors, self._crew)
         self._sight = Sight(record)
         self._tuned = Tuned(record, encoder)
+        self.measurer = Measurer(record, engine, self._own, encoder, settings.depth)
         self.mode = "hybrid" if encoder is not None else "keyword-only"
 
     def close(self) -> None:
@@ -171,12 +173,12 @@ class Retriever:
             return self._nothing(change, scope, "the library has no source that is in force on that day")
         asked = self._abroad.ask(outside, query.text, query.limit, day, deadline)
         deriving = self._derive(query, replace(scope, filter=query.filter), registry, change, deadline)
-        floor = self._floor(script_of(query.text))
+        measured, floor, traits = self._measured(query)
         tuning = self._tuned.at(change, deadline)
         hits: list[Hit] = []
         legs: list[LegReport] = []
         if own:
-            hits, legs = self._own.candidates(query.text, words, scope, self._depth(query), deadline, tuning)
+            hits, legs = self._own.candidates(query.text, words, scope, self._depth(query), deadline, tuning, traits)
         trusts = {name: registry.by_id[name].trust for name in own}
         ranked = self._ranked(hits, query, scope, floor, deadline, (change, trusts))
         foreign, reports = self._abroad.collect(asked, deadline)
@@ -201,11 +203,11 @@ class Retriever:
             generation=change,
             scope=scope,
             trusts=trusts,
-            floors={n: v for n, v in (("score", floor.score), ("lift", floor.lift)) if math.isfinite(v)},
-            reason="" if ranked else why_empty(hits, floor.score),
+            floors=measured if not floor.given else {**measured, **floor.finite()},
+            reason="" if ranked else why_empty(hits, floor),
             stale=self.stale(),
             derived=derived,
-            weight=self._own.weight(tuning),
+            weight=self._own.weight(tuning, traits),
             tuning="" if tuning is None else tuning.fingerprint,
             ms={"total": (time.perf_counter() - begun) * 1e3, **{leg.name: leg.ms for leg in legs}},
         )
@@ -281,19 +283,7 @@ class Retriever:
 
     def weight(self) -> float:
         """Of the vector leg, while nothing that was learned counts."""
-        return self._own.weight(None)
-
-    def best_of_all(self, text: str, tuning: Tuning | None) -> tuple[float, float]:
-        """The best score and lift that any passage of the library has for `text`, without floor or adjustment.
-
-        Args:
-            tuning: Under which it is asked, adopted or not.
-        """
-        deadline = Deadline(time.monotonic() + _NO_HURRY, time.monotonic)
-        own = [s.source_id for s in self._record.sources(deadline) if s.type == "static_doc"]
-        scope = Scope(sources=frozenset(own), as_of=date.today())
-        hits, _ = self._own.candidates(text, query_terms(text), scope, self._settings.depth, deadline, tuning)
-        return max((h.score for h in hits), default=0.0), max((h.parts.get("lift", 0.0) for h in hits), default=0.0)
+        return self._own.weight(None, Traits.of(self.floors().get(SCRIPTS[0], {})))
 
     def floors(self) -> Mapping[str, Mapping[str, float]]:
         """The measured floors by script. Read for every request: measuring them is no change of the catalog."""
@@ -367,11 +357,15 @@ class Retriever:
         weights = self._engine.information([t for t in terms(words) if t not in asked and len(t) > 1])
         return Topic(document_id=known[0] if known else None, folder=folder_of(uri) if known else "", weights=weights)
 
-    def _floor(self, script: str) -> Floor:
+    def _measured(self, query: Query) -> tuple[Mapping[str, float], Floor, Traits]:
+        """What was measured for queries of this script, as it is stored, and what it means."""
+        measured = self.floors().get(script_of(query.text), {})
+        return measured, self._floor(measured), Traits.of(measured)
+
+    def _floor(self, measured: Mapping[str, float]) -> Floor:
         if self._settings.floor is not None:
-            return Floor(score=self._settings.floor, lift=math.inf)
-        measured = self.floors().get(script, {})
-        return Floor(score=measured.get("score", 0.0), lift=measured.get("lift", math.inf))
+            return Floor(score=self._settings.floor, lift=math.inf, given=True)
+        return Floor.of(measured, self._settings.abstain)
 
     def _nothing(self, change: int, scope: Scope, reason: str) -> Answer:
         return Answer(

@@ -155,12 +155,11 @@ def _plans(terminal: Terminal, library: Library, depth: str) -> list[dict[str, A
 
 
 def _ask(terminal: Terminal, library: Library, query: str, *, limit: int) -> Mapping[str, Any]:
-    weight = library.settings.search.vector_weight
     answer = library.search(query, limit=limit)
     terminal.show(f'\n$ wenyuan search "{query}"')
     if not terminal.as_json:
-        show_answer(terminal, query, answer, weight)
-    return answer_document(query, answer, weight)
+        show_answer(terminal, query, answer, answer.weight)
+    return answer_document(query, answer, answer.weight)
 
 
 def _failure(terminal: Terminal, home: Path) -> Mapping[str, Any]:

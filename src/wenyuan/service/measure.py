@@ -1,0 +1,119 @@
+"""What is measured of a library without judgments: how its legs are weighed, and how well nonsense scores in it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from datetime import date
+
+import numpy as np
+
+from wenyuan.core.adapt import Tuning
+from wenyuan.core.filters import Scope
+from wenyuan.core.model import Passage
+from wenyuan.core.ports import Deadline, Encoder, Engine
+from wenyuan.core.score import Traits, rescale
+from wenyuan.core.text import passage_terms, query_terms
+from wenyuan.core.vectors import checked_vectors
+from wenyuan.service.cloze import LEAST_CLOZES, Cloze, Rivals, clozes, found_by_weight, keyword_of, weight_of
+from wenyuan.service.legs import OwnLegs
+from wenyuan.service.probes import FLOOR_SHARE, SCRIPTS, junk_queries, percentile
+from wenyuan.service.record import Record
+
+__all__ = ["CENTRE", "TRAITS", "Measurer"]
+
+TRAITS = ("weight", "centre", "found")
+"""What `Measurer.traits` measures, by name."""
+
+CENTRE = 0.5
+"""How far queries are moved away from general questions. All the way loses as much as it gains."""
+_TRUSTED = 0.4  # an encoder that finds less says nothing about questions in general, and stands nothing out
+_NO_HURRY = 60.0  # seconds: measuring is nobody's request
+
+
+class Measurer:
+    """Asks a library questions of its own.
+
+    Args:
+        encoder: None: keyword-only; then there is nothing to weigh.
+        depth: Candidates of each leg.
+    """
+
+    def __init__(self, record: Record, engine: Engine, own: OwnLegs, encoder: Encoder | None, depth: int) -> None:
+        self._record = record
+        self._engine = engine
+        self._own = own
+        self._encoder = encoder
+        self._depth = depth
+
+    def traits(self, passages: Sequence[Passage]) -> Mapping[str, float]:
+        """``weight``, ``centre`` and ``found`` (how often a sentence finds its passage, nDCG@10), for `Traits.of`.
+
+        Empty where there are too few sentences to say anything.
+
+        Args:
+            passages: A sample; of them, the first `cloze.CLOZES` with a sentence that can be asked for are used.
+        """
+        asked = clozes(passages)
+        if self._encoder is None or len(asked) < LEAST_CLOZES:
+            return {}
+        vectors = checked_vectors(
+            self._encoder.encode_passages([f"{c.heading}\n{c.rest}".strip() for c in asked]),
+            len(asked),
+            self._encoder.fingerprint.dimension,
+            "encoder",
+        )
+        lengths = [len(passage_terms(c.heading, f"{c.sentence} {c.rest}")) for c in asked]
+        average = sum(lengths) / len(lengths)
+        found = found_by_weight([self._rivals(c, v, average) for c, v in zip(asked, vectors, strict=True)])
+        weight = weight_of(found)
+        return {
+            "weight": weight,
+            "centre": CENTRE if weight >= _TRUSTED else 0.0,
+            "found": round(float(found.max()), 3),
+        }
+
+    def _rivals(self, cloze: Cloze, vector: np.ndarray, average: float) -> Rivals:
+        assert self._encoder is not None
+        words = query_terms(cloze.sentence)
+        found = self._own.found(
+            cloze.sentence, words, self._scope(), self._depth, _unhurried(), None, Traits(centre=CENTRE)
+        )
+        assert found.aim is not None and found.cosines is not None
+        scale = self._encoder.fingerprint.scale
+        others = [i for i in found.keyword.keys() | found.cosines.keys() if i != cloze.passage_id]
+        return Rivals(
+            keyword=keyword_of(cloze, self._engine.information(words), average),
+            vector=rescale(found.aim.level(float(vector @ found.aim.vector)), scale),
+            keywords=np.array([found.keyword.get(i, 0.0) for i in others]),
+            vectors=np.array([rescale(c, scale) if (c := found.cosines.get(i)) is not None else 0.0 for i in others]),
+        )
+
+    def floors(self, tuning: Tuning | None, traits: Mapping[str, float]) -> Mapping[str, Mapping[str, float]]:
+        """What nonsense reaches under a tuning, adopted or not, by script; with the traits of the library."""
+        measured = {}
+        for script in SCRIPTS:
+            asked = (self._best(text, tuning, Traits.of(traits)) for text in junk_queries(script))
+            scores, lifts = zip(*asked, strict=True)
+            measured[script] = {
+                "score": percentile(scores, FLOOR_SHARE["score"]),
+                "most": max(scores),
+                "lift": percentile(lifts, FLOOR_SHARE["lift"]),
+                **traits,
+            }
+        return measured
+
+    def _best(self, text: str, tuning: Tuning | None, traits: Traits) -> tuple[float, float]:
+        """The best evidence, and the best across languages, that any passage of the library has, without floor or adjustment."""
+        scope, words = self._scope(), query_terms(text)
+        hits, _ = self._own.candidates(text, words, scope, self._depth, _unhurried(), tuning, traits)
+        best = max((h.parts.get("evidence", h.score) for h in hits), default=0.0)
+        return best, max((h.parts.get("evidence", h.parts.get("lift", 0.0)) for h in hits), default=0.0)
+
+    def _scope(self) -> Scope:
+        own = [s.source_id for s in self._record.sources(_unhurried()) if s.type == "static_doc"]
+        return Scope(sources=frozenset(own), as_of=date.today())
+
+
+def _unhurried() -> Deadline:
+    return Deadline(time.monotonic() + _NO_HURRY, time.monotonic)
