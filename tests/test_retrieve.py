@@ -83,7 +83,7 @@ def shelf(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[we
     """A library that tests only ask."""
     with wenyuan.open(
         tmp_path_factory.mktemp("library"), create=True, engine="local", encoder={"kind": "hashing"},
-        search={"deadline": 20, "vector_weight": 0.7, "abstain": "lenient"},
+        search={"deadline": 20, "vector_weight": 0.7},
     ) as library:  # fmt: skip
         for name in ("handbook", "site", "law", "faq"):
             library.add(wenyuan.Source(source_id=name, path=str(folder / name), trust=4, copyright="CC-BY-4.0"))
@@ -232,7 +232,7 @@ def test_engines_agree(shelf: wenyuan.Library, folder: Path, tmp_path: Path) -> 
         create=True,
         engine="memory",
         encoder={"kind": "hashing"},
-        search={"deadline": 20, "vector_weight": 0.7, "abstain": "lenient"},
+        search={"deadline": 20, "vector_weight": 0.7},
     ) as other:
         for name in ("handbook", "site", "law", "faq"):  # in the same order: what is measured follows what is there
             other.add(shelf.catalog.source(name))

@@ -27,7 +27,9 @@ TRAITS = ("weight", "centre", "found")
 
 CENTRE = 0.5
 """How far queries are moved away from general questions. All the way loses as much as it gains."""
-_TRUSTED = 0.4  # an encoder that finds less says nothing about questions in general, and stands nothing out
+# An encoder that counts for less here says nothing about questions in general, and makes nothing stand out; nor can
+# sentences say anything of a collection where hardly one of them finds its passage.
+_TRUSTED_WEIGHT, _TRUSTED_FOUND = 0.4, 0.2
 _NO_HURRY = 60.0  # seconds: measuring is nobody's request
 
 
@@ -69,7 +71,7 @@ class Measurer:
         weight = weight_of(found)
         return {
             "weight": weight,
-            "centre": CENTRE if weight >= _TRUSTED else 0.0,
+            "centre": CENTRE if weight >= _TRUSTED_WEIGHT and found.max() >= _TRUSTED_FOUND else 0.0,
             "found": round(float(found.max()), 3),
         }
 
