@@ -59,8 +59,8 @@ class Alike:
         within = np.ones(len(pairs), bool)
         within[ends[(ends > 0) & (ends <= len(pairs))] - 1] = False  # the last of one name with the first of the next
         pairs = pairs[within]
-        order = np.argsort(pairs)
-        pairs = pairs[order]
+        order = np.argsort(pairs).astype(np.int32)
+        pairs.sort()
         self._owners = np.repeat(np.arange(len(forms), dtype=np.int32), lengths)[order]
         starts = np.flatnonzero(np.diff(pairs, prepend=-1))
         self._keys = pairs[starts]
@@ -115,7 +115,9 @@ class Alike:
 def _pairs(text: str) -> npt.NDArray[np.int64]:
     """The neighbouring characters of a text, each pair as one number."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int64)
-    return (points[:-1] << 21) | points[1:]
+    pairs = points[:-1] << 21
+    pairs |= points[1:]
+    return pairs
 
 
 def _best_window(form: str, places: dict[str, list[int]], threshold: float) -> tuple[int, int, int]:
