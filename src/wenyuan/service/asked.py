@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Any, Literal
 
 from wenyuan.core.errors import Fault, InvalidRequest
 from wenyuan.core.model import RetrievalRequest
-from wenyuan.service.retrieve import Query, parse_day
+from wenyuan.service.retrieve import Query
 from wenyuan.service.unified import MAX_PROCESSES
 from wenyuan.settings import RulesSettings
 
@@ -32,7 +33,7 @@ def asked(request: RetrievalRequest, settings: RulesSettings | None = None) -> Q
     faults += _rule_faults(context)
     as_of = None
     try:
-        as_of = parse_day(context.get("as_of"))
+        as_of = _day(context.get("as_of"))
     except InvalidRequest as error:
         faults += error.faults
     if faults:
@@ -71,3 +72,14 @@ def _rule_faults(context: Mapping[str, Any]) -> list[Fault]:
     ):
         faults.append(Fault("context.parameters", "must be an object of strings, numbers and booleans"))
     return faults
+
+
+def _day(value: object) -> date | None:
+    """A day from a request's context (``as_of``), or None when it is not given."""
+    if value is None:
+        return None
+    try:
+        return date.fromisoformat(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        fault = Fault("context.as_of", f"is {value!r}, not a date like 2026-11-21")
+        raise InvalidRequest(f"{fault.path} {fault.message}", faults=(fault,)) from error

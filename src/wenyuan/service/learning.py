@@ -15,6 +15,7 @@ from wenyuan.core.folds import STRENGTHS, Trial
 from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.text import query_terms
 from wenyuan.core.vectors import checked_vectors
+from wenyuan.service.legs import Aim
 from wenyuan.service.lessons import Holdings, Lesson, Rows
 
 __all__ = ["Course", "Step", "embedded"]
@@ -44,6 +45,7 @@ class Course:
 
     Attributes:
         queries: ``(n, d)``: the vectors of their questions.
+        aims: What is looked for without a map, by question.
         scale: The encoder's, for cosines.
         depth: Candidates of each leg.
     """
@@ -51,6 +53,7 @@ class Course:
     holdings: Holdings
     lessons: Sequence[Lesson]
     queries: Array
+    aims: Sequence[Aim]
     engine: Engine
     scope: Scope
     scale: tuple[float, float]
@@ -77,15 +80,18 @@ class Course:
             maps = [self.weakened(learned, strength, others) for strength in STRENGTHS]
             for at in range(0, len(own), _AT_ONCE):
                 block = own[at : at + _AT_ONCE]
-                cosines = np.stack([self._cosines(self.queries[block], tried) for tried in maps], axis=1)
+                cosines = np.stack([self._cosines(block, tried) for tried in maps], axis=1)
                 trials |= {i: self._trial(self.lessons[i], c) for i, c in zip(block.tolist(), cosines, strict=True)}
             step("learn", number, len(folds))
         return [trials[i] for i in range(len(self.lessons))]
 
-    def _cosines(self, queries: Array, tried: QueryMap | None) -> Array:
-        if tried is None:
-            return queries @ self.holdings.vectors.T
-        return tried.level(tried.apply(queries) @ self.holdings.vectors.T)
+    def _cosines(self, of: Rows, tried: QueryMap | None) -> Array:
+        """Cosines that count of some questions, given by number, to all passages."""
+        vectors = self.holdings.vectors
+        if tried is not None:
+            return tried.level(tried.apply(self.queries[of]) @ vectors.T)
+        aims = [self.aims[i] for i in of.tolist()]
+        return np.stack([aim.level(aim.vector @ vectors.T) for aim in aims])
 
     def _trial(self, lesson: Lesson, cosines: Array) -> Trial:
         """The candidates of both legs, each scored by both, as a request does it; `cosines`: (strengths, passages)."""

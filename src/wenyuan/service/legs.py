@@ -54,8 +54,8 @@ class Aim:
     scale: float = 1.0
     offset: float = 0.0
 
-    def level(self, cosine: float) -> float:
-        """The cosine that counts, of the cosine to `vector`."""
+    def level(self, cosine: Any) -> Any:
+        """The cosine that counts, or an array of them, of the cosine to `vector`."""
         return self.scale * cosine + self.offset
 
 
@@ -193,7 +193,7 @@ class OwnLegs:
 
             def by_meaning() -> tuple[LegResult, Aim, float]:
                 begun = time.perf_counter()
-                aim = self._aim(vectors, query, tuning, traits, deadline)
+                aim = self.aim(query, vectors.of(query, deadline), tuning, traits, deadline)
                 result = self._engine.vector(aim.vector, scope=scope, limit=depth, deadline=deadline)
                 return result, aim, (time.perf_counter() - begun) * 1e3
 
@@ -216,20 +216,20 @@ class OwnLegs:
             reports=reports,
         )
 
-    def _aim(
-        self, vectors: QueryVectors, query: str, tuning: Tuning | None, traits: Traits, deadline: Deadline
-    ) -> Aim:
+    def aim(self, query: str, vector: Any, tuning: Tuning | None, traits: Traits, deadline: Deadline) -> Aim:
         """Where a learned map sends the query; without one, away from what all questions have in common.
 
         Passages that resemble any question stand too near to each of them: what a passage has in common with
         general questions is taken off its cosine, its mean over the collection is put back.
+
+        Args:
+            vector: The query's, as it was embedded.
         """
-        vector = vectors.of(query, deadline)
         if tuning is not None and tuning.map is not None:
             return Aim(vector=tuning.map.apply(vector), scale=tuning.map.scale, offset=tuning.map.offset)
-        if not traits.centre:
+        if self._vectors is None or not traits.centre:
             return Aim(vector=vector)
-        general = traits.centre * vectors.general(script_of(query), deadline)
+        general = traits.centre * self._vectors.general(script_of(query), deadline)
         moved = vector - general
         length = float((moved @ moved) ** 0.5)
         if not length:

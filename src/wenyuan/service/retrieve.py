@@ -10,7 +10,7 @@ from datetime import date
 from typing import Any, Literal
 
 from wenyuan.core.adapt import Tuning
-from wenyuan.core.errors import EngineUnavailable, Fault, InvalidRequest
+from wenyuan.core.errors import EngineUnavailable
 from wenyuan.core.filters import And, Filter, Scope
 from wenyuan.core.fuse import Request, Topic, adjusted
 from wenyuan.core.model import ORIGIN_PRIORITY, Passage, Source
@@ -25,7 +25,7 @@ from wenyuan.service.abroad import Abroad
 from wenyuan.service.candidates import Floor, above, guard, liftable, meeting, outstanding, why_empty
 from wenyuan.service.crew import Crew, Leg
 from wenyuan.service.derive import Derived, Deriver
-from wenyuan.service.legs import LegReport, OwnLegs, QueryVectors
+from wenyuan.service.legs import Aim, LegReport, OwnLegs, QueryVectors
 from wenyuan.service.measure import Measurer
 from wenyuan.service.probes import SCRIPTS, script_of
 from wenyuan.service.record import Record
@@ -285,6 +285,11 @@ class Retriever:
         """Of the vector leg, while nothing that was learned counts."""
         return self._own.weight(None, Traits.of(self.floors().get(SCRIPTS[0], {})))
 
+    def aim(self, question: str, vector: Any) -> Aim:
+        """What the vector leg looks for, while nothing that was learned counts."""
+        traits = Traits.of(self.floors().get(script_of(question), {}))
+        return self._own.aim(question, vector, None, traits, self.deadline())
+
     def floors(self) -> Mapping[str, Mapping[str, float]]:
         """The measured floors by script. Read for every request: measuring them is no change of the catalog."""
         return self._record.floor(self.mode)
@@ -387,14 +392,3 @@ def _order(pair: tuple[Hit, Passage]) -> tuple[float, int]:
 
 def _no_outside(source: Source) -> Outside:
     raise EngineUnavailable("sources of this type cannot be asked here", component=f"source {source.source_id}")
-
-
-def parse_day(value: object) -> date | None:
-    """A day from a request's context (``as_of``), or None when it is not given."""
-    if value is None:
-        return None
-    try:
-        return date.fromisoformat(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError) as error:
-        fault = Fault("context.as_of", f"is {value!r}, not a date like 2026-11-21")
-        raise InvalidRequest(f"{fault.path} {fault.message}", faults=(fault,)) from error

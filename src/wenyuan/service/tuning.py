@@ -174,10 +174,12 @@ class TuningDoor(FeedbackDoor):
         step("read", 1, 1)
         enough = len(found.lessons) >= LEAST_QUESTIONS
         questions = [lesson.question for lesson in found.lessons] if enough else []
+        queries = embedded(encoder, questions, step)
         course = Course(
             holdings=holdings,
             lessons=found.lessons,
-            queries=embedded(encoder, questions, step),
+            queries=queries,
+            aims=[self._retriever.aim(*asked) for asked in zip(questions, queries, strict=True)],
             engine=self.engine,
             scope=scope,
             scale=encoder.fingerprint.scale,
