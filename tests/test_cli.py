@@ -317,6 +317,24 @@ def test_wrong_input_is_explained(stocked: Path, hollow: Path, case: str, langua
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("args", "command"),
+    [
+        (["search", "x", "-k", "0"], "wenyuan search -h"),
+        (["source", "set", "policy", "--trust", "6"], "wenyuan source set -h"),
+    ],
+)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_refused_request_leads_to_the_commands_own_help(
+    stocked: Path, args: list[str], command: str, language: str
+) -> None:
+    """Where only what was typed is wrong, the next step is the help of that command, which exists."""
+    done = run("--library", stocked, *args, "--lang", language)
+    following = done.stderr.strip().splitlines()[-1]
+    assert (done.exit_code, following.endswith(command)) == (2, True), done.stderr
+    assert run(*command.split()[1:]).exit_code == 0
+
+
 @pytest.mark.parametrize("case", WRONG)
 def test_an_error_as_json_is_one_document(stocked: Path, hollow: Path, case: str) -> None:
     """With `--json` a failure is one JSON document on standard output: code, message, hint."""

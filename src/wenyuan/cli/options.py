@@ -19,7 +19,18 @@ from wenyuan.cli.terminal import Terminal
 if TYPE_CHECKING:
     from wenyuan.service.facade import Library
 
-__all__ = ["JsonOption", "LangOption", "LibraryOption", "day", "helped", "interactive", "opened", "unlogged", "words"]
+__all__ = [
+    "JsonOption",
+    "LangOption",
+    "LibraryOption",
+    "command_of",
+    "day",
+    "helped",
+    "interactive",
+    "opened",
+    "unlogged",
+    "words",
+]
 
 _LIST = re.compile(r"\s*[,，、;；]\s*")
 
@@ -31,8 +42,10 @@ def _library(ctx: typer.Context, value: Path | None) -> Path | None:
 
 
 def _lang(ctx: typer.Context, value: str | None) -> str | None:
+    terminal = ctx.ensure_object(Terminal)
+    terminal.command = command_of(ctx)  # every command has this option: the innermost is the last to say its name
     if value is not None:
-        ctx.ensure_object(Terminal).language = value
+        terminal.language = value
     return value
 
 
@@ -58,6 +71,11 @@ LangOption = Annotated[
 JsonOption = Annotated[
     bool, typer.Option("--json", callback=_json, help="One JSON document on standard output. 以 JSON 输出")
 ]
+
+
+def command_of(ctx: typer.Context) -> str:
+    """The command as it is typed: ``wenyuan source set``."""
+    return "wenyuan" if ctx.parent is None else f"{command_of(ctx.parent)} {ctx.info_name}"
 
 
 def day(text: str) -> date:

@@ -62,6 +62,7 @@ class Terminal:
 
     Attributes:
         library: As given by ``--library``; None: ``WENYUAN_LIBRARY`` or ``./library``.
+        command: As typed, without what it was given: ``wenyuan source set``.
     """
 
     language: str = ""
@@ -114,7 +115,7 @@ class Terminal:
     def failed(self, error: KnowledgeError) -> int:
         """Tell of an error that ends the command; returns the exit code."""
         parts: dict[str, Any] = {"code": error.code, "message": error.message}
-        parts |= {"component": error.component, "hint": _hint(error)}
+        parts |= {"component": error.component, "hint": self._hint(error)}
         if faults := _faults_of(error):
             parts["faults"] = [asdict(fault) for fault in faults]
         self.document({"status": "FAILED", "error_message": str(error), "error": parts})
@@ -127,11 +128,18 @@ class Terminal:
         self.err.print(self.text("failed", what=what), style="bold red", markup=False)
         lines = [fault for fault in _faults_of(error) if getattr(fault, "line", 0)]
         why = self.text("faults", count=len(lines)) if lines else self.own(error.message)
-        for key, value in (("where", where), ("why", why), ("next", self.own(_hint(error)))):
+        for key, value in (("where", where), ("why", why), ("next", self.own(self._hint(error)))):
             self.err.print(f"  {self.text(key)}{printable(value)}", markup=False, highlight=False, soft_wrap=True)
         for fault in lines:
             place = self.text("at_line", line=getattr(fault, "line", 0), path=fault.path)
             self.err.print(f"  {place}: {self.own(fault.message)}", markup=False, highlight=False, soft_wrap=True)
+
+    def _hint(self, error: KnowledgeError) -> str:
+        """What to do next: a request that is wrong needs the command's help, a library that fails its doctor."""
+        from wenyuan.core.errors import InvalidRequest
+
+        own = f"{self.command or 'wenyuan'} -h" if isinstance(error, InvalidRequest) else "wenyuan doctor"
+        return error.hint or own
 
     def interrupted(self, kept: str = "", command: str = "") -> int:
         """Ctrl-C: say what is kept and how to go on; returns the exit code."""
@@ -140,10 +148,6 @@ class Terminal:
         if command:
             self.say("go_on", command=command)
         return INTERRUPTED
-
-
-def _hint(error: KnowledgeError) -> str:
-    return error.hint or "wenyuan doctor"
 
 
 def _faults_of(error: KnowledgeError) -> tuple[Fault, ...]:
