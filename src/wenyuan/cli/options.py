@@ -73,7 +73,7 @@ JsonOption = Annotated[
 ]
 
 
-def command_of(ctx: typer.Context) -> str:
+def command_of(ctx: Any) -> str:
     """The command as it is typed: ``wenyuan source set``."""
     return "wenyuan" if ctx.parent is None else f"{command_of(ctx.parent)} {ctx.info_name}"
 
