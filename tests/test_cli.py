@@ -148,7 +148,7 @@ def test_both_languages_say_the_same_things() -> None:
     for key, (english, chinese) in MESSAGES.items():
         assert english, key
         assert chinese, key
-        assert set(re.findall(r"{(\w+)}", english)) >= set(re.findall(r"{(\w+)}", chinese)), key
+        assert set(re.findall(r"{(\w+)[:}]", english)) >= set(re.findall(r"{(\w+)}", chinese)), key
 
 
 def test_every_message_is_used() -> None:

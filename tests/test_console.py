@@ -301,7 +301,7 @@ def test_every_message_of_the_pages_is_known() -> None:
     }
     assert {k for k in said if not k.endswith("_")} <= set(MESSAGES)
     for english, chinese in MESSAGES.values():
-        assert set(re.findall(r"\{\w+\}", english)) == set(re.findall(r"\{\w+\}", chinese))
+        assert set(re.findall(r"\{(\w+)[:}]", english)) == set(re.findall(r"\{(\w+)}", chinese))
 
 
 def test_sessions_end_by_themselves() -> None:

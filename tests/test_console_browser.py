@@ -185,4 +185,4 @@ def test_a_refresh_is_seen_to_its_end(visit: Any) -> None:
     page = visit("/console/sources/wiki")
     page.click("text=Refresh now")
     page.wait_for_selector("#live .notice.good")
-    assert "1 files" in page.inner_text("#live")
+    assert "1 file in" in page.inner_text("#live")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from wenyuan.cli.messages import MESSAGES
 from wenyuan.cli.translate import translated
+from wenyuan.core.counted import Counted
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -90,7 +91,8 @@ class Terminal:
 
     def text(self, key: str, **values: object) -> str:
         """A message of the catalogue in the caller's language."""
-        return MESSAGES[key][self.language == "zh"].format(**{k: printable(str(v)) for k, v in values.items()})
+        said = MESSAGES[key][self.language == "zh"]
+        return said.format(**{name: Counted(printable(str(value))) for name, value in values.items()})
 
     def own(self, english: str) -> str:
         """A message of the library itself, which speaks English, in the caller's language."""

@@ -25,6 +25,7 @@ from wenyuan.console.forms import BadForm
 from wenyuan.console.messages import MESSAGES
 from wenyuan.console.sessions import COOKIE, Sessions
 from wenyuan.console.visit import HEADERS, Page, Visit
+from wenyuan.core.counted import Counted
 
 __all__ = ["Site", "Words", "with_console"]
 
@@ -85,7 +86,7 @@ class Site:
     def text(self, language: str, key: str, **values: object) -> str:
         """A message of the console; an unknown key is a KeyError."""
         said = MESSAGES[key][language == "zh"]
-        return said.format(**values) if values else said
+        return said.format(**{name: Counted(value) for name, value in values.items()}) if values else said
 
 
 def with_console(app: ASGIApp, words: Words | None = None) -> ASGIApp:

@@ -17,7 +17,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "mode_keyword-only": ("keyword-only", "仅关键词"),
     "floor": ("floor {floor}", "门槛 {floor}"),
     "reason": ("Reason: {reason}", "原因：{reason}"),
-    "leg": ("{name}: {state}, {hits} hits, {ms} ms", "{name}：{state}，命中 {hits}，{ms} 毫秒"),
+    "leg": ("{name}: {state}, {hits:hit|hits}, {ms} ms", "{name}：{state}，命中 {hits}，{ms} 毫秒"),
     "leg_withheld": ("  (not in force on the day: {count})", "（当日未生效或已失效：{count}）"),
     "leg_source": ("source {name}", "来源 {name}"),
     "leg_failed": ("failed", "失败"),

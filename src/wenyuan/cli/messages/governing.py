@@ -8,14 +8,14 @@ __all__ = ["MESSAGES"]
 
 MESSAGES: Mapping[str, tuple[str, str]] = {
     # -- registry files
-    "faults": ("{count} faults in the file", "文件中有 {count} 处错误"),
+    "faults": ("{count:fault|faults} in the file", "文件中有 {count} 处错误"),
     "at_line": ("line {line}  {path}", "第 {line} 行  {path}"),
     "kind_source": ("source", "来源"),
     "kind_agent": ("agent", "智能体"),
     "left_alone": ("not in the file; left alone", "文件中没有；保持不变"),
     "removed_by_prune": ("not in the file; removed", "文件中没有；移除"),
     "really_prune": (
-        "Remove {count} entries that the file does not name, with all that came from them?",
+        "Remove {count:entry|entries} that the file does not name, with all that came from them?",
         "确定移除文件中没有的 {count} 项及其全部内容？",
     ),
     "applied": (
@@ -26,7 +26,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "Dry run, nothing done: {added} added, {changed} changed, {unchanged} unchanged,\n{missing} not in the file",
         "试运行，未作改动：新增 {added}，修改 {changed}，未变 {unchanged}，文件中没有 {missing}",
     ),
-    "wrote_registry": ("Wrote {count} sources to {file}", "已将 {count} 个来源写入 {file}"),
+    "wrote_registry": ("Wrote {count:source|sources} to {file}", "已将 {count} 个来源写入 {file}"),
     # -- agents and keys
     "no_agents": (
         "There are no agents yet. Register one: wenyuan agent set ID --scope DOMAIN:3",
@@ -106,9 +106,9 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "audit_degraded": ("degraded", "降级"),
     "audit_bounds": ("bounds", "限制"),
     "audit_low_trust": ("low trust allowed", "允许低可信度来源"),
-    "audit_budget": ("budget {count} tokens", "预算 {count} 个 token"),
+    "audit_budget": ("budget {count:token|tokens}", "预算 {count} 个 token"),
     "audit_withheld": ("withheld", "未给出"),
-    "audit_lost": ("not given ({why}): {count} characters", "未给出（{why}）：{count} 个字符"),
+    "audit_lost": ("not given ({why}): {count:character|characters}", "未给出（{why}）：{count} 个字符"),
     "audit_why_low_trust": ("low trust", "可信度低"),
     "audit_why_copyright": ("copyright", "版权限制"),
     "audit_why_budget": ("over budget", "超出预算"),

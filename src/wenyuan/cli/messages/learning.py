@@ -25,8 +25,8 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "Questions to learn from: {count} ({pairs})",
         "可学习的问题：{count} 个（{pairs}）",
     ),
-    "tune_from_golden": ("golden file: {count} pairs", "标准答案文件 {count} 对"),
-    "tune_from_feedback": ("feedback: {count} judgements", "反馈 {count} 条"),
+    "tune_from_golden": ("golden file: {count:pair|pairs}", "标准答案文件 {count} 对"),
+    "tune_from_feedback": ("feedback: {count:judgement|judgements}", "反馈 {count} 条"),
     "tune_unknown": ("Addresses that are not in the library: {count}", "知识库中没有的地址：{count} 个"),
     "tune_lost": (
         "Judgements whose question is not kept: {count}",
@@ -39,7 +39,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "tune_fold": ("fold {number}", "第{number}折"),
     "tune_all": ("all   ", "全部 "),
     "tune_sure": (
-        "Better: {better} questions, worse: {worse}; 90 % sure of {lower} or more.",
+        "Better: {better:question|questions}, worse: {worse}; 90 % sure of {lower} or more.",
         "变好 {better} 个问题，变差 {worse} 个；九成把握提升不低于 {lower}。",
     ),
     "tune_adopted": (
@@ -55,7 +55,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "未采用：在未学习过的问题上没有确定的提升。未作任何改动（{seconds} 秒）。",
     ),
     "tune_too_few": (
-        "Too few to learn from: {needed} questions are needed. Nothing was changed.",
+        "Too few to learn from: {needed:question is|questions are} needed. Nothing was changed.",
         "问题太少：至少需要 {needed} 个。未作任何改动。",
     ),
     "tune_how": (
@@ -73,7 +73,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "调优 {number} 自 {since} 起生效，向量权重 {weight}。",
     ),
     "tune_promised": (
-        "Learned from {questions} questions; held-out nDCG@10 {before} → {after}.",
+        "Learned from {questions:question|questions}; held-out nDCG@10 {before} → {after}.",
         "学习了 {questions} 个问题；未参与学习的问题 nDCG@10 {before} → {after}。",
     ),
 }  # fmt: skip

@@ -9,18 +9,18 @@ __all__ = ["MESSAGES"]
 MESSAGES: Mapping[str, tuple[str, str]] = {
     # -- import
     "rules_imported": (
-        "Pack {pack}: imported {nodes} nodes and {statements} rules; refused {lost_nodes} and {lost}",
+        "Pack {pack}: imported {nodes:node|nodes} and {statements:rule|rules}; refused {lost_nodes} and {lost}",
         "规则包 {pack}：已导入节点 {nodes} 个、规则 {statements} 条；拒绝节点 {lost_nodes} 个、规则 {lost} 条",
     ),
     "rules_would": (
-        "Dry run of pack {pack}, nothing done: {nodes} nodes and {statements} rules;\n"
+        "Dry run of pack {pack}, nothing done: {nodes:node|nodes} and {statements:rule|rules};\n"
         "would refuse {lost_nodes} and {lost}",
         "试运行规则包 {pack}，未作改动：节点 {nodes} 个、规则 {statements} 条；\n"
         "将拒绝节点 {lost_nodes} 个、规则 {lost} 条",
     ),
-    "rules_embedding": ("Embedding {count} names …", "正在向量化 {count} 个名称……"),
+    "rules_embedding": ("Embedding {count:name|names} …", "正在向量化 {count} 个名称……"),
     "rules_names": (
-        "Embedded {count} names: texts that mean one without saying it are recognised, too.",
+        "Embedded {count:name|names}: texts that mean one without saying it are recognised, too.",
         "已向量化 {count} 个名称：意思相近而措辞不同的文字也能识别。",
     ),
     "rules_not_pruned": (
@@ -36,7 +36,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "rules_all_faults": ("Grouped; --all shows each one.", "已分组；用 --all 逐条显示。"),
     # -- files
     "rules_exported": (
-        "Wrote {nodes} nodes and {statements} rules to {file}",
+        "Wrote {nodes:node|nodes} and {statements:rule|rules} to {file}",
         "已将节点 {nodes} 个、规则 {statements} 条写入 {file}",
     ),
     "rules_template": ("Wrote a workbook to fill in: {file}", "已写入待填写的工作簿：{file}"),
@@ -96,13 +96,13 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     ),
     "review_reason": ("--retire needs a --reason", "--retire 须说明原因：--reason"),
     "review_ids": ("{text} is no list of rule numbers", "{text} 不是规则编号列表"),
-    "review_done": ("{done}: {count} rules", "{done}：{count} 条规则"),
+    "review_done": ("{done}: {count:rule|rules}", "{done}：{count} 条规则"),
     "really_pack": (
-        "Take back pack {pack}, which supports {count} pieces of evidence?",
+        "Take back pack {pack}, which supports {count:piece|pieces} of evidence?",
         "确定移除规则包 {pack} 及其 {count} 条依据？",
     ),
     "pack_removed": (
-        "Removed pack {pack}: retired {statements} rules and {nodes} nodes; what others support stays.",
+        "Removed pack {pack}: retired {statements:rule|rules} and {nodes:node|nodes}; what others support stays.",
         "已移除规则包 {pack}：停用规则 {statements} 条、节点 {nodes} 个；其他规则包支持的内容保留。",
     ),
     # -- inference and unified retrieval
@@ -121,10 +121,13 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "engine_skipped": ("not needed for this chapter", "本章节不需要"),
     "engine_state": ("{engine}: {state}", "{engine}：{state}"),
     "united_found": (
-        "Found {count}: {rules} rules, {cases} cases, {templates} templates",
+        "Found {count}: {rules:rule|rules}, {cases:case|cases}, {templates:template|templates}",
         "找到 {count} 条：规则 {rules}，案例 {cases}，模板 {templates}",
     ),
-    "united_repeated": ("{count} that only repeat a rule are left out", "{count} 条与规则重复，已略去"),
+    "united_repeated": (
+        "{count:that only repeats a rule is|that only repeat a rule are} left out",
+        "{count} 条与规则重复，已略去",
+    ),
     "origin_rule": ("[rule]", "[规则]"),
     "origin_case": ("[case]", "[案例]"),
     "origin_template": ("[template]", "[模板]"),

@@ -16,7 +16,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "nothing_lost": ("Nothing that was stored before is lost.", "此前已保存的内容没有丢失。"),
     "go_on": ("Go on with: {command}", "继续执行：{command}"),
     "kept": (
-        "Kept: {documents} documents with {passages} passages of source {source}.",
+        "Kept: {documents:document|documents} with {passages:passage|passages} of source {source}.",
         "已保留：来源 {source} 的 {documents} 个文档、{passages} 个段落。",
     ),
     # -- the library
@@ -37,19 +37,19 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "  文档  新增 {added}，更新 {changed}，未变 {unchanged}，移除 {retired}",
     ),
     "report_passages": (
-        "  passages   {passages} new, {embedded} embedded; {files} files read",
+        "  passages   {passages} new, {embedded} embedded; {files:file|files} read",
         "  段落  新增 {passages}，已向量化 {embedded}；文件 {files} 个",
     ),
     "report_rules": (
-        "  rules      {evidences_lost} quotes no longer stand there; {rules_retired} rules retired",
+        "  rules      {evidences_lost:quote no longer stands|quotes no longer stand} there; {rules_retired:rule|rules} retired",
         "  规则  依据失效 {evidences_lost} 条，停用规则 {rules_retired} 条",
     ),
     "report_skipped": ("  skipped    {kinds}", "  跳过  {kinds}"),
     "report_notes": (
-        "  notes      {count} on {documents} documents",
+        "  notes      {count} on {documents:document|documents}",
         "  备注  {documents} 个文档共 {count} 条",
     ),
-    "report_failed": ("  failed     {count} documents:", "  失败  {count} 个文档："),
+    "report_failed": ("  failed     {count:document|documents}:", "  失败  {count} 个文档："),
     "more": ("    … and {count} more", "    ……另有 {count} 个"),
     "ingest_which": (
         "name a source, or give --all",
@@ -60,11 +60,11 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "知识库中还没有来源。添加：wenyuan add PATH --source ID",
     ),
     "removed": (
-        "Removed source {source} with {documents} documents; the original files were not touched.",
+        "Removed source {source} with {documents:document|documents}; the original files were not touched.",
         "已移除来源 {source} 及其 {documents} 个文档；原始文件未改动。",
     ),
     "really": (
-        "Remove source {source} with {documents} documents from the library?",
+        "Remove source {source} with {documents:document|documents} from the library?",
         "确定从知识库移除来源 {source} 及其 {documents} 个文档？",
     ),
     "not_removed": ("Nothing was removed.", "没有移除任何内容。"),
@@ -120,7 +120,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "answers": ("Source {source}: answers", "来源 {source}：应答正常"),
     "due_again": ("  due again  {at}", "  下次更新  {at}"),
     "working": (
-        "Worker {worker}: {due} sources due; looks every {poll} s",
+        "Worker {worker}: {due:source|sources} due; looks every {poll} s",
         "工作进程 {worker}：{due} 个来源到期；每 {poll} 秒检查一次",
     ),
     "worker_stopped": (

@@ -13,12 +13,12 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "请在 URL、--python MODULE:FACTORY、--adapter KIND SPEC、--self 中选一个（或单独使用 --export-data DIR）",
     ),
     "exported": (
-        "Wrote {count} files to {folder}: let the service take in {folder}/documents, and nothing else.",
+        "Wrote {count:file|files} to {folder}: let the service take in {folder}/documents, and nothing else.",
         "已在 {folder} 写入 {count} 个文件：请让被测服务只收录 {folder}/documents。",
     ),
-    "conforms": ("Conformant: {passed} of {total} cases passed.", "符合规范：{total} 项中通过 {passed} 项。"),
+    "conforms": ("Conformant: {passed} of {total:case|cases} passed.", "符合规范：{total} 项中通过 {passed} 项。"),
     "conforms_not": (
-        "Not conformant: {failed} of {total} cases failed.",
+        "Not conformant: {failed} of {total:case|cases} failed.",
         "不符合规范：{total} 项中有 {failed} 项未通过。",
     ),
     "self_target": (
@@ -46,8 +46,8 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "check_warn": ("warn", "注意"),
     "check_fail": ("FAIL", "故障"),
     "doctor_ok": ("All is well.", "一切正常。"),
-    "doctor_warn": ("Works, with {count} remarks.", "可以工作，有 {count} 项需要注意。"),
-    "doctor_fail": ("{count} checks failed.", "{count} 项检查未通过。"),
+    "doctor_warn": ("Works, with {count:remark|remarks}.", "可以工作，有 {count} 项需要注意。"),
+    "doctor_fail": ("{count:check|checks} failed.", "{count} 项检查未通过。"),
     "d_program": ("program", "程序"),
     "d_python": ("Python", "Python"),
     "d_sqlite": ("SQLite", "SQLite"),
@@ -70,11 +70,11 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "d_disk": ("disk", "磁盘"),
     "d_defaults": ("defaults", "默认值"),
     "d_counts": (
-        "{documents} documents, {passages} passages, {vectors} vectors of {sources} sources",
+        "{documents:document|documents}, {passages:passage|passages}, {vectors:vector|vectors} of {sources:source|sources}",
         "{sources} 个来源，{documents} 个文档，{passages} 个段落，{vectors} 个向量",
     ),
     "d_empty": ("no documents yet", "还没有文档"),
-    "d_failures": ("{count} documents could not be taken in", "{count} 个文档未能收录"),
+    "d_failures": ("{count:document|documents} could not be taken in", "{count} 个文档未能收录"),
     "d_unmeasured": ("not measured yet", "尚未测定"),
     "d_measured": ("{mode}: {floor}", "{mode}：{floor}"),
     "d_free": (
@@ -102,7 +102,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "4  推导出的规则，附条款依据",
     ),
     "demo_pack": (
-        "Pack {pack}: {nodes} nodes, {rules} rules; no language model is asked.",
+        "Pack {pack}: {nodes:node|nodes}, {rules:rule|rules}; no language model is asked.",
         "规则包 {pack}：{nodes} 个节点，{rules} 条规则；不调用大模型。",
     ),
     "demo_no_plan": (

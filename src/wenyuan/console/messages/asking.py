@@ -157,7 +157,10 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     ),
     "context_button": ("Build the context", "生成上下文"),
     "budget": ("Token budget", "token 预算"),
-    "context_some": ("{count} snippets · about {tokens} tokens", "片段 {count} 个 · 约 {tokens} 个 token"),
+    "context_some": (
+        "{count:snippet|snippets} · about {tokens:token|tokens}",
+        "片段 {count} 个 · 约 {tokens} 个 token",
+    ),
     "context_none": ("No snippet may enter a prompt.", "没有可以进入提示词的片段。"),
     "withheld": ("Withheld", "未给出"),
     "withheld_low_trust": ("trust too low", "可信度低"),

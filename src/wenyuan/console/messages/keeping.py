@@ -7,7 +7,7 @@ from collections.abc import Mapping
 __all__ = ["MESSAGES"]
 
 MESSAGES: Mapping[str, tuple[str, str]] = {
-    "sources_count": ("{count} sources", "{count} 个来源"),
+    "sources_count": ("{count:source|sources}", "{count} 个来源"),
     "sources_none": ("No source is registered yet.", "还没有登记来源。"),
     "source": ("Source", "来源"),
     "source_add": ("Add a source", "添加来源"),
@@ -16,10 +16,13 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "source_refresh": ("Refresh now", "立即更新"),
     "source_remove": ("Remove", "移除"),
     "source_remove_sure": (
-        "Yes, remove it with its {documents} documents. What was answered from it stays in the audit.",
+        "Yes, remove it with its {documents:document|documents}. What was answered from it stays in the audit.",
         "确认移除，连同其 {documents} 个文档。审计中已有的回答保留。",
     ),
-    "source_removed": ("{id} was removed with {documents} documents.", "{id} 已移除，共 {documents} 个文档。"),
+    "source_removed": (
+        "{id} was removed with {documents:document|documents}.",
+        "{id} 已移除，共 {documents} 个文档。",
+    ),
     "documents": ("Documents", "文档"),
     "passages": ("Passages", "段落"),
     "freshness": ("Freshness", "新鲜度"),
@@ -32,8 +35,8 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "last_success": ("Last refresh", "上次更新"),
     "last_failure": ("Last failure", "上次失败"),
     "next_refresh": ("Next refresh", "下次更新"),
-    "failures_in_a_row": ("{count} failures in a row", "连续失败 {count} 次"),
-    "unreadable": ("{count} documents cannot be read", "{count} 个文档无法读取"),
+    "failures_in_a_row": ("{count:failure|failures} in a row", "连续失败 {count} 次"),
+    "unreadable": ("{count:document|documents} cannot be read", "{count} 个文档无法读取"),
     # fields
     "f_source_id": ("Id", "编号"),
     "f_title": ("Title", "标题"),
@@ -67,15 +70,15 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     # a run
     "run": ("Refresh", "更新"),
     "run_now": ("Running for {seconds} s", "已运行 {seconds} 秒"),
-    "run_files": ("{files} of {total} files", "第 {files} 个文件，共 {total} 个"),
-    "run_passages": ("{passages} passages, {embedded} embedded", "{passages} 个段落，已向量化 {embedded}"),
-    "run_rate": ("{rate} files a second, about {left} s left", "每秒 {rate} 个文件，约剩 {left} 秒"),
+    "run_files": ("{files} of {total:file|files}", "第 {files} 个文件，共 {total} 个"),
+    "run_passages": ("{passages:passage|passages}, {embedded} embedded", "{passages} 个段落，已向量化 {embedded}"),
+    "run_rate": ("{rate:file|files} a second, about {left} s left", "每秒 {rate} 个文件，约剩 {left} 秒"),
     "run_at": ("now: {name}", "当前：{name}"),
     "run_begun": ("Begun; the page follows it.", "已开始，页面会自动跟进。"),
     "run_well": ("The last refresh succeeded", "上次更新成功"),
     "run_badly": ("The last refresh FAILED", "上次更新失败（FAILED）"),
     "run_report": (
-        "{files} files in {seconds} s: {added} added, {changed} changed, {unchanged} unchanged, {retired} retired",
+        "{files:file|files} in {seconds} s: {added} added, {changed} changed, {unchanged} unchanged, {retired} retired",
         "{files} 个文件，{seconds} 秒：新增 {added}，变更 {changed}，未变 {unchanged}，停用 {retired}",
     ),
     "run_failed": ("Files that could not be read", "无法读取的文件"),

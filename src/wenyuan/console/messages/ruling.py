@@ -8,7 +8,7 @@ __all__ = ["MESSAGES"]
 
 MESSAGES: Mapping[str, tuple[str, str]] = {
     "rules_counts": (
-        "{nodes} nodes, {statements} rules in force, {proposed} waiting for a review",
+        "{nodes:node|nodes}, {statements:rule|rules} in force, {proposed} waiting for a review",
         "{nodes} 个节点，{statements} 条生效规则，{proposed} 条待复核",
     ),
     "rules_search": ("A process, hazard, clause …", "工序、危险源、条款……"),
@@ -20,7 +20,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "around": ("What is said of it", "相关规则"),
     "around_in": ("leads here", "指向此节点"),
     "around_out": ("follows from it", "由此推出"),
-    "around_picture": ("{name} with {count} neighbours", "{name} 及其 {count} 个相邻节点"),
+    "around_picture": ("{name} with {count:neighbour|neighbours}", "{name} 及其 {count} 个相邻节点"),
     "around_more": (
         "There are more: the {count} most important statements of each direction are shown.",
         "还有更多：每个方向仅列出最重要的 {count} 条。",
@@ -79,7 +79,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "import_apply": ("Import now", "立即导入"),
     "import_would": ("This is what an import would change. Nothing was written.", "以下是导入后的变更，尚未写入。"),
     "import_done": ("Imported, as change {change} of the library.", "已导入，知识库变更号 {change}。"),
-    "import_faults": ("{errors} errors, {notes} notes", "{errors} 处错误，{notes} 处提示"),
+    "import_faults": ("{errors:error|errors}, {notes:note|notes}", "{errors} 处错误，{notes} 处提示"),
     "import_refused": (
         "Where a pack has errors, nothing is retired; entries without errors would be taken.",
         "规则包有错误时不会停用任何内容，无错误的条目仍可导入。",
