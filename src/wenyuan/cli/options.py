@@ -87,7 +87,7 @@ def day(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError as error:
-        raise typer.BadParameter(f"{text!r} is not a date like 2026-11-21 不是日期") from error
+        raise typer.BadParameter(f"{text!r} is not a date like 2026-11-21") from error
 
 
 def helped(command: Callable[..., None]) -> str:

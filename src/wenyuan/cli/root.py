@@ -32,6 +32,7 @@ from wenyuan.cli.stock import add, ingest, init
 from wenyuan.cli.terminal import Terminal
 from wenyuan.cli.tune import tune
 from wenyuan.cli.unified import retrieve
+from wenyuan.cli.usage import foreseen, is_usage_error, usage_error
 from wenyuan.cli.web import serve
 
 if TYPE_CHECKING:
@@ -69,6 +70,16 @@ WENYUAN_DEBUG=1 shows the traceback of an unexpected error.
 class _Root(TyperGroup):
     """Turns whatever a command raises into a message and an exit code."""
 
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        terminal = foreseen(args)
+        try:
+            return super().make_context(info_name, args, parent, **{"obj": terminal} | extra)
+        except Exception as error:
+            if not is_usage_error(error):
+                raise
+            code = terminal.failed(usage_error(error, terminal))
+        raise typer.Exit(code)
+
     def invoke(self, ctx: Any) -> Any:
         from wenyuan.core.errors import KnowledgeError
 
@@ -82,7 +93,9 @@ class _Root(TyperGroup):
         except BrokenPipeError:
             raise  # whoever read our output has gone: typer ends quietly
         except Exception as error:
-            # The parser's own exceptions (usage errors, Exit) have no public parent; they are its to handle.
+            if is_usage_error(error):
+                raise typer.Exit(terminal.failed(usage_error(error, terminal))) from None
+            # The parser's other exceptions (Exit, help) have no public parent; they are its to handle.
             if type(error).__module__.startswith("typer") or os.environ.get("WENYUAN_DEBUG"):
                 raise
             code = terminal.failed(_unexpected(error))

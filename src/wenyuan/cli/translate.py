@@ -9,6 +9,7 @@ import re
 from functools import cache
 
 from wenyuan.cli.translate_rules import BROAD, RULES
+from wenyuan.cli.translate_usage import USAGE
 
 __all__ = ["translated"]
 
@@ -280,6 +281,7 @@ _CHINESE = {
     "wait until it has finished; if that worker has died, its claim runs out in minutes": (
         "等它结束；若该进程已退出，几分钟后即可重试"
     ),
+    **USAGE,
     **RULES,
     # broad ones, after all that are narrower
     "there is no {a}": "没有 {a}",

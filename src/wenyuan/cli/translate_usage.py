@@ -1,0 +1,37 @@
+"""What the parser of the command line says in English, in Chinese; see `translate`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["USAGE"]
+
+USAGE: Mapping[str, str] = {
+    "Missing command": "缺少子命令",
+    "No such command {a}. Did you mean {b}?": "没有命令 {a}，您是否想用 {b}？",
+    "No such command {a}": "没有命令 {a}",
+    "No such option: {a} (Possible options: {b})": "没有选项 {a}，相近的有：{b}",
+    "No such option: {a}": "没有选项 {a}",
+    "Missing argument {a}": "缺少参数 {a}",
+    "Missing option {a}": "缺少选项 {a}",
+    "Got unexpected extra argument(s) ({a})": "多余的参数：{a}（含空格的文字请加引号）",
+    "Option {a} requires an argument": "选项 {a} 需要一个值",
+    "Option {a} requires {b} arguments": "选项 {a} 需要 {b} 个值",
+    "Option {a} does not take a value": "选项 {a} 不带值",
+    "Invalid value for {a}: {b}": "{a} 的值有误：{b}",
+    "Input should be a valid integer, unable to parse string as an integer": "应为整数",
+    "Input should be a valid integer, {a}": "应为整数",
+    "Input should be a valid number, unable to parse string as a number": "应为数字",
+    "Input should be a valid number, {a}": "应为数字",
+    "Input should be greater than or equal to {a}": "不能小于 {a}",
+    "Input should be less than or equal to {a}": "不能大于 {a}",
+    "Input should be greater than {a}": "应大于 {a}",
+    "Input should be less than {a}": "应小于 {a}",
+    "{a} is not one of {b}": "{a} 不在可选值之中：{b}",
+    "{a} is not a date like 2026-11-21": "{a} 不是 2026-11-21 这样的日期",
+    "File {a} does not exist": "文件 {a} 不存在",
+    "Directory {a} does not exist": "目录 {a} 不存在",
+    "Path {a} does not exist": "路径 {a} 不存在",
+    "File {a} is a directory": "{a} 是目录，应为文件",
+    "Directory {a} is a file": "{a} 是文件，应为目录",
+}
