@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import time
 from collections.abc import Callable, Iterator
 from datetime import date
@@ -46,7 +47,8 @@ def database(dsn: str) -> Iterator[str]:
     import psycopg
     from psycopg.conninfo import make_conninfo
 
-    name, user = f"wenyuan_engine_{os.getpid()}", f"wenyuan_owner_{os.getpid()}"
+    tag = f"{os.getpid()}_{secrets.token_hex(4)}"
+    name, user = f"wenyuan_engine_{tag}", f"wenyuan_owner_{tag}"
     with psycopg.connect(dsn, autocommit=True) as server:
         server.execute(f"CREATE ROLE {user} LOGIN PASSWORD 'owner-0815'")
         server.execute(f"CREATE DATABASE {name} OWNER {user}")

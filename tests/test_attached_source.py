@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import secrets
 import socket
 import sys
 import threading
@@ -48,7 +49,7 @@ Ask = Callable[..., list[OutsideHit]]
 @pytest.fixture(scope="session")
 def prepared(dsn: str) -> Iterator[str]:
     """A database of our own, with pgvector in a schema that is not on the search path."""
-    name = f"wenyuan_test_{os.getpid()}"
+    name = f"wenyuan_test_{os.getpid()}_{secrets.token_hex(4)}"
     with psycopg.connect(dsn, autocommit=True) as server:
         server.execute(f"CREATE DATABASE {name}")
         ours = make_conninfo(dsn, dbname=name)

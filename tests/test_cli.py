@@ -13,6 +13,7 @@ import time
 import urllib.request
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,11 @@ def run(*args: object, **env: str) -> Result:
 def start(*args: object, **env: str) -> subprocess.Popen[str]:
     """The command line as a process of its own."""
     world = {**os.environ, **HASHING, "LC_ALL": "C.UTF-8", "PYTHONPATH": str(CLI.parents[1]), **env}
+    # Whoever is started in the background of a script hands on that Ctrl-C is ignored.
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     return subprocess.Popen(
         [sys.executable, "-m", "wenyuan.cli", *map(str, args)],
+        preexec_fn=heard,
         env=world,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from tokenizers.processors import TemplateProcessing
 
 from wenyuan.core.errors import EncoderUnavailable, VectorRejected
 from wenyuan.core.ports import Encoder
+from wenyuan.encoders.folder import load_tokenizer
 from wenyuan.encoders.onnx_dir import open_onnx_dir
 
 WORDS = ["[CLS]", "[SEP]", "[UNK]", "报", "销", "travel", "cost", "知", "识", "Q", "P", "An", "away"]
@@ -234,3 +236,11 @@ def test_an_output_of_another_shape_is_refused(tmp_path: Path, operator: str, ax
     onnx.save(model, tmp_path / "model.onnx")
     with pytest.raises(EncoderUnavailable, match=f"{axes} axes, 2 or 3 expected"):
         open_onnx_dir(tmp_path)
+
+
+def test_without_the_package_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the package `tokenizers` is missing, the error names the extra that has it."""
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(EncoderUnavailable, match="package tokenizers") as caught:
+        load_tokenizer(tmp_path / "tokenizer.json", 10, "encoder")
+    assert "wenyuan[onnx]" in caught.value.hint

@@ -18,11 +18,11 @@ __all__ = ["Floor", "above", "guard", "liftable", "meeting", "outstanding", "why
 _SPARE = 5  # rows read beyond those asked for, in case some are gone from the record
 
 
-ABSTAIN = {"lenient": (0.5, 1.0), "normal": (1.0, 1.03), "strict": (1.0, 1.25)}
+ABSTAIN = {"lenient": (0.5, 1.0), "normal": (1.0, 1.0), "strict": (1.0, 1.25)}
 """How much more than nonsense an answer must have: where between what most and what all nonsense reaches the floor
 lies (0..1), and what it is multiplied with. The trade-off of each is in docs/explanation/scoring.md."""
 
-_ACROSS = {"lenient": 0.0, "normal": 0.5, "strict": 1.0}
+_ACROSS = {"lenient": 0.0, "normal": 0.25, "strict": 1.0}
 
 
 @dataclass(frozen=True, slots=True)
