@@ -122,7 +122,7 @@ def test_a_failure_says_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         ("/v1/context", {"retrieval_query": "x", "extra_queries": ["y"] * 9}, "extra_queries", "at most 8"),
         ("/v1/context", {"retrieval_query": "x", "extra_queries": [""]}, "extra_queries[0]", "blank"),
         ("/v1/context", {"retrieval_query": "x", "top_k": {"wiki": 0}}, "top_k.wiki", "auto"),
-        ("/v1/context", {"retrieval_query": "x", "token_budget": 0}, "token_budget", "greater than"),
+        ("/v1/context", {"retrieval_query": "x", "token_budget": 0}, "token_budget", "must be at least 1"),
         ("/v1/context", {"retrieval_query": "x", "allow_low_trust": 1}, "allow_low_trust", "true or false"),
     ],
 )  # fmt: skip

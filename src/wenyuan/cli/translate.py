@@ -9,7 +9,7 @@ import re
 from functools import cache
 
 from wenyuan.cli.translate_rules import BROAD, RULES
-from wenyuan.cli.translate_usage import USAGE
+from wenyuan.cli.translate_usage import FORMS, PLACED, USAGE
 
 __all__ = ["translated"]
 
@@ -282,6 +282,7 @@ _CHINESE = {
         "等它结束；若该进程已退出，几分钟后即可重试"
     ),
     **USAGE,
+    **FORMS,
     **RULES,
     # broad ones, after all that are narrower
     "there is no {a}": "没有 {a}",
@@ -291,6 +292,7 @@ _CHINESE = {
     # a place and what is wrong there
     "{a}: {b}": "{a}：{b}",
     **BROAD,
+    **PLACED,
 }
 
 

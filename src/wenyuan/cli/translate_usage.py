@@ -1,10 +1,10 @@
-"""What the parser of the command line says in English, in Chinese; see `translate`."""
+"""What is said in English of the form of a command line or of a request, in Chinese; see `translate`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["USAGE"]
+__all__ = ["FORMS", "PLACED", "USAGE"]
 
 USAGE: Mapping[str, str] = {
     "Missing command": "缺少子命令",
@@ -35,3 +35,26 @@ USAGE: Mapping[str, str] = {
     "File {a} is a directory": "{a} 是目录，应为文件",
     "Directory {a} is a file": "{a} 是文件，应为目录",
 }
+
+FORMS: Mapping[str, str] = {
+    "is required": "必须提供",
+    "must be a string": "应为字符串",
+    "must be an integer": "应为整数",
+    "must be a number": "应为数字",
+    "must be an array": "应为数组",
+    "must be an object": "应为对象",
+    "must not be empty": "不能为空",
+    "must have at most {z} characters": "最多 {z} 个字符",
+    "must have at most {z} entries": "最多 {z} 项",
+    "must be at least {z}": "不能小于 {z}",
+    "must be at most {z}": "不能大于 {z}",
+    "must be true or false": "应为 true 或 false",
+    "must be one of {z}": "应为以下之一：{z}",
+    "must be a date such as {z}": "应为 {z} 这样的日期",
+    "must not be blank": "不能为空",
+    "is unknown": "是未知的字段",
+}
+"""What is wrong with a value of a request."""
+
+PLACED: Mapping[str, str] = {f"{{a}} {english}": f"{{a}} {chinese}" for english, chinese in FORMS.items()}
+"""The same with the place before it: tried last, as many other messages would match."""

@@ -21,6 +21,7 @@ from wenyuan.core.snippets import Snippet
 from wenyuan.core.suggest import did_you_mean
 from wenyuan.service.context import MAX_EXTRA_QUERIES, Context, ContextRequest
 from wenyuan.service.search import Found, SearchRequest, SearchResult
+from wenyuan.wire.faults import said_of
 from wenyuan.wire.hits import hit_to_wire, staleness
 from wenyuan.wire.shapes import Day, QueryText, Text, no_default
 from wenyuan.wire.strict_json import MAX_FAULTS, ROOT, shown
@@ -213,21 +214,9 @@ def checked(shape: type[S], payload: object) -> S:
     try:
         return shape.model_validate(payload)
     except ValidationError as error:
-        details = error.errors(include_url=False, include_context=False, include_input=False)
+        details = error.errors(include_url=False, include_input=False)
         faults = [_fault(detail, shape) for detail in details[:MAX_FAULTS]]
         raise _invalid(faults) from error
-
-
-_MESSAGES = {
-    "missing": "is required",
-    "string_type": "must be a string",
-    "int_type": "must be an integer",
-    "bool_type": "must be true or false",
-    "list_type": "must be an array",
-    "dict_type": "must be an object",
-    "model_type": "must be an object",
-    "string_too_short": "must not be empty",
-}
 
 
 def _fault(error: ErrorDetails, shape: type[BaseModel]) -> Fault:
@@ -235,7 +224,7 @@ def _fault(error: ErrorDetails, shape: type[BaseModel]) -> Fault:
     path = path.removeprefix(".") or ROOT
     if error["type"] == "extra_forbidden":
         return Fault(path, f"is unknown{did_you_mean(str(error['loc'][-1]), _known(shape, error['loc'][:-1]))}")
-    return Fault(path, _MESSAGES.get(error["type"], error["msg"]))
+    return Fault(path, said_of(error))
 
 
 def _known(shape: type[BaseModel], steps: Iterable[str | int]) -> Iterable[str]:

@@ -1,0 +1,48 @@
+"""What is wrong with a request is said in our words, never in the library's that found it, and in both languages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from wenyuan.cli.translate import translated
+from wenyuan.core.errors import InvalidRequest
+from wenyuan.wire.governed import ContextRequestShape, SearchRequestShape, checked
+from wenyuan.wire.rules import ReviewShape
+from wenyuan.wire.unified import UnifiedRequestShape
+
+REVIEW = {"statement_ids": [1], "action": "approve"}
+CASES: list[tuple[type[Any], dict[str, Any], str, str, str]] = [
+    (SearchRequestShape, {"query": "x", "min_trust": 0}, "min_trust", "must be at least 1", "不能小于 1"),
+    (SearchRequestShape, {"query": "x", "min_trust": 6}, "min_trust", "must be at most 5", "不能大于 5"),
+    (SearchRequestShape, {"query": "x", "limit": 101}, "limit", "must be at most 100", "不能大于 100"),
+    (SearchRequestShape, {"query": "x", "limit": 1.5}, "limit", "must be an integer", "应为整数"),
+    (SearchRequestShape, {"query": "x", "summary": "no"}, "summary", "must be true or false", "应为 true 或 false"),
+    (SearchRequestShape, {"query": "x", "filters": []}, "filters", "must be an object", "应为对象"),
+    (SearchRequestShape, {"query": "x", "knowledge_scope": []}, "knowledge_scope", "must not be empty", "不能为空"),
+    (SearchRequestShape, {"query": "x", "as_of": "soon"}, "as_of", "must be a date such as 2024-05-20",
+     "应为 2024-05-20 这样的日期"),
+    (SearchRequestShape, {}, "query", "is required", "必须提供"),
+    (ContextRequestShape, {"retrieval_query": "x", "token_budget": 0}, "token_budget", "must be at least 1",
+     "不能小于 1"),
+    (ContextRequestShape, {"retrieval_query": "x", "extra_queries": ["y"] * 1000}, "extra_queries",
+     "must have at most 8 entries", "最多 8 项"),
+    (ReviewShape, REVIEW | {"reason": "x" * 2001}, "reason", "must have at most 2000 characters", "最多 2000 个字符"),
+    (ReviewShape, REVIEW | {"action": "x"}, "action", "must be one of 'approve', 'reject' or 'retire'",
+     "应为以下之一：'approve', 'reject' or 'retire'"),
+    (UnifiedRequestShape, {"query": "x", "threshold": "x"}, "threshold", "must be a number", "应为数字"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "body", "path", "english", "chinese"), CASES)
+def test_a_fault_is_said_in_our_words_in_both_languages(
+    shape: type[Any], body: dict[str, Any], path: str, english: str, chinese: str
+) -> None:
+    """Ranges, lengths and types: the place, the limit that was broken, and the same in Chinese."""
+    with pytest.raises(InvalidRequest) as refused:
+        checked(shape, body)
+    fault = next(fault for fault in refused.value.faults if fault.path == path)
+    assert fault.message == english
+    assert translated(fault.message) == chinese
+    assert translated(f"{path} {english}") == f"{path} {chinese}"
