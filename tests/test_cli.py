@@ -56,7 +56,7 @@ def start(*args: object, **env: str) -> subprocess.Popen[str]:
     heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     return subprocess.Popen(
         [sys.executable, "-m", "wenyuan.cli", *map(str, args)],
-        preexec_fn=heard,
+        preexec_fn=heard,  # noqa: PLW1509
         env=world,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
