@@ -22,7 +22,7 @@ import hashlib
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +40,7 @@ from wenyuan.evaluation.measures import measured
 from wenyuan.service import candidates
 from wenyuan.service.facade import Library
 
-NUMBER = re.compile(r"^(第[〇零一二三四五六七八九十百千0-9]+[编章节]|[0-9.]+)\s*")
+NUMBER = re.compile(r"^(第[〇零一二三四五六七八九十百千0-9]+[编章节条]|[0-9.]+)\s*")
 SAID = {
     "立法目的是什么": re.compile(r"制定本(法|条例|规定|办法|规则|细则)"),
     "适用范围": re.compile(r"适用本(法|条例|规定|办法|规则|细则)"),
@@ -87,7 +87,8 @@ Context = Callable[[str], Mapping[str, str]]
 """What a request says when it is asked from a document."""
 
 
-def parts(folder: Path) -> Iterator[Part]:
+def parts(folder: Path, hidden: Container[str]) -> Iterator[Part]:
+    """The entries of a corpus; a heading that is one of the set's questions is left out, as it would be its answer."""
     for _, _, record in read_lines(folder / "corpus.jsonl"):
         metadata = record.get("metadata") or {}
         headings = metadata.get("headings") or [h for h in (metadata.get("chapter"),) if h]
@@ -95,7 +96,7 @@ def parts(folder: Path) -> Iterator[Part]:
             entry=str(record["_id"]),
             document=str(record["_id"]).partition("#")[0],
             title=metadata.get("law") or record["title"],
-            headings=tuple(" ".join(h.split()) for h in headings),
+            headings=tuple(" ".join(h.split()) for h in headings if squeezed(h) not in hidden),
             text=f"{record['title'].rpartition(' ')[2]} {record['text']}" if "law" in metadata else record["text"],
         )
 
@@ -136,12 +137,12 @@ def shelved(folder: Path, cache: Path, limit: int) -> tuple[Shelf, list[Asked]]:
     """The library of a set, and the set's own questions that it can answer."""
     judged = read_judged(folder, open_corpus(folder).uris)
     about = Counter(entry.partition("#")[0] for grades in judged.qrels.values() for entry in grades)
-    own = chosen(list(parts(folder)), about, limit)
+    hidden = {squeezed(question.text) for question in judged.questions}
+    own = chosen(list(parts(folder, hidden)), about, limit)
     digest = hashlib.sha256("\0".join(part.entry for part in own).encode()).hexdigest()[:12]
     place = cache / f"context-{folder.resolve().name}-{digest}"
     files = place / "files"
-    if not files.exists():
-        written(own, files)
+    written(own, files)
     library = open_library(place / "library", create=True, search={"deadline": 60.0})
     library.add(Source(source_id="bench", path=str(files.resolve())))
     library.engine.sync(library.catalog, deadline=UNHURRIED)
