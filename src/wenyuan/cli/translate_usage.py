@@ -37,6 +37,8 @@ USAGE: Mapping[str, str] = {
 }
 
 FORMS: Mapping[str, str] = {
+    "the answer is not JSON by its own account": "答复按其自称的类型不是 JSON",
+    "answered with a redirect ({z}), which is refused": "答复是重定向（{z}），已拒绝",
     "is required": "必须提供",
     "must be a string": "应为字符串",
     "must be an integer": "应为整数",
@@ -54,7 +56,7 @@ FORMS: Mapping[str, str] = {
     "must not be blank": "不能为空",
     "is unknown": "是未知的字段",
 }
-"""What is wrong with a value of a request."""
+"""What is wrong with a value of a request, or with the answer of a source elsewhere."""
 
 PLACED: Mapping[str, str] = {f"{{a}} {english}": f"{{a}} {chinese}" for english, chinese in FORMS.items()}
 """The same with the place before it: tried last, as many other messages would match."""
