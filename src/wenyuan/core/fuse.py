@@ -25,7 +25,7 @@ __all__ = ["CONTEXT_BOUND", "Request", "Topic", "adjusted", "explain", "fused"]
 
 CONTEXT_BOUND = 0.15
 """The most by which the request's context may change a score, relative to it."""
-_SAME_DOCUMENT, _SIBLING, _TOPIC = 0.08, 0.04, 0.07
+_SAME_DOCUMENT, _SIBLING, _TOPIC = 0.12, 0.02, 0.07
 
 
 def fused(
