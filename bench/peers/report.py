@@ -67,7 +67,7 @@ class Language:
 EN = Language(
     title="# Beside what one would take instead",
     head="""Written by `make bench-peers DATA="FOLDER…"`; do not edit. The same texts, questions, vectors (made once by
-Wenyuan's built-in encoder and handed to every peer) and machine, in one run, one peer after another. Each peer has its own
+Wenyuan's built-in encoder and handed to every peer) and machine; what was measured together is said at the end. Each peer has its own
 environment, pinned in `bench/peers/NAME/requirements.txt`, and is used by its documented defaults: how exactly, its
 `run.py` says in some fifty lines.""",
     quality="## How good the answers are: nDCG@10",
@@ -123,8 +123,7 @@ three steps; a hazard that two processes share leads back to the other one, whic
 )
 ZH = Language(
     title="# 与同类工具并列对比",
-    head="""由 `make bench-peers DATA="目录…"` 生成，请勿手改。文本、问题、向量（由文渊内置编码器一次算好，交给每个对手）和机器都相同，一次跑完，
-逐个进行。每个对手有自己的环境，版本固定在 `bench/peers/名称/requirements.txt`，均按其文档的默认方式使用，具体做法见各自约五十行的 `run.py`。""",
+    head="""由 `make bench-peers DATA="目录…"` 生成，请勿手改。文本、问题、向量（由文渊内置编码器一次算好，交给每个对手）和机器都相同；哪些是一起测的，见文末。每个对手有自己的环境，版本固定在 `bench/peers/名称/requirements.txt`，均按其文档的默认方式使用，具体做法见各自约五十行的 `run.py`。""",
     quality="## 答案质量：nDCG@10",
     costs="## 代价",
     cost_heads=("收录，篇/秒", "磁盘，MB", "内存，MB", "p50，毫秒", "p95，毫秒"),

@@ -31,7 +31,7 @@ from wenyuan.settings import Settings
 __all__ = ["LEAST_QUESTIONS", "TuneReport", "TuningDoor"]
 
 LEAST_QUESTIONS = 40
-"""With fewer, folds are too small to tell a gain from an accident (see bench/tune.py)."""
+"""With fewer, folds are too small to tell a gain from an accident: a judgement, not a measurement."""
 _SHOWN = 20  # addresses that lead nowhere, in a report
 
 Outcome = Literal["adopted", "would be adopted", "no gain", "too few"]
