@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from governed_door import SUPPORT, governed_server, key, send
-from http_door import EchoService, assert_problem
+from http_door import JSON, EchoService, assert_problem, call
 from wenyuan.core.agents import RIGHTS
 from wenyuan.core.errors import CatalogUnavailable, ConfigError
 from wenyuan.server.access import PUBLIC, RIGHT_OF, KeyRing, key_ring
@@ -251,6 +251,26 @@ def test_loopback_is_open_until_there_is_a_key(tmp_path: Path) -> None:
         for offered in (token, None):
             assert_problem(send(url, "GET", "/v1/keys", token=offered), 401, "unauthenticated")
         assert library.catalog.keys()[0].revoked_at is not None
+
+
+def test_an_unknown_key_is_refused_where_none_is_needed(tmp_path: Path) -> None:
+    """Whoever sends a key means to be somebody: on an open server, too, one that is not known is refused."""
+    offers = (f"Bearer wy_00000000_{'a' * 43}", "Bearer x", "Bearer", "Basic eDp5")
+    with governed_server(tmp_path, needs_keys=False) as (url, _):
+        for method, path, _ in GUARDED:
+            for offered in offers:
+                answer = call(url, method, at(path), body_of(path), {**JSON, "Authorization": offered})
+                assert_refused(answer, path, 401, "unauthenticated")
+        assert send(url, "GET", "/v1/sources").status == 200
+
+
+def test_a_server_that_knows_no_keys_refuses_them() -> None:
+    """A service without keys of its own lets nobody in as somebody else either."""
+    from http_door import serving
+
+    with serving(EchoService()) as url:
+        assert send(url, "GET", "/v1/sources").status == 200
+        assert_problem(send(url, "GET", "/v1/sources", token="x"), 401, "unauthenticated")
 
 
 def test_a_key_gives_no_right_that_it_lacks(served: Served) -> None:

@@ -647,13 +647,14 @@ def served(stocked: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 @pytest.mark.integration
 def test_a_served_library_answers_and_stops(served: tuple[subprocess.Popen[str], str]) -> None:
-    """`serve` says where it listens, the curl it shows works, and Ctrl-C ends it with 0."""
+    """`serve` says where it listens and how its parts are, the curl it shows works, and Ctrl-C ends it with 0."""
     process, shown = served
     url = re.search(r"http://127\.0\.0\.1:\d+", shown)
     query = re.search(r"-d '(.*)'", shown)
     assert url
     assert query
     assert "就绪" in shown
+    assert "  规则: 正常" in shown
     request = urllib.request.Request(
         url[0] + "/v1/retrieve_fragments", query[1].encode(), {"content-type": "application/json"}
     )

@@ -4,15 +4,32 @@ from __future__ import annotations
 
 import json
 import re
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
+import wenyuan
 from wenyuan.cli.root import app
 
 USAGE = [
     (["search"], "Missing argument 'query'", "缺少参数 'query'", "wenyuan search -h"),
-    (["search", "x", "-k", "many"], "valid integer", "应为整数", "wenyuan search -h"),
+    (["search", "x", "-k", "many"], "'--limit': must be an integer\n", "的值有误：应为整数\n", "wenyuan search -h"),
+    (
+        ["serve", "--port", "99999"],
+        "'--port': must be at most 65535",
+        "'--port' 的值有误：不能大于 65535",
+        "wenyuan serve -h",
+    ),
+    (
+        ["worker", "--poll", "0"],
+        "'--poll': must be at least 0.1",
+        "'--poll' 的值有误：不能小于 0.1",
+        "wenyuan worker -h",
+    ),
+    (["worker", "--poll", "x"], "'--poll': must be a number\n", "'--poll' 的值有误：应为数字\n", "wenyuan worker -h"),
     (["search", "x", "-k"], "Option '-k' requires an argument", "选项 '-k' 需要一个值", "wenyuan search -h"),
     (["search", "x", "--bogus"], "No such option: --bogus", "没有选项 --bogus", "wenyuan search -h"),
     (["search", "x", "--limt", "3"], "Possible options: --limit", "相近的有：--limit", "wenyuan search -h"),
@@ -77,3 +94,31 @@ def test_a_group_without_a_command_shows_its_help() -> None:
     done = run("source")
     assert "wenyuan source list" in done.output
     assert "Failed" not in done.output
+
+
+class Broken(BaseHTTPRequestHandler):
+    """A service elsewhere that has lost its mind."""
+
+    def do_POST(self) -> None:
+        self.send_error(500)
+
+    def log_message(self, *_: object) -> None:
+        """It says nothing."""
+
+
+def test_a_broken_source_elsewhere_leads_to_that_source(tmp_path: Path) -> None:
+    """What to do next is to look at where the source lies: the library's own doctor knows nothing of it."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Broken)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}/v1/retrieve_fragments"
+    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as library:
+        settings = {"url": url, "allow_private": True}
+        library.catalog.put_source(wenyuan.Source(source_id="partner", type="api", path="", settings=settings))
+    try:
+        done = run("--library", str(tmp_path / "library"), "search", "complaint")
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert done.exit_code == 1
+    assert "HTTP 500" in done.stderr
+    assert done.stderr.rstrip().endswith("wenyuan source show partner")

@@ -137,11 +137,17 @@ class Terminal:
             self.err.print(f"  {place}: {self.own(fault.message)}", markup=False, highlight=False, soft_wrap=True)
 
     def _hint(self, error: KnowledgeError) -> str:
-        """What to do next: a request that is wrong needs the command's help, a library that fails its doctor."""
+        """What to do next: a request that is wrong needs the command's help, a source that lies elsewhere a look at
+        where that is, a library that fails its doctor.
+        """
         from wenyuan.core.errors import InvalidRequest
 
-        own = f"{self.command or 'wenyuan'} -h" if isinstance(error, InvalidRequest) else "wenyuan doctor"
-        return error.hint or own
+        kind, name = [*error.component.split()[:2], "", ""][:2]  # e.g. ``source partner at kb.example:443``
+        if error.hint:
+            return error.hint
+        if isinstance(error, InvalidRequest):
+            return f"{self.command or 'wenyuan'} -h"
+        return f"wenyuan source show {name}" if kind == "source" else "wenyuan doctor"
 
     def interrupted(self, kept: str = "", command: str = "") -> int:
         """Ctrl-C: say what is kept and how to go on; returns the exit code."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,19 @@ __all__ = ["foreseen", "is_usage_error", "usage_error"]
 
 _IN_OUR_WORDS, _OF_A_CHECK = "Invalid value: ", "Value error, "
 """What the parser puts before a refusal that is in a command's own words, and before one of a check; both say nothing."""
+_SHOULD_BE = re.compile(
+    r"Input should be (a valid|greater than or equal to|less than or equal to|greater than|less than) (\S+?)(, .*)?$"
+)
+_MUST_BE = {
+    "a valid integer": "must be an integer",
+    "a valid number": "must be a number",
+    "a valid boolean": "must be true or false",
+    "greater than or equal to": "must be at least {}",
+    "less than or equal to": "must be at most {}",
+    "greater than": "must be above {}",
+    "less than": "must be below {}",
+}
+"""A wrong value is called the same, whether it stands on a command line or in a request."""
 
 
 def foreseen(args: Sequence[str]) -> Terminal:
@@ -42,4 +56,11 @@ def usage_error(error: Any, terminal: Terminal) -> InvalidRequest:
     if error.ctx is not None:
         terminal.command = command_of(error.ctx)
     message = error.format_message().removeprefix(_IN_OUR_WORDS).removesuffix(".").replace(_OF_A_CHECK, "", 1)
-    return InvalidRequest(message)
+    return InvalidRequest(_SHOULD_BE.sub(_in_our_words, message))
+
+
+def _in_our_words(found: re.Match[str]) -> str:
+    """What the check behind the parser says of a value; what is not foreseen stays as it is."""
+    how, what = found[1], found[2]
+    said = _MUST_BE.get(f"{how} {what}") or _MUST_BE.get(how)
+    return said.format(what) if said else found[0]

@@ -73,6 +73,7 @@ def serve(
 
 def _begin(terminal: Terminal, library: Library, url: str) -> None:
     wanted = library.settings.server
+    library.warm_up()
     if wanted.worker:
         library.hire(wanted.worker_poll)
     _announce(terminal, library, url)

@@ -162,11 +162,17 @@ def open_on_loopback(headers: Mapping[str, str]) -> Principal:
     """Everybody who can reach a loopback address may call, but not through a foreign host name.
 
     A web page can make its own host name resolve to 127.0.0.1 and so read the answers of local servers;
-    its requests carry that name in ``Host``. HTTP/1.0 clients without ``Host`` are no browsers.
+    its requests carry that name in ``Host``. HTTP/1.0 clients without ``Host`` are no browsers. A key means nothing
+    here: whoever sends one is told, and is not let in as somebody else.
 
     Raises:
         NotPermitted: ``Host`` is not a loopback name.
+        Problem: 401, a key was sent.
     """
+    if "authorization" in headers:
+        from wenyuan.server.problem import Problem  # the settings must not load the web framework
+
+        raise Problem.unauthenticated("this server knows no API keys: send none, or ask the server that gave the key")
     host = headers.get("host")
     if host and not is_loopback(_host_name(host)):
         raise NotPermitted("this server answers only to localhost and loopback addresses as host name")

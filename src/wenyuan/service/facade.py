@@ -164,6 +164,8 @@ class Library(RuleDoor, TuningDoor, HealthDoor, WideDoor, FetchDoor):
         """Let go of everything; may be called twice."""
         if self.worker is not None:
             self.worker.stop()
+        if self.warmth is not None:
+            self.warmth.join()
         self._retriever.close()
         self._deriver.close()
         self._release()

@@ -9,10 +9,12 @@ from typing import Any
 
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.ports import Encoder, Engine
+from wenyuan.service.derive import Deriver
 from wenyuan.service.hired import HiredWorker, WorkerProgress
 from wenyuan.service.retrieve import Retriever
 from wenyuan.service.search import Searcher
 from wenyuan.service.vitals import Vitals, index_lag, source_counts
+from wenyuan.service.warmth import WarmUp
 from wenyuan.service.witness import Witness
 
 __all__ = ["HealthDoor", "Readiness"]
@@ -35,9 +37,17 @@ class HealthDoor:
     witness: Witness
     _retriever: Retriever
     _searcher: Searcher
+    _deriver: Deriver
     _encoder_note: str
     worker: HiredWorker | None = None
     """Refreshes this library in a thread of this process; None where nobody asked for that."""
+    warmth: WarmUp | None = None
+    """Made ready what the first question needs, or is at it; None where nobody asked for that."""
+
+    def warm_up(self) -> None:
+        """Read the names of the rules now, in a thread, and not when the first question needs them."""
+        self.warmth = WarmUp(lambda: self._deriver.configured(self.catalog.seq()))
+        self.warmth.start()
 
     def vitals(self) -> Vitals:
         """How the library is doing, in numbers.
@@ -72,6 +82,8 @@ class HealthDoor:
             parts["encoder"] = {"state": "degraded", "detail": self._encoder_note or "keyword-only by setting"}
         if self.worker is not None:
             parts["worker"] = _worker_part(self.worker.progress())
+        if self.warmth is not None:
+            parts["rules"] = self.warmth.told()
         if key := self._retriever.reranking.fingerprint:
             parts["reranker"] = {"state": "ok", "detail": key}
         return Readiness(ready=all(part["state"] != "failed" for part in parts.values()), parts=parts)

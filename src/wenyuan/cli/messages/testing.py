@@ -59,6 +59,8 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "d_engine": ("engine", "引擎"),
     "d_encoder": ("encoder", "编码器"),
     "d_worker": ("worker", "刷新线程"),
+    "d_rules": ("rules", "规则"),
+    "d_reranker": ("reranker", "重排模型"),
     "d_floor": ("floor", "门槛"),
     "d_identity": ("identity", "标识"),
     "d_copied": (
