@@ -29,6 +29,24 @@ def batches(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
         yield values[at : at + _BATCH]
 
 
+def _passages() -> sa.Select[Any]:
+    p, d, s = t.passages.c, t.documents.c, t.sources.c
+    columns = (
+        [c for c in p if c.name not in ("vector_key", "seq", "removed_seq")]
+        + [d.title, d.language, d.collection, d.effective_from, d.effective_until, d.facets]
+        + [s.trust, s.domain, s.copyright]
+    )
+    return (
+        sa.select(*columns)
+        .join(t.documents, d.document_id == p.document_id)
+        .join(t.sources, s.source_id == p.source_id)
+        .where(p.removed_seq.is_(None), p.passage_id.in_(sa.bindparam("ids", expanding=True)))
+    )
+
+
+_PASSAGES = _passages()  # made once: to make it anew for each request takes longer than to read ten passages
+
+
 class CatalogReads(CatalogHistory):
     """The reading half of `Catalog`; also the change feed that engines follow (`core.ports.ChangeFeed`)."""
 
@@ -92,22 +110,10 @@ class CatalogReads(CatalogHistory):
 
     def passages(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Passage]:
         """The live passages among `passage_ids`; a removed one is absent."""
-        p, d, s = t.passages.c, t.documents.c, t.sources.c
-        columns = (
-            [c for c in p if c.name not in ("vector_key", "seq", "removed_seq")]
-            + [d.title, d.language, d.collection, d.effective_from, d.effective_until, d.facets]
-            + [s.trust, s.domain, s.copyright]
-        )
-        query = (
-            sa.select(*columns)
-            .join(t.documents, d.document_id == p.document_id)
-            .join(t.sources, s.source_id == p.source_id)
-            .where(p.removed_seq.is_(None))
-        )
         found: dict[int, Passage] = {}
         with reading(self._reader, "reading passages", deadline) as connection:
             for part in batches(passage_ids):
-                for row in connection.execute(query.where(p.passage_id.in_(part))).mappings():
+                for row in connection.execute(_PASSAGES, {"ids": part}).mappings():
                     found[row["passage_id"]] = passage_of(row)
         return found
 

@@ -336,14 +336,13 @@ class LocalEngine:
     def cosines(self, vector: Any, passage_ids: Sequence[int], *, deadline: Deadline) -> Mapping[int, float]:
         view = self._view
         scan = self._vectors(view)
-        pairs = [(i, view.columns.row_of(i)) for i in passage_ids]
-        known = [(i, row) for i, row in pairs if row is not None and view.columns.crcs[row] != 0]
-        if not known:
+        numbers = view.columns.rows_of(passage_ids)
+        numbers = numbers[view.columns.crcs[numbers] != 0]
+        if not len(numbers):
             return {}
-        numbers = np.array([row for _, row in known], dtype=np.int64)
         cosines = scan.checked_rows(numbers, view.columns.crcs) @ vector
         deadline.check("engine local/vector")
-        return dict(zip((i for i, _ in known), cosines.tolist(), strict=True))
+        return dict(zip(view.columns.passage_ids[numbers].tolist(), cosines.tolist(), strict=True))
 
     def mean_cosine(self, vector: Any) -> float:
         return self._vectors(self._view).mean_cosine(vector)

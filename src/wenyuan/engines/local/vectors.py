@@ -87,22 +87,18 @@ class VectorScan:
         """The float32 rows of these numbers, (k, dim)."""
         split = len(self._stored)
         if not len(self._tail):
-            return np.asarray(self._stored[numbers])
+            return self._stored.take(numbers, axis=0)
         if split == 0:
-            return self._tail.view[numbers]
+            return self._tail.view.take(numbers, axis=0)
         out = np.empty((len(numbers), self.dimension), dtype=np.float32)
         old = numbers < split
-        out[old] = self._stored[numbers[old]]
-        out[~old] = self._tail.view[numbers[~old] - split]
+        out[old] = self._stored.take(numbers[old], axis=0)
+        out[~old] = self._tail.view.take(numbers[~old] - split, axis=0)
         return out
 
     def checked_rows(self, numbers: Array, crcs: Array) -> Array:
         """As `rows`; IndexCorrupt when one does not match its checksum."""
-        rows = self.rows(numbers)
-        for row, number, crc in zip(rows, numbers.tolist(), crcs[numbers].tolist(), strict=True):
-            if zlib.crc32(row) != crc:
-                raise IndexCorrupt(f"row {number} does not match its checksum", component=_COMPONENT)
-        return rows
+        return _checked(self.rows(numbers), numbers, crcs)
 
     def search(
         self, query: Array, mask: Array | None, crcs: Array, limit: int, deadline: Deadline
@@ -128,9 +124,10 @@ class VectorScan:
             candidates = self._codes.search(query, mask, min(wanted, matching))
         deadline.check(_COMPONENT)
         candidates = candidates[crcs[candidates] != 0]
-        cosines = self.rows(candidates) @ query
+        rows = self.rows(candidates)
+        cosines = rows @ query
         best = np.argsort(-cosines, kind="stable")[:limit]
-        self.checked_rows(candidates[best], crcs)
+        _checked(rows.take(best, axis=0), candidates[best], crcs)
         return candidates[best], cosines[best]
 
     # -- on disk ------------------------------------------------------------------------------------
@@ -175,12 +172,21 @@ class VectorScan:
         return scan
 
 
+def _checked(rows: Array, numbers: Array, crcs: Array) -> Array:
+    """The rows of these numbers; IndexCorrupt when one does not match its checksum."""
+    for row, number, crc in zip(rows, numbers.tolist(), crcs[numbers].tolist(), strict=True):
+        if zlib.crc32(row) != crc:
+            raise IndexCorrupt(f"row {number} does not match its checksum", component=_COMPONENT)
+    return rows
+
+
 def _mapped(path: Path, count: int, dimension: int) -> Array:
     if path.stat().st_size < count * dimension * 4:
         raise ValueError(f"{path.name} is shorter than {count} rows")
     if count == 0:
         return np.empty((0, dimension), dtype=np.float32)
-    return np.memmap(path, dtype="<f4", mode="r", shape=(count, dimension))
+    # As a plain array, which keeps the mapping: each access to a `memmap` costs more than the rows it reads.
+    return np.asarray(np.memmap(path, dtype="<f4", mode="r", shape=(count, dimension)))
 
 
 class _Codes:
