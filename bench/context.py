@@ -1,6 +1,6 @@
 """Whether the context of a request helps: the same question, asked about different documents.
 
-    python bench/context.py DIR … [--cache DIR] [--passages 1500] [--weights DOCUMENT,SIBLING,TOPIC,BOUND]
+    python bench/context.py DIR … [--cache DIR] [--passages 1500] [--weights DOCUMENT,SIBLING,TOPIC,BOUND,DOMAIN,THEME]
 
 DIR is a judged set in BEIR layout whose ids are ``document#part`` and whose metadata name the headings (``headings``
 or ``chapter``). Its parts are put together again as Markdown documents and added to a library of their own, once.
@@ -13,6 +13,10 @@ Unambiguous are the set's own questions, as far as their answers are in the libr
 then with ``source_document_uri`` naming the document, naming a file that the library does not have but whose path
 tells the topic, and with a ``task_id`` that does; the set's own also with the context of another document and one
 that says nothing: those must not cost anything.
+
+Each top folder of a set is a source, and a domain, of its own. Profiles of tasks are registered for every document:
+one of its domain (``domain``), one of the five terms that are most its own, its title left out (``terms``), one of
+both and its title (``profile``).
 """
 
 from __future__ import annotations
@@ -20,17 +24,20 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from wenyuan.app import open_library
 from wenyuan.core import fuse
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import Deadline
-from wenyuan.core.text import has_han
+from wenyuan.core.profiles import parse_profile
+from wenyuan.core.text import has_han, query_terms, terms
 from wenyuan.core.uri import file_uri
 from wenyuan.evaluation.asking import Ranked, Run
 from wenyuan.evaluation.building import default_cache
@@ -47,6 +54,7 @@ SAID = {
     "从什么时候开始施行": re.compile(r"自.{4,16}起施行"),
 }
 """What is asked of every law, and the words by which the article that answers is known."""
+KINDS = ("domain", "terms", "profile")
 PROBE = 60
 """Characters of a part by which the passages that it became are recognised."""
 
@@ -140,11 +148,12 @@ def shelved(folder: Path, cache: Path, limit: int) -> tuple[Shelf, list[Asked]]:
     hidden = {squeezed(question.text) for question in judged.questions}
     own = chosen(list(parts(folder, hidden)), about, limit)
     digest = hashlib.sha256("\0".join(part.entry for part in own).encode()).hexdigest()[:12]
-    place = cache / f"context-{folder.resolve().name}-{digest}"
+    place = cache / f"context2-{folder.resolve().name}-{digest}"
     files = place / "files"
     written(own, files)
     library = open_library(place / "library", create=True, search={"deadline": 60.0})
-    library.add(Source(source_id="bench", path=str(files.resolve())))
+    for number, top in enumerate(sorted({top_of(part.document) for part in own})):
+        library.add(Source(source_id=f"bench{number}", path=str(files.resolve() / top), domain=top))
     library.engine.sync(library.catalog, deadline=UNHURRIED)
     changes = library.catalog.changes(0, library.catalog.seq(), vectors=False)
     ids = [change.passage_id for change in changes if change.row is not None]
@@ -153,6 +162,11 @@ def shelved(folder: Path, cache: Path, limit: int) -> tuple[Shelf, list[Asked]]:
     uris = {document: file_uri(file_of(files.resolve(), document)) for document in titles}
     shelf = Shelf(library=library, uris=uris, titles=titles, passages=passages)
     return shelf, list(judged_questions(shelf, own, judged))
+
+
+def top_of(document: str) -> str:
+    """The top folder of a document, which is its domain."""
+    return document.partition("/")[0]
 
 
 def file_of(folder: Path, document: str) -> Path:
@@ -200,6 +214,42 @@ def by_document(shelf: Shelf) -> Mapping[str, list[Passage]]:
     return found
 
 
+def profiled(shelf: Shelf) -> None:
+    """Register the profiles of every document, which tasks name by its number."""
+    spoken = own_terms(shelf)
+    profiles: list[dict[str, object]] = []
+    for number, document in enumerate(sorted(shelf.titles)):
+        domains, title = [top_of(document)], [shelf.titles[document][:200]]
+        profiles += [
+            {"profile_id": f"domain-{number}", "domains": domains},
+            {"profile_id": f"terms-{number}", "terms": spoken[document]},
+            {"profile_id": f"profile-{number}", "domains": domains, "terms": title + spoken[document]},
+        ]
+    for profile in profiles:
+        shelf.library.catalog.put_profile(parse_profile({**profile, "tasks": [profile["profile_id"]]}))
+
+
+def own_terms(shelf: Shelf) -> Mapping[str, list[str]]:
+    """Of each document the five terms that most of its passages have, and few other documents."""
+    held = {
+        document: Counter(term for p in passages for term in set(query_terms(p.text)) if len(term) > 1)
+        for document, passages in by_document(shelf).items()
+    }
+    among = Counter(term for counts in held.values() for term in counts)
+    titles = {document: set(terms(title)) for document, title in shelf.titles.items()}
+
+    def weight(document: str, term: str) -> float:
+        return held[document][term] * math.log(len(held) / among[term])
+
+    return {
+        document: sorted(
+            (term for term in counts if term not in titles[document] and term[0] not in "#@"),
+            key=lambda term: (-weight(document, term), term),
+        )[:5]
+        for document, counts in held.items()
+    }
+
+
 def squeezed(text: str) -> str:
     return "".join(text.split())
 
@@ -212,6 +262,8 @@ def contexts(shelf: Shelf) -> Mapping[str, Context]:
         "document": lambda document: {"source_document_uri": shelf.uris[document]},
         "path": lambda document: {"source_document_uri": f"file:///projects/{shelf.titles[document]}/minutes.md"},
         "task": lambda document: {"task_id": f"review {shelf.titles[document]} 3"},
+        **{kind: partial(task_of, kind, {n: n for n in names}, names) for kind in KINDS},
+        **{f"other {kind}": partial(task_of, kind, following, names) for kind in KINDS},
         "other document": lambda document: {"source_document_uri": shelf.uris[following[document]]},
         "other path": lambda document: {
             "source_document_uri": f"file:///projects/{shelf.titles[following[document]]}/minutes.md"
@@ -221,6 +273,11 @@ def contexts(shelf: Shelf) -> Mapping[str, Context]:
             "task_id": "task-4711",
         },
     }
+
+
+def task_of(kind: str, about: Mapping[str, str], names: Sequence[str], document: str) -> Mapping[str, str]:
+    """The task that has a profile of one kind, of the document that is asked about or of another."""
+    return {"task_id": f"{kind}-{names.index(about[document])}"}
 
 
 def row(shelf: Shelf, questions: Sequence[Asked], context: Context) -> dict[str, float]:
@@ -237,8 +294,9 @@ def row(shelf: Shelf, questions: Sequence[Asked], context: Context) -> dict[str,
 
 def weigh(given: str) -> None:
     """Try other weights than those of the program."""
-    document, sibling, topic, bound = (float(value) for value in given.split(","))
+    document, sibling, topic, bound, domain, theme = (float(value) for value in given.split(","))
     fuse._SAME_DOCUMENT, fuse._SIBLING, fuse._TOPIC = document, sibling, topic
+    fuse._DOMAIN, fuse._THEME = domain, theme
     fuse.CONTEXT_BOUND = candidates.CONTEXT_BOUND = bound
 
 
@@ -248,16 +306,20 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=default_cache())
     parser.add_argument("--passages", type=int, default=1_500)
     parser.add_argument("--weights", action="append", help="may be given several times")
+    parser.add_argument("--contexts", default="", help="only those whose name has one of these words, with commas")
     given = parser.parse_args()
     for folder in given.sets:
         shelf, own = shelved(folder, given.cache, given.passages)
         with shelf.library:
             unclear = list(ambiguous(shelf))
+            profiled(shelf)
             for weights in given.weights or [""]:
                 if weights:
                     weigh(weights)
                 for kind, questions in (("ambiguous", unclear), ("own", own)):
                     for name, context in contexts(shelf).items():
+                        if not any(word in name for word in given.contexts.split(",")):
+                            continue
                         figures = row(shelf, questions, context)
                         told = {"set": folder.name, "weights": weights or "as they are", "questions": kind,
                                 "asked": len(questions), "context": name, **figures}  # fmt: skip

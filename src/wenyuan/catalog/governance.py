@@ -21,7 +21,7 @@ from wenyuan.core.source_state import SourceState
 __all__ = ["CatalogGovernance", "SourceState"]
 
 
-OnChange = Callable[[Literal["registry", "agent", "key", "rule"], str, str, Any, Any], None]
+OnChange = Callable[[Literal["registry", "agent", "key", "rule", "task"], str, str, Any, Any], None]
 """``on_change(kind, action, id, before, after)``; values of `core`, None for what was not there or is gone."""
 
 
@@ -36,7 +36,7 @@ class CatalogGovernance:
     _writer: sa.Engine
     _remembered: Remembered
     on_change: OnChange = staticmethod(_nobody)
-    """Told of every change of a source, an agent or a key, once it is stored."""
+    """Told of every change of a source, an agent, a key or a profile, once it is stored."""
 
     if TYPE_CHECKING:
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from wenyuan.catalog import rules_tables, tuning_tables
+from wenyuan.catalog import profile_tables, rules_tables, tuning_tables
 
 __all__ = [
     "MIGRATIONS",
@@ -219,7 +219,11 @@ def _cited(connection: sa.Connection) -> None:
     rules_tables.cited.create(connection, checkfirst=True)
 
 
-MIGRATIONS = (_first_tables, _governance, _rules, _tunings, _cited)
+def _profiles(connection: sa.Connection) -> None:
+    profile_tables.tables.create_all(connection)
+
+
+MIGRATIONS = (_first_tables, _governance, _rules, _tunings, _cited, _profiles)
 """Step n makes version n of version n − 1; steps are only ever added."""
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -17,6 +17,7 @@ from wenyuan.catalog.forgetting import CatalogForgetting, forget_words
 from wenyuan.catalog.governance import CatalogGovernance
 from wenyuan.catalog.identity import CatalogIdentity, name_library
 from wenyuan.catalog.lock import WriterLock
+from wenyuan.catalog.profiles import CatalogProfiles
 from wenyuan.catalog.reads import CatalogReads, batches
 from wenyuan.catalog.remembered import Remembered
 from wenyuan.catalog.rows import day, pack_vector, source_row
@@ -38,6 +39,7 @@ class Catalog(
     CatalogQuotes,
     CatalogNames,
     CatalogTunings,
+    CatalogProfiles,
     CatalogReads,
 ):
     """SQLite file ``catalog.db`` in a library's folder. Safe to share between threads."""

@@ -29,6 +29,7 @@ from wenyuan.cli.rules import app as rules_app
 from wenyuan.cli.sources import app as source_app
 from wenyuan.cli.speak import mcp
 from wenyuan.cli.stock import add, ingest, init
+from wenyuan.cli.tasks import app as task_app
 from wenyuan.cli.terminal import Terminal
 from wenyuan.cli.tune import tune
 from wenyuan.cli.unified import retrieve
@@ -169,6 +170,13 @@ _COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
 }
 for name, (function, short) in _COMMANDS.items():
     app.command(name, help=helped(function), short_help=short)(function)
-_GROUPS = {"source": source_app, "rules": rules_app, "agent": agent_app, "key": key_app, "audit": audit_app}
+_GROUPS = {
+    "source": source_app,
+    "rules": rules_app,
+    "agent": agent_app,
+    "task": task_app,
+    "key": key_app,
+    "audit": audit_app,
+}
 for name, group in _GROUPS.items():
     app.add_typer(group, name=name)

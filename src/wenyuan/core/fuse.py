@@ -26,6 +26,8 @@ __all__ = ["CONTEXT_BOUND", "Request", "Topic", "adjusted", "explain", "fused"]
 CONTEXT_BOUND = 0.15
 """The most by which the request's context may change a score, relative to it."""
 _SAME_DOCUMENT, _SIBLING, _TOPIC = 0.12, 0.02, 0.07
+_DOMAIN, _THEME = 0.06, 0.03
+_THEMES = 3
 
 
 def fused(
@@ -74,11 +76,15 @@ class Topic:
         document_id: The document named by ``source_document_uri``, when the library has it.
         folder: That document's folder (``""`` for none): its siblings.
         weights: Terms of its title, its path and the task, with their information.
+        domains: Where tasks of this kind look first.
+        themes: What such tasks speak of: the terms of each theme, all of which a passage must have.
     """
 
     document_id: int | None = None
     folder: str = ""
     weights: Mapping[str, float]
+    domains: frozenset[str] = frozenset()
+    themes: tuple[frozenset[str], ...] = ()
 
     def fit(self, passage: Passage) -> float:
         """How well a passage fits, 0 … `CONTEXT_BOUND`."""
@@ -87,10 +93,14 @@ class Topic:
             gain += _SAME_DOCUMENT
         elif self.folder and folder_of(passage.uri) == self.folder:
             gain += _SIBLING
+        if passage.domain in self.domains:
+            gain += _DOMAIN
         total = sum(self.weights.values())
-        if total > 0:
+        if total > 0 or self.themes:
             own = set(terms("\n".join((passage.title, *passage.headings, passage.text))))
-            gain += _TOPIC * sum(w for term, w in self.weights.items() if term in own) / total
+            spoken = sum(w for term, w in self.weights.items() if term in own)
+            gain += _TOPIC * spoken / total if total > 0 else 0.0
+            gain += _THEME * min(_THEMES, sum(theme <= own for theme in self.themes))
         return min(CONTEXT_BOUND, gain)
 
 

@@ -16,6 +16,7 @@ from wenyuan.server.problem import PROBLEM_JSON
 from wenyuan.server.routes_audit import DESCRIBED
 from wenyuan.server.routes_feedback import FEEDBACK_DESCRIBED
 from wenyuan.server.routes_rules import RULES_DESCRIBED
+from wenyuan.server.routes_tasks import TASKS_DESCRIBED
 from wenyuan.server.seams import ServerSettings
 from wenyuan.wire import dify, shapes, unified, vector_stores
 from wenyuan.wire import governed as knowledge
@@ -229,7 +230,7 @@ def _told(name: str, summary: str, request: str, answer: str, error: str) -> dic
 
 def _registry() -> dict[str, Any]:
     """The routes of the registry, of keys, of rules and of the audit, as the table of rights names them."""
-    described = {**DESCRIBED, **RULES_DESCRIBED, **FEEDBACK_DESCRIBED}
+    described = {**DESCRIBED, **RULES_DESCRIBED, **FEEDBACK_DESCRIBED, **TASKS_DESCRIBED}
     paths: dict[str, Any] = {}
     for (method, path), right in RIGHT_OF.items():
         if (right not in _REGISTRY_RIGHTS and path != "/v1/feedback") or (method, path) in (

@@ -1,4 +1,4 @@
-"""What governing a library asks of the catalog: sources and how they are doing, agents, keys."""
+"""What governing a library asks of the catalog: sources and how they are doing, agents, keys, tasks."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from wenyuan.core.agents import Agent, Key
 from wenyuan.core.model import Source
+from wenyuan.core.profiles import TaskProfile
 from wenyuan.core.source_state import SourceState
 
 if TYPE_CHECKING:
@@ -38,6 +39,12 @@ class Governed(Protocol):
     def put_agent(self, agent: Agent) -> None: ...
 
     def remove_agent(self, agent_id: str) -> int: ...
+
+    def profiles(self) -> Sequence[TaskProfile]: ...
+
+    def put_profile(self, profile: TaskProfile) -> None: ...
+
+    def remove_profile(self, profile_id: str) -> None: ...
 
     def create_key(
         self, agent_id: str | None, rights: frozenset[str], expires_at: float | None

@@ -13,6 +13,7 @@ from wenyuan.core.adapt import Tuning
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.model import IndexRow, Passage, Source
 from wenyuan.core.ports import Change, ChangeFeed, Deadline, Encoder, Engine
+from wenyuan.core.profiles import TaskProfile
 from wenyuan.service.audit import query_of
 from wenyuan.service.derive import Deriver
 from wenyuan.service.name_vectors import NameStore, names_of
@@ -127,6 +128,9 @@ class RecordAt(FeedAt):
 
     def tuning_at(self, seq: int, deadline: Deadline | None = None) -> Tuning | None:
         return self._archive.tuning_at(seq, deadline)
+
+    def profiles_at(self, seq: int, deadline: Deadline | None = None) -> tuple[TaskProfile, ...]:
+        return self._archive.profiles_at(seq, deadline)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import Protocol
 from wenyuan.core.adapt import Tuning
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import ChangeFeed, Deadline
+from wenyuan.core.profiles import TaskProfile
 
 __all__ = ["Record"]
 
@@ -27,4 +28,8 @@ class Record(ChangeFeed, Protocol):
 
     def tuning_at(self, seq: int, deadline: Deadline | None = None) -> Tuning | None:
         """What was learned from judged questions and counted at a change."""
+        ...
+
+    def profiles_at(self, seq: int, deadline: Deadline | None = None) -> tuple[TaskProfile, ...]:
+        """What kinds of tasks were about, at a change."""
         ...

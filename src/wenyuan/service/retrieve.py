@@ -12,15 +12,14 @@ from typing import Any, Literal
 from wenyuan.core.adapt import Tuning
 from wenyuan.core.errors import EngineUnavailable
 from wenyuan.core.filters import And, Filter, Scope
-from wenyuan.core.fuse import Request, Topic, adjusted
+from wenyuan.core.fuse import Request, adjusted
 from wenyuan.core.model import ORIGIN_PRIORITY, Passage, Source
 from wenyuan.core.outside import Outside
 from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.ranking import Hit, Ranking
 from wenyuan.core.reference import Reference, reference_of, title_terms
 from wenyuan.core.score import Traits
-from wenyuan.core.text import has_han, identifiers, query_terms, terms
-from wenyuan.core.uri import folder_of, path_words, readable
+from wenyuan.core.text import has_han, identifiers, query_terms
 from wenyuan.service.abroad import Abroad
 from wenyuan.service.candidates import Floor, above, guard, liftable, meeting, outstanding, why_empty
 from wenyuan.service.crew import Crew, Leg
@@ -31,6 +30,7 @@ from wenyuan.service.probes import SCRIPTS, script_of
 from wenyuan.service.record import Record
 from wenyuan.service.rerank import Reranking
 from wenyuan.service.sight import Sight, Sources
+from wenyuan.service.topics import Told, Topics
 from wenyuan.service.tuned import Tuned
 from wenyuan.service.unified import RuleQuestion, of_type
 from wenyuan.settings import RulesSettings, SearchSettings
@@ -143,6 +143,7 @@ class Retriever:
         self._abroad = Abroad(open_outside or _no_outside, vectors, self._crew)
         self._sight = Sight(record)
         self._tuned = Tuned(record, encoder)
+        self._topics = Topics(record, engine.information)
         self.measurer = Measurer(record, engine, self._own, encoder, settings.depth)
         self.mode = "hybrid" if encoder is not None else "keyword-only"
 
@@ -281,6 +282,13 @@ class Retriever:
         """What counts now of what was learned from judged questions."""
         return self._tuned.at(self._record.seq())
 
+    def told(self, task_id: str) -> Told:
+        """What a task changes of what is asked within it."""
+        if not task_id:
+            return Told()
+        deadline = self.deadline()
+        return self._topics.told(task_id, self._engine.sync(self._record, deadline=deadline), deadline)
+
     def weight(self) -> float:
         """Of the vector leg, while nothing that was learned counts."""
         return self._own.weight(None, Traits.of(self.floors().get(SCRIPTS[0], {})))
@@ -317,7 +325,7 @@ class Retriever:
         """The hits that count, adjusted; `at`: the change that was searched, and the trust of its sources."""
         change, trusts = at
         reference = reference_of(query.text)
-        topic = self._topic(query, deadline)
+        topic = self._topics.of(query.text, query.source_document_uri, query.task_id, change, deadline)
         # A named place counts however little else its text shares with the query: then the floor comes last.
         candidates = (
             hits
@@ -351,16 +359,6 @@ class Retriever:
             return {}
         titles = (title_terms(passage) for passage in passages.values())
         return self._engine.information(sorted(reference.terms().union(*titles)))
-
-    def _topic(self, query: Query, deadline: Deadline) -> Topic | None:
-        if not query.source_document_uri and not query.task_id:
-            return None
-        uri = readable(query.source_document_uri.partition("#")[0])
-        known = self._record.document_by_uri(uri, deadline) if uri else None
-        words = " ".join((known[2] if known else "", path_words(uri) if uri else "", path_words(query.task_id)))
-        asked = set(terms(query.text))
-        weights = self._engine.information([t for t in terms(words) if t not in asked and len(t) > 1])
-        return Topic(document_id=known[0] if known else None, folder=folder_of(uri) if known else "", weights=weights)
 
     def _measured(self, query: Query) -> tuple[Mapping[str, float], Floor, Traits]:
         """What was measured for queries of this script, as it is stored, and what it means."""

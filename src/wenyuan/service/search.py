@@ -155,11 +155,13 @@ class Searcher:
         day = request.as_of or date.today()
         key = (
             generation, repr(self._retriever.floors()), request.query.strip(), tuple(areas), min_trust,
-            repr(request.filter), day, request.source_document_uri, request.task_id, request.summary,
+            repr(request.filter), day, request.source_document_uri, self._retriever.told(request.task_id), request.summary,
             request.rules,
         )  # fmt: skip
         kept = self._cache.get(key, lambda: self._search(request, areas, min_trust, day))
-        result = replace(kept.value, stale=self._retriever.stale())
+        # It may have been found for another task of which the same is told: what is recorded is who asks now.
+        answers = tuple((replace(query, task_id=request.task_id), answer) for query, answer in kept.value.answers)
+        result = replace(kept.value, answers=answers, stale=self._retriever.stale())
         return replace(result, cache_hit=True, cache_age_ms=kept.age_ms) if kept.hit else result
 
     def whole(self, request: SearchRequest, principal: Principal) -> Query:

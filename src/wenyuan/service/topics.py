@@ -1,0 +1,95 @@
+"""What a request's context says of what it is about: a document or a path, a task, and the profile of that task."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from wenyuan.core.fuse import Topic
+from wenyuan.core.ports import Deadline
+from wenyuan.core.profiles import TaskProfile, profile_of
+from wenyuan.core.text import OWN, query_terms, terms
+from wenyuan.core.uri import folder_of, path_words, readable
+from wenyuan.service.record import Record
+
+__all__ = ["Told", "Topics"]
+
+_UNKNOWN = "\ue000"
+"""A term that no passage holds: the information of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """All that a task changes of a ranking; tasks of which the same is told have the same answers.
+
+    Attributes:
+        profile: What an operator has registered for such tasks; None for nothing.
+        words: Terms of its id that passages hold.
+        strange: How many others there are: they tell nothing, and make what the others tell worth less.
+    """
+
+    profile: TaskProfile | None = None
+    words: tuple[str, ...] = ()
+    strange: int = 0
+
+
+class Topics:
+    """Makes topics of requests; what they rest on is read anew after every change of the catalog.
+
+    Args:
+        information: Inverse document frequency by term.
+    """
+
+    def __init__(self, record: Record, information: Callable[[Sequence[str]], Mapping[str, float]]) -> None:
+        self._record = record
+        self._information = information
+        self._lock = threading.Lock()
+        self._at: tuple[int, tuple[TaskProfile, ...]] | None = None
+
+    def _profiles(self, change: int, deadline: Deadline) -> tuple[TaskProfile, ...]:
+        with self._lock:
+            if self._at is None or self._at[0] != change:
+                self._at = (change, self._record.profiles_at(change, deadline))
+            return self._at[1]
+
+    def told(self, task_id: str, change: int, deadline: Deadline) -> Told:
+        """What the id of a task tells, at a change that the index has reached."""
+        profile = profile_of(self._profiles(change, deadline), task_id) if task_id else None
+        if profile is not None or not task_id:
+            return Told(profile=profile)
+        words = set(_words(path_words(task_id)))
+        found = self._information([*sorted(words), _UNKNOWN])
+        held = tuple(sorted(word for word in words if found[word] != found[_UNKNOWN]))
+        return Told(words=held, strange=len(words) - len(held))
+
+    def of(self, text: str, source_document_uri: str, task_id: str, change: int, deadline: Deadline) -> Topic | None:
+        """What a request is about besides its text; None where its context says nothing."""
+        if not source_document_uri and not task_id:
+            return None
+        uri = readable(source_document_uri.partition("#")[0])
+        known = self._record.document_by_uri(uri, deadline) if uri else None
+        told = self.told(task_id, change, deadline)
+        profile = told.profile
+        spoken = path_words(task_id) if profile is None else ""
+        words = " ".join((known[2] if known else "", path_words(uri) if uri else "", spoken))
+        asked = set(terms(text))
+        return Topic(
+            document_id=known[0] if known else None,
+            folder=folder_of(uri) if known else "",
+            weights=self._information([word for word in _words(words) if word not in asked]),
+            domains=frozenset(profile.domains if profile else ()),
+            themes=_themes(profile, asked),
+        )
+
+
+def _themes(profile: TaskProfile | None, asked: Set[str]) -> tuple[frozenset[str], ...]:
+    """The terms of a profile that the question does not name itself: what it names is in its own words."""
+    made = (frozenset(query_terms(term)) for term in (profile.terms if profile else ()))
+    plain = (frozenset(word for word in theme if not word.startswith(OWN)) for theme in made)
+    return tuple(theme for theme in plain if theme and not theme <= asked)
+
+
+def _words(text: str) -> list[str]:
+    """The terms of a text that can tell a topic."""
+    return [term for term in terms(text) if len(term) > 1]
