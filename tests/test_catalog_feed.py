@@ -103,6 +103,7 @@ class Feed(RuleBasedStateMachine):
     def same(self) -> None:
         counts = self.catalog.counts()
         assert counts["documents"] == counts["passages"] == counts["vectors"] == len(self.live)
+        assert sum(found["vectors"] for found in self.catalog.counts_by_source().values()) == len(self.live)
         for watermark, rows in self.consumers:
             numbers = sorted((r.source_id, r.document_id) for r in rows.values())
             assert len(set(numbers)) == len(numbers) == len(self.states[watermark])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from importlib import resources
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from wenyuan.core.structure import CLAUSE, clause_key, clause_keys
 from wenyuan.core.text import (
     OWN,
     fold,
@@ -271,3 +273,10 @@ def test_has_han() -> None:
     """Chinese characters are seen among others, full-width Latin ones are none."""
     assert has_han("pool 池")
     assert not has_han("ｐｏｏｌ １３ —")
+
+
+@given(mixed_text)
+def test_clauses_are_the_same_where_no_letter_stands(text: str) -> None:
+    """A text without letters, which is searched by a shorter pattern, names the clauses that the whole pattern finds."""
+    bare = re.sub("[a-z§]", "", text, flags=re.IGNORECASE)
+    assert clause_keys(bare) == tuple(dict.fromkeys(filter(None, (clause_key(m[0]) for m in CLAUSE.finditer(bare)))))

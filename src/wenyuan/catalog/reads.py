@@ -20,6 +20,7 @@ from wenyuan.core.validity import LiveVersion
 
 __all__ = ["CatalogReads", "batches"]
 
+_NOTHING = {"documents": 0, "passages": 0, "vectors": 0, "failures": 0}
 _BATCH = 500  # values in one IN list; far below every database's limit
 
 
@@ -227,22 +228,32 @@ class CatalogReads(CatalogHistory):
 
     def counts(self, source_id: str | None = None) -> Mapping[str, int]:
         """Live documents, passages and vectors, and failures: of one source, or of all."""
-        p, d, f = t.passages.c, t.documents.c, t.failures.c
-        count = sa.func.count
-        queries = {
-            "documents": sa.select(count()).select_from(t.documents).where(d.removed_seq.is_(None)),
-            "passages": sa.select(count()).select_from(t.passages).where(p.removed_seq.is_(None)),
-            "vectors": sa.select(count(p.vector_key)).where(p.removed_seq.is_(None)),
-            "failures": sa.select(count()).select_from(t.failures),
-        }
         if source_id is not None:
-            owner = {"documents": d, "passages": p, "vectors": p, "failures": f}
-            queries = {name: q.where(owner[name].source_id == source_id) for name, q in queries.items()}
+            return self.counts_by_source().get(source_id, _NOTHING)
+        return self._remembered.get("counts", self._counts)
+
+    def _counts(self) -> Mapping[str, int]:
+        p, d, count = t.passages.c, t.documents.c, sa.func.count
+        # All less the removed ones: both can be counted in an index. To count the live ones every text would be read.
+        every, gone = sa.select(count()).select_from(t.passages), p.removed_seq.is_not(None)
+        embedded = p.vector_key.is_not(None)
+        queries = {
+            "documents": (sa.select(count()).select_from(t.documents).where(d.removed_seq.is_(None)), None),
+            "passages": (every, every.where(gone)),
+            "vectors": (every.where(embedded), every.where(gone, embedded)),
+            "failures": (sa.select(count()).select_from(t.failures), None),
+        }
         with reading(self._reader, "counting") as connection:
-            return {name: int(connection.scalar(q) or 0) for name, q in queries.items()}
+            return {
+                name: int(connection.scalar(held) or 0) - (0 if less is None else int(connection.scalar(less) or 0))
+                for name, (held, less) in queries.items()
+            }
 
     def counts_by_source(self) -> Mapping[str, Mapping[str, int]]:
         """As `counts`, of every source that holds something, in one snapshot."""
+        return self._remembered.get("counts by source", self._counts_by_source)
+
+    def _counts_by_source(self) -> Mapping[str, Mapping[str, int]]:
         p, d, f = t.passages.c, t.documents.c, t.failures.c
         count = sa.func.count
         queries = {
@@ -257,7 +268,7 @@ class CatalogReads(CatalogHistory):
         with reading(self._reader, "counting") as connection:
             for name, query in queries.items():
                 for source_id, number in connection.execute(query):
-                    found.setdefault(source_id, dict.fromkeys(queries, 0))[name] = number
+                    found.setdefault(source_id, dict(_NOTHING))[name] = number
         return found
 
     # -- the change feed (core.ports.ChangeFeed) --------------------------------------------------------

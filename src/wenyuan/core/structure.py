@@ -11,6 +11,7 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 __all__ = [
@@ -67,6 +68,7 @@ _WORD = (
 CLAUSE = re.compile(rf"{_NTH}|(?<![A-Za-z])(?:{_WORD})(?![0-9A-Za-z])", re.IGNORECASE)
 """Finds a reference to a clause anywhere in a text; `clause_key` of the match is its name."""
 
+_ANY_LETTER = re.compile("[a-z§]", re.IGNORECASE)
 _OPEN_NTH = re.compile(_NTH)
 _OPEN_WORD = re.compile(rf"(?:{_WORD})(?![0-9A-Za-z])")
 _SHOUTED = re.compile(r"(?:PART|CHAPTER|SECTION|ARTICLE|CLAUSE|APPENDIX|ANNEX|SCHEDULE)(?=[ ])")
@@ -167,7 +169,8 @@ def clause_key(text: str) -> str | None:
 
 def clause_keys(text: str) -> tuple[str, ...]:
     """All clauses that a running text names, in order, each once; bare dotted numbers are not among them."""
-    return tuple(dict.fromkeys(_key(*_named(match)) for match in CLAUSE.finditer(text)))
+    pattern = CLAUSE if _ANY_LETTER.search(text) else _OPEN_NTH  # the same in such a text, and faster
+    return tuple(dict.fromkeys([_key(*_named(match)) for match in pattern.finditer(text)]))
 
 
 def _key(kind: str, number: str) -> str:
@@ -185,6 +188,7 @@ def _named(match: re.Match[str]) -> tuple[OpeningKind, str]:
     return _WORDS[groups["word"].lower()], _number(groups["number"])
 
 
+@lru_cache(maxsize=4_096)
 def _number(text: str) -> str:
     """In ASCII: ``十三`` and ``XIII`` → ``13``, ``３．２`` → ``3.2``; ``120-1``, ``13a`` and ``A`` stay."""
     text = text.translate(_NARROW)

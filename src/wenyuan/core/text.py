@@ -20,6 +20,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib import resources
+from operator import add
 from typing import Any
 
 from wenyuan.core.structure import CLAUSE, clause_keys
@@ -54,7 +55,7 @@ _PART = re.compile(r"[^\W_]+")
 _BETWEEN_NUMBERS = re.compile(r"[:/\-]")
 # Letters, then digits: GB 50300-2013, GB/T 50300, ISO 9001:2015, JGJ 59-2011, ZX-4471, CVE-2026-41947.
 _CODE = re.compile(
-    r"(?<![a-z0-9])(?P<letters>[a-z]{1,8})(?P<kind>/[a-z]{1,2})?(?P<gap>[ _\-]?)(?P<number>\d{1,8}(?:\.\d{1,4}){0,5})"
+    r"(?P<letters>[a-z](?<![a-z0-9].)[a-z]{0,7})(?P<kind>/[a-z]{1,2})?(?P<gap>[ _\-]?)(?P<number>\d{1,8}(?:\.\d{1,4}){0,5})"
     r"(?P<year>[ ]?[-:—–][ ]?\d{1,8})?(?![a-z0-9])"
 )
 _WORDS_BEFORE_NUMBERS = frozenset(
@@ -124,20 +125,21 @@ def _identifiers(with_case: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*clause_keys(with_case), *_codes(with_case.lower())]))
 
 
-def _plain_terms(folded: str, *, single: bool = True) -> Iterator[str]:
+def _plain_terms(folded: str, *, single: bool = True) -> list[str]:
     """Terms without identifiers; `single`: also each character of a CJK run that has several."""
+    found: list[str] = []
     for match in _RUN.finditer(folded):
         run = match[0]
         if match.lastgroup == "cjk":
             if single or len(run) == 1:
-                yield from run
-            for i in range(1, len(run)):
-                yield run[i - 1 : i + 1]
+                found += run
+            found += map(add, run, run[1:])  # pairs; half of what indexing costs is done here
         elif match.lastgroup == "latin":
-            yield from _word_terms(run)
+            found += _word_terms(run)
         else:
             parts = _BETWEEN_NUMBERS.split(run)
-            yield from (part[:_MAX_TERM] for part in (parts if len(parts) == 1 else (run, *parts)))
+            found += [part[:_MAX_TERM] for part in (parts if len(parts) == 1 else (run, *parts))]
+    return found
 
 
 def terms(text: str) -> list[str]:
@@ -163,8 +165,10 @@ def language_of(text: str) -> str:
 
 def passage_terms(heading_text: str, text: str) -> list[str]:
     """The terms under which a passage is indexed: its own title and headings, and its text."""
-    own = [OWN + name for name in identifiers(heading_text)]
-    return terms(heading_text) + own + terms(text)
+    with_case = _with_case(heading_text)
+    named = _identifiers(with_case)
+    own = [*_plain_terms(with_case.lower()), *("#" + name for name in named), *(OWN + name for name in named)]
+    return own + terms(text)
 
 
 def query_terms(query: str) -> list[str]:

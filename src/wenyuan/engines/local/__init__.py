@@ -123,7 +123,7 @@ class LocalEngine:
                 if scan is not None:
                     scan = VectorScan.load(
                         self._dimension, len(columns), self._folder / state["vectors"],
-                        self._folder / state["codes"], state["codes_crc"],
+                        self._folder / state["codes"], state["codes_crc"], state.get("sum"),
                     )  # fmt: skip
             except (OSError, ValueError, KeyError, TypeError) as error:
                 raise IndexCorrupt(f"{manifest.name}: {error}", component="engine local") from error
@@ -289,6 +289,7 @@ class LocalEngine:
         if self._scan is not None:
             codes = self._folder / names["codes"]
             state["codes_crc"] = self._scan.save(self._folder / vectors, codes, append=append)
+            state["sum"] = self._scan.sum.tolist()
         part = manifest.with_suffix(".part")
         part.write_text(json.dumps(state), "utf-8")
         part.replace(manifest)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -84,7 +84,8 @@ class Columns:
         self._facets: dict[str, _Words] = {}
         self.alive: Array = np.empty(0, dtype=bool)
         self.bounded = False  # whether any row was ever limited in time
-        self._row_of: dict[int, int] = {}
+        self._rising = 0  # so many rows from the first on have rising numbers, and are found by search
+        self._placed: dict[int, int] = {}  # passage → row, of the others
 
     def __len__(self) -> int:
         return len(self.alive)
@@ -112,11 +113,14 @@ class Columns:
             column.codes.extend(np.array([column.code(row.facets.get(name)) for row in rows], dtype=np.int32))
         self.alive = np.concatenate([self.alive, np.ones(len(rows), dtype=bool)])
         self.bounded |= any(row.valid_from > 0 or row.valid_until < FOREVER for row in rows)
-        self._row_of.update({row.passage_id: first + i for i, row in enumerate(rows)})
+        if self._rising == first and _rises(self.passage_ids, first):
+            self._rising = len(self)
+        else:
+            self._placed.update({row.passage_id: first + i for i, row in enumerate(rows)})
 
-    def remove(self, passage_ids: Iterable[int]) -> None:
-        gone = [self._row_of.pop(i) for i in passage_ids if i in self._row_of]
-        if gone:
+    def remove(self, passage_ids: Sequence[int]) -> None:
+        gone = self.rows_of(passage_ids)
+        if len(gone):
             alive = self.alive.copy()  # queries under way keep the mask they began with
             alive[gone] = False
             self.alive = alive
@@ -129,15 +133,22 @@ class Columns:
         copy._numbers = {name: column.frozen(size) for name, column in self._numbers.items()}
         copy._words = {name: column.frozen(size) for name, column in self._words.items()}
         copy._facets = {name: column.frozen(size) for name, column in self._facets.items()}
-        copy.alive, copy.bounded, copy._row_of = self.alive, self.bounded, self._row_of
+        copy.alive, copy.bounded = self.alive, self.bounded
+        copy._rising, copy._placed = self._rising, self._placed
         return copy
 
-    def rows_of(self, passage_ids: Iterable[int]) -> Array:
+    def rows_of(self, passage_ids: Sequence[int]) -> Array:
         """The numbers of the live rows of these passages, (k,) int64; a passage that has none is left out."""
-        size = len(self)
-        known = [row for row in map(self._row_of.get, passage_ids) if row is not None and row < size]
-        rows = np.array(known, dtype=np.int64)
-        return rows[self.alive[rows]]
+        sought = np.asarray(passage_ids, dtype=np.int64)
+        if not len(self):
+            return np.empty(0, dtype=np.int64)
+        rows = np.searchsorted(self.passage_ids[: self._rising], sought)
+        if self._placed:
+            pairs = zip(sought.tolist(), rows.tolist(), strict=True)
+            rows = np.array([self._placed.get(i, row) for i, row in pairs], dtype=np.int64)
+        rows = np.minimum(rows, len(self) - 1)
+        found: Array = rows[(self.passage_ids[rows] == sought) & self.alive[rows]]
+        return found
 
     @property
     def passage_ids(self) -> Array:
@@ -224,9 +235,20 @@ class Columns:
                 columns._facets = {n: _Words(arrays[f"f.{i}"], v) for i, (n, v) in enumerate(facets)}
         except (OSError, ValueError, KeyError) as error:
             raise IndexCorrupt(f"{path.name}: {error}", component="engine local") from error
-        live = np.flatnonzero(columns.alive)
-        columns._row_of = dict(zip(columns.passage_ids[live].tolist(), live.tolist(), strict=True))
+        columns._place_all()
         return columns
+
+    def _place_all(self) -> None:
+        ids = self.passage_ids
+        falls = np.flatnonzero(np.diff(ids) <= 0)
+        self._rising = int(falls[0]) + 1 if len(falls) else len(ids)
+        late = np.flatnonzero(self.alive[self._rising :]) + self._rising
+        self._placed = dict(zip(ids[late].tolist(), late.tolist(), strict=True))
+
+
+def _rises(numbers: Array, since: int) -> bool:
+    """Whether numbers rise strictly from the one before `since` on."""
+    return bool((np.diff(numbers[max(0, since - 1) :]) > 0).all())
 
 
 def _and(mask: Array | None, other: Array) -> Array:

@@ -2,7 +2,8 @@
 
 Codes are RaBitQ (Gao & Long 2024, in faiss): 56 bytes a row at 384 dimensions. The candidates' float32 rows
 are read from a memory-mapped file and checked against their checksums before they count. A filter is a row mask
-handed to the scan, so it makes the scan faster and keeps it exact; few enough rows are compared in float32.
+handed to the scan, so it makes the scan faster and keeps it exact; few enough rows are compared in float32, and so are
+the newest, which get their codes some thousands at a time.
 """
 
 from __future__ import annotations
@@ -44,9 +45,8 @@ class VectorScan:
         self.dimension = dimension
         self._stored: Array = np.empty((0, dimension), dtype=np.float32)  # memory-mapped
         self._tail = Grown(np.empty((0, dimension), dtype=np.float32))
-        self._codes: _Codes | None = None  # of all rows; None while they are few
-
-        self._sum: Array = np.zeros(dimension, dtype=np.float64)
+        self._codes: _Codes | None = None  # of the first rows; None while they are few
+        self.sum: Array = np.zeros(dimension, dtype=np.float64)
 
     def __len__(self) -> int:
         return len(self._stored) + len(self._tail)
@@ -55,7 +55,7 @@ class VectorScan:
         """The rows as they are now, for queries to read while others are added."""
         copy = VectorScan(self.dimension)
         copy._stored, copy._tail, copy._codes = self._stored, self._tail.frozen(len(self._tail)), self._codes
-        copy._sum = self._sum
+        copy.sum = self.sum
         if self._codes is not None:
             self._codes.shared = True
         return copy
@@ -63,17 +63,22 @@ class VectorScan:
     def extend(self, vectors: Array) -> None:
         """Add rows, (k, dim) float32; a row of zeros stands for a passage without a vector."""
         self._tail.extend(vectors)
-        self._sum = self._sum + vectors.sum(axis=0, dtype=np.float64)
-        if len(self) <= EXACT_ROWS:
-            return
+        self.sum = self.sum + vectors.sum(axis=0, dtype=np.float64)
+        if len(self) - self._coded <= EXACT_ROWS:
+            return  # to copy a million codes for one new row takes 50 ms; to compare a few rows more, one
         if self._codes is None or len(self) > 8 * self._codes.trained_on:
             self._codes = self._encode_all()
         else:
-            self._codes = self._codes.grown(vectors)
+            self._codes = self._codes.grown(self.rows(np.arange(self._coded, len(self))))
+
+    @property
+    def _coded(self) -> int:
+        """How many rows, from the first on, have codes."""
+        return self._codes.index.ntotal if self._codes is not None else 0
 
     def mean_cosine(self, vector: Array) -> float:
         """Over all rows, removed ones until the files are written anew."""
-        return float(self._sum @ vector) / len(self) if len(self) else 0.0
+        return float(self.sum @ vector) / len(self) if len(self) else 0.0
 
     def _encode_all(self) -> _Codes:
         count = len(self)
@@ -121,7 +126,9 @@ class VectorScan:
             candidates = np.arange(count) if mask is None else np.flatnonzero(mask)
         else:
             wanted = max(_RESCORE_FLOOR, _RESCORE_FACTOR * limit, int(_RESCORE_SHARE * matching))
-            candidates = self._codes.search(query, mask, min(wanted, matching))
+            coded = self._codes.search(query, mask, min(wanted, matching))
+            newest = np.arange(self._coded, count)
+            candidates = np.concatenate([coded, newest if mask is None else newest[mask[newest]]])
         deadline.check(_COMPONENT)
         candidates = candidates[crcs[candidates] != 0]
         rows = self.rows(candidates)
@@ -153,13 +160,22 @@ class VectorScan:
         return zlib.crc32(raw)
 
     @classmethod
-    def load(cls, dimension: int, count: int, vectors: Path, codes: Path, crc: int) -> VectorScan:
-        """Read what `save` wrote; IndexCorrupt when it is not that."""
+    def load(
+        cls, dimension: int, count: int, vectors: Path, codes: Path, crc: int, total: Sequence[float] | None
+    ) -> VectorScan:
+        """Read what `save` wrote; IndexCorrupt when it is not that.
+
+        Args:
+            total: The sum of all rows, if it was recorded; else every row is read.
+        """
         scan = cls(dimension)
         try:
             scan._stored = _mapped(vectors, count, dimension)
-            for at in range(0, count, 65_536):
-                scan._sum += scan._stored[at : at + 65_536].sum(axis=0, dtype=np.float64)
+            if total is not None:
+                scan.sum = np.array(total, dtype=np.float64).reshape(dimension)
+            else:
+                for at in range(0, count, 65_536):
+                    scan.sum += scan._stored[at : at + 65_536].sum(axis=0, dtype=np.float64)
             raw = codes.read_bytes() if crc else b""
             if zlib.crc32(raw) != crc or (not crc and count > EXACT_ROWS):
                 raise ValueError(f"{codes.name}: wrong checksum, or missing")
@@ -167,7 +183,7 @@ class VectorScan:
             raise IndexCorrupt(str(error), component=_COMPONENT) from error
         if crc:
             scan._codes = _Codes(faiss.deserialize_index(np.frombuffer(raw, dtype=np.uint8)))
-            if scan._codes.index.ntotal != count:
+            if not 0 <= count - scan._coded <= EXACT_ROWS:
                 raise IndexCorrupt(f"{codes.name} holds another number of rows", component=_COMPONENT)
         return scan
 
@@ -199,7 +215,8 @@ class _Codes:
 
     @classmethod
     def trained(cls, dimension: int, sample: Array) -> _Codes:
-        index = faiss.index_factory(dimension, "RaBitQ", faiss.METRIC_INNER_PRODUCT)
+        # Turned at random first (RR), as the paper supposes: signs tell little of vectors whose axes differ in weight.
+        index = faiss.index_factory(dimension, f"RR{dimension},RaBitQ", faiss.METRIC_INNER_PRODUCT)
         index.train(np.ascontiguousarray(sample))
         return cls(index, trained_on=len(sample))
 
