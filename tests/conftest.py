@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import milvus_server
 import postgres_server
 from wenyuan.core.ports import Deadline
 
@@ -57,6 +58,13 @@ def database(dsn: str) -> Iterator[str]:
         yield make_conninfo(dsn, dbname=name, user=user, password="owner-0815")
         server.execute(f"DROP DATABASE {name} WITH (FORCE)")
         server.execute(f"DROP ROLE {user}")
+
+
+@pytest.fixture(scope="session")
+def milvus() -> Iterator[str]:
+    """The address of a Milvus."""
+    with milvus_server.running() as address:
+        yield address
 
 
 @pytest.fixture

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import os
 import socket
-import subprocess
-import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -18,13 +15,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+import milvus_server
 from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable, VectorRejected
 from wenyuan.core.model import EncoderFingerprint, Source
 from wenyuan.core.outside import OutsideHit
 from wenyuan.core.ports import Deadline
-from wenyuan.engines.milvus_collection import MilvusCollection, condition, open_milvus, translated
+from wenyuan.engines.milvus_calls import translated
+from wenyuan.engines.milvus_collection import MilvusCollection, condition, open_milvus
 
-GIVEN = os.environ.get("WENYUAN_TEST_MILVUS", "")  # read before the tests clear the environment
 HOSTILE = ["涉密", 'x" or 1 == 1 or "', "a\\", "it's", "%", "\u200b", "{kind}", "' or '1'=='1"]
 FIELDS = {"id": "id", "text": "body", "vector": "v", "title": "title", "uri": "uri", "metadata": "meta"}
 QUERY = np.array([1, 0, 0], np.float32)
@@ -32,42 +30,14 @@ COLLECTION = f"wenyuan_test_{os.getpid()}"
 Open = Callable[..., MilvusCollection]
 
 
-def start(folder: Path, port: int) -> subprocess.Popen[bytes]:
-    code = "from milvus_lite.cmdline import main; import sys; sys.exit(main())"
-    command = [sys.executable, "-c", code, "server", "--data-dir", str(folder), "--host", "127.0.0.1"]
-    return subprocess.Popen([*command, "--port", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
-def wait(address: str) -> Any:
-    from pymilvus import MilvusClient
-
-    for _ in range(200):
-        try:
-            return MilvusClient(uri=address, timeout=5)
-        except Exception:
-            time.sleep(0.2)
-    raise RuntimeError("milvus-lite did not start")
-
-
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Any]]:
+def server(milvus: str) -> Iterator[tuple[str, Any]]:
     """Address and client of a server that holds the collection."""
-    if importlib.util.find_spec("pymilvus") is None or not (GIVEN or importlib.util.find_spec("milvus_lite")):
-        pytest.skip("not run: the wheels pymilvus and milvus-lite are missing")
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    process = None if GIVEN else start(tmp_path_factory.mktemp("milvus") / "data.db", port)
-    address = GIVEN or f"http://127.0.0.1:{port}"
-    try:
-        client = wait(address)
-        fill(client)
-        yield address, client
-        client.drop_collection(COLLECTION)
-        client.close()
-    finally:
-        if process is not None:
-            process.kill()
-            process.wait(20)
+    client = milvus_server.client(milvus)
+    fill(client)
+    yield milvus, client
+    client.drop_collection(COLLECTION)
+    client.close()
 
 
 def fill(client: Any) -> None:
@@ -100,7 +70,7 @@ def fill(client: Any) -> None:
 @pytest.fixture
 def opened(server: tuple[str, Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
     """Opens the collection as a source; closed at the end."""
-    monkeypatch.setenv("WENYUAN_MILVUS", server[0])
+    monkeypatch.setenv("WENYUAN_KB", server[0])
     made: list[MilvusCollection] = []
 
     def open_one(*, lazy: bool = False, scale: tuple[float, float] = (0.0, 1.0), **changes: Any) -> MilvusCollection:
@@ -114,7 +84,7 @@ def opened(server: tuple[str, Any], monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 def source(**changes: Any) -> Source:
     given = {
-        "uri_env": "WENYUAN_MILVUS", "collection": COLLECTION, "fields": FIELDS, "encoder": "bge-m3", "dimension": 3,
+        "uri_env": "WENYUAN_KB", "collection": COLLECTION, "fields": FIELDS, "encoder": "bge-m3", "dimension": 3,
         "timeout": 30.0, **changes,
     }  # fmt: skip
     return Source(source_id="kb-1", type="vector_index", settings=given)
@@ -194,7 +164,7 @@ def test_wrong_settings(opened: Open, changes: dict[str, Any], says: str) -> Non
 
 def test_another_encoder(server: tuple[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Vectors of another encoder cannot be compared."""
-    monkeypatch.setenv("WENYUAN_MILVUS", server[0])
+    monkeypatch.setenv("WENYUAN_KB", server[0])
     with pytest.raises(ConfigError, match="cannot be compared"):
         open_milvus(source(), encoder=EncoderFingerprint(id="e5", sha256="0", dimension=3), lazy=True)
 
@@ -221,12 +191,12 @@ def test_collection_that_is_dropped(opened: Open, server: tuple[str, Any]) -> No
 def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that is not there, or says nothing, fails in time, and no secret is told."""
     monkeypatch.setenv("WENYUAN_TOKEN", "root:Geheim")
-    monkeypatch.setenv("WENYUAN_MILVUS", "http://127.0.0.1:1")
+    monkeypatch.setenv("WENYUAN_KB", "http://127.0.0.1:1")
     with pytest.raises(EngineError) as caught:
         open_milvus(source(token_env="WENYUAN_TOKEN", timeout=3.0))
     assert "Geheim" not in "".join(traceback.format_exception(caught.value))
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        monkeypatch.setenv("WENYUAN_MILVUS", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        monkeypatch.setenv("WENYUAN_KB", f"http://127.0.0.1:{silent.getsockname()[1]}")
         begun = time.monotonic()
         with pytest.raises((EngineTimeout, EngineUnavailable)):
             open_milvus(source(timeout=1.0))
@@ -235,8 +205,8 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_address(monkeypatch: pytest.MonkeyPatch) -> None:
     """An address that is none, or a file, is refused: nothing is opened on this machine."""
-    monkeypatch.setenv("WENYUAN_MILVUS", "./local.db")
-    with pytest.raises(ConfigError, match="WENYUAN_MILVUS holds is no address"):
+    monkeypatch.setenv("WENYUAN_KB", "./local.db")
+    with pytest.raises(ConfigError, match="WENYUAN_KB holds is no address"):
         open_milvus(source())
 
 
@@ -264,7 +234,7 @@ def test_a_library_asks_it(server: tuple[str, Any], tmp_path: Path, monkeypatch:
     import wenyuan
     from wenyuan.core.model import RetrievalRequest
 
-    monkeypatch.setenv("WENYUAN_MILVUS", server[0])
+    monkeypatch.setenv("WENYUAN_KB", server[0])
     monkeypatch.setenv("WENYUAN_MILVUS_TOKEN", "root:Geheim")
     client, name, text = server[1], f"{COLLECTION}_3", "报销须在三十日内提交"
     hashing = {"kind": "hashing", "dimension": 64}

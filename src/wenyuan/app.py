@@ -273,6 +273,8 @@ def _engine(settings: Settings, folder: Path, spec: IndexSpec, catalog: Catalog)
         return MemoryEngine(spec)
     if settings.engine == "postgres":
         return _postgres(settings, spec, catalog)
+    if settings.engine == "milvus":
+        return _milvus(settings, spec, catalog)
     from wenyuan.engines.local import LocalEngine
 
     return LocalEngine(folder / "index", spec, exclusive=catalog.writing, max_lag=settings.search.max_lag)
@@ -299,6 +301,28 @@ def _postgres(settings: Settings, spec: IndexSpec, catalog: Catalog) -> Engine:
         library_id=catalog.library_id(),
         prefix=chosen.schema_prefix,
         sessions=chosen.sessions,
+        max_lag=settings.search.max_lag,
+    )
+
+
+def _milvus(settings: Settings, spec: IndexSpec, catalog: Catalog) -> Engine:
+    chosen = settings.milvus
+    if not chosen.uri.strip():
+        raise ConfigError(
+            "engine is milvus, but milvus.uri is not set",
+            component="settings",
+            hint="export WENYUAN_MILVUS__URI=https://host:19530",
+        )
+    from wenyuan.engines.milvus import MilvusEngine, Place
+
+    token = chosen.token.get_secret_value().strip()
+    return MilvusEngine(
+        Place(uri=chosen.uri.strip(), token=token, database=chosen.database, calls=chosen.calls),
+        spec,
+        library_id=catalog.library_id(),
+        exclusive=catalog.writing,
+        prefix=chosen.prefix,
+        index=chosen.index,
         max_lag=settings.search.max_lag,
     )
 

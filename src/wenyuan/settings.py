@@ -24,6 +24,7 @@ __all__ = [
     "AuditSettings",
     "CacheSettings",
     "EncoderSettings",
+    "MilvusSettings",
     "PostgresSettings",
     "RedactionSettings",
     "RerankerSettings",
@@ -114,6 +115,17 @@ class PostgresSettings(_Section):
     sessions: int = Field(default=16, ge=2, le=500)  # connections at most, of each process
 
 
+class MilvusSettings(_Section):
+    """Where the engine ``milvus`` keeps its index."""
+
+    uri: str = ""  # http(s)://host:port
+    token: SecretStr = SecretStr("")  # user:password or a key; better given as WENYUAN_MILVUS__TOKEN
+    database: str = Field(default="", max_length=255)
+    prefix: str = Field(default="wenyuan", pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,39}$")  # of the collections' names
+    index: Literal["FLAT", "HNSW", "AUTOINDEX"] = "FLAT"  # of vectors, when the collections are made
+    calls: int = Field(default=16, ge=2, le=500)  # at once, of each process
+
+
 class CacheSettings(_Section):
     """Answers of the knowledge service that are given again; the contract's own method is never cached."""
 
@@ -186,11 +198,12 @@ class Settings(BaseSettings):
         hide_input_in_errors=True,  # an error's own text may be logged, and the value may be a secret
     )
 
-    engine: Literal["local", "memory", "postgres"] = "local"
+    engine: Literal["local", "memory", "postgres", "milvus"] = "local"
     encoder: EncoderSettings = EncoderSettings()
     reranker: RerankerSettings = RerankerSettings()
     search: SearchSettings = SearchSettings()
     postgres: PostgresSettings = PostgresSettings()
+    milvus: MilvusSettings = MilvusSettings()
     cache: CacheSettings = CacheSettings()
     rules: RulesSettings = RulesSettings()
     sources: SourcesSettings = SourcesSettings()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import math
 import re
 import threading
@@ -24,15 +23,15 @@ from wenyuan.core.uri import with_fragment
 from wenyuan.core.vectors import checked_vectors
 from wenyuan.engines.declared import ENV_ALLOWED, Declared, VariableName, declared, secret
 from wenyuan.engines.errands import Errands, TooLate
+from wenyuan.engines.milvus_calls import connect, seconds, translated
 
-__all__ = ["MilvusCollection", "MilvusSettings", "condition", "open_milvus", "translated"]
+__all__ = ["MilvusCollection", "MilvusSettings", "condition", "open_milvus"]
 
 MOST_AT_ONCE = 16
 LIFETIME = 300.0
 """Seconds after which the collection is looked at anew."""
 ROUNDING = 1e-4
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-_LATE = ("deadline exceeded", "deadline_exceeded", "timeout", "timed out")
 
 FieldName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,254}$")]
 T = TypeVar("T")
@@ -213,8 +212,8 @@ class MilvusCollection:
     def _connected(self, deadline: Deadline) -> Any:
         with self._lock:
             if self._client is None:
-                self._client = _connect(
-                    self._address, self._token, self._settings.database or "", deadline.remaining(), self.component
+                self._client = connect(
+                    self._address, self._token, self._settings.database or "", deadline, self.component
                 )
             return self._client
 
@@ -233,16 +232,16 @@ class MilvusCollection:
             output_fields=fields,
             search_params={"metric_type": "COSINE"},
             consistency_level="Strong",
-            timeout=max(0.01, deadline.remaining()),
+            timeout=seconds(deadline),
         )
         return list(found[0])
 
     def _look(self, client: Any, deadline: Deadline) -> None:
         """Whether the collection is what the settings say; raises ConfigError."""
         settings, named = self._settings, self._settings.fields
-        if not client.has_collection(settings.collection, timeout=max(0.01, deadline.remaining())):
+        if not client.has_collection(settings.collection, timeout=seconds(deadline)):
             raise ConfigError(f"there is no collection {settings.collection!r}", component=self.component)
-        told = client.describe_collection(settings.collection, timeout=max(0.01, deadline.remaining()))
+        told = client.describe_collection(settings.collection, timeout=seconds(deadline))
         fields = {field["name"]: field for field in told["fields"]}
         asked = [name for name in named.model_dump().values() if name is not None]
         if missing := [name for name in (*asked, *settings.filter) if name not in fields]:
@@ -298,27 +297,3 @@ class MilvusCollection:
                 if isinstance(value, (str, int, float, bool))
             },
         )
-
-
-def _connect(address: str, token: str, database: str, seconds: float, component: str) -> Any:
-    logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it writes whole tracebacks; what failed is raised
-    try:
-        from pymilvus import MilvusClient
-    except ImportError as error:
-        raise ConfigError(
-            "the driver of Milvus is not installed", component=component, hint='pip install "wenyuan[milvus]"'
-        ) from error
-    return MilvusClient(uri=address, token=token, db_name=database, timeout=max(0.01, seconds))
-
-
-def translated(error: Exception, component: str) -> EngineError:
-    """What an exception of asking means here. Its own text may quote addresses, tokens or values: it is not told."""
-    text, code = str(error).lower(), getattr(error, "code", None)
-    if isinstance(error, TimeoutError) or any(word in text for word in _LATE):
-        return EngineTimeout("no answer came in time", component=component)
-    if "auth" in text or "permission" in text or "privilege" in text:
-        return EngineUnavailable("refuses its user, password or right", component=component)
-    if "fail connecting" in text or "unavailable" in text:
-        return EngineUnavailable("cannot be reached", component=component)
-    named = f"{type(error).__name__} {code if isinstance(code, int) else ''}".strip()
-    return EngineUnavailable(f"the server failed ({named})", component=component)

@@ -1,0 +1,81 @@
+"""Keyword search: candidates by the inner product of sparse vectors, then exact BM25.
+
+A row's weights are those of BM25 with the mean length of all passages when it was written; that drifts as passages
+come and go. A weight w = (k1 + 1) · f / (f + n), where n is the length's norm, gives f / n, and so the weight with
+another norm (`reweighed`): no count is stored beside it. How far the two can differ is known, so candidates are
+fetched until no other row could enter the ranking.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from wenyuan.core.score import K1, B, quantised_length, squash
+from wenyuan.engines.milvus.collections import Names
+from wenyuan.engines.milvus.marks import Mark
+from wenyuan.engines.milvus.sessions import MOST_HITS, Session
+from wenyuan.engines.milvus.words import Query
+
+__all__ = ["best", "given", "norm", "reweighed", "weighed"]
+
+SPARE = 1.25
+"""How many more rows are fetched than are asked for, at first; then four times as many in each round."""
+_FIELDS = ("passage_id", "length", "mean", "words")
+
+
+def norm(length: int, mean: float) -> float:
+    """What BM25 adds to a term's frequency, for a passage of `length` terms."""
+    return K1 * (1.0 - B + B * quantised_length(length) / mean)
+
+
+def weighed(frequency: int, length: int, mean: float) -> float:
+    """The part of BM25 that is a passage's own: the score is the sum of these times idf."""
+    return (K1 + 1.0) * frequency / (frequency + norm(length, mean))
+
+
+def reweighed(weight: float, old: float, new: float) -> float:
+    """A weight that was made with norm `old`, as with norm `new`."""
+    return (K1 + 1.0) / (1.0 + new / old * ((K1 + 1.0) / weight - 1.0))
+
+
+def best(
+    session: Session, names: Names, terms: Sequence[str], where: str, limit: int, mark: Mark
+) -> list[tuple[int, float]]:
+    """(passage, score) of the best `limit` rows that meet a condition, ties by id."""
+    query = Query.of(session, names, terms, mark)
+    if not query.worth:
+        return []
+    fetched = min(MOST_HITS, math.ceil(SPARE * limit))
+    asked = {number: float(weight) for number, weight in query.worth.items()}
+    while True:
+        found = session.nearest(names.passages, "words", asked, where=where, limit=fetched, fields=_FIELDS, search={})
+        shares = {int(row["passage_id"]): _share(query, row) for _, row in found}
+        ranked = sorted(shares.items(), key=lambda pair: (-pair[1], pair[0]))
+        if len(found) < fetched or fetched == MOST_HITS or _settled(query, ranked, limit, found[-1][0]):
+            return [(passage, squash(share)) for passage, share in ranked[:limit] if share > 0]
+        fetched = min(MOST_HITS, 4 * fetched)
+
+
+def given(
+    session: Session, names: Names, terms: Sequence[str], passage_ids: Sequence[int], mark: Mark
+) -> dict[int, float]:
+    """The scores of given passages; those without any of the terms are absent."""
+    query = Query.of(session, names, terms, mark)
+    rows = session.named(names.passages, "passage_id", passage_ids, (*_FIELDS, "seq"))
+    shares = {int(row["passage_id"]): _share(query, row) for row in rows if row["seq"] <= mark.watermark}
+    return {passage: squash(share) for passage, share in shares.items() if share > 0}
+
+
+def _share(query: Query, row: Mapping[str, Any]) -> float:
+    old, new = norm(row["length"], row["mean"]), norm(row["length"], query.mean)
+    words = row["words"]
+    held = [(weight, words[number]) for number, weight in query.worth.items() if number in words]
+    return math.fsum(weight * reweighed(held_as, old, new) for weight, held_as in held) / query.total if held else 0.0
+
+
+def _settled(query: Query, ranked: Sequence[tuple[int, float]], limit: int, last: float) -> bool:
+    """Whether no row that the server ranks behind `last` could enter the ranking."""
+    drift = max(1.0, query.mean / query.least)
+    return ranked[limit - 1][1] >= drift * last / query.total

@@ -1,0 +1,223 @@
+"""Calls to the server: each within its deadline, each reading what was written before it (consistency *Strong*).
+
+The only place where the driver's exceptions become ours.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from wenyuan.core.errors import (
+    ConfigError,
+    EngineError,
+    EngineTimeout,
+    EngineUnavailable,
+    IndexCorrupt,
+    KnowledgeError,
+)
+from wenyuan.core.ports import Deadline
+from wenyuan.engines.errands import Errands, TooLate
+from wenyuan.engines.milvus_calls import connect, seconds, translated
+
+__all__ = ["MOST_AT_ONCE", "MOST_HITS", "Place", "Session", "Sessions", "failure", "listed", "parts"]
+
+MOST_HITS = 16_384
+"""Rows that Milvus gives for one question at most."""
+MOST_AT_ONCE = 1_000
+"""Rows in one message: those of 4,096 dimensions are 20 MB, and servers take 64."""
+NAMED_AT_ONCE = 5_000
+"""Keys in one message, as a list in an expression."""
+LONGEST_CALL = 120.0
+"""Seconds for one call of whoever has a day: the driver goes on trying to reach a server that is gone."""
+_STRONG = "Strong"
+_LOST = re.compile(r"collection.{0,80}not (found|exist|loaded)|can't find collection|not loaded", re.DOTALL)
+_LOST_CODES = (4, 100, 101)
+_REBUILD = (
+    "drop the index's collections, or load them where they were released; they are built again from the catalog"
+)
+
+Row = Mapping[str, Any]
+T = TypeVar("T")
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a server is.
+
+    Attributes:
+        uri: ``http(s)://host:port``.
+        token: ``user:password`` or an API key.
+        database: Of the server; empty: its own default.
+        calls: How many at once.
+    """
+
+    uri: str
+    token: str = field(default="", repr=False)
+    database: str = ""
+    calls: int = 16
+
+
+class Session:
+    """The driver's client within one deadline. Rows are dicts by field.
+
+    Raises, in every method:
+        EngineTimeout: the deadline has passed.
+        Exception: whatever the driver raises; `Sessions.run` translates.
+    """
+
+    def __init__(self, client: Any, deadline: Deadline, component: str) -> None:
+        self.client, self.deadline, self.component = client, deadline, component
+
+    @property
+    def _told(self) -> dict[str, Any]:
+        self.deadline.check(self.component)
+        return {"timeout": min(LONGEST_CALL, seconds(self.deadline))}
+
+    def nearest(
+        self, collection: str, field: str, vector: Any, *, where: str, limit: int, fields: Sequence[str], search: Row
+    ) -> list[tuple[float, Row]]:
+        """(inner product, row) of the best rows, best first."""
+        found = self.client.search(
+            collection,
+            data=[vector],
+            anns_field=field,
+            limit=min(limit, MOST_HITS),
+            filter=where,
+            output_fields=list(fields),
+            search_params={"metric_type": "IP", "params": dict(search)},
+            consistency_level=_STRONG,
+            **self._told,
+        )
+        return [(float(hit["distance"]), hit["entity"]) for hit in found[0]]
+
+    def rows(self, collection: str, where: str, fields: Sequence[str], *, limit: int = MOST_HITS) -> list[Row]:
+        """Rows that meet a condition, in no order."""
+        return list(
+            self.client.query(
+                collection,
+                filter=where,
+                output_fields=list(fields),
+                limit=limit,
+                consistency_level=_STRONG,
+                **self._told,
+            )
+        )
+
+    def named(self, collection: str, key: str, values: Sequence[int | str], fields: Sequence[str]) -> list[Row]:
+        """Rows by the values of a field that no two rows share: numbers, or texts that need no quoting."""
+        found: list[Row] = []
+        for part in parts(values, NAMED_AT_ONCE):
+            found += self.rows(collection, f"{key} in {listed(part)}", fields)
+        return found
+
+    def count(self, collection: str, where: str) -> int:
+        found = self.client.query(
+            collection, filter=where, output_fields=["count(*)"], consistency_level=_STRONG, **self._told
+        )
+        return int(found[0]["count(*)"])
+
+    def put(self, collection: str, rows: Sequence[Row]) -> None:
+        """Write rows; one with the key of another takes its place, so a call that is tried again does no harm."""
+        for part in parts(rows, MOST_AT_ONCE):
+            self.client.upsert(collection, list(part), **self._told)
+
+    def drop(self, collection: str, key: str, values: Sequence[int]) -> None:
+        for part in parts(values, NAMED_AT_ONCE):
+            self.drop_where(collection, f"{key} in {listed(part)}")
+
+    def drop_where(self, collection: str, where: str) -> None:
+        self.client.delete(collection, filter=where, **self._told)
+
+
+class Sessions:
+    """One client for all threads. No error shows the address or the token.
+
+    Raises:
+        ConfigError: the address is none.
+    """
+
+    def __init__(self, place: Place) -> None:
+        self.component = "engine milvus"
+        if not place.uri.startswith(("http://", "https://")):
+            raise ConfigError(
+                "milvus.uri is no address",
+                component=self.component,
+                hint="export WENYUAN_MILVUS__URI=https://host:19530",
+            )
+        self._place = place
+        self._errands = Errands(place.calls, "wenyuan-milvus")
+        self._lock = threading.Lock()
+        self._client: Any = None
+        self._closed = False
+
+    def run(self, work: Callable[[Session], T], deadline: Deadline) -> T:
+        """The result of `work`; what takes longer than the deadline is left behind.
+
+        Raises:
+            EngineTimeout, EngineUnavailable, IndexCorrupt: what the server or the driver said.
+        """
+        deadline.check(self.component)
+        if self._closed:
+            raise EngineUnavailable("is closed", component=self.component)
+        begun = threading.Event()
+
+        def errand() -> T:
+            begun.set()
+            return work(Session(self._connected(deadline), deadline, self.component))
+
+        try:
+            return self._errands.run(errand, deadline.remaining())
+        except TooLate as error:
+            raise self._late(begun.is_set()) from error
+        except KnowledgeError:
+            raise
+        except Exception as error:  # the driver raises its own, those of gRPC, and whatever Python has
+            raise failure(error, self.component) from None
+
+    def _late(self, begun: bool) -> EngineTimeout:
+        if begun:
+            return EngineTimeout("no answer in time", component=self.component)
+        return EngineTimeout(
+            f"all {self._place.calls} calls were busy until the deadline",
+            component=self.component,
+            hint="raise milvus.calls, or ask less at once",
+        )
+
+    def _connected(self, deadline: Deadline) -> Any:
+        with self._lock:
+            if self._client is None:
+                place = self._place
+                self._client = connect(place.uri, place.token, place.database, deadline, self.component)
+            return self._client
+
+    def close(self) -> None:
+        """Leave the server. Later calls fail."""
+        with self._lock:
+            self._closed, client, self._client = True, self._client, None
+        if client is not None:
+            client.close()
+
+
+def failure(error: Exception, component: str) -> EngineError:
+    """What an exception of the driver means here. Its own text is not told."""
+    if getattr(error, "code", None) in _LOST_CODES or _LOST.search(str(error).lower()):
+        return IndexCorrupt(
+            "the index's collections are not there, or not loaded", component=component, hint=_REBUILD
+        )
+    return translated(error, component)
+
+
+def parts(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    for begin in range(0, len(items), size):
+        yield items[begin : begin + size]
+
+
+def listed(values: Sequence[int | str]) -> str:
+    """Values in an expression. Texts are digests (hexadecimal): they hold nothing that would have to be quoted."""
+    assert all(isinstance(value, int) or value.isalnum() for value in values)
+    return "[" + ", ".join(str(value) if isinstance(value, int) else f'"{value}"' for value in values) + "]"

@@ -1,0 +1,83 @@
+"""A Milvus for tests: the one that WENYUAN_TEST_MILVUS names, or the gRPC server of the wheel milvus-lite."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+GIVEN = os.environ.get("WENYUAN_TEST_MILVUS", "")  # read before the tests clear the environment
+
+
+class Server:
+    """A milvus-lite that can be broken off and started again on the same data."""
+
+    def __init__(self, folder: Path) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            self.port = probe.getsockname()[1]
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        self.address = f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Start, and wait until it answers."""
+        code = "from milvus_lite.cmdline import main; import sys; sys.exit(main())"
+        command = [sys.executable, "-c", code, "server", "--data-dir", str(self._folder / "data.db")]
+        self._process = subprocess.Popen(
+            [*command, "--host", "127.0.0.1", "--port", str(self.port)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        client(self.address).close()
+
+    def stop(self) -> None:
+        """End it at once, as if the machine had lost its power."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(20)
+            self._process = None
+
+
+def client(address: str) -> Any:
+    """A client of the driver, once the server answers."""
+    from pymilvus import MilvusClient
+
+    for _ in range(200):
+        try:
+            return MilvusClient(uri=address, timeout=5)
+        except Exception:
+            time.sleep(0.2)
+    raise RuntimeError("milvus-lite did not start")
+
+
+@contextmanager
+def running() -> Iterator[str]:
+    """The address of a server, for as long as it runs."""
+    if GIVEN:
+        yield GIVEN
+        return
+    with own() as server:
+        yield server.address
+
+
+@contextmanager
+def own() -> Iterator[Server]:
+    """A server of this test's own; without the wheels the test is not run."""
+    if importlib.util.find_spec("pymilvus") is None or importlib.util.find_spec("milvus_lite") is None:
+        pytest.skip("not run: the wheels pymilvus and milvus-lite are missing")
+    with tempfile.TemporaryDirectory(prefix="wenyuan-milvus-", ignore_cleanup_errors=True) as folder:
+        server = Server(Path(folder))
+        try:
+            server.start()
+            yield server
+        finally:
+            server.stop()
