@@ -21,13 +21,50 @@ from wenyuan.core.score import evidence, fuse, rescale, trust_factor
 from wenyuan.core.text import terms
 from wenyuan.core.uri import folder_of
 
-__all__ = ["CONTEXT_BOUND", "Request", "Topic", "adjusted", "explain", "fused"]
+__all__ = ["CONTEXT_BOUND", "Fusion", "Request", "Topic", "adjusted", "explain", "fused"]
 
 CONTEXT_BOUND = 0.15
 """The most by which the request's context may change a score, relative to it."""
 _SAME_DOCUMENT, _SIBLING, _TOPIC = 0.12, 0.02, 0.07
 _DOMAIN, _THEME = 0.06, 0.03
 _THEMES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fusion:
+    """How the scores of the legs become one.
+
+    Attributes:
+        weight: Of the vector leg.
+        scale: The encoder's, for `score.rescale`.
+        mean: The mean cosine of the whole index to the query; part ``lift`` is a cosine's distance from it.
+        lifted: Whether that distance, not the cosine itself, says that a passage is no accident: part ``evidence``.
+            The mean of a handful of passages says nothing; then there is no part ``evidence``, and the score counts.
+    """
+
+    weight: float
+    scale: tuple[float, float]
+    mean: float = 0.0
+    lifted: bool = False
+
+    def vectors(self, cosines: Mapping[int, float]) -> Mapping[int, float]:
+        """Their scores in the vector leg."""
+        return {i: rescale(cosine, self.scale) for i, cosine in cosines.items()}
+
+    def score(self, keyword: float, vector: float) -> float:
+        """The score of a passage that has these two; it never falls when `keyword` rises."""
+        return fuse(keyword, vector, self.weight)
+
+    def evidence(self, score: float, keyword: float, cosine: float | None) -> float:
+        """How far such a passage stands out: its part ``evidence``, or its score; it never falls when `keyword` rises."""
+        if not self.lifted:
+            return score
+        parts = {"keyword": keyword} if cosine is None else {"keyword": keyword, "lift": cosine - self.mean}
+        return evidence(parts, self.scale[1] - self.scale[0])
+
+    def hits(self, keyword: Mapping[int, float] | None, cosines: Mapping[int, float] | None) -> list[Hit]:
+        """As `fused`."""
+        return fused(keyword, cosines, weight=self.weight, scale=self.scale, mean=self.mean, lifted=self.lifted)
 
 
 def fused(
@@ -44,11 +81,7 @@ def fused(
     Args:
         keyword: Keyword score (0..1) by passage; a passage left out scored 0. None: no such leg.
         cosines: Raw cosine by passage; a passage left out has no vector. None: no such leg.
-        weight: Of the vector leg.
-        scale: The encoder's, for `score.rescale`.
-        mean: The mean cosine of the whole index to the query; part ``lift`` is a cosine's distance from it.
-        lifted: Whether that distance, not the cosine itself, says that a passage is no accident: part ``evidence``.
-            The mean of a handful of passages says nothing; then there is no part ``evidence``, and the score counts.
+        weight, scale, mean, lifted: See `Fusion`.
     """
     span = scale[1] - scale[0]
     hits = []

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from wenyuan.core.errors import EngineError
 from wenyuan.core.filters import Filter, Scope, matches
-from wenyuan.core.fuse import CONTEXT_BOUND
+from wenyuan.core.fuse import CONTEXT_BOUND, Fusion
 from wenyuan.core.model import FOREVER, IndexRow, Passage
 from wenyuan.core.ranking import Hit
 from wenyuan.core.score import trust_factor
 
-__all__ = ["Floor", "above", "guard", "liftable", "meeting", "outstanding", "why_empty"]
+__all__ = ["Cut", "Floor", "above", "contenders", "guard", "meeting", "outstanding", "why_empty"]
 
 _SPARE = 5  # rows read beyond those asked for, in case some are gone from the record
+_ROUNDING = 1e-9  # of a division, so that what stands exactly at the edge stays
 
 
 ABSTAIN = {"lenient": (0.5, 1.0), "normal": (1.0, 1.0), "strict": (1.0, 1.25)}
@@ -54,8 +56,12 @@ class Floor:
 
     def reached(self, hit: Hit) -> bool:
         """Whether a hit may be an answer: by its evidence, or because the query names the place."""
-        reached = hit.score if self.given else hit.parts.get("evidence", hit.score)
-        return reached >= self.score or hit.parts.get("identifier", 0.0) > 0.0
+        named = hit.parts.get("identifier", 0.0) > 0.0
+        return named or self.enough(hit.score, hit.parts.get("evidence", hit.score))
+
+    def enough(self, score: float, evidence: float) -> bool:
+        """Whether what has this score and evidence may be an answer."""
+        return (score if self.given else evidence) >= self.score
 
     def finite(self) -> Mapping[str, float]:
         """Those that there are, by name."""
@@ -93,18 +99,65 @@ def outstanding(hits: list[Hit], floor: Floor) -> list[Hit]:
     ]
 
 
-def liftable(hits: list[Hit], limit: int, trusts: Collection[int], in_context: bool) -> list[Hit]:
-    """The first `limit` hits, and all that trust and context could lift among them: a limit only cuts.
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What of the candidates may come into an answer.
+
+    Attributes:
+        floor: What is too little.
+        limit: Passages of the answer, or for the reranker.
+        reach: What trust and context could at most multiply the score of one candidate with, relative to another's.
+    """
+
+    floor: Floor
+    limit: int
+    reach: float
+
+    @classmethod
+    def of(cls, floor: Floor, limit: int, trusts: Collection[int], in_context: bool) -> Cut:
+        """`trusts`: Of the sources that were searched; where all are trusted alike, trust lifts nothing."""
+        reach = trust_factor(max(trusts, default=5)) / trust_factor(min(trusts, default=1))
+        return cls(floor, limit, reach * (1.0 + CONTEXT_BOUND if in_context else 1.0))
+
+    def liftable(self, hits: list[Hit]) -> list[Hit]:
+        """The first `limit` hits, and all that trust and context could lift among them: a limit only cuts."""
+        if len(hits) <= self.limit:
+            return hits
+        least = hits[self.limit - 1].score / self.reach
+        return hits[: max(self.limit + _SPARE, sum(hit.score >= least for hit in hits))]
+
+
+def contenders(
+    keyword: Mapping[int, float], cosines: Mapping[int, float], ceiling: float, fusion: Fusion, cut: Cut
+) -> Collection[int]:
+    """The candidates that may be in the answer, while the keyword scores of some are not known yet.
+
+    For the others they need not be known: whatever they are, the answer is the same. Either there are enough
+    candidates that are certain to count and to stand before such a one, or it cannot count itself, since it has
+    less than half of the best score and too little evidence.
 
     Args:
-        trusts: Of the sources that were searched; where all are trusted alike, trust lifts nothing.
+        keyword: Keyword scores as far as they are known.
+        cosines: Of every candidate that has a vector.
+        ceiling: The most that a keyword score which is not known can be.
     """
-    if len(hits) <= limit:
-        return hits
-    reach = trust_factor(max(trusts, default=5)) / trust_factor(min(trusts, default=1))
-    reach *= 1.0 + CONTEXT_BOUND if in_context else 1.0
-    least = hits[limit - 1].score / reach
-    return hits[: max(limit + _SPARE, sum(hit.score >= least for hit in hits))]
+    everyone = keyword.keys() | cosines.keys()
+    vectors, score = fusion.vectors(cosines), fusion.score
+    low = {i: score(keyword.get(i, 0.0), vectors.get(i, 0.0)) for i in everyone}
+    high = low | {i: score(ceiling, vectors[i]) for i in cosines.keys() - keyword.keys()}
+
+    def counts(i: int, words: float, score: float) -> bool:
+        return score > 0 and cut.floor.enough(score, fusion.evidence(score, words, cosines.get(i)))
+
+    best = sorted(everyone, key=low.__getitem__, reverse=True)
+    if not any(counts(i, keyword.get(i, 0.0), low[i]) for i in best):
+        return everyone
+    least_half, most_half = 0.5 * low[best[0]], 0.5 * max(high.values())
+    certain = (low[i] for i in best if low[i] >= most_half or counts(i, keyword.get(i, 0.0), low[i]))
+    last = next(islice(certain, cut.limit + _SPARE - 1, None), 0.0) / cut.reach * (1.0 - _ROUNDING)
+    return {
+        i for i in best if high[i] >= last and (high[i] >= least_half or counts(i, keyword.get(i, ceiling), high[i]))
+    }
 
 
 def guard(passage: Passage, scope: Scope) -> None:

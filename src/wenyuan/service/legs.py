@@ -6,7 +6,7 @@ import threading
 import time
 import unicodedata
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
@@ -14,16 +14,20 @@ from typing import Any
 from wenyuan.core.adapt import Tuning
 from wenyuan.core.errors import EncoderUnavailable
 from wenyuan.core.filters import Scope
-from wenyuan.core.fuse import fused
+from wenyuan.core.fuse import Fusion
 from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.ranking import Hit, LegResult
 from wenyuan.core.score import PLAIN, Traits
 from wenyuan.core.vectors import checked_vectors
+from wenyuan.service.candidates import Cut, contenders
 from wenyuan.service.crew import Crew, Leg
 from wenyuan.service.probes import GENERAL, script_of
 from wenyuan.settings import SearchSettings
 
 __all__ = ["Aim", "Found", "LegReport", "OwnLegs", "QueryVectors"]
+
+_ROUNDING = 1e-6
+"""An engine adds up the same score in another order when it is asked for given passages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +134,8 @@ class QueryVectors:
 class OwnLegs:
     """keyword ∥ vector → one list of candidates, each with both scores.
 
-    Every candidate of one leg is scored by the other too, so that a score never depends on what else was found.
+    Every candidate of one leg is scored by the other too, so that a score never depends on what else was found;
+    but for those that cannot be in the answer, whatever the other leg says (see `candidates.contenders`).
     """
 
     def __init__(self, engine: Engine, vectors: QueryVectors | None, settings: SearchSettings, crew: Crew) -> None:
@@ -159,22 +164,24 @@ class OwnLegs:
         deadline: Deadline,
         tuning: Tuning | None = None,
         traits: Traits = PLAIN,
+        wanted: Cut | None = None,
     ) -> tuple[list[Hit], list[LegReport]]:
         """All that either leg found among its best `depth`, best first.
 
         Args:
             tuning: What was learned from judged questions; it moves the query's vector and sets the weight.
             traits: What was measured of the collection.
+            wanted: How much is asked for: then without those that cannot be in the answer.
 
         Raises:
             KnowledgeError: a leg failed or did not answer in time.
         """
-        found = self.found(query, words, scope, depth, deadline, tuning, traits)
+        found = self.found(query, words, scope, depth, deadline, tuning, traits, wanted)
+        return self._fusion(tuning, traits, found.mean).hits(found.keyword, found.cosines), found.reports
+
+    def _fusion(self, tuning: Tuning | None, traits: Traits, mean: float) -> Fusion:
         scale = self._vectors.encoder.fingerprint.scale if self._vectors is not None else (0.0, 1.0)
-        weight = self.weight(tuning, traits)
-        lifted = bool(traits.centre)
-        hits = fused(found.keyword, found.cosines, weight=weight, scale=scale, mean=found.mean, lifted=lifted)
-        return hits, found.reports
+        return Fusion(weight=self.weight(tuning, traits), scale=scale, mean=mean, lifted=bool(traits.centre))
 
     def found(
         self,
@@ -185,6 +192,7 @@ class OwnLegs:
         deadline: Deadline,
         tuning: Tuning | None,
         traits: Traits,
+        wanted: Cut | None = None,
     ) -> Found:
         """The scores that `candidates` are made of; arguments and errors as there."""
         second: Leg[tuple[LegResult, Aim, float]] | None = None
@@ -205,16 +213,17 @@ class OwnLegs:
         if second is None:
             return Found(keyword=keyword, cosines=None, mean=0.0, aim=None, reports=reports)
         by_vector, aim, ms = self._crew.outcome(second, "vector leg", deadline)
-        cosines = {hit.passage_id: hit.parts["cosine"] for hit in by_vector.hits}
+        cosines = {hit.passage_id: aim.level(hit.parts["cosine"]) for hit in by_vector.hits}
         reports.append(LegReport(name="vector", state="ok", ms=ms, hits=len(cosines)))
-        more_words, more_cosines = self._complete(words, aim.vector, keyword, cosines, deadline)
-        return Found(
-            keyword={**keyword, **more_words},
-            cosines={i: aim.level(cosine) for i, cosine in {**cosines, **more_cosines}.items()},
-            mean=aim.level(self._engine.mean_cosine(aim.vector)),
-            aim=aim,
-            reports=reports,
-        )
+        cosines |= self._cosines(aim, [i for i in keyword if i not in cosines], deadline)
+        mean = aim.level(self._engine.mean_cosine(aim.vector))
+        if wanted is not None:
+            ceiling = (1.0 + _ROUNDING) * by_keyword.hits[-1].score if len(keyword) >= depth else 0.0
+            chosen = contenders(keyword, cosines, ceiling, self._fusion(tuning, traits, mean), wanted)
+            keyword = {i: score for i, score in keyword.items() if i in chosen}
+            cosines = {i: cosine for i, cosine in cosines.items() if i in chosen}
+        keyword |= self._keyword_scores(words, [i for i in cosines if i not in keyword], deadline)
+        return Found(keyword=keyword, cosines=cosines, mean=mean, aim=aim, reports=reports)
 
     def aim(self, query: str, vector: Any, tuning: Tuning | None, traits: Traits, deadline: Deadline) -> Aim:
         """Where a learned map sends the query; without one, away from what all questions have in common.
@@ -241,18 +250,14 @@ class OwnLegs:
         result = self._engine.keyword(words, scope=scope, limit=depth, deadline=deadline)
         return result, (time.perf_counter() - begun) * 1e3
 
-    def _complete(
-        self,
-        words: list[str],
-        vector: Any,
-        keyword: Mapping[int, float],
-        cosines: Mapping[int, float],
-        deadline: Deadline,
-    ) -> tuple[Mapping[int, float], Mapping[int, float]]:
-        """The scores of what only the other leg found."""
-        unseen_words = [i for i in cosines if i not in keyword]
-        unseen_vectors = [i for i in keyword if i not in cosines]
-        crew, engine = self._crew, self._engine
-        first = crew.begin(lambda: engine.keyword_scores(words, unseen_words, deadline=deadline), "keyword_scores")
-        second = crew.begin(lambda: engine.cosines(vector, unseen_vectors, deadline=deadline), "cosines")
-        return crew.outcome(first, "keyword leg", deadline), crew.outcome(second, "vector leg", deadline)
+    def _cosines(self, aim: Aim, passages: Sequence[int], deadline: Deadline) -> Mapping[int, float]:
+        """The cosines of what only the keyword leg found."""
+        asked = self._crew.begin(lambda: self._engine.cosines(aim.vector, passages, deadline=deadline), "cosines")
+        found = self._crew.outcome(asked, "vector leg", deadline)
+        return {i: aim.level(cosine) for i, cosine in found.items()}
+
+    def _keyword_scores(self, words: list[str], passages: Sequence[int], deadline: Deadline) -> Mapping[int, float]:
+        """The keyword scores of what only the vector leg found."""
+        engine = self._engine
+        asked = self._crew.begin(lambda: engine.keyword_scores(words, passages, deadline=deadline), "keyword_scores")
+        return self._crew.outcome(asked, "keyword leg", deadline)

@@ -21,7 +21,7 @@ from wenyuan.core.reference import Reference, reference_of, title_terms
 from wenyuan.core.score import Traits
 from wenyuan.core.text import has_han, identifiers, query_terms
 from wenyuan.service.abroad import Abroad
-from wenyuan.service.candidates import Floor, above, guard, liftable, meeting, outstanding, why_empty
+from wenyuan.service.candidates import Cut, Floor, above, guard, meeting, outstanding, why_empty
 from wenyuan.service.crew import Crew, Leg
 from wenyuan.service.derive import Derived, Deriver
 from wenyuan.service.legs import Aim, LegReport, OwnLegs, QueryVectors
@@ -176,12 +176,11 @@ class Retriever:
         deriving = self._derive(query, replace(scope, filter=query.filter), registry, change, deadline)
         measured, floor, traits = self._measured(query)
         tuning = self._tuned.at(change, deadline)
-        hits: list[Hit] = []
-        legs: list[LegReport] = []
-        if own:
-            hits, legs = self._own.candidates(query.text, words, scope, self._depth(query), deadline, tuning, traits)
         trusts = {name: registry.by_id[name].trust for name in own}
-        ranked = self._ranked(hits, query, scope, floor, deadline, (change, trusts))
+        in_context = bool(query.source_document_uri or query.task_id)
+        cut = Cut.of(floor, self.reranking.reach(query.limit), trusts.values(), in_context)
+        hits, legs = self._found(query, words, scope, deadline, tuning, traits, cut)
+        ranked = self._ranked(hits, query, scope, cut, deadline, change)
         foreign, reports = self._abroad.collect(asked, deadline)
         ranked, judged = self.reranking.best(
             query.text, ranked + meeting(foreign, scope.filter), query.limit, self._crew, deadline
@@ -311,6 +310,22 @@ class Retriever:
         # A place that is named may share little else with the query.
         return depth * _DEEPER if identifiers(query.text) else depth
 
+    def _found(
+        self,
+        query: Query,
+        words: list[str],
+        scope: Scope,
+        deadline: Deadline,
+        tuning: Tuning | None,
+        traits: Traits,
+        cut: Cut,
+    ) -> tuple[list[Hit], list[LegReport]]:
+        """What our own legs found; of a query that names a place all of it, since naming it may lift the last one."""
+        if not scope.sources:
+            return [], []
+        wanted = None if reference_of(query.text) else cut
+        return self._own.candidates(query.text, words, scope, self._depth(query), deadline, tuning, traits, wanted)
+
     # -- from candidates to the answer ----------------------------------------------------------------
 
     def _ranked(
@@ -318,20 +333,15 @@ class Retriever:
         hits: list[Hit],
         query: Query,
         scope: Scope,
-        floor: Floor,
+        cut: Cut,
         deadline: Deadline,
-        at: tuple[int, Mapping[str, int]],
+        change: int,
     ) -> list[tuple[Hit, Passage]]:
-        """The hits that count, adjusted; `at`: the change that was searched, and the trust of its sources."""
-        change, trusts = at
-        reference = reference_of(query.text)
+        """The hits that count, adjusted; `change`: the one that was searched."""
+        floor, reference = cut.floor, reference_of(query.text)
         topic = self._topics.of(query.text, query.source_document_uri, query.task_id, change, deadline)
         # A named place counts however little else its text shares with the query: then the floor comes last.
-        candidates = (
-            hits
-            if reference
-            else liftable(above(hits, floor), self.reranking.reach(query.limit), trusts.values(), topic is not None)
-        )
+        candidates = hits if reference else cut.liftable(above(hits, floor))
         across = not candidates
         if across:
             candidates = outstanding(hits, floor)
@@ -372,15 +382,9 @@ class Retriever:
 
     def _nothing(self, change: int, scope: Scope, reason: str) -> Answer:
         return Answer(
-            hits=Ranking(),
-            passages={},
-            mode=self.mode,
-            floor=0.0,
-            legs=(),
-            generation=change,
-            scope=scope,
+            hits=Ranking(), passages={}, mode=self.mode, floor=0.0, legs=(), generation=change, scope=scope,
             reason=reason,
-        )
+        )  # fmt: skip
 
 
 def _order(pair: tuple[Hit, Passage]) -> tuple[float, int]:

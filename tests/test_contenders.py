@@ -1,0 +1,119 @@
+"""Candidates that need not be scored by both legs: leaving them out changes no answer."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import wenyuan
+from wenyuan.core.fuse import Fusion
+from wenyuan.core.text import query_terms
+from wenyuan.service import legs
+from wenyuan.service.candidates import Cut, Floor, above, contenders, outstanding
+
+PASSAGES = 300
+SUBJECTS = ("投诉", "合同", "消防", "税务", "档案", "采购", "安全", "leave", "travel", "scaffold")
+ACTS = ("期限", "登记", "审批", "复核", "赔偿", "notice", "record", "refund")
+
+
+@st.composite
+def candidates(draw: st.DrawFn) -> tuple[dict[int, float], dict[int, float], dict[int, float], float]:
+    """All keyword scores, those that one leg found, cosines, and the ceiling of the others; ties are frequent."""
+    steps = st.integers(0, 12).map(lambda n: n / 12)
+    ids = draw(st.lists(st.integers(1, 60), min_size=1, max_size=40, unique=True))
+    words = {i: draw(steps) for i in ids}
+    cosines = {i: draw(steps) for i in ids if draw(st.integers(0, 9))}
+    ceiling = draw(steps)
+    known = {i: score for i, score in words.items() if score > ceiling or i not in cosines or draw(st.booleans())}
+    return words, known, cosines, ceiling
+
+
+fusions = st.builds(
+    Fusion,
+    weight=st.sampled_from((0.3, 0.55, 0.7, 0.9)),
+    scale=st.sampled_from(((0.0, 1.0), (0.4, 0.9))),
+    mean=st.sampled_from((0.0, 0.3, 0.6)),
+    lifted=st.booleans(),
+)
+floors = st.builds(Floor, st.sampled_from((0.0, 0.2, 0.5, 0.8)), st.sampled_from((0.1, 0.5)), st.booleans())
+
+
+@given(candidates(), fusions, floors, st.integers(1, 8), st.lists(st.integers(1, 5), max_size=3), st.booleans())
+def test_what_is_left_out_is_in_no_answer(
+    found: tuple[dict[int, float], dict[int, float], dict[int, float], float],
+    fusion: Fusion,
+    floor: Floor,
+    limit: int,
+    trusts: list[int],
+    in_context: bool,
+) -> None:
+    """Whatever the scores, floor, limit, trust and context, the candidates of an answer are those of all candidates."""
+    words, known, cosines, ceiling = found
+    cut = Cut.of(floor, limit, trusts, in_context)
+    everything = fusion.hits(words, cosines)
+    chosen = contenders(known, cosines, ceiling, fusion, cut)
+    some = fusion.hits(
+        {i: s for i, s in words.items() if i in chosen}, {i: c for i, c in cosines.items() if i in chosen}
+    )
+    assert cut.liftable(above(some, floor)) == cut.liftable(above(everything, floor))
+    if not above(everything, floor):
+        assert outstanding(some, floor) == outstanding(everything, floor)
+
+
+def test_most_need_no_second_score() -> None:
+    """Of two hundred candidates, half of them without a keyword score, little more than the answer needs one."""
+    known = {i: 0.9 - i / 200 for i in range(100)}
+    cosines = {i: 0.95 - i / 400 for i in range(200)}
+    fusion = Fusion(weight=0.7, scale=(0.0, 1.0))
+    chosen = contenders(known, cosines, known[99], fusion, Cut.of(Floor(0.0, 0.0), 10, [3], in_context=False))
+    assert sorted(chosen) == list(range(15))
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[wenyuan.Library]:
+    folder = tmp_path_factory.mktemp("library")
+    draw = random.Random(4)
+    for trust in (2, 5):
+        (folder / f"s{trust}").mkdir()
+        for n in range(PASSAGES // 2):
+            told = "，".join(draw.choice(SUBJECTS) + draw.choice(ACTS) for _ in range(draw.randint(2, 9)))
+            (folder / f"s{trust}" / f"{n}.md").write_text(f"# {draw.choice(SUBJECTS)} {n}\n\n{told}。\n", "utf-8")
+    with wenyuan.open(
+        folder / "library", create=True, encoder={"kind": "hashing"}, search={"deadline": 20, "depth": 40}
+    ) as made:
+        for trust in (2, 5):
+            made.add(wenyuan.Source(source_id=f"s{trust}", path=str(folder / f"s{trust}"), trust=trust))
+        yield made
+
+
+@pytest.mark.parametrize("limit", [1, 5, 30])
+@pytest.mark.parametrize("context", [{}, {"task_id": "消防 审批"}])
+def test_answers_are_the_same(
+    library: wenyuan.Library, limit: int, context: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A library answers as it does when each candidate is scored by both legs, to the last digit of every part."""
+    draw = random.Random(limit)
+    asked = [" ".join(draw.choices(SUBJECTS + ACTS, k=draw.randint(1, 4))) for _ in range(25)]
+
+    def answers() -> list[Any]:
+        return [library.search(q, limit=limit, context=context or None) for q in asked]
+
+    quick = answers()
+    spared: list[int] = []
+
+    def all_of_them(keyword: Any, cosines: Any, *rest: Any) -> Any:
+        everyone = keyword.keys() | cosines.keys()
+        spared.append(len(everyone) - len(contenders(keyword, cosines, *rest)))
+        return everyone
+
+    monkeypatch.setattr(legs, "contenders", all_of_them)
+    for one, other in zip(quick, answers(), strict=True):
+        assert list(one.hits) == [replace(h, parts=pytest.approx(dict(h.parts), abs=1e-6)) for h in other.hits]
+    assert sum(spared) > 0
+    assert all(query_terms(q) for q in asked)
