@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import subprocess
 import sys
 import time
@@ -11,17 +12,50 @@ from pathlib import Path
 from typing import Any
 
 import pysqlite3.dbapi2 as driver
+import pytest
 
 from engine_laws import document
 from wenyuan.catalog import Catalog
+from wenyuan.catalog.place import Place
+from wenyuan.catalog.server import Server
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Deadline
 
+BOTH = pytest.mark.parametrize("place", ["files", "server"], indirect=True)
+"""What holds of a catalog in a folder, and of one on PostgreSQL."""
+
+
+def on_server(database: str, folder: Path) -> Server:
+    """Room for a library in a schema of its own."""
+    return Server(folder, database, schema=f"library_{secrets.token_hex(6)}", sessions=4)
+
+
+def again(place: Path | Place) -> Path | Place:
+    """The same place once more, as another server or worker would name it."""
+    if isinstance(place, Server):
+        return Server(place.folder, dsn_of(place), schema=place.schema, sessions=4)
+    return place if isinstance(place, Path) else place.folder
+
+
+def dsn_of(server: Server) -> str:
+    from psycopg.conninfo import make_conninfo
+
+    return make_conninfo(**server._parameters)
+
+
+def dropped(server: Server) -> None:
+    import psycopg
+
+    server.close()
+    with psycopg.connect(dsn_of(server), autocommit=True) as connection:
+        connection.execute("SET client_min_messages TO error")
+        connection.execute(f"DROP SCHEMA IF EXISTS {server.schema} CASCADE")
+
 
 @contextmanager
-def new_catalog(folder: Path) -> Iterator[Catalog]:
+def new_catalog(where: Path | Place) -> Iterator[Catalog]:
     """A catalog with two empty sources."""
-    made = Catalog.create(folder)
+    made = Catalog.create(where)
     for name in ("s1", "s2"):
         made.put_source(Source(source_id=name))
     yield made
@@ -36,7 +70,7 @@ def put(catalog: Catalog, *numbers: int, source: str = "s1", text: str | None = 
 @contextmanager
 def raw(catalog: Catalog) -> Iterator[Any]:
     """The database without our code, but by our driver: two copies of SQLite in one process see no locks."""
-    connection = driver.connect(str(catalog.path), isolation_level=None)
+    connection = driver.connect(str(catalog.folder / "catalog.db"), isolation_level=None)
     try:
         yield connection
     finally:

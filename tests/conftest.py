@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,6 +66,28 @@ def milvus() -> Iterator[str]:
     """The address of a Milvus."""
     with milvus_server.running() as address:
         yield address
+
+
+@pytest.fixture
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[object]:
+    """Where a library of this test may lie: in a folder, or (``server``) in a schema of its own on PostgreSQL."""
+    if getattr(request, "param", "files") == "files":
+        yield tmp_path / "library"
+        return
+    from catalog_parts import dropped, on_server
+
+    made = on_server(request.getfixturevalue("database"), tmp_path / "library")
+    yield made
+    dropped(made)
+
+
+@pytest.fixture
+def catalog(place: Any) -> Iterator[object]:
+    """A catalog with two empty sources; `catalog_parts.BOTH` asks for one of each kind."""
+    from catalog_parts import new_catalog
+
+    with new_catalog(place) as made:
+        yield made
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def test_shown(audit: AuditLog, clock: Clock) -> None:
         assert shown.query == {"query": "客戶投訴 response time", "max_results": 3}
         assert shown.query_state == "kept"
         audit.close()
-        audit = AuditLog(audit.path.parent)
+        audit = AuditLog(audit._head.path.parent)
     audit.close()
 
 
@@ -253,7 +253,7 @@ def test_closed(tmp_path: Path) -> None:
 def test_failure_surfaces(audit: AuditLog, monkeypatch: pytest.MonkeyPatch) -> None:
     """When writing fails, flush and the next append raise, nothing taken is lost, and it is tried again."""
     monkeypatch.setattr(grouped, "_RETRY", 0.05)
-    with raw(audit.path.parent, guarded=True) as connection:
+    with raw(audit._head.path.parent, guarded=True) as connection:
         connection.execute("ALTER TABLE audit RENAME TO elsewhere")
         audit.append(record(1))
         with pytest.raises(CatalogUnavailable, match=r"audit: cannot be written: .*no such table"):
@@ -302,7 +302,7 @@ def test_failing_head_file_repeats_nothing(audit: AuditLog, tmp_path: Path, monk
 def test_too_much_waits(audit: AuditLog, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the disk is too slow, records are refused rather than heaped up without end."""
     monkeypatch.setattr(grouped, "_MOST_WAITING", 5)
-    with raw(audit.path.parent, guarded=True) as connection:
+    with raw(audit._head.path.parent, guarded=True) as connection:
         connection.execute("BEGIN IMMEDIATE")
         for n in range(5):
             audit.append(record(n))
@@ -315,7 +315,7 @@ def test_too_much_waits(audit: AuditLog, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_flush_in_time(audit: AuditLog) -> None:
     """A flush does not wait longer than it was told to."""
-    with raw(audit.path.parent, guarded=True) as connection:
+    with raw(audit._head.path.parent, guarded=True) as connection:
         connection.execute("BEGIN IMMEDIATE")
         audit.append(record())
         begun = time.monotonic()

@@ -16,7 +16,7 @@ import pysqlite3.dbapi2 as driver
 import pytest
 import sqlalchemy as sa
 
-from catalog_parts import new_catalog, put, raw, texts
+from catalog_parts import BOTH, again, put, raw, texts
 from engine_laws import document, unit
 from wenyuan.catalog import Catalog, connect
 from wenyuan.core.errors import (
@@ -31,24 +31,19 @@ from wenyuan.core.model import Source
 CANARY = "canary7金丝雀机密"
 
 
-@pytest.fixture
-def catalog(tmp_path: Path) -> Iterator[Catalog]:
-    with new_catalog(tmp_path / "library") as made:
-        yield made
-
-
 # -- opening --------------------------------------------------------------------------------------------------
 
 
+@BOTH
 def test_reopened(catalog: Catalog) -> None:
     """What was stored is there after closing and opening again; closing twice is harmless."""
     put(catalog, 1, 2)
     before = (texts(catalog), catalog.seq(), catalog.counts(), catalog.sources())
     catalog.close()
     catalog.close()
-    again = Catalog.open(catalog.folder)
-    assert (texts(again), again.seq(), again.counts(), again.sources()) == before
-    again.close()
+    other = Catalog.open(again(catalog._place))
+    assert (texts(other), other.seq(), other.counts(), other.sources()) == before
+    other.close()
 
 
 def test_newer_format(catalog: Catalog) -> None:
@@ -56,18 +51,18 @@ def test_newer_format(catalog: Catalog) -> None:
     with raw(catalog) as connection:
         connection.execute("UPDATE library SET value = '99' WHERE key = 'schema'")
     catalog.close()
-    before = catalog.path.read_bytes()
+    before = (catalog.folder / "catalog.db").read_bytes()
     with pytest.raises(CatalogVersion, match="format 99") as caught:
         Catalog.open(catalog.folder)
     assert "pip install --upgrade" in caught.value.hint
-    assert catalog.path.read_bytes() == before
+    assert (catalog.folder / "catalog.db").read_bytes() == before
 
 
 def test_no_database(catalog: Catalog) -> None:
     """A file that is no database is refused with what to do next."""
     catalog.close()
     for rubbish in (b"this is no database " * 300, b"\x00" * 8192):
-        catalog.path.write_bytes(rubbish)
+        (catalog.folder / "catalog.db").write_bytes(rubbish)
         with pytest.raises(CatalogUnavailable, match="not a database") as caught:
             Catalog.open(catalog.folder)
         assert "backup" in caught.value.hint
@@ -94,11 +89,12 @@ def test_foreign_database(tmp_path: Path, statements: tuple[str, ...]) -> None:
         assert len(connection.execute("SELECT * FROM sqlite_master").fetchall()) == 1
 
 
+@BOTH
 def test_no_second_library(catalog: Catalog) -> None:
     """A library is not made where there is one, and that one stays as it is."""
     put(catalog, 1)
     with pytest.raises(CatalogUnavailable, match="already"):
-        Catalog.create(catalog.folder)
+        Catalog.create(again(catalog._place))
     assert catalog.counts()["documents"] == 1
 
 
@@ -201,6 +197,7 @@ def test_pragmas(catalog: Catalog) -> None:
 # -- sources --------------------------------------------------------------------------------------------------
 
 
+@BOTH
 def test_sources(catalog: Catalog) -> None:
     """A source is stored with all its fields; putting it again replaces it and counts as a change."""
     from datetime import date
@@ -218,6 +215,7 @@ def test_sources(catalog: Catalog) -> None:
     assert catalog.seq() == before + 1
 
 
+@BOTH
 def test_unknown_source(catalog: Catalog) -> None:
     """A source that is not there cannot be read or removed."""
     for call in (catalog.source, catalog.remove_source):
@@ -291,6 +289,7 @@ def test_purged_beside_a_reader(catalog: Catalog, caplog: pytest.LogCaptureFixtu
 # -- documents ------------------------------------------------------------------------------------------------
 
 
+@BOTH
 def test_passages(catalog: Catalog) -> None:
     """A passage comes back with what its document and its source say; thousands at once, removed ones absent."""
     catalog.put_source(Source(source_id="s1", trust=4, domain="d", copyright="c"))
@@ -318,6 +317,7 @@ def test_one_live_version(catalog: Catalog) -> None:
         connection.execute("UPDATE documents SET removed_seq = NULL WHERE source_id = 's1'")
 
 
+@BOTH
 def test_whole_or_not_at_all(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whichever statement of a commit fails, nothing of it is stored and the older version stays."""
     put(catalog, 1, text="alt")
@@ -345,6 +345,7 @@ def test_whole_or_not_at_all(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) 
     assert catalog.counts()["documents"] == 3
 
 
+@BOTH
 def test_twice_in_one_commit(catalog: Catalog) -> None:
     """The same document twice in one commit is an error, not two live versions."""
     with pytest.raises(CatalogError):
@@ -352,6 +353,7 @@ def test_twice_in_one_commit(catalog: Catalog) -> None:
     assert catalog.counts()["documents"] == 0
 
 
+@BOTH
 def test_failures(catalog: Catalog) -> None:
     """A failure is kept until its document is stored or forgotten, and the older version stays live meanwhile."""
     put(catalog, 1)
@@ -366,6 +368,7 @@ def test_failures(catalog: Catalog) -> None:
     assert catalog.failures("s1") == {}
 
 
+@BOTH
 def test_values(catalog: Catalog) -> None:
     """A value of the library is replaced as a whole and is None before it is set."""
     assert catalog.value("floor") is None

@@ -282,13 +282,13 @@ def test_damaged_pages(catalog: Catalog) -> None:
     put(catalog, *range(300))
     whole = texts(catalog)
     catalog.close()
-    size = catalog.path.stat().st_size
+    size = (catalog.folder / "catalog.db").stat().st_size
     page = 4096
     outcomes: list[Callable[[Catalog], Any]] = [texts, lambda c: c.passages(range(1, 301)), lambda c: c.counts()]
-    pristine = catalog.path.read_bytes()
+    pristine = (catalog.folder / "catalog.db").read_bytes()
     wrong = 0
     for at in range(page, size, 7 * page):
-        catalog.path.write_bytes(pristine[:at] + b"\x5a" * page + pristine[at + page :])
+        (catalog.folder / "catalog.db").write_bytes(pristine[:at] + b"\x5a" * page + pristine[at + page :])
         try:
             damaged = Catalog.open(catalog.folder)
         except CatalogError:

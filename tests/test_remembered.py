@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import wenyuan
-from catalog_parts import new_catalog, put, raw, script
+from catalog_parts import BOTH, again, put, raw, script
 from wenyuan.catalog import Catalog
+from wenyuan.catalog.place import Files
 from wenyuan.catalog.remembered import Remembered
 from wenyuan.core.agents import Agent, DomainScope
 from wenyuan.core.errors import CatalogUnavailable, NotPermitted
@@ -19,12 +20,6 @@ from wenyuan.core.model import Source
 from wenyuan.service.search import SearchRequest
 
 AGENT = Agent(agent_id="clerk", knowledge_scope=(DomainScope(domain="客服", top_k=3),))
-
-
-@pytest.fixture
-def catalog(tmp_path: Path) -> Iterator[Catalog]:
-    with new_catalog(tmp_path) as made:
-        yield made
 
 
 class Reading:
@@ -38,38 +33,36 @@ class Reading:
         return self.times
 
 
+@BOTH
 def test_read_once_while_nobody_writes(catalog: Catalog) -> None:
     """A value is read once, however often it is asked for, while nothing is committed."""
-    memory, reading = Remembered(catalog.path), Reading()
+    memory, reading = Remembered(catalog._place.version), Reading()
     assert [memory.get("k", reading) for _ in range(5)] == [1] * 5
-    memory.close()
 
 
+@BOTH
 def test_read_anew_after_a_commit_of_this_process(catalog: Catalog) -> None:
     """A commit of this process drops what was remembered."""
-    memory, reading = Remembered(catalog.path), Reading()
+    memory, reading = Remembered(catalog._place.version), Reading()
     memory.get("k", reading)
     put(catalog, 1)
     assert memory.get("k", reading) == 2
-    memory.close()
 
 
 def test_a_failed_reading_is_not_remembered(catalog: Catalog) -> None:
     """What raises is read again by the next who asks."""
-    memory = Remembered(catalog.path)
+    memory = Remembered(catalog._place.version)
     with pytest.raises(ZeroDivisionError):
         memory.get("k", lambda: 1 // 0)
     assert memory.get("k", lambda: 7) == 7
-    memory.close()
 
 
 def test_many_keys_are_bound(catalog: Catalog) -> None:
     """However many keys are asked for, by whomever, only so many values are remembered."""
-    memory = Remembered(catalog.path)
+    memory = Remembered(catalog._place.version)
     for number in range(2_500):
         memory.get(number, Reading())
     assert len(memory._values) <= 1_000
-    memory.close()
 
 
 def test_a_database_that_is_none_is_said(tmp_path: Path) -> None:
@@ -77,7 +70,7 @@ def test_a_database_that_is_none_is_said(tmp_path: Path) -> None:
     file = tmp_path / "catalog.db"
     file.write_bytes(b"no database at all " * 100)
     with pytest.raises(CatalogUnavailable, match="not a database"):
-        Remembered(file).get("k", Reading())
+        Remembered(Files(tmp_path).version).get("k", Reading())
 
 
 def test_what_is_given_may_be_changed(catalog: Catalog) -> None:
@@ -95,6 +88,7 @@ CHANGES: dict[str, tuple[Callable[[Catalog], Any], Callable[[Catalog], Any], Any
 }
 
 
+@BOTH
 @pytest.mark.parametrize("what", CHANGES)
 def test_another_connection_is_seen_at_once(catalog: Catalog, what: str) -> None:
     """What somebody else commits counts for the very next question."""
@@ -104,18 +98,19 @@ def test_another_connection_is_seen_at_once(catalog: Catalog, what: str) -> None
     else:
         with pytest.raises(NotPermitted):
             ask(catalog)
-    other = Catalog.open(catalog.folder)
+    other = Catalog.open(again(catalog._place))
     change(other)
     other.close()
     assert ask(catalog) == then
 
 
+@BOTH
 def test_a_revoked_key_ends_at_once(catalog: Catalog) -> None:
     """A key that another connection revokes is revoked for the next request, and no other key's secret fits it."""
     key, token = catalog.create_key(None, frozenset({"search"}), None)
     assert catalog.key_of_token(token) == key
     assert catalog.key_of_token(token[:-1] + "!") is None
-    other = Catalog.open(catalog.folder)
+    other = Catalog.open(again(catalog._place))
     other.revoke_key(key.key_id)
     other.close()
     now = catalog.key_of_token(token)
@@ -159,6 +154,7 @@ def test_another_process_is_seen_at_once(catalog: Catalog) -> None:
         child.stdout.close()
 
 
+@BOTH
 def test_threads_never_see_less_than_was_committed(catalog: Catalog) -> None:
     """While one thread commits, others that ask afterwards never get what was before."""
     reached, stop, behind = [0], threading.Event(), list[tuple[int, int]]()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import pysqlite3.dbapi2 as driver
 import pytest
 
-from catalog_parts import new_catalog, put, raw, soon, texts
+from catalog_parts import BOTH, again, new_catalog, put, raw, soon, texts
 from wenyuan.catalog import Catalog, schema
 from wenyuan.catalog.rules_rows import HeldNode, HeldStatement
 from wenyuan.core.errors import CatalogUnavailable, EngineTimeout, InvalidRequest, NotPermitted
@@ -43,12 +42,6 @@ SHORED = Statement(
 )  # fmt: skip
 
 
-@pytest.fixture
-def catalog(tmp_path: Path) -> Iterator[Catalog]:
-    with new_catalog(tmp_path / "library") as made:
-        yield made
-
-
 def load(catalog: Catalog, *statements: Statement, pack: str = "one", prune: bool = True, nodes: Any = NODES) -> Any:
     return catalog.apply_rules(pack, nodes=nodes, statements=statements, prune=prune)
 
@@ -70,6 +63,7 @@ def status(catalog: Catalog, statement: Statement) -> str:
 # -- what is served -------------------------------------------------------------------------------------------
 
 
+@BOTH
 def test_edge(catalog: Catalog) -> None:
     """An edge has all that was written about the statement, its end, and its evidence with the lower trust."""
     report = load(catalog, FALLS, SHORED)
@@ -87,6 +81,7 @@ def test_edge(catalog: Catalog) -> None:
     assert (falls.condition, falls.strength, falls.end.label("en")) == ("depth_m >= 5.0", "mandatory", "Collapse")
 
 
+@BOTH
 def test_inverse(catalog: Catalog) -> None:
     """Against its direction a statement leads to its source node, and is not found along it."""
     load(catalog, FALLS)
@@ -97,6 +92,7 @@ def test_inverse(catalog: Catalog) -> None:
     assert from_(catalog, PIT, "produces_hazard", inverse=True) == []
 
 
+@BOTH
 @pytest.mark.parametrize(
     ("change", "view", "served"),
     [
@@ -119,6 +115,7 @@ def test_view(catalog: Catalog, change: dict[str, Any], view: dict[str, Any], se
     assert bool(found) is served
 
 
+@BOTH
 def test_trust_asked_for(catalog: Catalog) -> None:
     """Evidence that is itself trusted too little does not count, whatever the trust of its source."""
     doubtful = replace(QUOTE, trust=2)
@@ -131,6 +128,7 @@ def test_trust_asked_for(catalog: Catalog) -> None:
     assert [(e.source_id, e.trust) for e in edge.evidences] == [("s2", 3)]
 
 
+@BOTH
 def test_order_and_limit(catalog: Catalog) -> None:
     """Mandatory statements come first, then heavy ones, then old ones; one more than the limit shows that it bit."""
     ends = [Node(key=f"hazard/{n}", kind="hazard", name=f"险{n}") for n in range(6)]
@@ -151,6 +149,7 @@ def test_order_and_limit(catalog: Catalog) -> None:
         from_(catalog, PIT, "produces_hazard", limit=-1)
 
 
+@BOTH
 def test_wide_frontier(catalog: Catalog) -> None:
     """More nodes than fit into one query are answered as if they did: the best statements of all of them."""
     many = [Node(key=f"process/{n}", kind="process", name=f"工序{n}") for n in range(1_200)]
@@ -162,6 +161,7 @@ def test_wide_frontier(catalog: Catalog) -> None:
     assert [edge.weight for edge in edges] == [n / 1_200 for n in range(1_199, 1_189, -1)]
 
 
+@BOTH
 def test_nothing_asked(catalog: Catalog) -> None:
     """Without nodes or relations there is nothing to find; an unknown node or relation leads nowhere."""
     load(catalog, FALLS)
@@ -171,6 +171,7 @@ def test_nothing_asked(catalog: Catalog) -> None:
     assert catalog.rules.edges([999], ["produces_hazard"], view=VIEW, limit=5, deadline=soon()) == []
 
 
+@BOTH
 def test_renamed(catalog: Catalog) -> None:
     """A node that gets another name keeps its number, and edges show the new name at once, the old one in the past."""
     before = load(catalog, FALLS).seq
@@ -235,6 +236,7 @@ def test_plan(catalog: Catalog) -> None:
 # -- importing ------------------------------------------------------------------------------------------------
 
 
+@BOTH
 def test_again(catalog: Catalog) -> None:
     """Importing the same again changes nothing: no commit, no version, and all is counted as unchanged."""
     first = load(catalog, FALLS, SHORED)
@@ -250,6 +252,7 @@ def vars_of(report: Any) -> dict[str, Any]:
     return {name: getattr(report, name) for name in type(report).__slots__}
 
 
+@BOTH
 def test_reworded(catalog: Catalog) -> None:
     """A pack may word its statement anew; number and key stay, and the past keeps the old words."""
     before = load(catalog, FALLS).seq
@@ -261,6 +264,7 @@ def test_reworded(catalog: Catalog) -> None:
     assert from_(catalog, PIT, "produces_hazard", view=replace(VIEW, at=before)) == [old]
 
 
+@BOTH
 def test_prune(catalog: Catalog) -> None:
     """What a pack no longer says is retired, with the reason; without prune it stays; said again, it is back."""
     before = load(catalog, FALLS, SHORED).seq
@@ -280,6 +284,7 @@ def test_prune(catalog: Catalog) -> None:
     assert edge.dst == held.dst
 
 
+@BOTH
 def test_two_packs(catalog: Catalog) -> None:
     """A statement that two packs support stays when one leaves; each has its own evidence."""
     load(catalog, FALLS, pack="one")
@@ -295,6 +300,7 @@ def test_two_packs(catalog: Catalog) -> None:
     assert catalog.rules.packs() == ()
 
 
+@BOTH
 def test_contradiction(catalog: Catalog) -> None:
     """When another pack words a statement or node otherwise, that is a conflict: what is stored stays."""
     load(catalog, FALLS, pack="one")
@@ -311,6 +317,7 @@ def test_contradiction(catalog: Catalog) -> None:
     assert (edge.strength, edge.end.name) == ("informative", "塌方")
 
 
+@BOTH
 def test_said_twice(catalog: Catalog) -> None:
     """A statement that one pack says in two places has the evidence of both, and importing it again is no change."""
     twice = (FALLS, replace(FALLS, evidences=(OTHER,)))
@@ -321,6 +328,7 @@ def test_said_twice(catalog: Catalog) -> None:
     assert (report.conflicts, report.seq) == ((FALLS.key,), None)
 
 
+@BOTH
 def test_evidence_rewritten(catalog: Catalog) -> None:
     """Another trust of the same evidence replaces it; nothing counts as lost."""
     load(catalog, FALLS)
@@ -331,6 +339,7 @@ def test_evidence_rewritten(catalog: Catalog) -> None:
     assert catalog.rules.statement_fate(edge.statement_id)["lost"] == []
 
 
+@BOTH
 @pytest.mark.parametrize(
     ("statements", "nodes", "why"),
     [
@@ -348,6 +357,7 @@ def test_refused(catalog: Catalog, statements: Any, nodes: Any, why: str) -> Non
     assert catalog.rules.counts()["nodes"] == 0
 
 
+@BOTH
 def test_schema(catalog: Catalog) -> None:
     """The schema is stored with the import that brings it, and the same one again is no change."""
     tree = {"kinds": {"process": {"zh": "工序"}}}
@@ -358,6 +368,7 @@ def test_schema(catalog: Catalog) -> None:
     assert (again.schema_changed, again.seq) == (False, None)
 
 
+@BOTH
 def test_aliases(catalog: Catalog) -> None:
     """Aliases are each pack's own: they come and go with it, the node stays with the other's."""
     load(catalog, FALLS, pack="one")
@@ -381,6 +392,7 @@ def test_aliases(catalog: Catalog) -> None:
 # -- reviews --------------------------------------------------------------------------------------------------
 
 
+@BOTH
 def test_review(catalog: Catalog) -> None:
     """What waits is listed; approved it is served; what was decided is kept with who and why, and when again."""
     load(catalog, replace(FALLS, status="proposed"), replace(SHORED, status="proposed"))
@@ -397,6 +409,7 @@ def test_review(catalog: Catalog) -> None:
     assert [(v["action"], v["actor"], v["reason"]) for v in fate["reviews"]] == [("approve", "安全员", "核对原文")]
 
 
+@BOTH
 @pytest.mark.parametrize(
     ("said", "action", "again", "after"),
     [
@@ -418,6 +431,7 @@ def test_decided(catalog: Catalog, said: Any, action: Any, again: Any, after: st
     assert status(catalog, FALLS) == after
 
 
+@BOTH
 def test_rejected_then_reworded(catalog: Catalog) -> None:
     """A rejected statement with other words waits for another review."""
     load(catalog, FALLS)
@@ -426,6 +440,7 @@ def test_rejected_then_reworded(catalog: Catalog) -> None:
     assert status(catalog, FALLS) == "proposed"
 
 
+@BOTH
 def test_reworded_then_said_again(catalog: Catalog) -> None:
     """Saying the other words again does not approve them, nor does taking them back in between; people do."""
     load(catalog, FALLS)
@@ -441,6 +456,7 @@ def test_reworded_then_said_again(catalog: Catalog) -> None:
     assert status(catalog, FALLS) == "approved"
 
 
+@BOTH
 def test_review_refused(catalog: Catalog) -> None:
     """Neither an unknown statement, nor an unknown action, nor approval without evidence; and then nothing is done."""
     load(catalog, FALLS, SHORED)
@@ -458,6 +474,7 @@ def test_review_refused(catalog: Catalog) -> None:
 # -- sources that go ------------------------------------------------------------------------------------------
 
 
+@BOTH
 def test_source_removed(catalog: Catalog) -> None:
     """Removing a source retires what only it supported, at once, and keeps the rest with its other evidence."""
     before = load(catalog, FALLS, SHORED).seq
@@ -473,6 +490,7 @@ def test_source_removed(catalog: Catalog) -> None:
     assert len(from_(catalog, PIT, "produces_hazard", view=replace(VIEW, at=before))) == 1
 
 
+@BOTH
 def test_source_added_again(catalog: Catalog) -> None:
     """The evidence of a removed source, imported again, brings back each statement with the status it had."""
     load(catalog, FALLS, replace(SHORED, evidences=(QUOTE,)))
@@ -501,6 +519,7 @@ def bytes_of(catalog: Catalog) -> bytes:
     return b"".join(file.read_bytes() for file in catalog.folder.iterdir() if file.is_file())
 
 
+@BOTH
 def test_source_without_rules(catalog: Catalog) -> None:
     """Removing a source that supports nothing is no change of the graph."""
     load(catalog, FALLS)
@@ -512,6 +531,7 @@ def test_source_without_rules(catalog: Catalog) -> None:
 # -- looking --------------------------------------------------------------------------------------------------
 
 
+@BOTH
 def test_find_nodes(catalog: Catalog) -> None:
     """Nodes are found by any part of a name, label, code or alias, however it is written, and by kind, in pages."""
     load(catalog, FALLS)
@@ -529,6 +549,7 @@ def test_find_nodes(catalog: Catalog) -> None:
     assert found(after=number(catalog, PIT.key), limit=1) == ["坍塌"]
 
 
+@BOTH
 def test_counts(catalog: Catalog) -> None:
     """Counts are of what is live."""
     load(catalog, FALLS, replace(SHORED, status="proposed"))
@@ -541,6 +562,7 @@ def test_counts(catalog: Catalog) -> None:
     assert counts["packs"] == {"one": 3}
 
 
+@BOTH
 def test_book(catalog: Catalog) -> None:
     """What is read back equals what was written, node by node and statement by statement, for all or for a pack."""
     load(catalog, FALLS, SHORED, pack="one")
@@ -563,6 +585,7 @@ def split(catalog: Catalog, pack: str | None) -> tuple[list[HeldNode], list[Held
     return [e for e in book if isinstance(e, HeldNode)], [e for e in book if isinstance(e, HeldStatement)]
 
 
+@BOTH
 def test_nodes(catalog: Catalog) -> None:
     """Live nodes are read by number; unknown and retired ones are absent."""
     load(catalog, FALLS)
@@ -574,6 +597,7 @@ def test_nodes(catalog: Catalog) -> None:
         catalog.rules.nodes([pit], deadline=Deadline(0.0, time.monotonic))
 
 
+@BOTH
 def test_fate(catalog: Catalog) -> None:
     """A statement's fate says whether it is in force on a day; what never was is said to be never."""
     load(catalog, replace(FALLS, valid_from=date(2020, 1, 1), valid_until=date(2025, 12, 31)))
@@ -607,16 +631,18 @@ def test_older_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     catalog.close()
 
 
+@BOTH
 def test_two_readers(catalog: Catalog) -> None:
     """Another process's change is seen at once, also in nodes that were read before."""
     load(catalog, FALLS)
     assert from_(catalog, PIT, "produces_hazard")[0].end.name == "坍塌"
-    other = Catalog.open(catalog.folder)
+    other = Catalog.open(again(catalog._place))
     load(other, FALLS, nodes=(PIT, replace(COLLAPSE, name="塌方"), SHORING))
     other.close()
     assert from_(catalog, PIT, "produces_hazard")[0].end.name == "塌方"
 
 
+@BOTH
 def test_changes_of_documents_apart(catalog: Catalog) -> None:
     """A change of the rules is no document: what indexes follow has a commit, but no row in it."""
     put(catalog, 1)

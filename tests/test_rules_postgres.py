@@ -15,6 +15,7 @@ import sqlalchemy as sa
 
 from catalog_parts import new_catalog
 from wenyuan.catalog import rules_tables, schema
+from wenyuan.catalog.dialect import next_seq
 from wenyuan.catalog.rules_graph import RulesGraph
 from wenyuan.catalog.rules_rows import HeldNode, HeldStatement
 from wenyuan.catalog.rules_writes import CatalogRules, drop_evidence_of
@@ -85,9 +86,7 @@ def both(tmp_path_factory: pytest.TempPathFactory, elsewhere: sa.Engine, pack: A
             one.review_rules([1, 2], "reject", actor="a", reason="r")
             one.review_rules([3], "retire", actor="a")
             with one._writer.begin() as connection:
-                made = connection.execute(schema.commits.insert(), {"at": 0.0, "source_id": REMOVED})
-                (seq,) = made.inserted_primary_key or (0,)
-                drop_evidence_of(connection, int(seq), REMOVED)
+                drop_evidence_of(connection, next_seq(connection, REMOVED), REMOVED)
         yield here, there
 
 

@@ -7,12 +7,15 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from pydantic import SecretStr
 
 from wenyuan.catalog import Catalog
 from wenyuan.catalog.audit_log import AuditLog
+from wenyuan.catalog.place import Files, Place
 from wenyuan.catalog.tasks import TaskLedger
-from wenyuan.core.errors import ConfigError, EncoderMismatch, EncoderUnavailable
+from wenyuan.core.errors import CatalogUnavailable, ConfigError, EncoderMismatch, EncoderUnavailable, InvalidRequest
 from wenyuan.core.model import Document, EncoderFingerprint, Source
 from wenyuan.core.outside import Outside
 from wenyuan.core.ports import Encoder, Engine, IndexSpec, Reranker
@@ -26,7 +29,10 @@ from wenyuan.service.rerank import Reranking
 from wenyuan.service.search import SearchResult
 from wenyuan.settings import EncoderSettings, RerankerSettings, Settings, SourcesSettings, load_settings
 
-__all__ = ["create_library", "open_encoder", "open_library", "open_reranker"]
+if TYPE_CHECKING:
+    from wenyuan.catalog.moving import Moved, Step
+
+__all__ = ["create_library", "holds_library", "move_library", "open_encoder", "open_library", "open_reranker"]
 
 
 def create_library(folder: str | Path, **overrides: Any) -> Library:
@@ -36,9 +42,11 @@ def create_library(folder: str | Path, **overrides: Any) -> Library:
         ConfigError: there is one already.
     """
     path = Path(folder)
-    if _holds_library(path):
-        raise ConfigError(f"there is a library in {path} already", hint="open it, or choose another folder")
-    Catalog.create(path).close()
+    place = _place(path, load_settings(path, **overrides))
+    if _holds_library(place):
+        place.close()
+        raise ConfigError(f"there is a library in {place} already", hint="open it, or choose another folder")
+    Catalog.create(place).close()
     return open_library(path, **overrides)
 
 
@@ -55,13 +63,15 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
     """
     path = Path(folder)
     settings = load_settings(path, **overrides)
-    if create and not _holds_library(path):
-        Catalog.create(path).close()
+    place = _place(path, settings)
+    if create and not _holds_library(place):
+        Catalog.create(place).close()
+        place = _place(path, settings)
     names = load_names(settings.redaction.ner) if settings.redaction.ner else None
     reader = _Reader()
     releasing = ExitStack()
     releasing.callback(reader.close)
-    catalog = Catalog.open(path)
+    catalog = Catalog.open(place)
     try:
         encoder, note = _encoder(settings.encoder)
         recorded: EncoderFingerprint | None = _recorded(catalog)
@@ -74,7 +84,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
     except BaseException:
         catalog.close()
         raise
-    tasks = TaskLedger(path)
+    tasks = TaskLedger(path, place=place.tasks())
     releasing.callback(tasks.close)
     library = Library(
         folder=path,
@@ -88,9 +98,9 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
         release=releasing.close,
         encoder_note=note,
         may_write=may_write,
-        redacting=partial(Redactor.of, key=library_key(path), names=names),
+        redacting=partial(Redactor.of, key=catalog.pseudonym_key() or library_key(path), names=names),
         open_outside=_open_outside(spec, catalog.library_id(), settings.sources),
-        audit=_audit(path, settings),
+        audit=_audit(place, settings),
         empty_engine=lambda: MemoryEngine(spec),
         answers=answers,
         reranking=reranking,
@@ -99,13 +109,62 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
     return library
 
 
-def _holds_library(folder: Path) -> bool:
+def holds_library(folder: Path) -> bool:
+    """Whether there is a library, where the settings in a folder say; ConfigError when that cannot be seen."""
+    place = _place(folder, load_settings(folder))
     try:
-        return (folder / "catalog.db").exists()
-    except OSError as error:
-        raise ConfigError(
-            f"cannot look into {folder}: {error.strerror}", hint=f"check that this user may read it: ls -la {folder}"
-        ) from error
+        return _holds_library(place)
+    finally:
+        place.close()
+
+
+def move_library(folder: str | Path, to: str, tell: Callable[[Step], None] = lambda _: None) -> Moved:
+    """Copy a library to a PostgreSQL, or from there to a folder, and compare all of it; what was begun is gone on with.
+
+    Args:
+        folder: Where the library lies, or where its settings say where it lies.
+        to: A connection string, or a folder.
+        tell: Is told how far it is.
+
+    Raises:
+        InvalidRequest: it lies in a folder, and is to go to one.
+        CatalogError, ConfigError
+    """
+    from wenyuan.catalog.moving import move
+
+    path = Path(folder)
+    settings = load_settings(path)
+    origin = _place(path, settings)
+    if not to.startswith(("postgresql://", "postgres://")):
+        if isinstance(origin, Files):
+            raise InvalidRequest("the library lies in a folder already", hint="copy the folder while nobody writes")
+        target: Place = Files(Path(to))
+    else:
+        chosen = settings.catalog.model_copy(update={"dsn": SecretStr(to)})
+        target = _place(path, settings.model_copy(update={"catalog": chosen}))
+    try:
+        return move(origin, target, tell)
+    finally:
+        origin.close()
+        target.close()
+
+
+def _place(folder: Path, settings: Settings) -> Place:
+    """Where the settings say that the record lies."""
+    dsn = settings.catalog.dsn.get_secret_value().strip()
+    if not dsn:
+        return Files(folder)
+    from wenyuan.catalog.server import Server
+
+    return Server(folder, dsn, schema=settings.catalog.schema_name, sessions=settings.catalog.sessions)
+
+
+def _holds_library(place: Place) -> bool:
+    try:
+        return place.found()
+    except CatalogUnavailable as error:
+        place.close()
+        raise ConfigError(error.message, hint=error.hint) from error
 
 
 def _answers(
@@ -123,7 +182,7 @@ def _answers(
     releasing.callback(client.close)
     encoded = encoder.fingerprint.key if encoder is not None else ""
     # A copy of a library has its id, so where it lies counts too.
-    place = (catalog.library_id(), str(catalog.folder.resolve()))
+    place = (catalog.library_id(), catalog.lies())
     bearing = (settings.search.model_dump_json(), settings.rules, reranked)
     return RedisStore(
         client,
@@ -135,8 +194,10 @@ def _answers(
     )
 
 
-def _audit(folder: Path, settings: Settings) -> AuditLog | None:
-    return AuditLog(folder, keep_queries=settings.audit.keep_queries) if settings.audit.enabled else None
+def _audit(place: Place, settings: Settings) -> AuditLog | None:
+    if not settings.audit.enabled:
+        return None
+    return AuditLog(place.folder, place=place.audit(), keep_queries=settings.audit.keep_queries)
 
 
 def _open_outside(spec: IndexSpec, library_id: str, allowed: SourcesSettings) -> Callable[[Source], Outside]:
@@ -277,12 +338,12 @@ def _engine(settings: Settings, folder: Path, spec: IndexSpec, catalog: Catalog)
         return _milvus(settings, spec, catalog)
     from wenyuan.engines.local import LocalEngine
 
-    return LocalEngine(folder / "index", spec, exclusive=catalog.writing, max_lag=settings.search.max_lag)
+    return LocalEngine(folder / "index", spec, exclusive=catalog.indexing, max_lag=settings.search.max_lag)
 
 
 def _postgres(settings: Settings, spec: IndexSpec, catalog: Catalog) -> Engine:
     chosen = settings.postgres
-    dsn = chosen.dsn.get_secret_value().strip()
+    dsn = chosen.dsn.get_secret_value().strip() or settings.catalog.dsn.get_secret_value().strip()
     if not dsn:
         raise ConfigError(
             "engine is postgres, but postgres.dsn is not set",

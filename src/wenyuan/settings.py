@@ -23,6 +23,7 @@ from wenyuan.core.errors import ConfigError
 __all__ = [
     "AuditSettings",
     "CacheSettings",
+    "CatalogSettings",
     "EncoderSettings",
     "MilvusSettings",
     "PostgresSettings",
@@ -110,7 +111,7 @@ class SearchSettings(_Section):
 class PostgresSettings(_Section):
     """Where the engine ``postgres`` keeps its index."""
 
-    dsn: SecretStr = SecretStr("")  # better given as WENYUAN_POSTGRES__DSN
+    dsn: SecretStr = SecretStr("")  # better given as WENYUAN_POSTGRES__DSN; empty: where the catalog lies
     schema_prefix: str = Field(default="wenyuan", pattern=r"^[a-z_][a-z0-9_]{0,39}$")
     sessions: int = Field(default=16, ge=2, le=500)  # connections at most, of each process
 
@@ -124,6 +125,14 @@ class MilvusSettings(_Section):
     prefix: str = Field(default="wenyuan", pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,39}$")  # of the collections' names
     index: Literal["FLAT", "HNSW", "AUTOINDEX"] = "FLAT"  # of vectors, when the collections are made
     calls: int = Field(default=16, ge=2, le=500)  # at once, of each process
+
+
+class CatalogSettings(_Section):
+    """Where the record lies: in the library's folder, or on a PostgreSQL that several servers share."""
+
+    dsn: SecretStr = SecretStr("")  # better given as WENYUAN_CATALOG__DSN; empty: SQLite in the folder
+    schema_name: str = Field(default="wenyuan", pattern=r"^[a-z_][a-z0-9_]{0,62}$")
+    sessions: int = Field(default=16, ge=2, le=500)  # connections that read, at most, of each process
 
 
 class CacheSettings(_Section):
@@ -202,6 +211,7 @@ class Settings(BaseSettings):
     encoder: EncoderSettings = EncoderSettings()
     reranker: RerankerSettings = RerankerSettings()
     search: SearchSettings = SearchSettings()
+    catalog: CatalogSettings = CatalogSettings()
     postgres: PostgresSettings = PostgresSettings()
     milvus: MilvusSettings = MilvusSettings()
     cache: CacheSettings = CacheSettings()

@@ -19,8 +19,8 @@ import sqlalchemy as sa
 
 from wenyuan.catalog.audit_chain import EXPIRED, Head, HeadFile, Ids, canonical, commitment, row_hash
 from wenyuan.catalog.audit_reads import KINDS, AuditReads, AuditRecord, Verification, verify_export
-from wenyuan.catalog.audit_tables import audit, connect_audit, cuts, last_head, make_current, ours, queries
-from wenyuan.catalog.connect import connect_reader, empty_log, reading
+from wenyuan.catalog.audit_tables import AuditFiles, AuditPlace, audit, cuts, last_head, ours, queries
+from wenyuan.catalog.connect import reading
 from wenyuan.catalog.grouped import GroupWriter
 from wenyuan.core.audited import AuditProgress
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest
@@ -47,6 +47,8 @@ class AuditLog(AuditReads):
     """The audit of the library in `folder`; safe to share between threads, not across a fork.
 
     Args:
+        folder: Where its head is kept; and the audit itself, unless `place` says otherwise.
+        place: Where the audit lies; it is closed with this.
         flush_after: Seconds that a record waits for others to be written with.
         clock: Seconds since the epoch.
         keep_queries: Whether queries are kept, for replay; if not, only what proves that a given one was asked.
@@ -59,20 +61,20 @@ class AuditLog(AuditReads):
         self,
         folder: Path,
         *,
+        place: AuditPlace | None = None,
         flush_after: float = 0.05,
         clock: Callable[[], float] = time.time,
         keep_queries: bool = True,
     ) -> None:
-        self.path = folder / "audit.db"
         self._clock = clock
         self._keep_queries = keep_queries
         self._ids = Ids()
         self._head = HeadFile(folder / "audit.head")
-        self._writer = connect_audit(self.path)
-        self._reader = connect_reader(self.path, pool_size=4)
+        self._place = place or AuditFiles(folder)
+        self._writer, self._reader = self._place.writer, self._place.reader
         self._half_done: frozenset[str] = frozenset()  # committed, but the head file could not be written
         try:
-            make_current(self._reader, self._writer, self._head)
+            self._place.begin(self._head)
         except BaseException:
             self._dispose()
             raise
@@ -134,8 +136,7 @@ class AuditLog(AuditReads):
             self._dispose()
 
     def _dispose(self) -> None:
-        self._reader.dispose()
-        self._writer.dispose()
+        self._place.close()
 
     def _settle(self) -> None:
         if self._groups.waiting:
@@ -185,7 +186,7 @@ class AuditLog(AuditReads):
                 f"the audit ends at record {head.seq}, but {self._head.path.name} says {known.seq}: "
                 "records were removed or replaced",
                 component="audit",
-                hint="restore audit.db; or, to go on with what there is, move audit.head away",
+                hint="restore the audit; or, to go on with what there is, move audit.head away",
             )
 
     # -- letting go ---------------------------------------------------------------------------------
@@ -250,4 +251,4 @@ class AuditLog(AuditReads):
                 yield connection
                 head = last_head(connection)
             self._head.advance(head)
-            empty_log(self._writer)
+            self._place.forget()

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from wenyuan.catalog.audit_chain import Head, HeadFile, Row, canonical, check
 from wenyuan.catalog.audit_tables import audit, chain_start, ours, queries
 from wenyuan.catalog.connect import reading
+from wenyuan.catalog.dialect import agent_of
 from wenyuan.core.audited import KINDS, AuditFault, AuditRecord, QueryState, Verification
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotPermitted
 
@@ -20,7 +21,6 @@ __all__ = ["KINDS", "AuditReads", "AuditRecord", "Verification", "verify_export"
 
 _MOST_LISTED = 1_000
 _HASHED = Row._fields[:8]
-_agent_of = sa.case((sa.func.json_valid(audit.c.record) == 1, sa.func.json_extract(audit.c.record, "$.agent")))
 _WITH_QUERY = sa.select(*audit.c, queries.c.salt, queries.c.query).outerjoin(
     queries, queries.c.audit_id == audit.c.audit_id
 )
@@ -76,7 +76,7 @@ class AuditReads:
         tests = (
             kind is None or a.kind == kind,
             principal is None or a.principal == principal,
-            agent is None or _agent_of == agent,
+            agent is None or agent_of(audit.c.record) == agent,
             since is None or a.at >= since,
             until is None or a.at < until,
             before is None or a.seq < self.show(before).seq,

@@ -1,4 +1,6 @@
-"""The database of the audit: ``audit.db``, apart from the catalog, so that whoever only reads can be audited too."""
+"""The tables of the audit, apart from the catalog, so that whoever only reads can be audited too: in ``audit.db``, or
+(`catalog.server`) beside the catalog's in a schema of a PostgreSQL.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +8,20 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import sqlalchemy as sa
 from sqlalchemy import event
 
 from wenyuan.catalog.audit_chain import GENESIS, Head, HeadFile
-from wenyuan.catalog.connect import connect_writer, reading, translated
+from wenyuan.catalog.columns import ID, TEXT
+from wenyuan.catalog.connect import connect_reader, connect_writer, empty_log, reading, translated
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, CatalogVersion
 
-__all__ = ["audit", "chain_start", "connect_audit", "cuts", "last_head", "make_current", "ours", "queries"]
+__all__ = ["FORMAT", "AuditFiles", "AuditPlace", "audit", "chain_start", "check_format", "cuts", "last_head", "ours",
+           "queries", "tables"]  # fmt: skip
 
-_FORMAT = 1
+FORMAT = 1
 _SETTLE = 15.0  # seconds: several processes may make the database at once
 
 tables = sa.MetaData()
@@ -25,14 +29,14 @@ tables = sa.MetaData()
 audit = sa.Table(
     "audit",
     tables,
-    sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("audit_id", sa.Text, nullable=False, unique=True),
+    sa.Column("seq", ID, primary_key=True, autoincrement=False),
+    sa.Column("audit_id", TEXT, nullable=False, unique=True),
     sa.Column("at", sa.Float, nullable=False, index=True),  # seconds since the epoch
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("principal", sa.Text, nullable=False),
-    sa.Column("record", sa.Text, nullable=False),  # canonical JSON, hashed as it stands
-    sa.Column("prev_hash", sa.Text, nullable=False),
-    sa.Column("hash", sa.Text, nullable=False),
+    sa.Column("kind", TEXT, nullable=False),
+    sa.Column("principal", TEXT, nullable=False),
+    sa.Column("record", TEXT, nullable=False),  # canonical JSON, hashed as it stands
+    sa.Column("prev_hash", TEXT, nullable=False),
+    sa.Column("hash", TEXT, nullable=False),
     sa.Index("audit_kind", "kind", "seq"),
     sa.Index("audit_principal", "principal", "seq"),
 )
@@ -41,10 +45,10 @@ audit = sa.Table(
 queries = sa.Table(
     "audit_queries",
     tables,
-    sa.Column("audit_id", sa.Text, primary_key=True),
+    sa.Column("audit_id", TEXT, primary_key=True),
     sa.Column("at", sa.Float, nullable=False, index=True),
-    sa.Column("salt", sa.Text, nullable=False),
-    sa.Column("query", sa.Text),  # canonical JSON; null when queries are not kept
+    sa.Column("salt", TEXT, nullable=False),
+    sa.Column("query", TEXT),  # canonical JSON; null when queries are not kept
     sqlite_with_rowid=False,
 )
 
@@ -52,8 +56,8 @@ queries = sa.Table(
 cuts = sa.Table(
     "audit_cuts",
     tables,
-    sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("hash", sa.Text, nullable=False),
+    sa.Column("seq", ID, primary_key=True, autoincrement=False),
+    sa.Column("hash", TEXT, nullable=False),
     sa.Column("at", sa.Float, nullable=False),
 )
 
@@ -87,61 +91,94 @@ def ours(doing: str) -> Iterator[None]:
         raise type(error)(error.message, component="audit", hint=hint) from error
 
 
-def connect_audit(path: Path) -> sa.Engine:
-    """As `connect.connect_writer`, for a database with wide pages."""
-    writer = connect_writer(path)
+class AuditPlace(Protocol):
+    """What the audit asks of where it lies.
 
-    def widen(connection: Any, _record: Any) -> None:
-        # A record takes 2-4 kB: pages of 4 kB would hold one each, and be empty to a third.
-        connection.execute("PRAGMA page_size=16384")
-
-    event.listen(writer, "connect", widen, insert=True)  # before the database is made
-    return writer
-
-
-def make_current(reader: sa.Engine, writer: sa.Engine, head: HeadFile) -> None:
-    """Make the tables, unless they are there.
-
-    Raises:
-        CatalogVersion: they were made by a newer program.
-        CatalogUnavailable: they cannot be made or read.
+    Attributes:
+        writer: Its transactions follow one another, those of all processes.
     """
-    if not head.path.parent.is_dir():
-        raise CatalogUnavailable(f"there is no folder {head.path.parent}", component="audit")
-    until = time.monotonic() + _SETTLE
-    while True:
-        try:
-            with ours("opening the audit"):
-                return _make(writer, head) if _format(reader) == 0 else None
-        except CatalogBusy:
-            # Two that turn on the write-ahead log of one new database at once are not made to wait by SQLite.
-            if time.monotonic() >= until:
-                raise
-            time.sleep(0.02)
+
+    reader: sa.Engine
+    writer: sa.Engine
+
+    def begin(self, head: HeadFile) -> None:
+        """Make the tables, unless they are there.
+
+        Raises:
+            CatalogVersion: they were made by a newer program.
+            CatalogUnavailable: they cannot be made or read.
+        """
+        ...
+
+    def forget(self) -> None:
+        """Overwrite what was deleted, as far as it can be reached."""
+        ...
+
+    def close(self) -> None: ...
 
 
-def _format(engine: sa.Engine) -> int:
-    with reading(engine, "opening the audit") as connection:
-        found = int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
-    if found > _FORMAT:
+class AuditFiles:
+    """``audit.db`` in the library's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "audit.db"
+        self.writer = connect_writer(self.path)
+        event.listen(self.writer, "connect", _widen, insert=True)  # before the database is made
+        self.reader = connect_reader(self.path, pool_size=4)
+
+    def begin(self, head: HeadFile) -> None:
+        if not self.path.parent.is_dir():
+            raise CatalogUnavailable(f"there is no folder {self.path.parent}", component="audit")
+        until = time.monotonic() + _SETTLE
+        while True:
+            try:
+                with ours("opening the audit"), reading(self.reader, "opening the audit") as connection:
+                    found = _format(connection)
+                if found == 0:
+                    self._make(head)
+                return check_format(found)
+            except CatalogBusy:
+                # Two that turn on the write-ahead log of one new database at once are not made to wait by SQLite.
+                if time.monotonic() >= until:
+                    raise
+                time.sleep(0.02)
+
+    def _make(self, head: HeadFile) -> None:
+        with ours("opening the audit"), self.writer.begin() as connection:
+            if _format(connection) == 0:
+                head.advance(GENESIS)  # first: a database with records always has a head file, or it was removed
+                tables.create_all(connection)
+                for name, when, message in _GUARDS:
+                    connection.exec_driver_sql(
+                        f"CREATE TRIGGER audit_{name} {when} BEGIN SELECT RAISE(ABORT, '{message}'); END"
+                    )
+                connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")
+
+    def forget(self) -> None:
+        empty_log(self.writer)
+
+    def close(self) -> None:
+        self.reader.dispose()
+        self.writer.dispose()
+
+
+def _widen(connection: Any, _record: Any) -> None:
+    # A record takes 2-4 kB: pages of 4 kB would hold one each, and be empty to a third.
+    connection.execute("PRAGMA page_size=16384")
+
+
+def _format(connection: sa.Connection) -> int:
+    return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
+
+
+def check_format(found: int) -> None:
+    """CatalogVersion when the audit's tables were made by a newer program."""
+    if found > FORMAT:
         raise CatalogVersion(
-            f"the audit has format {found}, this program knows up to {_FORMAT}",
+            f"the audit has format {found}, this program knows up to {FORMAT}",
             component="audit",
             hint="upgrade the program: pip install --upgrade wenyuan",
         )
-    return found
-
-
-def _make(writer: sa.Engine, head: HeadFile) -> None:
-    with writer.begin() as connection:
-        if connection.exec_driver_sql("PRAGMA user_version").scalar_one() == 0:
-            head.advance(GENESIS)  # first: a database with records always has a head file, or it was removed
-            tables.create_all(connection)
-            for name, when, message in _GUARDS:
-                connection.exec_driver_sql(
-                    f"CREATE TRIGGER audit_{name} {when} BEGIN SELECT RAISE(ABORT, '{message}'); END"
-                )
-            connection.exec_driver_sql(f"PRAGMA user_version = {_FORMAT}")
 
 
 def chain_start(connection: sa.Connection) -> Head:

@@ -12,12 +12,14 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 
+from wenyuan.catalog.sqlstates import driver_errors, meant
 from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, ConfigError, EngineTimeout
 from wenyuan.core.ports import Deadline
 
-__all__ = ["connect_reader", "connect_writer", "empty_log", "reading", "translated", "watching"]
+__all__ = ["COMPONENT", "connect_reader", "connect_writer", "empty_log", "reading", "translated", "watching"]
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +109,7 @@ def empty_log(writer: sa.Engine) -> None:
 
 def _errors() -> tuple[type[Exception], ...]:
     driver = _driver()
-    return SQLAlchemyError, driver.Error, driver.Warning
+    return SQLAlchemyError, driver.Error, driver.Warning, *driver_errors()
 
 
 @contextmanager
@@ -117,8 +119,13 @@ def translated(doing: str) -> Iterator[None]:
         yield
     except _errors() as error:
         told = error.orig if isinstance(error, DBAPIError) else error
+        if isinstance(told, driver_errors()):
+            raise meant(told, doing, COMPONENT) from error
+        if isinstance(error, PoolTimeout):
+            hint = "raise catalog.sessions, or ask less at once"
+            raise CatalogUnavailable(f"{doing}: all sessions are in use", component=COMPONENT, hint=hint) from error
         cause = type(error).__name__ if isinstance(told, SQLAlchemyError) else str(told)
-        if "interrupted" in cause or "statement timeout" in cause:
+        if "interrupted" in cause:
             raise EngineTimeout(f"{doing}: the deadline passed", component=COMPONENT) from error
         if "locked" in cause or "busy" in cause:
             raise CatalogBusy(f"{doing}: another process is writing", component=COMPONENT) from error

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
-from wenyuan.catalog.connect import empty_log, translated
+from wenyuan.catalog.connect import translated
+from wenyuan.catalog.place import Place
 
 __all__ = ["NAMES", "CatalogForgetting", "forget_words"]
 
@@ -27,6 +28,7 @@ _OF_DOCUMENTS: Mapping[str, Any] = {"uri": "", "title": "", "fingerprint": "", "
 class CatalogForgetting:
     """Mixed into `Catalog`."""
 
+    _place: Place
     _writer: sa.Engine
 
     if TYPE_CHECKING:
@@ -47,7 +49,7 @@ class CatalogForgetting:
                 count = int(connection.scalar(told) or 0)
                 if count:
                     forget_words(connection, gone, sa.and_(p.source_id == source_id, p.removed_seq.is_not(None)))
-            empty_log(self._writer)
+            self._place.forget()
         return count
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Literal
 
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.connect import now, reading, translated
+from wenyuan.catalog.dialect import insert_new, next_seq
 from wenyuan.catalog.remembered import Remembered
 from wenyuan.core.agents import Agent, Key, agent_to_wire, parse_agent
 from wenyuan.core.errors import NotPermitted
@@ -34,6 +35,7 @@ class CatalogGovernance:
 
     _reader: sa.Engine
     _writer: sa.Engine
+    _claims: sa.Engine
     _remembered: Remembered
     on_change: OnChange = staticmethod(_nobody)
     """Told of every change of a source, an agent, a key or a profile, once it is stored."""
@@ -69,7 +71,7 @@ class CatalogGovernance:
         parse_agent(agent_to_wire(agent))
         before = {a.agent_id: a for a in self.agents()}.get(agent.agent_id)
         with self.writing(), translated("writing an agent"), self._writer.begin() as connection:
-            connection.execute(t.commits.insert(), {"at": now(), "source_id": f"agent:{agent.agent_id}"})
+            next_seq(connection, f"agent:{agent.agent_id}")
             connection.execute(t.agents.delete().where(t.agents.c.agent_id == agent.agent_id))
             connection.execute(
                 t.agents.insert(),
@@ -82,7 +84,7 @@ class CatalogGovernance:
         """Remove an agent and revoke its keys; returns how many keys that were."""
         before = self.agent(agent_id)
         with self.writing(), translated("removing an agent"), self._writer.begin() as connection:
-            connection.execute(t.commits.insert(), {"at": now(), "source_id": f"agent:{agent_id}"})
+            next_seq(connection, f"agent:{agent_id}")
             connection.execute(t.agents.delete().where(t.agents.c.agent_id == agent_id))
             revoked = _revoked(connection, t.keys.c.agent_id == agent_id)
         self.on_change("agent", "removed", agent_id, before, None)
@@ -158,29 +160,53 @@ class CatalogGovernance:
     def put_source_state(self, state: SourceState) -> None:
         """Write how a source is doing. It is no change of the library: nothing derived depends on it."""
         values = {name: getattr(state, name) for name in SourceState.__slots__}
-        with self.writing(), translated("writing the state of a source"), self._writer.begin() as connection:
+        with self._claiming("writing the state of a source", 10.0) as connection:
             connection.execute(t.source_state.delete().where(t.source_state.c.source_id == state.source_id))
             connection.execute(t.source_state.insert(), values)
 
-    def claim_source(self, source_id: str, worker: str, until: float, *, due_by: float | None = None) -> bool:
+    def claim_source(
+        self, source_id: str, worker: str, until: float, *, due_by: float | None = None, wait: float = 10.0
+    ) -> bool:
         """Take a source for a refresh, unless another worker has it or (with `due_by`) it is not due.
 
-        Atomic: of several workers that try at once, one gets it.
+        Atomic: of several workers that try at once, one gets it, and the others do not wait for it.
+
+        Args:
+            wait: Seconds to wait for the writer of a library in a folder; then CatalogBusy.
         """
         s = t.source_state.c
-        moment = now()
-        free = sa.or_(s.claimed_by == "", s.claimed_by == worker, s.claimed_until < moment)
-        with self.writing(), translated("claiming a source"), self._writer.begin() as connection:
-            if connection.scalar(sa.select(sa.func.count()).where(s.source_id == source_id)) == 0:
-                fresh = SourceState(source_id=source_id)
-                connection.execute(t.source_state.insert(), {n: getattr(fresh, n) for n in SourceState.__slots__})
-            where = [s.source_id == source_id, free]
-            if due_by is not None:
-                where.append(s.next_refresh <= due_by)
-            done = connection.execute(
-                t.source_state.update().where(*where).values(claimed_by=worker, claimed_until=until)
-            )
+        free = [s.source_id == source_id, sa.or_(s.claimed_by == "", s.claimed_by == worker, s.claimed_until < now())]
+        if due_by is not None:
+            free.append(s.next_refresh <= due_by)
+        fresh = SourceState(source_id=source_id)
+        with self._claiming("claiming a source", wait) as connection:
+            values = {name: getattr(fresh, name) for name in SourceState.__slots__}
+            connection.execute(insert_new(connection, t.source_state), values)
+            mine = sa.select(s.source_id).where(*free).with_for_update(skip_locked=True)
+            if connection.scalar(mine) is None:
+                return False
+            claimed = {"claimed_by": worker, "claimed_until": until}
+            connection.execute(t.source_state.update().where(s.source_id == source_id).values(**claimed))
+        return True
+
+    def let_go(self, source_id: str, worker: str, *, wait: float = 10.0, **values: Any) -> bool:
+        """End a worker's claim, and write how the source is doing; False when the worker does not have it any more."""
+        s = t.source_state.c
+        mine = t.source_state.update().where(s.source_id == source_id, s.claimed_by == worker)
+        with self._claiming("writing the state of a source", wait) as connection:
+            done = connection.execute(mine.values(claimed_by="", claimed_until=None, **values))
         return done.rowcount == 1
+
+    @contextmanager
+    def _claiming(self, doing: str, wait: float) -> Iterator[sa.Connection]:
+        """A transaction about claims. In a folder it waits for the writer; on a server, for nobody who writes."""
+        apart = self._claims is not self._writer
+        with (
+            nullcontext() if apart else self.writing(wait=wait),
+            translated(doing),
+            self._claims.begin() as connection,
+        ):
+            yield connection
 
 
 def _revoked(connection: sa.Connection, which: sa.ColumnElement[bool]) -> tuple[Key, ...]:

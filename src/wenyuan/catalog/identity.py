@@ -1,24 +1,27 @@
-"""Which library this is: an id among libraries that ask one another, and the file for which it was given."""
+"""Which library this is: an id among libraries that ask one another, and the place for which it was given."""
 
 from __future__ import annotations
 
 import uuid
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.connect import reading, translated
+from wenyuan.catalog.place import Place
 
-__all__ = ["CatalogIdentity", "name_library"]
+__all__ = ["PSEUDONYMS", "CatalogIdentity", "name_library"]
+
+PSEUDONYMS = "pseudonym_key"
+"""Of `library`: what a library in a folder keeps in its file ``pseudonym.key``, in hexadecimal digits."""
 
 
 class CatalogIdentity:
     """Mixed into `Catalog`. A copied folder has the id of the original, and each would take the other for itself."""
 
-    path: Path
+    _place: Place
     _reader: sa.Engine
     _writer: sa.Engine
 
@@ -31,33 +34,36 @@ class CatalogIdentity:
         return self._identity("library_id")
 
     def elsewhere(self) -> bool:
-        """Whether the id was given for another file: this one is a copy, or was moved to another disk or restored.
+        """Whether the id was given for another place: this one is a copy, or was moved to another disk or restored.
 
         False also for libraries of before this was recorded.
         """
         recorded = self._identity("library_file")
-        return bool(recorded) and recorded != _file(self.path)
+        return bool(recorded) and recorded != self.lies()
+
+    def lies(self) -> str:
+        """What tells where this library lies from where a copy of it does; other servers of it say the same."""
+        with reading(self._reader, "looking where the library lies") as connection:
+            return self._place.identity(connection)
+
+    def pseudonym_key(self) -> bytes:
+        """What makes pseudonyms, where all who redact share it; empty in a folder, which has it in a file."""
+        return bytes.fromhex(self._identity(PSEUDONYMS))
 
     def renew_id(self) -> str:
         """Give this library an id of its own; returns it. Processes that have it open go on with the old one."""
         with self.writing(), translated("naming the library"), self._writer.begin() as connection:
-            return name_library(connection, self.path)
+            return name_library(connection, self._place)
 
     def _identity(self, key: str) -> str:
         with reading(self._reader, "reading the library's id") as connection:
             return str(connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == key)) or "")
 
 
-def name_library(connection: sa.Connection, path: Path) -> str:
-    """Write a new id, and for which file it is."""
+def name_library(connection: sa.Connection, place: Place) -> str:
+    """Write a new id, and for which place it is."""
     name = uuid.uuid4().hex
-    for key, value in (("library_id", name), ("library_file", _file(path))):
+    for key, value in (("library_id", name), ("library_file", place.identity(connection))):
         connection.execute(t.library.delete().where(t.library.c.key == key))
         connection.execute(t.library.insert(), {"key": key, "value": value})
     return name
-
-
-def _file(path: Path) -> str:
-    """What no other file of this machine has at the same time, and what moving within a disk leaves as it is."""
-    known = path.stat()
-    return f"{known.st_dev}:{known.st_ino}"

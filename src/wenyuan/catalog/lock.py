@@ -1,4 +1,6 @@
-"""One writer per library: a lock file that names its owner and is let go by the system when that dies."""
+"""One writer per library. In a folder that is a lock file, which names its owner and is let go by the system when that
+dies; `catalog.server` has the lock of a library on PostgreSQL.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +8,22 @@ import fcntl
 import os
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from wenyuan.core.errors import CatalogBusy, CatalogUnavailable
 
-__all__ = ["WriterLock"]
+__all__ = ["Lock", "WriterLock", "being_written"]
 
 
-class WriterLock:
-    """Mutual exclusion between processes (flock) and between this process's threads (an RLock)."""
+class Lock(ABC):
+    """Mutual exclusion between processes, as `_take` makes it, and between this process's threads (an RLock)."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self) -> None:
         self._threads = threading.RLock()
         self._depth = 0
-        self._file: int | None = None
 
     @contextmanager
     def held(self, *, wait: float = 10.0) -> Iterator[None]:
@@ -36,19 +37,43 @@ class WriterLock:
             raise CatalogBusy("another thread of this process is writing", component="catalog")
         try:
             if self._depth == 0:
-                self._file = self._take(until)
+                self._take(until)
             self._depth += 1
             try:
                 yield
             finally:
                 self._depth -= 1
-                if self._depth == 0 and self._file is not None:
-                    os.close(self._file)  # closing lets go of the lock
-                    self._file = None
+                if self._depth == 0:
+                    self._let_go()
         finally:
             self._threads.release()
 
-    def _take(self, until: float) -> int:
+    @abstractmethod
+    def _take(self, until: float) -> None:
+        """Take it from other processes; CatalogBusy when that is not possible until then (`time.monotonic`)."""
+
+    @abstractmethod
+    def _let_go(self) -> None: ...
+
+
+def being_written(owner: str) -> CatalogBusy:
+    """What is said when `owner` holds the lock."""
+    return CatalogBusy(
+        f"the library is being written by {owner or 'an unknown process'}",
+        component="catalog",
+        hint="wait until it has finished, or stop that process",
+    )
+
+
+class WriterLock(Lock):
+    """A lock file (flock)."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+        self._file: int | None = None
+
+    def _take(self, until: float) -> None:
         try:
             handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
@@ -63,7 +88,12 @@ class WriterLock:
         except BaseException:
             os.close(handle)
             raise
-        return handle
+        self._file = handle
+
+    def _let_go(self) -> None:
+        if self._file is not None:
+            os.close(self._file)  # closing lets go of the lock
+            self._file = None
 
     def _wait_for(self, handle: int, until: float) -> None:
         while True:
@@ -71,12 +101,7 @@ class WriterLock:
                 return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 if time.monotonic() >= until:
-                    owner = os.pread(handle, 200, 0).decode("utf-8", "replace").strip() or "an unknown process"
-                    raise CatalogBusy(
-                        f"the library is being written by {owner}",
-                        component="catalog",
-                        hint="wait until it has finished, or stop that process",
-                    ) from error
+                    raise being_written(os.pread(handle, 200, 0).decode("utf-8", "replace").strip()) from error
                 time.sleep(0.01)
 
     def _unavailable(self, doing: str, error: OSError) -> CatalogUnavailable:

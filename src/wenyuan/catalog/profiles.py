@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from wenyuan.catalog import schema as t
 from wenyuan.catalog.connect import now, reading, translated
+from wenyuan.catalog.dialect import next_seq
 from wenyuan.catalog.profile_tables import profiles
 from wenyuan.core.errors import Fault, InvalidRequest, NotPermitted
 from wenyuan.core.ports import Deadline
@@ -67,14 +67,13 @@ class CatalogProfiles:
                 raise NotPermitted(f"there is no profile {profile_id!r}", hint="wenyuan task list")
             if profile == before:
                 return before
-            done = connection.execute(t.commits.insert(), {"at": now(), "source_id": f"task:{profile_id}"})
-            (seq,) = done.inserted_primary_key or (0,)
+            seq = next_seq(connection, f"task:{profile_id}")
             connection.execute(
                 profiles.update().where(live, profiles.c.profile_id == profile_id).values(removed_seq=seq)
             )
             if profile is not None:
                 _check_tasks(profile, known)
-                connection.execute(profiles.insert(), _row(profile, int(seq)))
+                connection.execute(profiles.insert(), _row(profile, seq))
         return before
 
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from wenyuan.catalog import rules_tables as r
 from wenyuan.catalog import schema as t
-from wenyuan.catalog.connect import now
+from wenyuan.catalog.dialect import next_seq
 from wenyuan.catalog.rules_graph import VERSION_KEY
 from wenyuan.catalog.rules_rows import alias_rows, evidence_row, node_row, packed, statement_row, unpacked
 from wenyuan.core.errors import InvalidRequest
@@ -37,9 +37,7 @@ class RulesChange:
     @property
     def seq(self) -> int:
         if self._seq is None:
-            done = self.connection.execute(t.commits.insert(), {"at": now(), "source_id": self._label})
-            (number,) = done.inserted_primary_key or (0,)
-            self._seq = int(number)
+            self._seq = next_seq(self.connection, self._label)
         return self._seq
 
     @property

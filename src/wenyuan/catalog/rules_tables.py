@@ -10,98 +10,98 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from wenyuan.catalog.columns import ID, TEXT
+
 __all__ = ["NOWHERE", "PROPOSED", "aliases", "cited", "evidences", "nodes", "reviews", "statements", "tables"]
 
 tables = sa.MetaData()
 
-_Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-
 nodes = sa.Table(
     "rule_nodes",
     tables,
-    sa.Column("row_id", _Id, primary_key=True, autoincrement=True),
-    sa.Column("node_id", _Id, nullable=False),
-    sa.Column("key", sa.Text, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("labels", sa.Text, nullable=False),
-    sa.Column("codes", sa.Text, nullable=False),
-    sa.Column("scope", sa.Text, nullable=False),
-    sa.Column("attributes", sa.Text, nullable=False),
-    sa.Column("packs", sa.Text, nullable=False),  # the packs that bring it; the first one says what it is
-    sa.Column("folded", sa.Text, nullable=False),  # name and labels, as lists of nodes are searched
-    sa.Column("seq", _Id, nullable=False),
-    sa.Column("removed_seq", _Id),
+    sa.Column("row_id", ID, primary_key=True, autoincrement=True),
+    sa.Column("node_id", ID, nullable=False),
+    sa.Column("key", TEXT, nullable=False),
+    sa.Column("kind", TEXT, nullable=False),
+    sa.Column("name", TEXT, nullable=False),
+    sa.Column("labels", TEXT, nullable=False),
+    sa.Column("codes", TEXT, nullable=False),
+    sa.Column("scope", TEXT, nullable=False),
+    sa.Column("attributes", TEXT, nullable=False),
+    sa.Column("packs", TEXT, nullable=False),  # the packs that bring it; the first one says what it is
+    sa.Column("folded", TEXT, nullable=False),  # name and labels, as lists of nodes are searched
+    sa.Column("seq", ID, nullable=False),
+    sa.Column("removed_seq", ID),
 )
 
 aliases = sa.Table(
     "rule_aliases",
     tables,
-    sa.Column("row_id", _Id, primary_key=True, autoincrement=True),
-    sa.Column("node_id", _Id, nullable=False),
-    sa.Column("text", sa.Text, nullable=False),
-    sa.Column("language", sa.Text, nullable=False),
-    sa.Column("type", sa.Text, nullable=False),
+    sa.Column("row_id", ID, primary_key=True, autoincrement=True),
+    sa.Column("node_id", ID, nullable=False),
+    sa.Column("text", TEXT, nullable=False),
+    sa.Column("language", TEXT, nullable=False),
+    sa.Column("type", TEXT, nullable=False),
     sa.Column("weight", sa.Float, nullable=False),
-    sa.Column("folded", sa.Text, nullable=False),
-    sa.Column("pack", sa.Text, nullable=False),
-    sa.Column("seq", _Id, nullable=False),
-    sa.Column("removed_seq", _Id),
+    sa.Column("folded", TEXT, nullable=False),
+    sa.Column("pack", TEXT, nullable=False),
+    sa.Column("seq", ID, nullable=False),
+    sa.Column("removed_seq", ID),
 )
 
 statements = sa.Table(
     "rule_statements",
     tables,
-    sa.Column("row_id", _Id, primary_key=True, autoincrement=True),
-    sa.Column("statement_id", _Id, nullable=False),
-    sa.Column("key", sa.Text, nullable=False),
-    sa.Column("src", _Id, nullable=False),
-    sa.Column("rel", sa.Text, nullable=False),
-    sa.Column("dst", _Id, nullable=False),
-    sa.Column("condition", sa.Text, nullable=False),
+    sa.Column("row_id", ID, primary_key=True, autoincrement=True),
+    sa.Column("statement_id", ID, nullable=False),
+    sa.Column("key", TEXT, nullable=False),
+    sa.Column("src", ID, nullable=False),
+    sa.Column("rel", TEXT, nullable=False),
+    sa.Column("dst", ID, nullable=False),
+    sa.Column("condition", TEXT, nullable=False),
     sa.Column("rank", sa.Integer, nullable=False),  # of its strength: 0 mandatory, 1 recommended, 2 informative
-    sa.Column("sentence", sa.Text, nullable=False),
+    sa.Column("sentence", TEXT, nullable=False),
     sa.Column("valid_from", sa.Integer, nullable=False),  # proleptic ordinal day, 0: ever
     sa.Column("valid_until", sa.Integer, nullable=False),  # core.model.FOREVER: without end
     sa.Column("weight", sa.Float, nullable=False),
-    sa.Column("status", sa.Text, nullable=False),
-    sa.Column("restores", sa.Text, nullable=False),  # retired for want of evidence: its status when that comes back
-    sa.Column("reason", sa.Text, nullable=False),  # of its status, where it was not its author who gave it
-    sa.Column("pack", sa.Text, nullable=False),  # the pack whose wording it has
-    sa.Column("seq", _Id, nullable=False),
-    sa.Column("removed_seq", _Id),
+    sa.Column("status", TEXT, nullable=False),
+    sa.Column("restores", TEXT, nullable=False),  # retired for want of evidence: its status when that comes back
+    sa.Column("reason", TEXT, nullable=False),  # of its status, where it was not its author who gave it
+    sa.Column("pack", TEXT, nullable=False),  # the pack whose wording it has
+    sa.Column("seq", ID, nullable=False),
+    sa.Column("removed_seq", ID),
 )
 
 evidences = sa.Table(
     "rule_evidences",
     tables,
-    sa.Column("row_id", _Id, primary_key=True, autoincrement=True),
-    sa.Column("statement_id", _Id, nullable=False),
-    sa.Column("source_id", sa.Text, nullable=False),
-    sa.Column("uri", sa.Text, nullable=False),
-    sa.Column("clause", sa.Text, nullable=False),
-    sa.Column("quote", sa.Text, nullable=False),
-    sa.Column("quote_sha256", sa.Text, nullable=False),
+    sa.Column("row_id", ID, primary_key=True, autoincrement=True),
+    sa.Column("statement_id", ID, nullable=False),
+    sa.Column("source_id", TEXT, nullable=False),
+    sa.Column("uri", TEXT, nullable=False),
+    sa.Column("clause", TEXT, nullable=False),
+    sa.Column("quote", TEXT, nullable=False),
+    sa.Column("quote_sha256", TEXT, nullable=False),
     sa.Column("trust", sa.Integer),  # null: its source's
-    sa.Column("reviewer", sa.Text, nullable=False),
-    sa.Column("pack", sa.Text, nullable=False),
-    sa.Column("seq", _Id, nullable=False),
-    sa.Column("removed_seq", _Id),
+    sa.Column("reviewer", TEXT, nullable=False),
+    sa.Column("pack", TEXT, nullable=False),
+    sa.Column("seq", ID, nullable=False),
+    sa.Column("removed_seq", ID),
 )
 
 # What people decided; rows are only ever added.
 reviews = sa.Table(
     "rule_reviews",
     tables,
-    sa.Column("review_id", _Id, primary_key=True, autoincrement=True),
-    sa.Column("statement_id", _Id, nullable=False),
-    sa.Column("action", sa.Text, nullable=False),
-    sa.Column("actor", sa.Text, nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("review_id", ID, primary_key=True, autoincrement=True),
+    sa.Column("statement_id", ID, nullable=False),
+    sa.Column("action", TEXT, nullable=False),
+    sa.Column("actor", TEXT, nullable=False),
+    sa.Column("reason", TEXT, nullable=False),
     sa.Column("at", sa.Float, nullable=False),  # seconds since the epoch
-    sa.Column("before", sa.Text, nullable=False),
-    sa.Column("after", sa.Text, nullable=False),
-    sa.Column("seq", _Id, nullable=False),
+    sa.Column("before", TEXT, nullable=False),
+    sa.Column("after", TEXT, nullable=False),
+    sa.Column("seq", ID, nullable=False),
     sqlite_autoincrement=True,
 )
 

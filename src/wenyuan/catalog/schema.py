@@ -9,8 +9,10 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from wenyuan.catalog import profile_tables, rules_tables, tuning_tables
+from wenyuan.catalog.columns import ID, JSON, TEXT
 
 __all__ = [
+    "ALL",
     "MIGRATIONS",
     "SCHEMA_VERSION",
     "commits",
@@ -24,46 +26,43 @@ __all__ = [
 
 tables = sa.MetaData()
 
-# On SQLite an INTEGER primary key is the row id; AUTOINCREMENT makes sure that a number is never given twice.
-_Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-
 library = sa.Table(
     "library",
     tables,
-    sa.Column("key", sa.Text, primary_key=True),
-    sa.Column("value", sa.Text, nullable=False),
+    sa.Column("key", TEXT, primary_key=True),
+    sa.Column("value", TEXT, nullable=False),
 )
 
 commits = sa.Table(
     "commits",
     tables,
-    sa.Column("seq", _Id, primary_key=True, autoincrement=True),
+    sa.Column("seq", ID, primary_key=True, autoincrement=True),
     sa.Column("at", sa.Float, nullable=False),  # seconds since the epoch
-    sa.Column("source_id", sa.Text, nullable=False),
+    sa.Column("source_id", TEXT, nullable=False),
     sqlite_autoincrement=True,
 )
 
 sources = sa.Table(
     "sources",
     tables,
-    sa.Column("source_id", sa.Text, primary_key=True),
-    sa.Column("title", sa.Text, nullable=False),
-    sa.Column("type", sa.Text, nullable=False),
-    sa.Column("domain", sa.Text, nullable=False),
+    sa.Column("source_id", TEXT, primary_key=True),
+    sa.Column("title", TEXT, nullable=False),
+    sa.Column("type", TEXT, nullable=False),
+    sa.Column("domain", TEXT, nullable=False),
     sa.Column("trust", sa.Integer, nullable=False),
-    sa.Column("language", sa.Text, nullable=False),
-    sa.Column("collection", sa.Text, nullable=False),
-    sa.Column("path", sa.Text, nullable=False),
-    sa.Column("copyright", sa.Text, nullable=False),
+    sa.Column("language", TEXT, nullable=False),
+    sa.Column("collection", TEXT, nullable=False),
+    sa.Column("path", TEXT, nullable=False),
+    sa.Column("copyright", TEXT, nullable=False),
     sa.Column("effective_from", sa.Integer),  # proleptic ordinal day
     sa.Column("effective_until", sa.Integer),
-    sa.Column("status", sa.Text, nullable=False),
-    sa.Column("supersedes", sa.JSON, nullable=False),
-    sa.Column("refresh_cycle", sa.Text, nullable=False),
-    sa.Column("owner", sa.Text, nullable=False),
-    sa.Column("sensitivity", sa.Text, nullable=False),
-    sa.Column("tags", sa.JSON, nullable=False),
-    sa.Column("settings", sa.JSON, nullable=False),
+    sa.Column("status", TEXT, nullable=False),
+    sa.Column("supersedes", JSON, nullable=False),
+    sa.Column("refresh_cycle", TEXT, nullable=False),
+    sa.Column("owner", TEXT, nullable=False),
+    sa.Column("sensitivity", TEXT, nullable=False),
+    sa.Column("tags", JSON, nullable=False),
+    sa.Column("settings", JSON, nullable=False),
     sa.Column("created_at", sa.Float, nullable=False),
     sa.Column("updated_at", sa.Float, nullable=False),
 )
@@ -71,22 +70,22 @@ sources = sa.Table(
 documents = sa.Table(
     "documents",
     tables,
-    sa.Column("document_id", _Id, primary_key=True, autoincrement=False),  # given by us
-    sa.Column("source_id", sa.Text, nullable=False),
-    sa.Column("uri", sa.Text, nullable=False),
-    sa.Column("title", sa.Text, nullable=False),
-    sa.Column("fingerprint", sa.Text, nullable=False),  # of the content and of all that shapes its passages
-    sa.Column("media_type", sa.Text, nullable=False),
-    sa.Column("language", sa.Text, nullable=False),
-    sa.Column("collection", sa.Text, nullable=False),
+    sa.Column("document_id", ID, primary_key=True, autoincrement=False),  # given by us
+    sa.Column("source_id", TEXT, nullable=False),
+    sa.Column("uri", TEXT, nullable=False),
+    sa.Column("title", TEXT, nullable=False),
+    sa.Column("fingerprint", TEXT, nullable=False),  # of the content and of all that shapes its passages
+    sa.Column("media_type", TEXT, nullable=False),
+    sa.Column("language", TEXT, nullable=False),
+    sa.Column("collection", TEXT, nullable=False),
     sa.Column("effective_from", sa.Integer),
     sa.Column("effective_until", sa.Integer),
     sa.Column("own_until", sa.Integer),  # its own end; effective_until may be earlier, where it is superseded
-    sa.Column("facets", sa.JSON, nullable=False),
-    sa.Column("notes", sa.JSON, nullable=False),
+    sa.Column("facets", JSON, nullable=False),
+    sa.Column("notes", JSON, nullable=False),
     sa.Column("ingested_at", sa.Float, nullable=False),
-    sa.Column("seq", _Id, nullable=False),
-    sa.Column("removed_seq", _Id),
+    sa.Column("seq", ID, nullable=False),
+    sa.Column("removed_seq", ID),
 )
 sa.Index(
     "documents_live",
@@ -100,21 +99,21 @@ sa.Index(
 passages = sa.Table(
     "passages",
     tables,
-    sa.Column("passage_id", _Id, primary_key=True, autoincrement=True),
-    sa.Column("document_id", _Id, sa.ForeignKey("documents.document_id"), nullable=False),
-    sa.Column("source_id", sa.Text, nullable=False),
-    sa.Column("uri", sa.Text, nullable=False),
-    sa.Column("headings", sa.JSON, nullable=False),
-    sa.Column("text", sa.Text, nullable=False),
-    sa.Column("sha256", sa.Text, nullable=False),
+    sa.Column("passage_id", ID, primary_key=True, autoincrement=True),
+    sa.Column("document_id", ID, sa.ForeignKey("documents.document_id"), nullable=False),
+    sa.Column("source_id", TEXT, nullable=False),
+    sa.Column("uri", TEXT, nullable=False),
+    sa.Column("headings", JSON, nullable=False),
+    sa.Column("text", TEXT, nullable=False),
+    sa.Column("sha256", TEXT, nullable=False),
     sa.Column("start", sa.Integer, nullable=False),
     sa.Column("end", sa.Integer, nullable=False),
     sa.Column("page", sa.Integer),
     sa.Column("line", sa.Integer),
-    sa.Column("cell", sa.Text),
-    sa.Column("vector_key", sa.Text),  # null in a keyword-only library
-    sa.Column("seq", _Id, nullable=False),
-    sa.Column("removed_seq", _Id),
+    sa.Column("cell", TEXT),
+    sa.Column("vector_key", TEXT),  # null in a keyword-only library
+    sa.Column("seq", ID, nullable=False),
+    sa.Column("removed_seq", ID),
     sqlite_autoincrement=True,
 )
 sa.Index("passages_document", passages.c.document_id)
@@ -131,7 +130,7 @@ sa.Index(
 vectors = sa.Table(
     "vectors",
     tables,
-    sa.Column("vector_key", sa.Text, primary_key=True),
+    sa.Column("vector_key", TEXT, primary_key=True),
     sa.Column("vector", sa.LargeBinary, nullable=False),  # float32, little endian
     sa.Column("crc", sa.BigInteger, nullable=False),
 )
@@ -139,10 +138,10 @@ vectors = sa.Table(
 failures = sa.Table(
     "failures",
     tables,
-    sa.Column("source_id", sa.Text, primary_key=True),
-    sa.Column("uri", sa.Text, primary_key=True),
-    sa.Column("code", sa.Text, nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("source_id", TEXT, primary_key=True),
+    sa.Column("uri", TEXT, primary_key=True),
+    sa.Column("code", TEXT, nullable=False),
+    sa.Column("reason", TEXT, nullable=False),
     sa.Column("at", sa.Float, nullable=False),
 )
 
@@ -150,8 +149,8 @@ failures = sa.Table(
 agents = sa.Table(
     "agents",
     tables,
-    sa.Column("agent_id", sa.Text, primary_key=True),
-    sa.Column("definition", sa.JSON, nullable=False),
+    sa.Column("agent_id", TEXT, primary_key=True),
+    sa.Column("definition", JSON, nullable=False),
     sa.Column("updated_at", sa.Float, nullable=False),
 )
 
@@ -159,10 +158,10 @@ agents = sa.Table(
 keys = sa.Table(
     "keys",
     tables,
-    sa.Column("key_id", sa.Text, primary_key=True),
-    sa.Column("sha256", sa.Text, nullable=False),
-    sa.Column("agent_id", sa.Text),
-    sa.Column("rights", sa.JSON, nullable=False),
+    sa.Column("key_id", TEXT, primary_key=True),
+    sa.Column("sha256", TEXT, nullable=False),
+    sa.Column("agent_id", TEXT),
+    sa.Column("rights", JSON, nullable=False),
     sa.Column("created_at", sa.Float, nullable=False),
     sa.Column("expires_at", sa.Float),
     sa.Column("revoked_at", sa.Float),
@@ -171,13 +170,13 @@ keys = sa.Table(
 source_state = sa.Table(
     "source_state",
     tables,
-    sa.Column("source_id", sa.Text, primary_key=True),
+    sa.Column("source_id", TEXT, primary_key=True),
     sa.Column("last_success", sa.Float),
     sa.Column("last_failure", sa.Float),
-    sa.Column("failure", sa.Text, nullable=False),
+    sa.Column("failure", TEXT, nullable=False),
     sa.Column("failures", sa.Integer, nullable=False),
     sa.Column("next_refresh", sa.Float),
-    sa.Column("claimed_by", sa.Text, nullable=False),
+    sa.Column("claimed_by", TEXT, nullable=False),
     sa.Column("claimed_until", sa.Float),
 )
 
@@ -227,3 +226,6 @@ MIGRATIONS = (_first_tables, _governance, _rules, _tunings, _cited, _profiles)
 """Step n makes version n of version n − 1; steps are only ever added."""
 
 SCHEMA_VERSION = len(MIGRATIONS)
+
+ALL = (tables, rules_tables.tables, tuning_tables.tables, profile_tables.tables)
+"""Every table of a catalog."""

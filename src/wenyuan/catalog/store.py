@@ -12,11 +12,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
-from wenyuan.catalog.connect import connect_reader, connect_writer, empty_log, now, reading, translated
+from wenyuan.catalog.connect import now, reading, translated
+from wenyuan.catalog.dialect import insert_new, next_seq
 from wenyuan.catalog.forgetting import CatalogForgetting, forget_words
 from wenyuan.catalog.governance import CatalogGovernance
 from wenyuan.catalog.identity import CatalogIdentity, name_library
-from wenyuan.catalog.lock import WriterLock
+from wenyuan.catalog.place import Files, Place
 from wenyuan.catalog.profiles import CatalogProfiles
 from wenyuan.catalog.reads import CatalogReads, batches
 from wenyuan.catalog.remembered import Remembered
@@ -25,10 +26,13 @@ from wenyuan.catalog.rules_names import CatalogNames
 from wenyuan.catalog.rules_quotes import CatalogQuotes
 from wenyuan.catalog.rules_writes import CatalogRules, drop_evidence_of
 from wenyuan.catalog.tunings import CatalogTunings
-from wenyuan.core.errors import CatalogUnavailable, CatalogVersion
+from wenyuan.core.errors import CatalogUnavailable, CatalogVersion, VectorsGone
 from wenyuan.core.model import NewDocument, NewPassage, Source
 
-__all__ = ["Catalog"]
+__all__ = ["MOVING", "Catalog", "make_tables"]
+
+MOVING = "moving"
+"""Of `library`, while one is moved here (see `catalog.moving`): whose rows come."""
 
 
 class Catalog(
@@ -42,69 +46,56 @@ class Catalog(
     CatalogProfiles,
     CatalogReads,
 ):
-    """SQLite file ``catalog.db`` in a library's folder. Safe to share between threads."""
+    """What a library holds, wherever that lies. Safe to share between threads."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.path = folder / "catalog.db"
-        self._lock = WriterLock(folder / "writer.lock")
-        self._writer = connect_writer(self.path)
-        self._reader = connect_reader(self.path)
-        self._remembered = Remembered(self.path)
+    def __init__(self, place: Place) -> None:
+        self.folder = place.folder
+        self._place = place
+        self._writer, self._reader, self._claims = place.writer, place.reader, place.claims
+        self._remembered = Remembered(place.version)
 
     # -- life ---------------------------------------------------------------------------------------
 
     @classmethod
-    def create(cls, folder: Path) -> Catalog:
-        """Make an empty library in `folder` (created; must not hold one already)."""
+    def create(cls, where: Path | Place) -> Catalog:
+        """Make an empty library in a folder or at a place (made; must not hold one already)."""
+        place = _place(where)
+        place.make()
+        catalog = cls(place)
         try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError as error:
-            raise CatalogUnavailable(
-                f"cannot make the folder {folder}: {error.strerror}", component="catalog"
-            ) from error
-        catalog = cls(folder)
-        try:
-            with catalog.writing(), translated("creating the library"), catalog._writer.begin() as connection:
+            with catalog.writing(), translated("creating the library"), catalog._claims.begin() as connection:
                 if sa.inspect(connection).get_table_names():
                     raise CatalogUnavailable(
-                        f"there is a database {catalog.path} already",
+                        f"there is a database in {place} already",
                         component="catalog",
-                        hint="open it, or choose another folder",
+                        hint="open it, or choose another folder or catalog.schema_name",
                     )
-                _migrate(connection, 0, catalog.path)
+                make_tables(connection, 0, place)
         except BaseException:
             catalog.close()
             raise
         return catalog
 
     @classmethod
-    def open(cls, folder: Path) -> Catalog:
+    def open(cls, where: Path | Place) -> Catalog:
         """Open an existing library; migrates an older one.
 
         Raises:
             CatalogUnavailable: there is none, or it cannot be read.
             CatalogVersion: it was written by a newer program.
         """
+        place = _place(where)
         try:
-            found = (folder / "catalog.db").is_file()
-        except OSError as error:
-            raise CatalogUnavailable(
-                f"cannot look into {folder}: {error.strerror}",
-                component="catalog",
-                hint=f"check that this user may read it: ls -la {folder}",
-            ) from error
-        if not found:
-            raise CatalogUnavailable(
-                f"there is no library in {folder}",
-                component="catalog",
-                hint=f"wenyuan --library {folder} init",
-            )
-        catalog = cls(folder)
-        try:
+            if not place.found():
+                raise CatalogUnavailable(
+                    f"there is no library in {place}",
+                    component="catalog",
+                    hint=f"wenyuan --library {place.folder} init",
+                )
+            catalog = cls(place)
             catalog._make_current()
         except BaseException:
-            catalog.close()
+            place.close()
             raise
         return catalog
 
@@ -112,37 +103,55 @@ class Catalog(
         version = self._version()
         if version > t.SCHEMA_VERSION:
             raise CatalogVersion(
-                f"the library in {self.folder} has format {version}, this program knows up to {t.SCHEMA_VERSION}",
+                f"the library in {self._place} has format {version}, this program knows up to {t.SCHEMA_VERSION}",
                 component="catalog",
                 hint="upgrade the program: pip install --upgrade wenyuan",
             )
         if version < t.SCHEMA_VERSION:
-            with self.writing(), translated("migrating the library"), self._writer.begin() as connection:
-                _migrate(connection, version, self.path)
+            with self.writing(), translated("migrating the library"), self._claims.begin() as connection:
+                if self._number(connection) == version:  # else another process has done it meanwhile
+                    make_tables(connection, version, self._place)
 
     def _version(self) -> int:
         """The number of the format; 0 when creating the library was interrupted before anything was stored."""
-        with reading(self._reader, f"opening {self.path}") as connection:
-            names = sa.inspect(connection).get_table_names()
-            if not names:
-                return 0
-            number = None
-            if "library" in names:
-                number = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == "schema"))
+        with reading(self._reader, f"opening {self._place}") as connection:
+            return self._number(connection)
+
+    def _number(self, connection: sa.Connection) -> int:
+        names = sa.inspect(connection).get_table_names()
+        if not names:
+            return 0
+        number = None
+        if "library" in names:
+            number = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == "schema"))
         if number is None or not number.isdecimal():
             raise CatalogUnavailable(
-                f"{self.path} is a database, but no library", component="catalog", hint="choose another folder"
+                f"{self._place} is a database, but no library",
+                component="catalog",
+                hint="choose another folder, or another catalog.schema_name",
+            )
+        if connection.scalar(sa.select(sa.func.count()).where(t.library.c.key == MOVING)):
+            raise CatalogUnavailable(
+                f"the library in {self._place} is not all there yet",
+                component="catalog",
+                hint="go on with moving it: wenyuan migrate --to … as before",
             )
         return int(number)
 
     def close(self) -> None:
-        self._remembered.close()
-        self._reader.dispose()
-        self._writer.dispose()
+        self._place.close()
 
     def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
         """Hold the library's writer lock (one writer per library; readers go on)."""
-        return self._lock.held(wait=wait)
+        return self._place.held(wait=wait)
+
+    def taking_in(self, source_id: str, *, wait: float = 10.0) -> AbstractContextManager[None]:
+        """Be the only one who takes a source in or removes it; in a folder, the only one who writes at all."""
+        return self._place.held_source(source_id, wait=wait)
+
+    def indexing(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
+        """Be the only one who writes to an index in the library's folder."""
+        return self._place.held_index(wait=wait)
 
     # -- values of the library as a whole -------------------------------------------------------------
 
@@ -160,7 +169,7 @@ class Catalog(
         before = {s.source_id: s for s in self.sources()}.get(source.source_id)
         values = source_row(source)
         with self.writing(), translated("writing a source"), self._writer.begin() as connection:
-            _next_seq(connection, source.source_id)
+            next_seq(connection, source.source_id)
             changed = connection.execute(
                 t.sources.update().where(t.sources.c.source_id == source.source_id).values(**values, updated_at=now())
             )
@@ -177,13 +186,13 @@ class Catalog(
         retired.
         """
         before = self.source(source_id)
-        with self.writing():
+        with self.taking_in(source_id), self.writing():
             with translated("removing a source"), self._writer.begin() as connection:
-                seq = _next_seq(connection, source_id)
+                seq = next_seq(connection, source_id)
                 gone = _retire(connection, seq, t.documents.c.source_id == source_id)
                 drop_evidence_of(connection, seq, source_id)
                 _forget(connection, source_id)
-            empty_log(self._writer)
+            self._place.forget()
         self.on_change("registry", "removed", source_id, before, None)
         return gone
 
@@ -196,15 +205,19 @@ class Catalog(
 
         Args:
             vectors: By vector key, (dim,) float32; those that are stored already may be left out.
+
+        Raises:
+            VectorsGone: one that was left out is not stored any more.
         """
         with self.writing(), translated("storing documents"), self._writer.begin() as connection:
-            seq = _next_seq(connection, documents[0].source_id)
+            seq = next_seq(connection, documents[0].source_id)
             packed = [
                 dict(zip(("vector_key", "vector", "crc"), (k, *pack_vector(v)), strict=True))
                 for k, v in vectors.items()
             ]
             if packed:
-                connection.execute(t.vectors.insert().prefix_with("OR IGNORE", dialect="sqlite"), packed)
+                connection.execute(insert_new(connection, t.vectors), packed)
+            _check_vectors(connection, documents, vectors)
             for source_id, group in _by_source(documents).items():
                 uris = [document.uri for document in group]
                 for part in batches(uris):
@@ -225,7 +238,7 @@ class Catalog(
             return 0
         gone = 0
         with self.writing(), translated("retiring documents"), self._writer.begin() as connection:
-            seq = _next_seq(connection, source_id)
+            seq = next_seq(connection, source_id)
             for part in batches(document_ids):
                 gone += _retire(
                     connection,
@@ -240,7 +253,7 @@ class Catalog(
             return
         d, p = t.documents.c, t.passages.c
         with self.writing(), translated("ending versions"), self._writer.begin() as connection:
-            seq = _next_seq(connection, source_id)
+            seq = next_seq(connection, source_id)
             for document_id, end in ends.items():
                 own = connection.execute(sa.select(t.documents).where(d.document_id == document_id)).mappings().one()
                 passages = (
@@ -277,19 +290,28 @@ class Catalog(
                 connection.execute(t.failures.delete().where(f.source_id == source_id, f.uri.in_(part)))
 
 
-def _migrate(connection: sa.Connection, version: int, path: Path) -> None:
+def _place(where: Path | Place) -> Place:
+    return Files(where) if isinstance(where, Path) else where
+
+
+def make_tables(connection: sa.Connection, version: int, place: Place) -> None:
+    """Bring the tables from one version to the current one; 0: make them."""
     for step in t.MIGRATIONS[version:]:
         step(connection)
     connection.execute(t.library.delete().where(t.library.c.key == "schema"))
     connection.execute(t.library.insert(), {"key": "schema", "value": str(t.SCHEMA_VERSION)})
     if version == 0:
-        name_library(connection, path)
+        name_library(connection, place)
+        place.begin(connection)
 
 
-def _next_seq(connection: sa.Connection, source_id: str) -> int:
-    done = connection.execute(t.commits.insert(), {"at": now(), "source_id": source_id})
-    (seq,) = done.inserted_primary_key or (0,)
-    return int(seq)
+def _check_vectors(connection: sa.Connection, documents: Sequence[NewDocument], given: Mapping[str, Any]) -> None:
+    keys = {p.vector_key for document in documents for p in document.passages if p.vector_key is not None}
+    v = t.vectors.c.vector_key
+    for part in batches(sorted(keys - given.keys())):
+        held = set(connection.scalars(sa.select(v).where(v.in_(part))))
+        if len(held) < len(part):
+            raise VectorsGone("vectors were removed while documents with the same texts came in", component="catalog")
 
 
 def _next_document(connection: sa.Connection) -> int:

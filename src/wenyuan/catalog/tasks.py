@@ -1,4 +1,5 @@
-"""What tasks were given of documents: ``tasks.db``, apart from the catalog, so that no context waits for its writer.
+"""What tasks were given of documents: ``tasks.db``, or a table of a PostgreSQL beside the catalog's; in either case
+apart from what changes the catalog, so that no context waits for its writer.
 
 Copyright limits what one task of one agent is given of one document. All processes that serve a library count
 here together: what is given is decided and written down in one transaction, before any text leaves.
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from wenyuan.catalog.connect import connect_writer, translated
+from wenyuan.catalog.dialect import alone
 from wenyuan.core.errors import CatalogBusy, CatalogError
 
-__all__ = ["KEPT", "MOST", "TaskLedger"]
+__all__ = ["KEPT", "MOST", "TaskLedger", "ledger_file", "tables"]
 
 KEPT = 30 * 86_400.0
 """Seconds after its last context that a task is remembered for."""
@@ -28,11 +30,11 @@ MOST = 200_000
 _PRUNE_EVERY = 500  # contexts
 _SETTLE = 15.0  # seconds: several processes may make the database at once
 
-_tables = sa.MetaData()
+tables = sa.MetaData()
 
 _given = sa.Table(
     "given",
-    _tables,
+    tables,
     sa.Column("task", sa.LargeBinary, primary_key=True),  # hash of agent and task
     sa.Column("document", sa.LargeBinary, primary_key=True),  # hash of the document's key
     sa.Column("characters", sa.Integer, nullable=False),
@@ -44,32 +46,35 @@ _given = sa.Table(
 class TaskLedger:
     """The characters that tasks were given of documents; safe to share between threads and processes.
 
-    The file is made when the first task asks.
-
     Args:
-        folder: Of the library.
+        folder: Of the library; the file is made there when the first task asks.
+        place: The table is there already, in this database; else it is made in a file.
         clock: Seconds since the epoch.
         kept: Seconds that a task is remembered after its last context.
         most: Rows that are kept.
     """
 
     def __init__(
-        self, folder: Path, *, clock: Callable[[], float] = time.time, kept: float = KEPT, most: int = MOST
+        self,
+        folder: Path,
+        *,
+        place: sa.Engine | None = None,
+        clock: Callable[[], float] = time.time,
+        kept: float = KEPT,
+        most: int = MOST,
     ) -> None:
-        self.path = folder / "tasks.db"
         self._clock = clock
         self._kept = kept
         self._most = most
-        self._made = False
+        self._made = place is not None
         self._contexts = 0
-        self._writer = connect_writer(self.path)
-        sa.event.listen(self._writer, "connect", _quicken)
+        self._writer = place if place is not None else ledger_file(folder)
 
     @contextmanager
     def reserved(self, agent_id: str | None, task_id: str, documents: set[str]) -> Iterator[dict[str, int]]:
         """What the task was given before, by document; what the mapping says at the end is written down.
 
-        Nobody else decides on any task in between. When the block raises, nothing is written.
+        Nobody else decides on that task in between (in a file: on any). When the block raises, nothing is written.
 
         Args:
             documents: Keys of the documents that are counted; others in the mapping are not written.
@@ -82,6 +87,7 @@ class TaskLedger:
             task = _hash(repr((agent_id, task_id)))
             names = {_hash(name): name for name in documents}
             with self._writer.begin() as connection:
+                alone(connection, int.from_bytes(task[:8], signed=True))
                 self._contexts += 1
                 if self._contexts % _PRUNE_EVERY == 1:
                     self._prune(connection)
@@ -105,7 +111,7 @@ class TaskLedger:
         while True:
             try:
                 with _ours("opening the count of tasks"), self._writer.begin() as connection:
-                    _tables.create_all(connection)
+                    tables.create_all(connection)
                 self._made = True
                 return
             except CatalogBusy:
@@ -122,14 +128,22 @@ class TaskLedger:
             connection.execute(_given.delete().where(_given.c.at <= edge))
 
 
+def ledger_file(folder: Path) -> sa.Engine:
+    """Connections to the file in a library's folder; it is made by the first."""
+    writer = connect_writer(folder / "tasks.db")
+    sa.event.listen(writer, "connect", _quicken)
+    return writer
+
+
 def _quicken(connection: Any, _record: Any) -> None:
     # A count is safe when this process dies; a power loss may lose the last ones, and no context waits for the disk.
     connection.execute("PRAGMA synchronous=NORMAL")
 
 
 def _put(connection: sa.Connection, task: bytes, document: bytes, characters: int, now: float) -> None:
-    values: Mapping[str, object] = {"task": task, "document": document, "characters": characters, "at": now}
-    connection.execute(sa.insert(_given).prefix_with("OR REPLACE").values(values))
+    connection.execute(_given.delete().where(_given.c.task == task, _given.c.document == document))
+    values = {"task": task, "document": document, "characters": characters, "at": now}
+    connection.execute(_given.insert(), values)
 
 
 def _hash(text: str) -> bytes:

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from wenyuan.catalog.columns import ID, JSON, TEXT
+
 __all__ = ["feedback", "tables", "tunings"]
 
 tables = sa.MetaData()
-
-_Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 # A tuning counts from the change at which it was adopted until the one at which it was undone or replaced.
 tunings = sa.Table(
     "tunings",
     tables,
-    sa.Column("tuning_id", _Id, primary_key=True, autoincrement=True),
-    sa.Column("seq", _Id, nullable=False),
-    sa.Column("undone_seq", _Id),
+    sa.Column("tuning_id", ID, primary_key=True, autoincrement=True),
+    sa.Column("seq", ID, nullable=False),
+    sa.Column("undone_seq", ID),
     sa.Column("created_at", sa.Float, nullable=False),
     sa.Column("undone_at", sa.Float),
-    sa.Column("encoder", sa.Text, nullable=False),  # key of the encoder's fingerprint
-    sa.Column("fingerprint", sa.Text, nullable=False),
+    sa.Column("encoder", TEXT, nullable=False),  # key of the encoder's fingerprint
+    sa.Column("fingerprint", TEXT, nullable=False),
     sa.Column("map", sa.LargeBinary),  # see `core.adapt.QueryMap.to_bytes`; null: vectors are used as they are
     sa.Column("weight", sa.Float, nullable=False),
-    sa.Column("report", sa.JSON, nullable=False),
+    sa.Column("report", JSON, nullable=False),
     sqlite_autoincrement=True,
 )
 
@@ -31,9 +31,9 @@ tunings = sa.Table(
 feedback = sa.Table(
     "feedback",
     tables,
-    sa.Column("audit_id", sa.Text, primary_key=True),
-    sa.Column("ref", sa.Text, primary_key=True),
-    sa.Column("actor", sa.Text, primary_key=True),
+    sa.Column("audit_id", TEXT, primary_key=True),
+    sa.Column("ref", TEXT, primary_key=True),
+    sa.Column("actor", TEXT, primary_key=True),
     sa.Column("good", sa.Boolean, nullable=False),
     sa.Column("at", sa.Float, nullable=False),
 )

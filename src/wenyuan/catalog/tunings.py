@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.connect import now, reading, translated
+from wenyuan.catalog.dialect import next_seq
 from wenyuan.catalog.tuning_tables import feedback, tunings
 from wenyuan.core.adapt import QueryMap, Tuning
 from wenyuan.core.errors import NotPermitted
@@ -128,11 +129,10 @@ class CatalogTunings:
 
 def _end(connection: sa.Connection) -> int:
     """End the tuning that counts, if there is one, at a new change; returns that change."""
-    done = connection.execute(t.commits.insert(), {"at": now(), "source_id": "tuning"})
-    (seq,) = done.inserted_primary_key or (0,)
+    seq = next_seq(connection, "tuning")
     live = tunings.c.undone_seq.is_(None)
     connection.execute(tunings.update().where(live).values(undone_seq=seq, undone_at=now()))
-    return int(seq)
+    return seq
 
 
 def _put_floor(connection: sa.Connection, floor: Mapping[str, Any]) -> None:

@@ -22,6 +22,7 @@ from wenyuan.cli.diagnose import doctor
 from wenyuan.cli.evaluate import evaluation
 from wenyuan.cli.feedback import feedback
 from wenyuan.cli.keys import app as key_app
+from wenyuan.cli.moving import migrate
 from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped
 from wenyuan.cli.refreshing import refresh, worker
 from wenyuan.cli.registry import apply
@@ -165,6 +166,7 @@ _COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
     "eval": (evaluation, "Measure retrieval. 评测检索质量"),
     "tune": (tune, "Learn from questions with known answers. 调优"),
     "feedback": (feedback, "Say what is right or wrong in an answer. 反馈"),
+    "migrate": (migrate, "Move the library to a PostgreSQL, or back. 迁移"),
     "doctor": (doctor, "Check installation and library. 检查"),
     "demo": (demo, "See it all in one minute. 演示"),
 }

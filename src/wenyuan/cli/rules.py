@@ -294,11 +294,12 @@ def packs(
     from rich.table import Table
     from rich.text import Text
 
+    from wenyuan.app import holds_library
     from wenyuan.packs import shipped
 
     terminal: Terminal = ctx.obj
     imported: Sequence[str] = ()
-    if (terminal.folder / "catalog.db").exists():
+    if holds_library(terminal.folder):
         with opened(terminal) as found:
             imported = found.rules.packs()
     terminal.document({"status": "SUCCESS", "shipped": list(shipped()), "imported": list(imported)})

@@ -30,6 +30,20 @@ _CHINESE = {
         "{a} 中的知识库格式为 {b}，本程序最高支持 {c}"
     ),
     "the library is being written by {a}": "{a} 正在写入知识库",
+    "the source {a} is being taken in by {b}": "{b} 正在收录来源 {a}",
+    "the connection to the server was lost while the library was being written": "写入知识库时与服务器的连接中断",
+    "{a}: the server refuses its user or password (28P01)": "{a}：服务器拒绝该用户或口令（28P01）",
+    "{a}: the server cannot be reached, refuses its user or password, or has lost the connection": (
+        "{a}：无法连接服务器、用户或口令被拒，或连接已中断"
+    ),
+    "{a}: all sessions are in use": "{a}：连接已全部占用",
+    "catalog.dsn is no connection string": "catalog.dsn 不是有效的连接串",
+    "the server is PostgreSQL {a}; at least {b} is needed": "服务器为 PostgreSQL {a}，至少需要 {b}",
+    "its user may not make schema {a}, which is to hold the library": "该用户无权建立存放知识库的模式 {a}",
+    "there is a database in {a} already": "{a} 中已有数据库",
+    "the library in {a} is not all there yet": "{a} 中的知识库尚未迁移完整",
+    "the library lies in a folder already": "知识库已在目录中",
+    "table {a} differs: {b} rows here, {c} there": "表 {a} 不一致：原有 {b} 行，新有 {c} 行",
     "cannot make the folder {a}: {b}": "无法建立目录 {a}：{b}",
     "{a} is a database, but no library": "{a} 是数据库，但不是知识库",
     "{a}: database disk image is malformed": "{a}：数据库文件已损坏（database disk image is malformed）",

@@ -12,6 +12,7 @@
     ├── CatalogError            the system of record
     │   ├── CatalogUnavailable  cannot be opened, read or written (disk full, unreadable)
     │   ├── CatalogBusy         another process is writing
+    │   │   └── VectorsGone     what was to be stored with a document was removed meanwhile: embed it again
     │   └── CatalogVersion      written by another version of the program
     ├── EngineError             a search index
     │   ├── EngineUnavailable   not there, refused, broken
@@ -66,6 +67,7 @@ __all__ = [
     "SourceError",
     "UnknownDomain",
     "VectorRejected",
+    "VectorsGone",
 ]
 
 
@@ -140,6 +142,10 @@ class CatalogUnavailable(CatalogError):
 
 class CatalogBusy(CatalogError):
     code = "catalog_busy"
+
+
+class VectorsGone(CatalogBusy):
+    """Vectors that were stored when one looked are not any more: what had them was removed meanwhile."""
 
 
 class CatalogVersion(CatalogError):

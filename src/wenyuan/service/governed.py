@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from wenyuan.core.agents import Agent, Key
 from wenyuan.core.model import Source
@@ -60,7 +60,11 @@ class Governed(Protocol):
 
     def put_source_state(self, state: SourceState) -> None: ...
 
-    def claim_source(self, source_id: str, worker: str, until: float, *, due_by: float | None = None) -> bool: ...
+    def claim_source(
+        self, source_id: str, worker: str, until: float, *, due_by: float | None = None, wait: float = 10.0
+    ) -> bool: ...
+
+    def let_go(self, source_id: str, worker: str, *, wait: float = 10.0, **values: Any) -> bool: ...
 
 
 def governed(library: Library) -> Governed:

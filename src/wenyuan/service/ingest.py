@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from urllib.parse import unquote
 
 from wenyuan.core.chunk import chunk
-from wenyuan.core.errors import DocumentRejected, InvalidRequest, SourceError
+from wenyuan.core.errors import DocumentRejected, InvalidRequest, SourceError, VectorsGone
 from wenyuan.core.model import Document, Draft, NewDocument, NewPassage, Source, heading_text
 from wenyuan.core.ports import ChangeFeed, Deadline, Encoder, Engine
 from wenyuan.core.text import language_of
@@ -77,7 +77,7 @@ class IngestReport:
 class Shelf(ChangeFeed, Versions, Memory, Citations, Protocol):
     """The writing side of the system of record; `catalog.Catalog` is one."""
 
-    def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
+    def taking_in(self, source_id: str, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
 
     def known_vectors(self, keys: Sequence[str]) -> set[str]: ...
 
@@ -116,7 +116,7 @@ class Ingester:
         """
         begun = time.monotonic()
         report = IngestReport(source_id=source.source_id)
-        with self.shelf.writing():
+        with self.shelf.taking_in(source.source_id):
             run = _Run(self, source, report, progress)
             change = RedactionChange(self.shelf, source.source_id, run.redactor, run.how)
             try:
@@ -288,7 +288,10 @@ class _Run:
         """Embed what is new, commit the batch, and let the index follow from time to time."""
         if not self._batch:
             return
-        self._to.shelf.commit_documents(self._batch, self._vectors())
+        try:
+            self._to.shelf.commit_documents(self._batch, self._vectors())
+        except VectorsGone:  # another source had the same texts, and was removed between the look and the commit
+            self._to.shelf.commit_documents(self._batch, self._vectors())
         self._since_sync += self._size
         self._batch, self._texts, self._size = [], {}, 0
         if self._since_sync >= _SYNC_AFTER or time.monotonic() - self._synced_at >= _SYNC_SECONDS:

@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.errors import CatalogBusy, InvalidRequest, KnowledgeError, NotPermitted, SourceError
@@ -184,8 +184,7 @@ class Worker:
     # -- one source -----------------------------------------------------------------------------------
 
     def _claim(self, source_id: str, *, wait: float) -> bool:
-        with self._catalog.writing(wait=wait):
-            return self._catalog.claim_source(source_id, self.name, self._clock() + self._lease)
+        return self._catalog.claim_source(source_id, self.name, self._clock() + self._lease, wait=wait)
 
     def _if_free(self, source_id: str, stop: threading.Event | None) -> RefreshOutcome | None:
         """Refresh a source, unless somebody else is at it or has just been."""
@@ -258,18 +257,16 @@ class Worker:
 
     def _settle(self, source: Source, begun: float, failure: str) -> float | None:
         """Write down how a refresh ended and let go of the source; returns when it is due again."""
-        now = self._clock()
-        with self._catalog.writing(wait=_AT_LAST):
+        now, failures = self._clock(), 0
+        values: dict[str, Any] = {"last_success": begun, "failure": "", "failures": 0}
+        if failure:
             state = self._catalog.source_states().get(source.source_id)
-            if state is None or state.claimed_by != self.name:
-                log.warning("%s was removed or taken over while it was refreshed", source.source_id)
-                return None
-            values: dict[str, Any] = {"last_success": begun, "failure": "", "failures": 0}
-            if failure:
-                failures = state.failures + 1
-                values = {"last_failure": now, "failure": failure, "failures": failures}
-            values["next_refresh"] = upcoming = self._next(source, begun, values["failures"], now)
-            self._put(state, **values)
+            failures = 1 + (state.failures if state is not None else 0)
+            values = {"last_failure": now, "failure": failure, "failures": failures}
+        upcoming = self._next(source, begun, failures, now)
+        if not self._catalog.let_go(source.source_id, self.name, wait=_AT_LAST, next_refresh=upcoming, **values):
+            log.warning("%s was removed or taken over while it was refreshed", source.source_id)
+            return None
         return upcoming
 
     def _next(self, source: Source, begun: float, failures: int, now: float) -> float | None:
@@ -283,14 +280,8 @@ class Worker:
 
     def _let_go(self, source_id: str) -> None:
         # Where that is not possible, the claim runs out; what happened before is what matters.
-        with suppress(KnowledgeError), self._catalog.writing(wait=_PATIENCE):
-            state = self._catalog.source_states().get(source_id)
-            if state is not None and state.claimed_by == self.name:
-                self._put(state)
-
-    def _put(self, state: SourceState, **values: Any) -> None:
-        """Write a state of which nobody has the claim any more."""
-        self._catalog.put_source_state(replace(state, claimed_by="", claimed_until=None, **values))
+        with suppress(KnowledgeError):
+            self._catalog.let_go(source_id, self.name, wait=_PATIENCE)
 
     def _asked(self, source: Source) -> None:
         """A question that only this source is asked."""

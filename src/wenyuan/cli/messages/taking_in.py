@@ -127,4 +127,20 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "Stopped; {refreshed} refreshed, {failed} failed.",
         "已停止；刷新 {refreshed} 次，失败 {failed} 次。",
     ),
+    # -- moving a library
+    "move_copying": ("copying {table}: {done} of {total}", "正在复制 {table}：{done}/{total}"),
+    "move_comparing": ("comparing {table}: {done} of {total}", "正在核对 {table}：{done}/{total}"),
+    "moved": (
+        "Moved and compared: {rows} rows in {tables} tables, {seconds} s. The old library is as it was.",
+        "已迁移并核对：{tables} 张表，共 {rows} 行，用时 {seconds} 秒。原知识库未改动。",
+    ),
+    "moved_head": ("The audit verifies; head: {head}", "审计链校验通过，链头：{head}"),
+    "moved_next_server": (
+        "From now on: export WENYUAN_CATALOG__DSN='postgresql://…', for every server and worker",
+        "此后请为每个服务与工作进程设置：export WENYUAN_CATALOG__DSN='postgresql://…'",
+    ),
+    "moved_next_folder": (
+        "From now on: unset WENYUAN_CATALOG__DSN, and wenyuan --library {to} …; its index is built at the first question",
+        "此后请取消 WENYUAN_CATALOG__DSN，并使用 wenyuan --library {to} …；索引在首次提问时建立",
+    ),
 }

@@ -47,6 +47,7 @@ _BRIEFLY = 0.1  # seconds to wait for a thread that brings the index up to date:
 _SAVE_AFTER = 2_000  # changes after which the row files are worth writing again
 _APPLY_BATCH = 2_000
 _TIME_TO_REBUILD = 300.0  # seconds that a caller must be willing to wait
+_PATIENCE = 600.0  # seconds for another process to be done with the files
 _REMOVED_SHARE = 0.25  # of the rows: above, the removed ones distort what terms are worth
 
 
@@ -67,7 +68,7 @@ class LocalEngine:
         folder: Its own; made when missing.
         spec: Analyser and encoder; each gets a folder of its own inside, so that changing one builds anew
             beside the old.
-        exclusive: Gives the library's writer lock; only its holder writes index files.
+        exclusive: Gives the lock of the folder; only its holder writes index files.
         max_lag: See `MAX_LAG`.
     """
 
@@ -147,6 +148,13 @@ class LocalEngine:
         target = feed.seq()
         if self._view.watermark == target:
             return target
+        if deadline.remaining() < _TIME_TO_REBUILD:
+            return self._follow(feed, target, deadline)
+        # In the order of `checkpoint`. Whoever ingests into a library in a folder has this lock already.
+        with self._exclusive(wait=min(deadline.remaining(), _PATIENCE)):
+            return self._follow(feed, target, deadline)
+
+    def _follow(self, feed: ChangeFeed, target: int, deadline: Deadline) -> int:
         if not self._may_catch_up(feed, deadline):
             return self._view.watermark
         try:
@@ -179,6 +187,8 @@ class LocalEngine:
         return True
 
     def _catch_up(self, feed: ChangeFeed, target: int) -> int:
+        if self._view.watermark > target:
+            target = feed.seq()  # anew: another thread may have followed a later change
         if self._view.watermark > target:
             raise IndexMismatch(
                 f"the index holds change {self._view.watermark}, the catalog ends at {target}",

@@ -17,6 +17,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable, IndexCorrupt
 from wenyuan.core.ports import Deadline
+from wenyuan.core.postgres_words import REFUSED, said_at_login
 from wenyuan.engines.errands import Errands, TooLate
 from wenyuan.engines.postgres_calls import FAILURES, LATE, Hold, allow, leave, lost, patient, place
 
@@ -25,11 +26,7 @@ __all__ = ["Mode", "Sessions", "translated"]
 LIFETIME = 600.0
 """Seconds after which a session is made anew: a server that is to be taken down empties itself."""
 
-_REFUSED: tuple[tuple[str, str], ...] = (
-    ("28", "refuses its user or password"),
-    ("3D", "has no such database"),
-    ("42501", "does not let its user do what an index needs"),
-)
+_REFUSED = (*REFUSED, ("42501", "does not let its user do what an index needs"))
 _REASONS: tuple[tuple[str, type[EngineError], str], ...] = (
     *((state, EngineUnavailable, reason) for state, reason in _REFUSED),
     ("3F", IndexCorrupt, "has lost the index's schema"),
@@ -43,16 +40,6 @@ _REASONS: tuple[tuple[str, type[EngineError], str], ...] = (
     ("40", EngineUnavailable, "has taken the transaction back, because of another one"),
 )
 """By the beginning of an SQLSTATE (PostgreSQL's documentation, appendix A), the first that fits."""
-_SAID_AT_LOGIN = (
-    ("password authentication failed", "refuses its user or password (28P01)"),
-    ("no pg_hba.conf entry", "refuses its user from this machine (28000)"),
-    ("no password supplied", "asks for a password, and the connection string has none (28P01)"),
-    ("role ", "has no such user (28000)"),
-    ("database ", "has no such database (3D000)"),
-    ("too many ", "has no connection left (53300)"),
-    ("the database system is ", "is stopping or starting (57P03)"),
-)
-"""The driver gives no SQLSTATE for a refused connection: what the server says in English, if it does."""
 _REBUILD = "drop the index's schema; it is built again from the catalog"
 
 T = TypeVar("T")
@@ -220,14 +207,6 @@ def translated(error: Exception, component: str) -> EngineError:
         if state.startswith(beginning):
             return kind(f"{reason} ({state})", component=component, hint=_REBUILD if kind is IndexCorrupt else "")
     if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, OSError)) and not state:
-        return EngineUnavailable(_at_login(str(error)), component=component)
+        return EngineUnavailable(said_at_login(str(error)), component=component)
     named = f"{type(error).__name__} {state}".strip()
     return EngineUnavailable(f"the database failed ({named})", component=component)
-
-
-def _at_login(text: str) -> str:
-    _, fatal, said = text.partition("FATAL:")
-    reason = next(
-        (reason for beginning, reason in _SAID_AT_LOGIN if fatal and said.strip().startswith(beginning)), ""
-    )
-    return reason or "cannot be reached, refuses its user or password, or has lost the connection"

@@ -1,0 +1,109 @@
+"""The audit on a PostgreSQL, beside the catalog's tables. Any number of servers add to one chain: a transaction that
+does holds the row ``audit`` of ``library`` until it ends, so it follows the one before, and its record that one's.
+
+Each server keeps the head of the chain in its own folder, so whoever changes the database must change those, too. One
+that joins takes the head as it finds it; so does one whose own head was cut off by retention.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy import event
+
+from wenyuan.catalog import schema as t
+from wenyuan.catalog.audit_chain import Head, HeadFile
+from wenyuan.catalog.audit_tables import FORMAT, audit, chain_start, check_format, last_head, ours, tables
+from wenyuan.catalog.connect import reading
+from wenyuan.core.errors import CatalogUnavailable
+
+__all__ = ["AuditOnServer", "make_audit"]
+
+_KEY = "audit"
+_LOCKED = sa.select(t.library.c.value).where(t.library.c.key == _KEY).with_for_update()
+_GUARDS = """
+CREATE FUNCTION audit_refused() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN RAISE EXCEPTION USING MESSAGE = TG_ARGV[0]; END $$;
+CREATE FUNCTION audit_kept() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF OLD.seq > (SELECT COALESCE(MAX(seq), 0) FROM audit_cuts) THEN
+        RAISE EXCEPTION 'audit records are not removed';
+    END IF;
+    RETURN OLD;
+END $$;
+CREATE FUNCTION audit_follows() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.seq <= (SELECT MAX(seq) FROM audit) THEN
+        RAISE EXCEPTION 'audit records are added at the end';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER audit_not_edited BEFORE UPDATE ON audit FOR EACH ROW
+    EXECUTE FUNCTION audit_refused('audit records are not edited');
+CREATE TRIGGER audit_not_emptied BEFORE TRUNCATE ON audit FOR EACH STATEMENT
+    EXECUTE FUNCTION audit_refused('audit records are not removed');
+CREATE TRIGGER audit_not_removed BEFORE DELETE ON audit FOR EACH ROW EXECUTE FUNCTION audit_kept();
+CREATE TRIGGER audit_at_the_end BEFORE INSERT ON audit FOR EACH ROW EXECUTE FUNCTION audit_follows();
+CREATE TRIGGER audit_queries_not_edited BEFORE UPDATE ON audit_queries FOR EACH ROW
+    EXECUTE FUNCTION audit_refused('kept queries are erased, not edited');
+CREATE TRIGGER audit_cuts_not_edited BEFORE UPDATE ON audit_cuts FOR EACH ROW
+    EXECUTE FUNCTION audit_refused('cuts are not edited');
+CREATE TRIGGER audit_cuts_not_removed BEFORE DELETE ON audit_cuts FOR EACH ROW
+    EXECUTE FUNCTION audit_refused('cuts are not removed');
+"""
+"""Those of `audit_tables`, in the words of PostgreSQL."""
+
+
+def make_audit(connection: sa.Connection) -> None:
+    """Make the tables of the audit, in the transaction that makes the catalog's."""
+    tables.create_all(connection)
+    connection.exec_driver_sql(_GUARDS)
+    connection.execute(t.library.insert(), {"key": _KEY, "value": str(FORMAT)})
+
+
+class AuditOnServer:
+    """See `audit_tables.AuditPlace`. The engines are this one's own, and closed with it."""
+
+    def __init__(self, reader: sa.Engine, writer: sa.Engine) -> None:
+        self.reader = reader
+        self.writer = writer
+        event.listen(writer, "begin", _follow)
+
+    def begin(self, head: HeadFile) -> None:
+        doing = "opening the audit"
+        known = head.read()
+        with ours(doing), reading(self.reader, doing) as connection:
+            found = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == _KEY))
+            if found is None:
+                raise CatalogUnavailable("the library has no audit", component="audit", hint="restore a backup")
+            check_format(int(found))
+            last = last_head(connection)
+            joining = known is None or _continued(connection, known)
+        if joining:
+            head.advance(last)
+
+    def forget(self) -> None:
+        """Vacuum, as `Server.forget`."""
+        with ours("vacuuming what was removed"), self.writer.connect() as connection:
+            raw = connection.connection.driver_connection
+            assert raw is not None
+            raw.autocommit = True
+            try:
+                raw.execute("VACUUM audit, audit_queries")
+            finally:
+                raw.autocommit = False
+
+    def close(self) -> None:
+        self.reader.dispose()
+        self.writer.dispose()
+
+
+def _follow(connection: sa.Connection) -> None:
+    connection.execute(_LOCKED)
+
+
+def _continued(connection: sa.Connection, known: Head) -> bool:
+    """Whether the chain goes on from a head, or begins after it."""
+    if known.seq < chain_start(connection).seq:
+        return True
+    found = connection.scalar(sa.select(audit.c.hash).where(audit.c.seq == known.seq))
+    return bool(found == known.hash)

@@ -1,0 +1,152 @@
+"""Where a library's tables lie: in files of its folder, or (`catalog.server`) in a schema of a PostgreSQL."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Protocol
+
+import sqlalchemy as sa
+
+from wenyuan.catalog.audit_tables import AuditFiles, AuditPlace
+from wenyuan.catalog.connect import connect_reader, connect_writer, empty_log, translated, watching
+from wenyuan.catalog.lock import WriterLock
+from wenyuan.core.errors import CatalogUnavailable
+
+__all__ = ["Files", "Place"]
+
+
+class Place(Protocol):
+    """What a catalog asks of where it lies.
+
+    Attributes:
+        folder: On this machine: what is derived lies there, and the head of the audit.
+        reader: Each transaction sees one snapshot.
+        writer: Of all processes, one transaction at a time.
+        claims: Writes who is at which source: no change of the library, so it waits for nobody who makes one.
+    """
+
+    folder: Path
+    reader: sa.Engine
+    writer: sa.Engine
+    claims: sa.Engine
+
+    def __str__(self) -> str:
+        """How messages call it; without secrets."""
+        ...
+
+    def found(self) -> bool:
+        """Whether there may be a library; CatalogUnavailable when that cannot be seen."""
+        ...
+
+    def make(self) -> None:
+        """Make room for the tables of a new one."""
+        ...
+
+    def begin(self, connection: sa.Connection) -> None:
+        """Write what this place needs besides the tables of a new catalog."""
+        ...
+
+    def held(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
+        """The writer lock of the library; CatalogBusy when somebody else holds it for so long."""
+        ...
+
+    def held_source(self, source_id: str, *, wait: float = 10.0) -> AbstractContextManager[None]:
+        """Only one takes a source in, or removes it; CatalogBusy as above."""
+        ...
+
+    def held_index(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
+        """Only one writes to the index in the folder."""
+        ...
+
+    def version(self) -> int:
+        """Another number after every commit of anybody."""
+        ...
+
+    def identity(self, connection: sa.Connection) -> str:
+        """What no copy of the library has."""
+        ...
+
+    def forget(self) -> None:
+        """Overwrite what was deleted, as far as it can be reached."""
+        ...
+
+    def audit(self) -> AuditPlace: ...
+
+    def tasks(self) -> sa.Engine | None:
+        """Where tasks are counted; None: in a file of the folder."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Files:
+    """SQLite: ``catalog.db``, ``audit.db`` and ``tasks.db`` in the library's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.path = folder / "catalog.db"
+        self._lock = WriterLock(folder / "writer.lock")
+        self.reader = connect_reader(self.path)
+        self.writer = self.claims = connect_writer(self.path)
+        self.held = self.held_index = self._lock.held
+        self._watching = threading.Lock()
+        self._watch: Any = None
+
+    def __str__(self) -> str:
+        return str(self.folder)
+
+    def found(self) -> bool:
+        try:
+            return self.path.is_file()
+        except OSError as error:
+            raise CatalogUnavailable(
+                f"cannot look into {self.folder}: {error.strerror}",
+                component="catalog",
+                hint=f"check that this user may read it: ls -la {self.folder}",
+            ) from error
+
+    def make(self) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise CatalogUnavailable(
+                f"cannot make the folder {self.folder}: {error.strerror}", component="catalog"
+            ) from error
+
+    def begin(self, connection: sa.Connection) -> None:
+        """Nothing."""
+
+    def held_source(self, source_id: str, *, wait: float = 10.0) -> AbstractContextManager[None]:
+        return self._lock.held(wait=wait)
+
+    def version(self) -> int:
+        """SQLite numbers what a connection can see of others' commits; the one that is asked here never writes."""
+        with self._watching, translated("asking whether the library changed"):
+            if self._watch is None:
+                self._watch = watching(self.path)
+            (version,) = self._watch.execute("PRAGMA data_version").fetchone()
+        return int(version)
+
+    def identity(self, connection: sa.Connection) -> str:
+        """What no other file of this machine has at the same time, and what moving within a disk leaves as it is."""
+        known = self.path.stat()
+        return f"{known.st_dev}:{known.st_ino}"
+
+    def forget(self) -> None:
+        empty_log(self.writer)
+
+    def audit(self) -> AuditPlace:
+        return AuditFiles(self.folder)
+
+    def tasks(self) -> None:
+        return None
+
+    def close(self) -> None:
+        with self._watching:
+            if self._watch is not None:
+                self._watch.close()
+            self._watch = None
+        self.reader.dispose()
+        self.writer.dispose()
