@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from wenyuan.catalog import Catalog
 from wenyuan.catalog.audit_log import AuditLog
-from wenyuan.catalog.place import Files, Place
+from wenyuan.catalog.place import Files, Place, place_of
 from wenyuan.catalog.tasks import TaskLedger
 from wenyuan.core.errors import CatalogUnavailable, ConfigError, EncoderMismatch, EncoderUnavailable, InvalidRequest
 from wenyuan.core.model import Document, EncoderFingerprint, Source
@@ -42,7 +42,7 @@ def create_library(folder: str | Path, **overrides: Any) -> Library:
         ConfigError: there is one already.
     """
     path = Path(folder)
-    place = _place(path, load_settings(path, **overrides))
+    place = place_of(path, load_settings(path, **overrides).catalog)
     if _holds_library(place):
         place.close()
         raise ConfigError(f"there is a library in {place} already", hint="open it, or choose another folder")
@@ -63,10 +63,10 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
     """
     path = Path(folder)
     settings = load_settings(path, **overrides)
-    place = _place(path, settings)
+    place = place_of(path, settings.catalog)
     if create and not _holds_library(place):
         Catalog.create(place).close()
-        place = _place(path, settings)
+        place = place_of(path, settings.catalog)
     names = load_names(settings.redaction.ner) if settings.redaction.ner else None
     reader = _Reader()
     releasing = ExitStack()
@@ -111,7 +111,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
 
 def holds_library(folder: Path) -> bool:
     """Whether there is a library, where the settings in a folder say; ConfigError when that cannot be seen."""
-    place = _place(folder, load_settings(folder))
+    place = place_of(folder, load_settings(folder).catalog)
     try:
         return _holds_library(place)
     finally:
@@ -134,29 +134,18 @@ def move_library(folder: str | Path, to: str, tell: Callable[[Step], None] = lam
 
     path = Path(folder)
     settings = load_settings(path)
-    origin = _place(path, settings)
+    origin = place_of(path, settings.catalog)
     if not to.startswith(("postgresql://", "postgres://")):
         if isinstance(origin, Files):
             raise InvalidRequest("the library lies in a folder already", hint="copy the folder while nobody writes")
         target: Place = Files(Path(to))
     else:
-        chosen = settings.catalog.model_copy(update={"dsn": SecretStr(to)})
-        target = _place(path, settings.model_copy(update={"catalog": chosen}))
+        target = place_of(path, settings.catalog.model_copy(update={"dsn": SecretStr(to)}))
     try:
         return move(origin, target, tell)
     finally:
         origin.close()
         target.close()
-
-
-def _place(folder: Path, settings: Settings) -> Place:
-    """Where the settings say that the record lies."""
-    dsn = settings.catalog.dsn.get_secret_value().strip()
-    if not dsn:
-        return Files(folder)
-    from wenyuan.catalog.server import Server
-
-    return Server(folder, dsn, schema=settings.catalog.schema_name, sessions=settings.catalog.sessions)
 
 
 def _holds_library(place: Place) -> bool:

@@ -13,8 +13,9 @@ from wenyuan.catalog.audit_tables import AuditFiles, AuditPlace
 from wenyuan.catalog.connect import connect_reader, connect_writer, empty_log, translated, watching
 from wenyuan.catalog.lock import WriterLock
 from wenyuan.core.errors import CatalogUnavailable
+from wenyuan.settings import CatalogSettings
 
-__all__ = ["Files", "Place"]
+__all__ = ["Files", "Place", "place_of"]
 
 
 class Place(Protocol):
@@ -150,3 +151,13 @@ class Files:
             self._watch = None
         self.reader.dispose()
         self.writer.dispose()
+
+
+def place_of(folder: Path, chosen: CatalogSettings) -> Place:
+    """Where the settings say that the record of a library lies."""
+    dsn = chosen.dsn.get_secret_value().strip()
+    if not dsn:
+        return Files(folder)
+    from wenyuan.catalog.server import Server
+
+    return Server(folder, dsn, schema=chosen.schema_name, sessions=chosen.sessions)
