@@ -7,15 +7,13 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from pydantic import SecretStr
+from typing import Any
 
 from wenyuan.catalog import Catalog
 from wenyuan.catalog.audit_log import AuditLog
-from wenyuan.catalog.place import Files, Place, place_of
+from wenyuan.catalog.place import Place, place_of
 from wenyuan.catalog.tasks import TaskLedger
-from wenyuan.core.errors import CatalogUnavailable, ConfigError, EncoderMismatch, EncoderUnavailable, InvalidRequest
+from wenyuan.core.errors import CatalogUnavailable, ConfigError, EncoderMismatch, EncoderUnavailable
 from wenyuan.core.model import Document, EncoderFingerprint, Source
 from wenyuan.core.outside import Outside
 from wenyuan.core.ports import Encoder, Engine, IndexSpec, Reranker
@@ -29,10 +27,7 @@ from wenyuan.service.rerank import Reranking
 from wenyuan.service.search import SearchResult
 from wenyuan.settings import EncoderSettings, RerankerSettings, Settings, SourcesSettings, load_settings
 
-if TYPE_CHECKING:
-    from wenyuan.catalog.moving import Moved, Step
-
-__all__ = ["create_library", "holds_library", "move_library", "open_encoder", "open_library", "open_reranker"]
+__all__ = ["create_library", "holds_library", "open_encoder", "open_library", "open_reranker"]
 
 
 def create_library(folder: str | Path, **overrides: Any) -> Library:
@@ -116,36 +111,6 @@ def holds_library(folder: Path) -> bool:
         return _holds_library(place)
     finally:
         place.close()
-
-
-def move_library(folder: str | Path, to: str, tell: Callable[[Step], None] = lambda _: None) -> Moved:
-    """Copy a library to a PostgreSQL, or from there to a folder, and compare all of it; what was begun is gone on with.
-
-    Args:
-        folder: Where the library lies, or where its settings say where it lies.
-        to: A connection string, or a folder.
-        tell: Is told how far it is.
-
-    Raises:
-        InvalidRequest: it lies in a folder, and is to go to one.
-        CatalogError, ConfigError
-    """
-    from wenyuan.catalog.moving import move
-
-    path = Path(folder)
-    settings = load_settings(path)
-    origin = place_of(path, settings.catalog)
-    if not to.startswith(("postgresql://", "postgres://")):
-        if isinstance(origin, Files):
-            raise InvalidRequest("the library lies in a folder already", hint="copy the folder while nobody writes")
-        target: Place = Files(Path(to))
-    else:
-        target = place_of(path, settings.catalog.model_copy(update={"dsn": SecretStr(to)}))
-    try:
-        return move(origin, target, tell)
-    finally:
-        origin.close()
-        target.close()
 
 
 def _holds_library(place: Place) -> bool:

@@ -14,9 +14,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
+from pydantic import SecretStr
 
 from wenyuan.catalog import audit_tables
 from wenyuan.catalog import schema as t
@@ -25,13 +27,14 @@ from wenyuan.catalog.audit_log import AuditLog
 from wenyuan.catalog.audit_tables import last_head
 from wenyuan.catalog.connect import reading, translated
 from wenyuan.catalog.identity import PSEUDONYMS
-from wenyuan.catalog.place import Files, Place
+from wenyuan.catalog.place import Files, Place, place_of
 from wenyuan.catalog.store import MOVING, Catalog, make_tables
 from wenyuan.catalog.tasks import ledger_file
 from wenyuan.catalog.tasks import tables as task_tables
-from wenyuan.core.errors import CatalogError, CatalogUnavailable
+from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest
+from wenyuan.settings import load_settings
 
-__all__ = ["Moved", "Step", "move"]
+__all__ = ["Moved", "Step", "move", "move_library"]
 
 _BATCH = 1_000
 _OWN = ("schema", "library_file", "tick", "audit", MOVING, PSEUDONYMS)
@@ -68,6 +71,34 @@ class Moved:
 
 
 Tell = Callable[[Step], None]
+
+
+def move_library(folder: str | Path, to: str, tell: Callable[[Step], None] = lambda _: None) -> Moved:
+    """Copy a library to a PostgreSQL, or from there to a folder, and compare all of it; what was begun is gone on with.
+
+    Args:
+        folder: Where the library lies, or where its settings say where it lies.
+        to: A connection string, or a folder.
+        tell: Is told how far it is.
+
+    Raises:
+        InvalidRequest: it lies in a folder, and is to go to one.
+        CatalogError, ConfigError
+    """
+    path = Path(folder)
+    settings = load_settings(path)
+    origin = place_of(path, settings.catalog)
+    if not to.startswith(("postgresql://", "postgres://")):
+        if isinstance(origin, Files):
+            raise InvalidRequest("the library lies in a folder already", hint="copy the folder while nobody writes")
+        target: Place = Files(Path(to))
+    else:
+        target = place_of(path, settings.catalog.model_copy(update={"dsn": SecretStr(to)}))
+    try:
+        return move(origin, target, tell)
+    finally:
+        origin.close()
+        target.close()
 
 
 def move(origin: Place, target: Place, tell: Tell = lambda _: None) -> Moved:

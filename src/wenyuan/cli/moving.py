@@ -40,7 +40,7 @@ def migrate(
       wenyuan migrate --to postgresql://wenyuan@db.example/knowledge
       wenyuan migrate --to ./library-copy
     """
-    from wenyuan.app import move_library
+    from wenyuan.catalog.moving import move_library
 
     terminal: Terminal = ctx.obj
     with _Shown(terminal) as shown:
