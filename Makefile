@@ -21,6 +21,7 @@ test-integration-%: $(VENV)-%/.made
 	@# The frameworks warn of themselves; that is not ours to answer for.
 	PYTHONPATH=src:tests:tests/integrations $(VENV)-$*/bin/python -m pytest -q -W default --disable-warnings tests/integrations/$*
 
+.PRECIOUS: $(VENV)-%/.made  # else make takes it away in the end, and everything is installed again
 $(VENV)-%/.made: tests/integrations/%/requirements.txt
 	$(PYTHON) -m venv $(VENV)-$*
 	$(VENV)-$*/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r $<

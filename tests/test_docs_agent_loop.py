@@ -4,54 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from chat_api import Body, chat_api
 from governed_door import governed_server, key
 from wenyuan.core.errors import EngineUnavailable
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = ("agent-loop.md", "agent-loop.zh.md")
-Model = Callable[[list[dict[str, Any]]], dict[str, Any]]
 
 
 def blocks(page: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (DOCS / page).read_text("utf-8"), re.DOTALL)
-
-
-@contextmanager
-def chat_api(model: Model) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """An API of OpenAI's protocol whose answers `model` makes from the messages: its URL, and what it was sent."""
-    asked: list[dict[str, Any]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            assert self.path == "/v1/chat/completions"
-            asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            message = {"role": "assistant", **model(asked[-1]["messages"])}
-            body = json.dumps({"choices": [{"message": message}]}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: Any) -> None: ...
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1", asked
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
 
 
 def snippets(message: dict[str, Any]) -> list[dict[str, Any]]:
@@ -61,8 +29,9 @@ def snippets(message: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def diligent(messages: list[dict[str, Any]]) -> dict[str, Any]:
+def diligent(body: Body) -> Body:
     """Asks once more, then quotes the best snippet of each."""
+    messages = body["messages"]
     if messages[-1]["role"] == "user":
         call = {"name": "get_knowledge", "arguments": json.dumps({"query": "个人数据存储"})}
         return {"content": None, "tool_calls": [{"id": "c1", "type": "function", "function": call}]}
@@ -129,8 +98,8 @@ def test_it_stops(
 def test_turns_are_bounded(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that asks for ever is left after a few turns, with an error."""
 
-    def insatiable(messages: list[dict[str, Any]]) -> dict[str, Any]:
-        return diligent(messages[:2])
+    def insatiable(body: Body) -> Body:
+        return diligent({"messages": body["messages"][:2]})
 
     with chat_api(insatiable) as (url, asked), pytest.raises(RuntimeError, match="no answer after 4 turns"):
         run(PAGES[0], url, monkeypatch)

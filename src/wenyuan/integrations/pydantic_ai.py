@@ -42,8 +42,8 @@ def knowledge_tool(
     """
     asker = Asker(service, key=key)
 
-    def retrieve_fragments(query: str) -> list[dict[str, Any]]:
-        """Look up what governed sources say. An empty list means that they say nothing about it.
+    def retrieve_fragments(query: str) -> dict[str, Any]:
+        """Look up what governed sources say. An empty list of fragments means that they say nothing about it.
 
         Args:
             query: A question or keywords, in Chinese or English.
@@ -52,6 +52,7 @@ def knowledge_tool(
             fragments = asker(query, top_k, context)
         except InvalidRequest as error:
             raise ModelRetry(str(error)) from error
-        return [{"content": f.content, **told(f)} for f in fragments]
+        # A bare empty list would reach the model as no text at all.
+        return {"fragments": [{"content": f.content, **told(f)} for f in fragments]}
 
     return Tool(retrieve_fragments, name=name)

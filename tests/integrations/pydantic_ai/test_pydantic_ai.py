@@ -35,7 +35,7 @@ def agent(service: Any, query: str, k: int) -> tuple[Agent, list[Any]]:
         if found := parts(messages, ToolReturnPart):
             if isinstance(found[0].content, str):  # what the model is told to do otherwise
                 raise InvalidRequest(found[0].content)
-            given.extend(found[0].content)
+            given.extend(found[0].content["fragments"])
             return ModelResponse(parts=[TextPart("done")])
         return ModelResponse(parts=[ToolCallPart("retrieve_fragments", {"query": query})])
 
