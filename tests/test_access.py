@@ -32,6 +32,7 @@ BODIES: dict[str, Any] = {
     "/v1/retrieve": {"query": "客户投诉"},
     "/v1/feedback": {"audit_id": "a-none", "good": ["x#1"]},
     "/v1/infer_rules": {"context": "客户投诉"},
+    "/v1/evaluations": {"again": 1},
     "/v1/rules/review": {"statement_ids": [1], "action": "reject"},
     "/v1/rules/import": {"pack": "customer_service", "dry_run": True},
 }
@@ -57,6 +58,7 @@ def at(path: str, **ids: str) -> str:
             "audit_id": "a-none",
             "statement_id": "1",
             "node_id": "1",
+            "evaluation_id": "1",
             "pack": "customer_service",
             "vector_store_id": "wiki",
             **ids,

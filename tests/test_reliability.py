@@ -6,8 +6,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from wenyuan.core.measures import calibration_error
 from wenyuan.evaluation.asking import Ranked, Run
-from wenyuan.evaluation.reliability import calibration_error, diagram, reliability
+from wenyuan.evaluation.reliability import diagram, reliability
 
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"c": 2}}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from wenyuan.catalog import profile_tables, rules_tables, tuning_tables
+from wenyuan.catalog import evaluation_tables, profile_tables, rules_tables, tuning_tables
 from wenyuan.catalog.columns import ID, JSON, TEXT
 
 __all__ = [
@@ -222,10 +222,14 @@ def _profiles(connection: sa.Connection) -> None:
     profile_tables.tables.create_all(connection)
 
 
-MIGRATIONS = (_first_tables, _governance, _rules, _tunings, _cited, _profiles)
+def _evaluations(connection: sa.Connection) -> None:
+    evaluation_tables.tables.create_all(connection)
+
+
+MIGRATIONS = (_first_tables, _governance, _rules, _tunings, _cited, _profiles, _evaluations)
 """Step n makes version n of version n − 1; steps are only ever added."""
 
 SCHEMA_VERSION = len(MIGRATIONS)
 
-ALL = (tables, rules_tables.tables, tuning_tables.tables, profile_tables.tables)
+ALL = (tables, rules_tables.tables, tuning_tables.tables, profile_tables.tables, evaluation_tables.tables)
 """Every table of a catalog."""

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.connect import now, reading, translated
 from wenyuan.catalog.dialect import insert_new, next_seq
+from wenyuan.catalog.evaluations import CatalogEvaluations
 from wenyuan.catalog.forgetting import CatalogForgetting, forget_words
 from wenyuan.catalog.governance import CatalogGovernance
 from wenyuan.catalog.identity import CatalogIdentity, name_library
@@ -44,6 +45,7 @@ class Catalog(
     CatalogNames,
     CatalogTunings,
     CatalogProfiles,
+    CatalogEvaluations,
     CatalogReads,
 ):
     """What a library holds, wherever that lies. Safe to share between threads."""

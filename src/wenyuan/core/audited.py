@@ -8,7 +8,10 @@ from typing import Any, Literal
 
 __all__ = ["KINDS", "AuditFault", "AuditProgress", "AuditRecord", "QueryState", "Verification"]
 
-KINDS = ("retrieval", "fetch", "registry", "agent", "key", "rule", "task", "refresh", "tuning", "feedback", "audit")
+KINDS = (
+    "retrieval", "fetch", "registry", "agent", "key", "rule", "task", "refresh", "tuning", "feedback", "evaluation",
+    "audit",
+)  # fmt: skip
 """What a record is about; ``fetch``: a document that was given to read; ``audit``: what was expired or erased in the
 audit itself."""
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from wenyuan.core.errors import ConfigError
+from wenyuan.core.measures import calibration_error
 from wenyuan.evaluation.asking import Run
 from wenyuan.evaluation.judged import Qrels
-from wenyuan.evaluation.reliability import calibration_error, reliability
+from wenyuan.evaluation.reliability import reliability
 from wenyuan.service.probes import percentile
 
 __all__ = ["Figures", "measured", "require_measures"]

@@ -1,58 +1,25 @@
-"""Whether a score means what it says: of the answers that score .7, are seven in ten relevant?
-
-Expected calibration error as in Naeini et al. 2015, "Obtaining Well Calibrated Probabilities Using Bayesian Binning":
-scores in ten bins of equal width; the distance of each bin's mean score from the share of its answers that are
-relevant, weighted by how many answers lie in it. What nobody judged counts as not relevant, so the share is a lower bound.
-"""
+"""Whether a score means what it says: of the answers that score .7, are seven in ten relevant? See `core.measures`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from wenyuan.core.measures import Bin, in_bins
 from wenyuan.evaluation.asking import Run
 from wenyuan.evaluation.judged import Qrels
 
-__all__ = ["Bin", "calibration_error", "diagram", "reliability"]
+__all__ = ["diagram", "reliability"]
 
-_BINS = 10
 _SIDE, _EDGE = 240, 24  # SVG units
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bin:
-    """Answers whose scores lie in one tenth of 0..1.
-
-    Attributes:
-        score: Their mean score.
-        relevant: The share of them that is judged an answer.
-    """
-
-    count: int
-    score: float
-    relevant: float
 
 
 def reliability(run: Run, qrels: Qrels, k: int) -> list[Bin]:
     """The bins that are not empty, from the first `k` documents of each question, by rising score."""
-    counts, scores, answers = [0] * _BINS, [0.0] * _BINS, [0] * _BINS
-    for query_id, found in run.ranked.items():
-        for entry, score in zip(found.ids[:k], found.scores, strict=False):
-            place = min(_BINS - 1, int(score * _BINS))
-            counts[place] += 1
-            scores[place] += score
-            answers[place] += qrels[query_id].get(entry, 0) > 0
-    return [
-        Bin(count=count, score=score / count, relevant=relevant / count)
-        for count, score, relevant in zip(counts, scores, answers, strict=True)
-        if count
-    ]
-
-
-def calibration_error(bins: Sequence[Bin]) -> float | None:
-    """The expected calibration error, 0..1; None when nothing was found."""
-    total = sum(one.count for one in bins)
-    return sum(one.count * abs(one.score - one.relevant) for one in bins) / total if total else None
+    return in_bins(
+        (score, qrels[query_id].get(entry, 0) > 0)
+        for query_id, found in run.ranked.items()
+        for entry, score in zip(found.ids[:k], found.scores, strict=False)
+    )
 
 
 def diagram(bins: Sequence[Bin]) -> str:

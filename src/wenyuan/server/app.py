@@ -24,6 +24,7 @@ from wenyuan.server.problem import Problem
 from wenyuan.server.routes_ask import Fragments, Knowledge
 from wenyuan.server.routes_audit import Audit
 from wenyuan.server.routes_dify import Dify
+from wenyuan.server.routes_evaluations import Evaluations
 from wenyuan.server.routes_feedback import Feedback
 from wenyuan.server.routes_keys import KeyRoutes
 from wenyuan.server.routes_mcp import Mcp
@@ -104,6 +105,7 @@ def _handlers(
         yield from Tasks(library, desk).handlers.items()
         yield from Audit(library, desk).handlers.items()
         yield from Feedback(library, desk).handlers.items()
+        yield from Evaluations(library, desk).handlers.items()
         yield from United(library, desk).handlers.items()
         yield from Rules(library, desk).handlers.items()
         yield from KeyRoutes(governed(library), desk, keys_changed, time.time).handlers.items()

@@ -14,11 +14,12 @@ from wenyuan.server.access import RIGHT_OF
 from wenyuan.server.dialects import DIFY
 from wenyuan.server.problem import PROBLEM_JSON
 from wenyuan.server.routes_audit import DESCRIBED
+from wenyuan.server.routes_evaluations import EVALUATIONS_DESCRIBED
 from wenyuan.server.routes_feedback import FEEDBACK_DESCRIBED
 from wenyuan.server.routes_rules import RULES_DESCRIBED
 from wenyuan.server.routes_tasks import TASKS_DESCRIBED
 from wenyuan.server.seams import ServerSettings
-from wenyuan.wire import dify, shapes, unified, vector_stores
+from wenyuan.wire import dify, shapes, unified, uploads, vector_stores
 from wenyuan.wire import governed as knowledge
 from wenyuan.wire.strict_json import MAX_DEPTH, MAX_INTEGER
 
@@ -57,6 +58,7 @@ def _schemas() -> dict[str, Any]:
         unified.InferRequestShape,
         dify.DifyRequestShape,
         vector_stores.StoreRequestShape,
+        uploads.FileShape,
     )
     answers = (
         shapes.RetrievalResponseShape,
@@ -230,7 +232,7 @@ def _told(name: str, summary: str, request: str, answer: str, error: str) -> dic
 
 def _registry() -> dict[str, Any]:
     """The routes of the registry, of keys, of rules and of the audit, as the table of rights names them."""
-    described = {**DESCRIBED, **RULES_DESCRIBED, **FEEDBACK_DESCRIBED, **TASKS_DESCRIBED}
+    described = {**DESCRIBED, **RULES_DESCRIBED, **FEEDBACK_DESCRIBED, **TASKS_DESCRIBED, **EVALUATIONS_DESCRIBED}
     paths: dict[str, Any] = {}
     for (method, path), right in RIGHT_OF.items():
         if (right not in _REGISTRY_RIGHTS and path != "/v1/feedback") or (method, path) in (
@@ -241,7 +243,7 @@ def _registry() -> dict[str, Any]:
         names = _PARAMETER.findall(path)
         words = [method.lower(), *(part for part in path.split("/")[2:] if not part.startswith("{"))]
         told = described.get((method, path), {})
-        created = method == "POST" and not names and not told
+        created = method == "POST" and not names and (not told or told.get("created", False))
         answer = {"application/json": {"schema": told.get("answer", _OBJECT)}}
         ok = {"description": "Done.", "headers": _HEADERS, "content": answer}
         entry: dict[str, Any] = {

@@ -25,9 +25,11 @@ from wenyuan.server.access import Handler
 from wenyuan.server.desk import Desk, Question, json_response, missing
 from wenyuan.server.routes_audit import queried
 from wenyuan.server.routes_registry import allowed_path, operator
+from wenyuan.server.uploads import uploaded
 from wenyuan.wire import rules as shapes
 from wenyuan.wire import unified
 from wenyuan.wire.governed import checked
+from wenyuan.wire.uploads import body_schema
 
 if TYPE_CHECKING:
     from wenyuan.core.rules.book import Book
@@ -220,6 +222,9 @@ class Rules:
         if wanted.pack is not None:
             with located(wanted.pack) as folder:
                 yield read_book(folder)
+        elif wanted.file is not None:
+            with uploaded(wanted.file) as path:
+                yield read_book(path)
         else:
             yield read_book(self._allowed(wanted.path or ""))
 
@@ -258,10 +263,6 @@ def _list(item: Mapping[str, Any]) -> dict[str, Any]:
 
 def _members(**members: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": members, "required": list(members)}
-
-
-def _body(shape: type[BaseModel]) -> dict[str, Any]:
-    return {"required": True, "content": {"application/json": {"schema": shape.model_json_schema()}}}
 
 
 def _parameters(shape: type[BaseModel]) -> list[dict[str, Any]]:
@@ -307,7 +308,7 @@ RULES_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("POST", "/v1/rules/review"): {
         "summary": "Approve, reject or retire statements, all or none",
         "answer": _members(action=_TEXT, changed=_COUNT),
-        "requestBody": _body(shapes.ReviewShape),
+        "requestBody": body_schema(shapes.ReviewShape),
     },
     ("POST", "/v1/rules/import"): {
         "summary": "Import rules, or tell what that would change",
@@ -315,7 +316,7 @@ RULES_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
             pack=_TEXT, dry_run={"type": "boolean"}, complete={"type": "boolean"}, counts=_OBJECT,
             sources=_list(_TEXT), faults=_list(_OBJECT), diff=_OBJECT, change={"type": ["integer", "null"]},
         ),
-        "requestBody": _body(shapes.ImportShape),
+        "requestBody": body_schema(shapes.ImportShape),
     },
     ("DELETE", "/v1/rules/packs/{pack}"): {
         "summary": "Take back all that a pack has brought; what others support stays",

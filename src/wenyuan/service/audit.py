@@ -258,7 +258,7 @@ def fetch_record(ref: str, uri: str, chars: int, principal: Principal, door: str
 # --- changes ------------------------------------------------------------------------------------------------
 _OF_A_KEY = frozenset(f.name for f in fields(Key))
 
-Changed = Literal["registry", "agent", "key", "rule", "task", "refresh", "tuning", "feedback"]
+Changed = Literal["registry", "agent", "key", "rule", "task", "refresh", "tuning", "feedback", "evaluation"]
 
 
 def change_record(

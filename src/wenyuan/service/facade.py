@@ -49,6 +49,7 @@ from wenyuan.service.ingest import Ingester, IngestReport, Progress, Shelf
 from wenyuan.service.measure import TRAITS
 from wenyuan.service.name_vectors import NameStore, names_of
 from wenyuan.service.probes import SCRIPTS
+from wenyuan.service.quality import QualityDoor
 from wenyuan.service.recorded import RecordedSearch
 from wenyuan.service.redaction import Redactor
 from wenyuan.service.replay import Replay
@@ -57,7 +58,6 @@ from wenyuan.service.retrieve import Answer, Query, Retriever
 from wenyuan.service.rules import RuleDoor
 from wenyuan.service.search import LOCAL, Agents, Searcher, SearchRequest, SearchResult
 from wenyuan.service.sight import lasts
-from wenyuan.service.tuning import TuningDoor
 from wenyuan.service.vitals import listed_sources
 from wenyuan.service.witness import Log, Past, Witness
 from wenyuan.settings import Settings
@@ -102,7 +102,7 @@ def _no_engine() -> Engine:
     raise KnowledgeError("this library cannot be asked about its past", component="audit")
 
 
-class Library(RuleDoor, TuningDoor, HealthDoor, WideDoor, FetchDoor):
+class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor):
     """A library that is open. Made by `wenyuan.open`; a context manager; safe to share between threads."""
 
     catalog: Registry

@@ -51,7 +51,7 @@ class Holdings:
     Attributes:
         ids, documents: ``(n,)``: of each row its passage and its document.
         sources: Of each row.
-        vectors: ``(n, d)`` float32, unit rows.
+        vectors: ``(n, d)`` float32, unit rows; ``(0, 0)`` where they were not asked for.
         place: The row of each passage.
     """
 
@@ -67,21 +67,25 @@ class Holdings:
         return dict(zip(documents.tolist(), counts.tolist(), strict=True))
 
 
-def load_holdings(catalog: Library, scope: Scope, most: int, dimension: int) -> Holdings:
+def load_holdings(catalog: Library, scope: Scope, most: int, dimension: int | None) -> Holdings:
     """Read them; no text is embedded.
 
     Args:
-        most: How many passages with vectors there are at most.
+        most: How many passages there are at most, with vectors where those are wanted.
+        dimension: Of the vectors; None: all passages count, and their vectors are not read.
     """
-    vectors = np.empty((most, dimension), dtype=np.float32)
+    vectors = np.empty((most if dimension else 0, dimension or 0), dtype=np.float32)
     ids: list[int] = []
     documents: list[int] = []
     sources: list[str] = []
-    for change in catalog.changes(0, catalog.seq()):
+    for change in catalog.changes(0, catalog.seq(), vectors=dimension is not None):
         row = change.row
-        if row is None or row.vector is None or not scope.allows(row) or len(ids) == most:
+        if row is None or not scope.allows(row) or len(ids) == most:
             continue
-        vectors[len(ids)] = row.vector
+        if dimension is not None:
+            if row.vector is None:
+                continue
+            vectors[len(ids)] = row.vector
         ids.append(row.passage_id)
         documents.append(row.document_id)
         sources.append(row.source_id)

@@ -151,9 +151,13 @@ class Retriever:
         self._crew.close()
         self._abroad.close()
 
-    def retrieve(self, query: Query) -> Answer:
-        """Raises a `KnowledgeError` when any leg that had to answer did not."""
-        deadline = self.deadline()
+    def retrieve(self, query: Query, deadline: Deadline | None = None) -> Answer:
+        """Raises a `KnowledgeError` when any leg that had to answer did not.
+
+        Args:
+            deadline: Another than that of a request.
+        """
+        deadline = deadline or self.deadline()
         while True:  # the deadline ends it
             try:
                 return self._retrieve(query, deadline)

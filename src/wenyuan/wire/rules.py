@@ -17,6 +17,7 @@ from wenyuan.service.rulebook import ImportReport
 from wenyuan.wire.governed import Strict, checked
 from wenyuan.wire.shapes import Text
 from wenyuan.wire.strict_json import MAX_INTEGER
+from wenyuan.wire.uploads import FileShape
 
 if TYPE_CHECKING:
     from wenyuan.catalog.rules_rows import HeldStatement
@@ -76,9 +77,12 @@ class ReviewShape(Strict):
 
 
 class ImportShape(Strict):
-    """Which rules are to be imported: a file or folder of the server's, or a pack that comes with the program."""
+    """Which rules are to be imported: a file or folder of the server's, a file of the caller's, or a pack that comes
+    with the program.
+    """
 
     path: Text | None = Field(None, description="Absolute, below a folder of the setting server.ingest_roots.")
+    file: FileShape | None = Field(None, description="A workbook, a table, a pack in one file, or a graph.")
     pack: Text | None = Field(None, description="A pack that comes with the program.")
     dry_run: bool = Field(False, description="Only tell what would change.")
     default_source: Text | None = Field(None, description="Of statements that name no evidence of their own.")
@@ -88,9 +92,11 @@ class ImportShape(Strict):
 def import_from_wire(payload: object) -> ImportShape:
     """The import that a body asks for; InvalidRequest lists every fault of its form."""
     body = checked(ImportShape, payload)
-    if (body.path is None) == (body.pack is None):
-        message = "is required, or pack" if body.path is None else "cannot be given beside pack"
-        raise InvalidRequest(f"path {message}", faults=(Fault("path", message),))
+    given = [name for name in ("path", "file", "pack") if getattr(body, name) is not None]
+    if len(given) != 1:
+        message = f"cannot be given beside {given[1]}" if given else "is required, or file, or pack"
+        path = given[0] if given else "path"
+        raise InvalidRequest(f"{path} {message}", faults=(Fault(path, message),))
     return body
 
 

@@ -90,6 +90,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "audit_fetch": ("read", "阅读原文"),
     "audit_refresh": ("refresh", "刷新"),
     "audit_tuning": ("tuning", "调优"),
+    "audit_evaluation": ("evaluation", "评测"),
     "audit_feedback": ("feedback", "反馈"),
     "audit_audit": ("audit", "审计"),
     "audit_given": ("passages: {count}", "段落 {count} 个"),

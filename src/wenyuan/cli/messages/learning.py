@@ -7,6 +7,52 @@ from collections.abc import Mapping
 __all__ = ["MESSAGES"]
 
 MESSAGES: Mapping[str, tuple[str, str]] = {
+    # -- eval --golden
+    "eval_what": (
+        "name the folders of judged sets, or --golden FILE, or --runs; one of them",
+        "请指定评测集目录，或 --golden 文件，或 --runs，三者取一",
+    ),
+    "eval_own": (
+        "--golden and --runs are about your own library: the other options do not fit",
+        "--golden 与 --runs 针对自己的知识库，不能与其他评测选项同用",
+    ),
+    "eval_at_read": ("Reading what the library holds …", "正在读取知识库内容……"),
+    "eval_at_ask": ("Asking: {done} of {total}", "正在提问：{done}/{total}"),
+    "eval_at_nonsense": ("Asking nonsense: {done} of {total}", "正在用无意义问题测试：{done}/{total}"),
+    "eval_asked": ("{name}: {questions:question|questions} ({seconds} s)", "{name}：{questions} 个问题（{seconds} 秒）"),
+    "eval_unknown": (
+        "Questions to which the library has no answer, counted as not found: {count}",
+        "知识库中没有答案的问题（计为未找到）：{count} 个",
+    ),
+    "eval_ndcg": ("nDCG@10          ", "nDCG@10       "),
+    "eval_recall": ("recall@10        ", "召回@10       "),
+    "eval_mrr": ("MRR@10           ", "MRR@10        "),
+    "eval_hit": ("right at first   ", "首位即正确    "),
+    "eval_answered": ("answered         ", "有答案        "),
+    "eval_refused": ("nonsense refused ", "无意义被拒    "),
+    "eval_ece": ("calibration error", "校准误差      "),
+    "eval_p50_ms": ("ms, median       ", "毫秒，中位    "),
+    "eval_p95_ms": ("ms, p95          ", "毫秒，p95     "),
+    "eval_better": (
+        "Better than evaluation {number} ({day}): nDCG@10 {mean}, by 90 % between {lower} and {upper}.",
+        "比第 {number} 次评测（{day}）好：nDCG@10 {mean}，九成把握在 {lower} 与 {upper} 之间。",
+    ),
+    "eval_worse": (
+        "WORSE than evaluation {number} ({day}): nDCG@10 {mean}, by 90 % between {lower} and {upper}.",
+        "比第 {number} 次评测（{day}）差：nDCG@10 {mean}，九成把握在 {lower} 与 {upper} 之间。",
+    ),
+    "eval_no_difference": (
+        "No difference to evaluation {number} ({day}) that these questions can tell: nDCG@10 {mean}, by 90 % between "
+        "{lower} and {upper}.",
+        "与第 {number} 次评测（{day}）相比，这些问题看不出差别：nDCG@10 {mean}，九成把握在 {lower} 与 {upper} 之间。",
+    ),
+    "eval_gained": ("{gained:question|questions} gained, {lost} lost.", "{gained} 个问题变好，{lost} 个变差。"),
+    "eval_kept": ("Kept as evaluation {number}.", "已保存为第 {number} 次评测。"),
+    "eval_none": ("No evaluations yet: wenyuan eval --golden FILE", "尚无评测：wenyuan eval --golden 文件"),
+    "eval_run": (
+        "{number}  {day}  nDCG@10 {ndcg}  answered {answered}  refused {refused}  {name} ({questions})",
+        "{number}  {day}  nDCG@10 {ndcg}  有答案 {answered}  被拒 {refused}  {name}（{questions}）",
+    ),
     "feedback_good": ("right", "正确"),
     "feedback_bad": ("wrong", "错误"),
     "feedback_kept": (

@@ -17,6 +17,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "kind_refresh": ("refresh", "更新"),
     "kind_audit": ("audit", "审计"),
     "kind_tuning": ("tuning", "调优"),
+    "kind_evaluation": ("evaluation", "评测"),
     "kind_feedback": ("feedback", "反馈"),
     "principal": ("Key", "密钥"),
     "day_since": ("From", "起"),
