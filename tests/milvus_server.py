@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from typing import Any
 import pytest
 
 GIVEN = os.environ.get("WENYUAN_TEST_MILVUS", "")  # read before the tests clear the environment
+PREFIX = f"wenyuan_test_{secrets.token_hex(4)}"
+"""Of the collections that tests make; they are dropped at the end, for the server may be somebody's."""
 
 
 class Server:
@@ -64,6 +67,11 @@ def running() -> Iterator[str]:
     """The address of a server, for as long as it runs."""
     if GIVEN:
         yield GIVEN
+        leaving = client(GIVEN)
+        for name in leaving.list_collections():
+            if name.startswith(PREFIX):
+                leaving.drop_collection(name)
+        leaving.close()
         return
     with own() as server:
         yield server.address

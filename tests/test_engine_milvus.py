@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
-import secrets
+import itertools
+import math
+import random
+import shutil
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import milvus_server
-from engine_laws import SPEC, EngineLaws
+from engine_laws import QUERIES, SPEC, TEXTS, EngineLaws, World, document, same, unit
 from wenyuan.catalog import Catalog
-from wenyuan.core.ports import Engine
-from wenyuan.engines.milvus import MilvusEngine, Place
+from wenyuan.core.errors import (
+    CatalogUnavailable,
+    EngineError,
+    EngineTimeout,
+    EngineUnavailable,
+    IndexCorrupt,
+    IndexMismatch,
+    VectorRejected,
+)
+from wenyuan.core.filters import Filter, In, Range
+from wenyuan.core.ports import Change, Engine
+from wenyuan.engines.milvus import MilvusEngine, Place, keyword, writing
+from wenyuan.engines.milvus.marks import newest
+from wenyuan.engines.milvus.words import FIELDS, digest
 
-PREFIX = f"wenyuan_test_{secrets.token_hex(4)}"
 
-
-@pytest.fixture(scope="module", autouse=True)
-def leave_nothing(milvus: str) -> Iterator[None]:
-    """Collections of these tests are dropped at the end: the server may be somebody's."""
-    yield
-    client = milvus_server.client(milvus)
-    for name in client.list_collections():
-        if name.startswith(PREFIX):
-            client.drop_collection(name)
-    client.close()
-
-
-def opened(address: str, catalog: Catalog) -> MilvusEngine:
-    place = Place(uri=address)
-    return MilvusEngine(place, SPEC, library_id=catalog.library_id(), exclusive=catalog.writing, prefix=PREFIX)
+def opened(address: str, catalog: Catalog, **more: Any) -> MilvusEngine:
+    place, prefix = Place(uri=address), milvus_server.PREFIX
+    return MilvusEngine(
+        place, SPEC, library_id=catalog.library_id(), exclusive=catalog.writing, prefix=prefix, **more
+    )
 
 
 @pytest.fixture
@@ -38,5 +47,294 @@ def make_engine(milvus: str) -> Callable[[Path, Catalog], Engine]:
     return lambda _, catalog: opened(milvus, catalog)
 
 
+@pytest.fixture
+def client(milvus: str) -> Iterator[Any]:
+    made = milvus_server.client(milvus)
+    yield made
+    made.close()
+
+
+class Breaks:
+    """A catalog's feed that breaks off after some changes."""
+
+    def __init__(self, catalog: Catalog, after: int) -> None:
+        self._catalog, self._after = catalog, after
+        self.seq, self.lag, self.stamp = catalog.seq, catalog.lag, catalog.stamp
+
+    def changes(self, *args: Any, **kwargs: Any) -> Iterator[Change]:
+        yield from itertools.islice(self._catalog.changes(*args, **kwargs), self._after)
+        raise CatalogUnavailable("gone", component="catalog")
+
+
 class TestMilvusEngine(EngineLaws):
     """Every law, on a real server."""
+
+    def test_values_that_json_cannot_hold(self, world: World) -> None:
+        """Infinities, huge numbers, NUL and halves of surrogate pairs are stored, asked for and ordered like any other."""
+        facets: list[dict[str, Any]] = [
+            {"t": "a\x00b", "n": math.inf}, {"t": "a\x01b", "n": -math.inf}, {"t": "a", "n": 10**400},
+            {"t": "\ud800", "n": math.nan},
+        ]  # fmt: skip
+        world.put(*(document(n, text="安全", facets=f) for n, f in enumerate(facets[:3])))
+        world.sync()
+        tests: list[Filter] = [
+            In("metadata.t", ("a\x00b",)), In("metadata.t", ("a\x01b", "zz")), Range("metadata.t", "a\x00", "a\x01"),
+            Range("metadata.n", ge=0), Range("metadata.n", le=0),
+        ]  # fmt: skip
+        for test in tests:
+            scope = world.scope(filter=test)
+            expected = {h.passage_id for h in world.keyword("安全", scope, engine=world.reference)}
+            assert expected
+            assert {h.passage_id for h in world.keyword("安全", scope)} == expected
+        assert len(world.keyword("安全", world.scope(filter=In("metadata.t", ("\ud800",))))) == 0
+
+    def test_fetched_as_exact(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        """However few candidates are fetched at first, and however the mean length has drifted, the ranking is exact."""
+        monkeypatch.setattr(keyword, "SPARE", 1.0)
+        draw = random.Random(5)
+        words = [f"w{n}" for n in range(40)]
+        weights = [1 / (n + 1) for n in range(40)]
+        for most, numbers in ((4, range(40)), (60, range(40, 160))):  # weighed with 4 and less, searched with many
+            world.put(
+                *(document(n, text=" ".join(draw.choices(words, weights, k=draw.randint(2, most)))) for n in numbers)
+            )
+            world.sync()
+        asked = [" ".join(draw.sample(words, k=draw.randint(1, 6))) for _ in range(10)]
+        before = [world.keyword(query, limit=10, engine=world.reference) for query in asked]
+        for query, expected in zip(asked, before, strict=True):
+            same(world.keyword(query, limit=10), expected)
+        world.engine.checkpoint(always=True)  # type: ignore[attr-defined]
+        mark = world.engine._mark  # type: ignore[attr-defined]
+        assert mark.mean <= writing._DRIFT * mark.least * 1.001
+        for query, expected in zip(asked, before, strict=True):
+            same(world.keyword(query, limit=10), expected)
+
+    @pytest.mark.parametrize("after", [0, 1, 3])
+    def test_nothing_half_is_seen(self, filled: World, after: int) -> None:
+        """A sync that breaks off leaves the answers as they were, and the next one ends it."""
+        before = [list(filled.keyword(q)) for q in QUERIES]
+        mark = filled.engine.status()
+        filled.put(*(document(100 + n, text="脚手架 safety 投诉") for n in range(5)))
+        filled.remove("s1", 1)
+        with pytest.raises(CatalogUnavailable):
+            filled.engine.sync(Breaks(filled.catalog, after), deadline=filled.deadline())
+        assert filled.engine.status() == mark
+        for query, old in zip(QUERIES, before, strict=True):
+            assert list(filled.keyword(query)) == old
+        filled.sync()
+        for query in (*QUERIES, "脚手架"):
+            same(filled.keyword(query), filled.keyword(query, engine=filled.reference))
+
+    @pytest.mark.parametrize("call", range(1, 7))
+    def test_a_writer_that_dies_at_any_call(
+        self, filled: World, milvus: str, call: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Whichever write is the last of a writer, another engine answers as before or as after, and ends its work."""
+        filled.put(document(100, text="脚手架 投诉"), document(101, text="全新词汇 bespoke"))
+        filled.remove("s1", 1)
+        client, done = filled.engine._sessions._connected(filled.deadline()), itertools.count(1)  # type: ignore[attr-defined]
+        upsert, delete = client.upsert, client.delete
+
+        def dying(write: Callable[..., Any]) -> Callable[..., Any]:
+            def act(*args: Any, **kwargs: Any) -> Any:
+                if next(done) >= call:
+                    raise OSError("the machine is gone")
+                return write(*args, **kwargs)
+
+            return act
+
+        monkeypatch.setattr(client, "upsert", dying(upsert))
+        monkeypatch.setattr(client, "delete", dying(delete))
+        with pytest.raises(EngineError):
+            filled.engine.sync(filled.catalog, deadline=filled.deadline())
+        monkeypatch.undo()
+        other = opened(milvus, filled.catalog)
+        watermark = other.status().watermark
+        found = {h.passage_id for h in filled.keyword("脚手架 bespoke", engine=other)}
+        assert len(found) == (2 if watermark == filled.catalog.seq() else 0)
+        other.sync(filled.catalog, deadline=filled.deadline())
+        filled.reference.sync(filled.catalog, deadline=filled.deadline())
+        for query in (*QUERIES, "脚手架 bespoke"):
+            same(filled.keyword(query, engine=other), filled.keyword(query, engine=filled.reference))
+        counts, status = filled.catalog.counts(), other.status()
+        assert (status.passages, status.vectors) == (counts["passages"], counts["vectors"])
+        assert other.mean_cosine(unit(3)) == pytest.approx(filled.reference.mean_cosine(unit(3)), abs=1e-6)
+        other.close()
+
+    def test_two_engines(self, filled: World, milvus: str) -> None:
+        """Two engines on one index: what one has written, the other finds, whoever comes first."""
+        other = opened(milvus, filled.catalog)
+        for number in range(200, 210):
+            filled.put(document(number, text=f"吊装 crane {number}"))
+            with ThreadPoolExecutor(2) as both:
+                marks = both.map(lambda e: e.sync(filled.catalog, deadline=filled.deadline()), (filled.engine, other))
+                assert max(marks) == filled.catalog.seq()
+        filled.sync()
+        other.sync(filled.catalog, deadline=filled.deadline())
+        same(filled.keyword("crane 吊装", engine=other), filled.keyword("crane 吊装", engine=filled.reference))
+        assert other.mean_cosine(unit(3)) == pytest.approx(filled.reference.mean_cosine(unit(3)), abs=1e-6)
+        other.close()
+
+    def test_written_is_found_at_once(self, filled: World, milvus: str) -> None:
+        """Consistency is strong: what one engine has indexed is in the next answer of another, and what is gone is not."""
+        other = opened(milvus, filled.catalog)
+        for number in range(300, 306):
+            filled.put(document(number, text=f"起重机 hoist{number}"))
+            filled.sync()
+            other.sync(filled.catalog, deadline=filled.deadline())
+            assert [h.passage_id for h in filled.keyword(f"hoist{number}", engine=other)] == self.ids_of(
+                filled, number
+            )
+            filled.remove("s1", number)
+            filled.sync()
+            other.sync(filled.catalog, deadline=filled.deadline())
+            assert len(filled.keyword(f"hoist{number}", engine=other)) == 0
+        other.close()
+
+    def test_behind_a_writer(self, filled: World, milvus: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """While another process writes, a question is answered from what is there; when that lasts too long, not."""
+        before = filled.engine.status().watermark
+        filled.put(document(50))
+        elsewhere = Catalog.open(filled.folder)
+        with elsewhere.writing():
+            assert filled.engine.sync(filled.catalog, deadline=filled.deadline(5)) == before
+            monkeypatch.setattr(filled.engine, "_max_lag", -1.0)
+            with pytest.raises(EngineTimeout, match="somebody else is writing"):
+                filled.engine.sync(filled.catalog, deadline=filled.deadline(1.0))
+        elsewhere.close()
+        filled.sync()
+        assert filled.engine.status().watermark == filled.catalog.seq()
+
+    def test_purged(self, filled: World, client: Any) -> None:
+        """After purging, no term of a removed document is left among the words, and what stays is found."""
+        filled.put(document(60, text="绝密暗号 xyzzyplugh"))
+        filled.sync()
+        words = filled.engine._names.words  # type: ignore[attr-defined]
+        sought = f'term == "{digest("xyzzyplugh")}"'
+        assert client.query(words, filter=sought, output_fields=list(FIELDS))
+        filled.remove("s1", 60)
+        filled.engine.purge(filled.catalog)  # type: ignore[attr-defined]
+        assert not client.query(words, filter=sought, output_fields=list(FIELDS))
+        filled.sync()
+        same(filled.keyword("投诉"), filled.keyword("投诉", engine=filled.reference))
+
+    def test_lost_rows_are_an_error(self, filled: World, client: Any) -> None:
+        """What somebody has deleted is missing in the counts; a short ranking is then FAILED, not short."""
+        client.delete(filled.engine._names.passages, ids=[3])  # type: ignore[attr-defined]
+        status = filled.engine.status()
+        assert (status.passages, status.vectors) == (len(TEXTS) - 1, len(TEXTS) - 1)
+        with pytest.raises(IndexCorrupt, match=f"{len(TEXTS) - 1} of {len(TEXTS)} rows are there"):
+            filled.keyword("投诉")
+
+    def test_partial_results_are_refused(self, filled: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A server that gives fewer rows than match is not believed."""
+        client = filled.engine._sessions._connected(filled.deadline())  # type: ignore[attr-defined]
+        search = client.search
+        monkeypatch.setattr(client, "search", lambda *a, **k: [list(search(*a, **k)[0])[:3]])
+        with pytest.raises(EngineUnavailable, match=f"gave 3 of {len(TEXTS)} matching rows"):
+            filled.vector(unit(1))
+
+    def test_a_score_that_is_no_cosine(self, filled: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What cannot be a cosine is refused."""
+        client = filled.engine._sessions._connected(filled.deadline())  # type: ignore[attr-defined]
+        for wrong in (1.5, math.nan):
+            hit = {"distance": wrong, "entity": {"passage_id": 1}}
+            monkeypatch.setattr(client, "search", lambda *a, hit=hit, **k: [[hit] * 50])
+            with pytest.raises(IndexCorrupt, match="no cosine"):
+                filled.vector(unit(1))
+
+    def test_rows_deleted_meanwhile(self, filled: World, milvus: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A document that is replaced while a query runs is found, in its old or its new form: the query asks again."""
+        other = opened(milvus, filled.catalog)
+        best, asked = keyword.best, []
+
+        def slow(*args: Any) -> Any:
+            if not asked:  # between the look at the mark and the search, another engine replaces a document
+                asked.append(True)
+                filled.put(document(1, text="max_connections 新版"))
+                other.sync(filled.catalog, deadline=filled.deadline())
+            return best(*args)
+
+        monkeypatch.setattr(keyword, "best", slow)
+        assert self.ids_of(filled, 1)
+        found = filled.keyword("max_connections")
+        assert asked
+        live = set(self.ids_of(filled, 1))
+        assert live & {h.passage_id for h in found}
+        other.close()
+
+    def test_vector_of_another_dimension(self, filled: World) -> None:
+        """A query of another dimension is refused; a row of one is not taken in, and nothing else of its change."""
+        with pytest.raises(EngineError, match="dimensions"):
+            filled.vector(np.ones(3, np.float32))
+        row = next(c.row for c in filled.catalog.changes(0, filled.catalog.seq()) if c.row)
+
+        class Feed(Breaks):
+            def __init__(self) -> None:
+                super().__init__(filled.catalog, 0)
+                self.seq = lambda: filled.catalog.seq() + 1
+
+            def changes(self, *_: Any, **__: Any) -> Iterator[Change]:
+                for number, vector in ((900, unit(1)), (901, np.ones(3, np.float32))):
+                    yield Change(
+                        seq=self.seq(), passage_id=number, row=replace(row, passage_id=number, vector=vector)
+                    )
+
+        before = filled.engine.status()
+        with pytest.raises(VectorRejected, match="901 has 3 dimensions, the index 16"):
+            filled.engine.sync(Feed(), deadline=filled.deadline())
+        assert filled.engine.status() == before
+
+    def test_too_many_facets(self, filled: World) -> None:
+        """More facets than Milvus holds in one row are an error that says so."""
+        facets = {f"f{n}": n for n in range(4_100)}
+        filled.put(document(70, facets=facets))
+        with pytest.raises(EngineError, match="4103 facets; Milvus holds 4096"):
+            filled.engine.sync(filled.catalog, deadline=filled.deadline())
+
+    @pytest.mark.parametrize("more", [0, 1])
+    def test_another_history(self, filled: World, tmp_path: Path, more: int) -> None:
+        """A catalog that was restored, and has changed since, is told from the one that the index has followed."""
+        filled.engine.close()
+        filled.catalog.close()
+        shutil.copytree(filled.folder, tmp_path / "backup")
+        filled.catalog = Catalog.open(filled.folder)
+        filled.engine = filled.make_engine(filled.folder, filled.catalog)
+        filled.put(document(70, text="此后丢失"))
+        filled.sync()
+        restored = Catalog.open(tmp_path / "backup")
+        for number in range(1 + more):
+            found, vectors = document(71 + number, text="另一段历史")
+            restored.commit_documents([found], vectors)
+        engine = filled.make_engine(filled.folder, restored)
+        with pytest.raises(IndexMismatch, match="is not the catalog's") as caught:
+            engine.sync(restored, deadline=filled.deadline())
+        assert "drop the index's collections" in caught.value.hint
+        engine.close()
+        restored.close()
+
+    def test_slow_building(self, filled: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A request that cannot wait for the index fails in time; the work goes on, and ends."""
+        take = writing._Step.take
+        monkeypatch.setattr(writing._Step, "take", lambda self, batch: (time.sleep(1.5), take(self, batch))[1])
+        filled.put(document(80, text="缓慢 slowpoke"))
+        begun = time.monotonic()
+        with pytest.raises(EngineTimeout, match="still being brought up to date"):
+            filled.engine.sync(filled.catalog, deadline=filled.deadline(0.7))
+        assert time.monotonic() - begun < 1.5  # before the step could have ended
+        for _ in range(100):
+            if filled.engine.sync(filled.catalog, deadline=filled.deadline()) == filled.catalog.seq():
+                break
+            time.sleep(0.1)  # answers go on from what is there
+        assert len(filled.keyword("slowpoke")) == 1
+
+    def test_old_marks_go(self, filled: World) -> None:
+        """However often something changes, only some marks are kept."""
+        engine: Any = filled.engine
+        for number in range(90, 100):
+            filled.put(document(number))
+            filled.sync()
+        mark = engine._sessions.run(lambda s: newest(s, engine._names.marks), filled.deadline())
+        rows = engine._sessions.run(lambda s: s.rows(engine._names.marks, "step >= 0", ["step"]), filled.deadline())
+        assert mark.step > 20
+        assert len(rows) <= 9

@@ -17,6 +17,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from wenyuan.core.text import OWN
 
@@ -38,6 +39,8 @@ __all__ = [
     "term_weights",
     "trust_factor",
 ]
+
+Term = TypeVar("Term")
 
 K1 = 1.2
 B = 0.75
@@ -100,8 +103,8 @@ def term_weights(documents: int, holding: Mapping[str, int]) -> Mapping[str, flo
     return {term: idf(documents, n) for term, n in holding.items() if n or not term.startswith(OWN)}
 
 
-def bm25(frequencies: Mapping[str, int], length: int, average_length: float, weights: Mapping[str, float]) -> float:
-    """BM25 of one passage.
+def bm25(frequencies: Mapping[Term, int], length: int, average_length: float, weights: Mapping[Term, float]) -> float:
+    """BM25 of one passage; its terms may be texts or numbers.
 
     Args:
         frequencies: How often each query term occurs in it.

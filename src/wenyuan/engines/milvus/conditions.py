@@ -134,5 +134,5 @@ def _number(value: float) -> float:
     try:
         found = float(value)
     except OverflowError:  # a whole number of more than 308 digits
-        found = math.copysign(math.inf, value)
+        found = math.inf if value > 0 else -math.inf
     return max(-_BEYOND, min(_BEYOND, found)) + 0.0  # without a negative zero

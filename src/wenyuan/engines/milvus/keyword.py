@@ -1,9 +1,9 @@
 """Keyword search: candidates by the inner product of sparse vectors, then exact BM25.
 
 A row's weights are those of BM25 with the mean length of all passages when it was written; that drifts as passages
-come and go. A weight w = (k1 + 1) · f / (f + n), where n is the length's norm, gives f / n, and so the weight with
-another norm (`reweighed`): no count is stored beside it. How far the two can differ is known, so candidates are
-fetched until no other row could enter the ranking.
+come and go. A weight w = (k1 + 1) · f / (f + n), where n is the length's norm, tells how often the term occurs
+(`frequency`), so no count is stored beside it. How far a weight can be from what it would be now is known, so
+candidates are fetched until no other row could enter the ranking.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from wenyuan.core.score import K1, B, quantised_length, squash
+from wenyuan.core.score import K1, B, bm25, quantised_length, squash
 from wenyuan.engines.milvus.collections import Names
 from wenyuan.engines.milvus.marks import Mark
 from wenyuan.engines.milvus.sessions import MOST_HITS, Session
 from wenyuan.engines.milvus.words import Query
 
-__all__ = ["best", "given", "norm", "reweighed", "weighed"]
+__all__ = ["best", "frequency", "given", "norm", "weighed"]
 
 SPARE = 1.25
 """How many more rows are fetched than are asked for, at first; then four times as many in each round."""
@@ -35,9 +35,9 @@ def weighed(frequency: int, length: int, mean: float) -> float:
     return (K1 + 1.0) * frequency / (frequency + norm(length, mean))
 
 
-def reweighed(weight: float, old: float, new: float) -> float:
-    """A weight that was made with norm `old`, as with norm `new`."""
-    return (K1 + 1.0) / (1.0 + new / old * ((K1 + 1.0) / weight - 1.0))
+def frequency(weight: float, norm: float) -> int:
+    """How often a term occurs, from its weight: exact for float32 while frequency · mean length is below 5 million."""
+    return round(norm / ((K1 + 1.0) / weight - 1.0))
 
 
 def best(
@@ -69,10 +69,10 @@ def given(
 
 
 def _share(query: Query, row: Mapping[str, Any]) -> float:
-    old, new = norm(row["length"], row["mean"]), norm(row["length"], query.mean)
-    words = row["words"]
-    held = [(weight, words[number]) for number, weight in query.worth.items() if number in words]
-    return math.fsum(weight * reweighed(held_as, old, new) for weight, held_as in held) / query.total if held else 0.0
+    length, words = int(row["length"]), row["words"]
+    old = norm(length, row["mean"])
+    held = {number: frequency(words[number], old) for number in query.worth if number in words}
+    return bm25(held, length, query.mean, query.worth) / query.total if held else 0.0
 
 
 def _settled(query: Query, ranked: Sequence[tuple[int, float]], limit: int, last: float) -> bool:

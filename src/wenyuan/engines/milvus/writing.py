@@ -21,7 +21,7 @@ from wenyuan.core.ports import Change, ChangeFeed
 from wenyuan.core.text import passage_terms
 from wenyuan.engines.milvus.collections import MOST_TOKENS, Names
 from wenyuan.engines.milvus.conditions import compared, token, tokens
-from wenyuan.engines.milvus.keyword import norm, reweighed, weighed
+from wenyuan.engines.milvus.keyword import frequency, norm, weighed
 from wenyuan.engines.milvus.marks import Mark, add_mark
 from wenyuan.engines.milvus.sessions import Session, parts
 from wenyuan.engines.milvus.words import FIELDS, digest
@@ -75,8 +75,9 @@ def renew(session: Session, names: Names, mark: Mark) -> Mark:
     fields = ["*"]
     while rows := session.rows(names.passages, f"mean < {mark.mean / _DRIFT!r}", fields, limit=_BATCH):
         for row in rows:
-            old, new = norm(row["length"], row["mean"]), norm(row["length"], mark.mean)
-            held = {number: reweighed(w, old, new) if number else w for number, w in row["words"].items()}
+            length, old = int(row["length"]), norm(row["length"], row["mean"])
+            often = {number: frequency(weight, old) for number, weight in row["words"].items() if number}
+            held = {number: weighed(count, length, mark.mean) for number, count in often.items()} or _WORDLESS
             row |= {"words": held, "mean": mark.mean}  # type: ignore[operator]
         session.put(names.passages, rows)
     return add_mark(session, names.marks, replace(mark, least=mark.mean / _DRIFT))
