@@ -1,4 +1,4 @@
-"""How time, memory and disk grow with the library: each size built and asked in processes of its own, on one core.
+"""How time, memory and disk grow with the library: each size built and asked in processes of its own, asked on one core.
 
     python bench/scale.py [--sizes 10000 100000 1000000] [--folder DIR] [--corpus FILE.jsonl …] [--json FILE]
 
@@ -239,14 +239,16 @@ def measured(options: argparse.Namespace, folder: Path, size: int) -> dict[str, 
 
 
 def step(options: argparse.Namespace) -> dict[str, Any]:
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     (size,) = options.sizes
     folder = options.folder / str(size) / "library"
     if options.step == "stored":
         return stored(folder, options.corpus, size)
     if options.step == "indexed":
         return indexed(folder, size)
-    return purged(folder) if options.step == "purged" else asked(folder, options.corpus, size, options.rounds)
+    if options.step == "purged":
+        return purged(folder)
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    return asked(folder, options.corpus, size, options.rounds)
 
 
 def table(results: dict[int, dict[str, Any]]) -> str:

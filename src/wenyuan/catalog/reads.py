@@ -301,9 +301,10 @@ class CatalogReads(CatalogHistory):
         added = added.join(t.documents, d.document_id == p.document_id)
         if vectors:
             added = added.outerjoin(t.vectors, v.vector_key == p.vector_key)
+        # In the order of the index on seq, which is that of ids, too: by id alone the whole library would be sorted first.
         added = added.where(
             p.seq > after, p.seq <= upto, sa.or_(p.removed_seq.is_(None), p.removed_seq > upto)
-        ).order_by(p.passage_id)
+        ).order_by(p.seq, p.passage_id)
         with reading(self._reader, "reading changes") as connection:
             for passage_id, seq in connection.execute(removed):
                 yield Change(seq=seq, passage_id=passage_id, row=None)

@@ -39,8 +39,9 @@ _JOINED_BY_KEY = {
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
     "max_parallel_workers_per_gather": "0",
+    "jit": "off",
 }
-"""For keyword search, whose statements say themselves where to begin; starting workers would take longer."""
+"""For keyword search, whose statements say themselves where to begin; to start workers or compile takes longer."""
 
 
 class PostgresEngine:

@@ -16,7 +16,7 @@ import numpy as np
 from psycopg import Connection
 from psycopg.sql import SQL, Composed
 
-from wenyuan.core.score import K1, B, quantised_length, squash, term_weights
+from wenyuan.core.score import K1, KNEE, B, quantised_length, squash, term_weights
 from wenyuan.engines.postgres.conditions import Condition
 from wenyuan.engines.postgres.packed import unpacked_terms
 
@@ -39,12 +39,15 @@ FROM state s LEFT JOIN vocabulary v ON v.term = ANY(%(terms)s::text[]) AND v.pas
 # OFFSET 0 keeps the planner from turning a join around: it knows too little of what an array or a facet holds.
 _BY_TERMS = """
 SELECT w.passage_id, w.length, w.packed FROM (
-    SELECT * FROM words WHERE terms && %(ids)s::int[] AND NOT terms && %(seen)s::int[] OFFSET 0
-) AS w JOIN passages p USING (passage_id) WHERE {} ORDER BY w.length, w.passage_id LIMIT %(most)s
+    SELECT * FROM words WHERE terms && %(ids)s::int[] {unseen} OFFSET 0
+) AS w JOIN passages p USING (passage_id) WHERE {condition} {shortest}
 """
+# Neither is free, and neither is needed mostly: that a passage was not seen before, and only the shortest of very many.
+_UNSEEN = SQL("AND NOT terms && %(seen)s::int[]")
+_SHORTEST = SQL("ORDER BY w.length, w.passage_id LIMIT %(most)s")
 _BY_SCOPE = """
 SELECT w.passage_id, w.length, w.packed FROM (SELECT p.passage_id FROM passages p WHERE {} OFFSET 0) AS s
-JOIN words w USING (passage_id) WHERE w.terms && %(ids)s::int[] ORDER BY w.length, w.passage_id LIMIT %(most)s
+JOIN words w USING (passage_id) WHERE w.terms && %(ids)s::int[] {}
 """
 _GIVEN = """
 SELECT w.passage_id, w.length, w.packed FROM words w
@@ -93,16 +96,19 @@ class Query:
         """The share of the query's information that each row covers, by passage; rows without any term are absent."""
         if not rows or not self.ids:
             return {}
-        numbers, counts, sizes = unpacked_terms([row[2] for row in rows])
-        norms = K1 * (1.0 - B + B * np.array([quantised_length(row[1]) for row in rows]) / self.mean)
+        passages, lengths, packed = zip(*rows, strict=True)
+        numbers, counts, sizes = unpacked_terms(packed)
+        distinct, which = np.unique(lengths, return_inverse=True)
+        norms = K1 * (1.0 - B + B * np.array([quantised_length(n) for n in distinct.tolist()])[which] / self.mean)
         asked = sorted((number, self.weights[term]) for term, number in self.ids.items())
         sought = np.array([number for number, _ in asked])
         worth = np.array([weight for _, weight in asked])
-        at = np.flatnonzero(np.isin(numbers, sought))
+        at = np.flatnonzero(np.isin(numbers, sought, kind="sort"))  # by itself numpy makes a table of all ids
         often, owner = counts[at].astype(np.float64), np.searchsorted(np.cumsum(sizes), at, side="right")
         parts = worth[np.searchsorted(sought, numbers[at])] * (K1 + 1.0) * often / (often + norms[owner])
-        sums = np.bincount(owner, weights=parts, minlength=len(rows)) / self.total
-        return {row[0]: squash(float(share)) for row, share in zip(rows, sums, strict=True) if share > 0}
+        shares = (np.bincount(owner, weights=parts, minlength=len(rows)) / self.total).tolist()
+        pairs = zip(passages, shares, strict=True)
+        return {i: squash(share) if share > KNEE else share for i, share in pairs if share > 0}
 
 
 def given(connection: Connection[Any], terms: Sequence[str], passage_ids: Sequence[int]) -> dict[int, float]:
@@ -117,19 +123,28 @@ def best(
     """(passage, score) of the best `limit` passages within a condition, ties by id."""
     query = Query.of(connection, terms)
     left, seen, scores = list(query.ids), list[int](), dict[int, float]()
-    room, statement, looked_at = FIRST_CANDIDATES, SQL(_BY_TERMS).format(condition.sql), 0
+    room, looked_at = FIRST_CANDIDATES, 0
     while left:
-        names = left[: _rarest(query, left, room)]
+        names, narrow = left[: _rarest(query, left, room)], False
         if looked_at and len(scores) * query.passages <= NARROW * looked_at:
-            names, statement = left, SQL(_BY_SCOPE).format(condition.sql)
+            names, narrow = left, True
         left = left[len(names) :]
         ids = [query.ids[name] for name in names]
         values = {**condition.values, "ids": ids, "seen": seen, "most": MOST_CANDIDATES}
+        many = sum(query.held[name] for name in names) > MOST_CANDIDATES
+        statement = _statement(condition, narrow=narrow, again=bool(seen), many=many)
         scores.update(query.scores(_fetched(connection, statement, values)))
         seen, looked_at, room = [*seen, *ids], looked_at + sum(query.held[name] for name in names), room * 4
         if room > 4 * MOST_CANDIDATES or _settled(query, left, scores, limit):
             break
     return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
+
+
+def _statement(condition: Condition, *, narrow: bool, again: bool, many: bool) -> Composed:
+    shortest = _SHORTEST if many else SQL("")
+    if narrow:
+        return SQL(_BY_SCOPE).format(condition.sql, shortest)
+    return SQL(_BY_TERMS).format(unseen=_UNSEEN if again else SQL(""), condition=condition.sql, shortest=shortest)
 
 
 def _rarest(query: Query, left: Sequence[str], room: int) -> int:
