@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-import anyio
+import asyncio
+import time
+from contextlib import suppress
+
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive
 
@@ -76,7 +79,7 @@ class Body:
         return chunk
 
     def _remaining(self) -> float:
-        now = anyio.current_time()
+        now = time.monotonic()
         if self._deadline is None:
             self._deadline = now + self._timeout
         return max(0.0, self._deadline - now)
@@ -92,14 +95,17 @@ class Body:
             raise self._too_large()
         chunks: list[bytes] = []
         size = 0
-        with anyio.move_on_after(self._remaining()):
-            while not self.finished:
-                chunks.append(await self._chunk())
-                size += len(chunks[-1])
-                if size > self._limit:
-                    raise self._too_large()
-            return b"".join(chunks)
-        raise Problem(408, "body_timeout", f"the body did not arrive within {self._timeout:g} seconds")
+        try:
+            async with asyncio.timeout(self._remaining()):
+                while not self.finished:
+                    chunks.append(await self._chunk())
+                    size += len(chunks[-1])
+                    if size > self._limit:
+                        raise self._too_large()
+        except TimeoutError as error:
+            late = f"the body did not arrive within {self._timeout:g} seconds"
+            raise Problem(408, "body_timeout", late) from error
+        return b"".join(chunks)
 
     def _too_large(self) -> Problem:
         return Problem(413, "body_too_large", f"the body is larger than {self._limit} bytes")
@@ -113,7 +119,8 @@ class Body:
         bound = _DISCARD_BYTES
         if self._waits or self._declared > bound:
             return self.finished
-        with anyio.move_on_after(self._remaining()):
-            while not self.finished and bound > 0:
-                bound -= len(await self._chunk())
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._remaining()):
+                while not self.finished and bound > 0:
+                    bound -= len(await self._chunk())
         return self.finished

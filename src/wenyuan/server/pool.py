@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import TypeVar
-
-import anyio
-import anyio.to_thread
 
 from wenyuan.server.problem import Problem
 
@@ -22,12 +22,12 @@ class Pool:
     """
 
     def __init__(self, threads: int, queue_limit: int) -> None:
-        self._limiter = anyio.CapacityLimiter(threads)
+        self._threads = ThreadPoolExecutor(threads, "wenyuan-request")
         self._places = threads + queue_limit
         self._inside = 0
 
     async def run(self, call: Callable[[], T]) -> T:
-        """The result of `call`, made in a thread.
+        """The result of `call`, made in a thread, in a copy of the caller's context.
 
         Raises:
             Problem: 503, no place is left to wait in.
@@ -36,6 +36,6 @@ class Pool:
             raise Problem(503, "overloaded", "too many requests are waiting; try again", headers={"Retry-After": "1"})
         self._inside += 1
         try:
-            return await anyio.to_thread.run_sync(call, limiter=self._limiter)
+            return await asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, call)
         finally:
             self._inside -= 1

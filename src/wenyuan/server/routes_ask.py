@@ -26,6 +26,7 @@ class Fragments:
 
     def __init__(self, service: Service, desk: Desk) -> None:
         self._service = service
+        self._governed = service if isinstance(service, KnowledgeService) else None
         self._desk = desk
         self.handlers: Mapping[tuple[str, str], Handler] = {
             ("POST", "/v1/retrieve_fragments"): self.retrieve,
@@ -44,8 +45,8 @@ class Fragments:
         )
 
     def _respond(self, asked: RetrievalRequest, principal: Principal) -> RetrievalResponse:
-        if isinstance(self._service, KnowledgeService):
-            return self._service.retrieve_fragments(asked, principal)
+        if self._governed is not None:
+            return self._governed.retrieve_fragments(asked, principal)
         if principal.agent_id is not None:
             raise NotPermitted("this service knows no agents")
         return self._service.retrieve_fragments(asked)

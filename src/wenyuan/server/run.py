@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import socket
 import threading
 import time
@@ -144,6 +145,10 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
     with listener:
         if on_listening:
             on_listening(_url(listener))
+        # What is here by now stays. To look through all of it for garbage takes a request's time several times over,
+        # and would be done in the middle of one.
+        gc.collect()
+        gc.freeze()
         _server(app, settings.grace).run(sockets=[listener])
 
 

@@ -84,7 +84,7 @@ class NameVectors:
         if isinstance(names, str):
             return names
         low, high = self._encoder.fingerprint.scale
-        likeness = np.clip((names.vectors @ np.asarray(embed(), np.float32) - low) / (high - low), 0.0, 1.0)
+        likeness = np.clip((np.vecdot(names.vectors, np.asarray(embed(), np.float32)) - low) / (high - low), 0.0, 1.0)
         best: dict[int, float] = {}
         for at in np.argsort(-likeness, kind="stable")[:_MOST]:
             if likeness[at] >= self._threshold:

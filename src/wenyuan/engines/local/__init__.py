@@ -351,7 +351,7 @@ class LocalEngine:
         numbers = numbers[view.columns.crcs[numbers] != 0]
         if not len(numbers):
             return {}
-        cosines = scan.checked_rows(numbers, view.columns.crcs) @ vector
+        cosines = np.vecdot(scan.checked_rows(numbers, view.columns.crcs), vector)
         deadline.check("engine local/vector")
         return dict(zip(view.columns.passage_ids[numbers].tolist(), cosines.tolist(), strict=True))
 
