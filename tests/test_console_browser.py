@@ -17,6 +17,7 @@ import pytest
 from console_door import HOSTILE, console
 from rules_door import BOOK
 from test_console_rules import PROPOSED
+from wenyuan.core.learned import Pair
 from wenyuan.readers.rulebooks import read_book
 
 pytestmark = [pytest.mark.browser, pytest.mark.integration]
@@ -36,6 +37,8 @@ PATHS = {
     "rules-import": "/console/rules/import",
     "review": "/console/review",
     "audit": "/console/audit",
+    "evaluation": "/console/evaluation",
+    "evaluation-run": "/console/evaluation/2?against=1",
     "people": "/console/people",
     "health": "/console/health",
     "sign-in": "/console/sign-in",
@@ -63,6 +66,9 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with console(folder) as (found, library):
         (folder / "book.yaml").write_text(BOOK + PROPOSED, encoding="utf-8")
         library.rules.take(read_book(folder / "book.yaml"))
+        golden = [Pair(question="客户投诉几天答复", answer="crm_policy.md"), Pair(question=HOSTILE, answer="gone.md")]
+        for _ in range(2):
+            library.evaluate(golden, name="golden.csv")
         yield found
 
 
@@ -186,3 +192,16 @@ def test_a_refresh_is_seen_to_its_end(visit: Any) -> None:
     page.click("text=Refresh now")
     page.wait_for_selector("#live .notice.good")
     assert "1 file in" in page.inner_text("#live")
+
+
+def test_a_golden_file_is_asked_in_the_browser(visit: Any, tmp_path: Path) -> None:
+    """A chosen file is sent, the page follows the evaluation, and the new one heads the table."""
+    (tmp_path / "mine.csv").write_text("问题,来源\n客户投诉几天答复,crm_policy.md\n", encoding="utf-8")
+    page = visit("evaluation")
+    page.set_input_files("input[type=file]", str(tmp_path / "mine.csv"))
+    page.click("text=Evaluate")
+    page.wait_for_selector("tbody td.first:has-text('mine.csv')")
+    assert page.locator("svg.plot.square circle").count() >= 1
+    page.select_option("select[name=set]", index=1)
+    page.click("form.bounds button")
+    page.wait_for_selector("svg.plot .dot.ndcg")

@@ -124,6 +124,30 @@ def test_an_import_is_shown_before_it_is_done(opened: tuple[str, Any], tmp_path:
     assert library.catalog.rules.find_nodes("装载机")
 
 
+def test_a_file_of_ones_own_is_imported(opened: tuple[str, Any]) -> None:
+    """A file that is chosen in the browser is shown as a diff first; confirmed, the same file is imported."""
+    url, library = opened
+    browser = Browser(url)
+    book = BOOK.replace("pack: little", "pack: mine").replace("挖掘机", "装载机").encode()
+    dry = browser.upload("/console/rules/import", {}, "mine.yaml", book)
+    assert dry.status == 200
+    assert "装载机" in dry.text(".diff.added")
+    assert "mine" not in library.rules.packs()
+    hidden = {i.attributes["name"]: i.attributes["value"] for i in dry.tree.css(".notice input[type=hidden]")}
+    assert hidden["file_name"] == "mine.yaml"
+    assert browser.post("/console/rules/import", {**hidden, "sure": "yes"}).status == 200
+    assert "mine" in library.rules.packs()
+
+
+def test_a_file_that_is_too_large_is_told(opened: tuple[str, Any]) -> None:
+    """More than the API takes is refused in words, and so is more than the page takes."""
+    browser = Browser(opened[0])
+    for size in (900_000, 1_500_000):
+        seen = browser.upload("/console/rules/import", {}, "mine.yaml", b"x" * size)
+        assert seen.status == 413
+        assert "too large" in seen.text("main") or "larger than" in seen.text("main")
+
+
 def test_faults_of_an_import_are_told_by_their_line(opened: tuple[str, Any], tmp_path: Path) -> None:
     """An unknown relation stands with file and line; a path that is not allowed is refused."""
     (tmp_path / "wrong.yaml").write_text(BOOK + WRONG, encoding="utf-8")

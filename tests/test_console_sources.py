@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,15 @@ from wenyuan.console.sources import freshness, pace
 from wenyuan.core.errors import CatalogBusy
 from wenyuan.server.runs import Runs
 from wenyuan.service.ingest import Progress
+
+
+def until(true: Callable[[], bool]) -> None:
+    """What a page begins goes on when it takes longer than a second, and is followed."""
+    for _ in range(200):
+        if true():
+            return
+        time.sleep(0.05)
+    raise AssertionError("never")
 
 
 @pytest.fixture
@@ -64,8 +73,7 @@ def test_a_source_is_added_edited_and_removed(opened: tuple[str, Any], tmp_path:
         "tags": "a，b",
     }
     assert browser.post("/console/sources/+new", fields).location == "/console/sources/faq"
-    page = browser.get("/console/sources/faq")
-    assert "1 added" in page.text("#live .notice.good")
+    until(lambda: "1 added" in browser.get("/console/sources/faq").text("#live .notice.good"))
     assert library.catalog.source("faq").tags == ("a", "b")
     form = browser.get("/console/sources/faq/edit")
     assert form.tree.css_first("select[name=trust_level] option[selected]").text() == "4"
@@ -192,3 +200,21 @@ def test_a_refused_second_run_hides_nothing() -> None:
     assert runs.told("a")["last"]["error_message"] == "internal error"
     runs.forget("a")
     assert runs.told("a")["last"] is None
+
+
+def test_the_settings_of_a_source_are_edited(opened: tuple[str, Any]) -> None:
+    """The form has them as JSON; what is no JSON is told, what is unchanged is not sent, and blank removes them."""
+    url, library = opened
+    browser = Browser(url)
+    path = "/console/sources/wiki/edit"
+    fields = {"title": "Wiki", "trust_level": 2}
+    assert browser.post(path, {**fields, "settings": '{"redact": ["email"]}'}).status == 303
+    until(lambda: library.catalog.source("wiki").settings == {"redact": ["email"]})
+    assert '"email"' in browser.get(path).text("textarea[name=settings]")
+    wrong = browser.post(path, {**fields, "settings": "{"})
+    assert wrong.status == 400
+    assert "JSON" in wrong.text("small.wrong")
+    assert browser.post(path, fields).status == 303
+    assert library.catalog.source("wiki").settings == {"redact": ["email"]}
+    assert browser.post(path, {**fields, "settings": ""}).status == 303
+    until(lambda: library.catalog.source("wiki").settings == {})

@@ -7,13 +7,16 @@ from urllib.parse import parse_qsl, urlsplit
 
 from starlette.requests import Request
 
+from wenyuan.console.multipart import parts_of
 from wenyuan.server.body import Body
 from wenyuan.server.problem import Problem
 
-__all__ = ["MAX_FORM", "BadForm", "Form", "read_form"]
+__all__ = ["MAX_FORM", "MAX_UPLOAD", "BadForm", "Form", "read_form"]
 
 MAX_FORM = 64 * 1024
 """Bytes of a form; the longest that a page has is a question of 8,000 characters."""
+MAX_UPLOAD = 1_000_000
+"""Bytes of a form with a file. The API takes a file of about 700 kB, which is as much in base64."""
 _MOST_FIELDS = 200
 _TIMEOUT = 10.0  # seconds in which a form must have arrived
 
@@ -35,15 +38,25 @@ class BadForm(Exception):
 class Form:
     """The fields of a form or of a query string; white space around a value is none of it."""
 
-    def __init__(self, pairs: list[tuple[str, str]]) -> None:
+    def __init__(self, pairs: list[tuple[str, str]], files: Mapping[str, tuple[str, bytes]] | None = None) -> None:
         self._pairs = pairs
+        self._files = files or {}
 
     def __getitem__(self, name: str) -> str:
         return next((value.strip() for key, value in self._pairs if key == name), "")
 
+    def __contains__(self, name: str) -> bool:
+        return any(key == name for key, _ in self._pairs)
+
     def all(self, name: str) -> list[str]:
         """Every value of a name, but blank ones."""
         return [value.strip() for key, value in self._pairs if key == name and value.strip()]
+
+    def file(self, name: str) -> tuple[str, bytes] | None:
+        """Name, without a folder, and content of a file; None when none was chosen."""
+        given, content = self._files.get(name, ("", b""))
+        given = given.replace("\\", "/").rpartition("/")[2]
+        return (given, content) if given else None
 
     def number(self, name: str) -> int | str | None:
         """A whole number; what is none is left as it is, for the API to refuse; None when nothing is given."""
@@ -65,25 +78,40 @@ def _ours(request: Request) -> bool:
     return bool(origin) and urlsplit(origin).netloc == request.headers.get("host")
 
 
-async def read_form(request: Request) -> Form:
-    """The fields of a form that one of our own pages sent.
+async def read_form(request: Request, *, most: int = MAX_FORM) -> Form:
+    """The fields of a form that one of our own pages sent, and its files.
+
+    Args:
+        most: Bytes that are taken.
 
     Raises:
         BadForm: it comes from elsewhere, is too large, or no form.
     """
     if not _ours(request):
         raise BadForm(403, "form_foreign")
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/x-www-form-urlencoded":
+    declared = request.headers.get("content-type", "")
+    kind = declared.partition(";")[0].strip().lower()
+    if kind not in ("application/x-www-form-urlencoded", "multipart/form-data"):
         raise BadForm(415, "form_type")
-    body = Body(request.headers, request.receive, limit=MAX_FORM, timeout=_TIMEOUT)
+    body = Body(request.headers, request.receive, limit=most, timeout=_TIMEOUT)
     try:
         content = await body.read()
     except Problem as error:
         await body.discard()  # so that the browser gets to read why
         raise BadForm(error.status, "form_large" if error.status == 413 else "form_late") from error
     try:
-        pairs = parse_qsl(content.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
+        return _with_files(declared, content) if kind.startswith("multipart") else _plain(content)
     except ValueError as error:
         raise BadForm(400, "form_broken") from error
-    return Form(pairs)
+
+
+def _plain(content: bytes) -> Form:
+    return Form(parse_qsl(content.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS))
+
+
+def _with_files(declared: str, content: bytes) -> Form:
+    parts = list(parts_of(declared, content))
+    if len(parts) > _MOST_FIELDS:
+        raise ValueError("too many fields")
+    pairs = [(name, value.decode()) for name, file, value in parts if file is None]
+    return Form(pairs, {name: (file, value) for name, file, value in parts if file is not None})

@@ -18,7 +18,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from wenyuan.console import audit, health, people, review, rules, search, signing, sources
+from wenyuan.console import audit, evaluation, health, people, review, rules, search, signing, sources
 from wenyuan.console.api import Api, Refused, Reply
 from wenyuan.console.filters import FILTERS
 from wenyuan.console.forms import BadForm
@@ -36,8 +36,8 @@ _STATIC = {
     "htmx.min.js": "text/javascript; charset=utf-8",
     "seal.svg": "image/svg+xml",
 }
-_MENU = ("search", "context", "sources", "rules", "review", "audit", "people", "health")
-_AREAS = (signing, search, sources, review, rules, audit, people, health)
+_MENU = ("search", "context", "sources", "rules", "review", "audit", "evaluation", "people", "health")
+_AREAS = (signing, search, sources, review, rules, audit, evaluation, people, health)
 _PAGES: Mapping[tuple[str, str], Page] = {where: page for area in _AREAS for where, page in area.PAGES.items()}
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 
 from starlette.responses import Response
 
 from wenyuan.console.api import Refused
-from wenyuan.console.forms import read_form
+from wenyuan.console.forms import MAX_UPLOAD, Form, read_form
 from wenyuan.console.rules import names_of
 from wenyuan.console.visit import Page, Visit, checked_next
 from wenyuan.packs import shipped
@@ -47,19 +48,27 @@ async def _importing(visit: Visit, status: int = 200, **shown: Any) -> Response:
 
 async def imported(visit: Visit) -> Response:
     """First what would change; where that was seen and confirmed, the change."""
-    form = await read_form(visit.request)
-    body: dict[str, Any] = {
-        **form.given("path", "pack", "default_source", "status"),
-        "dry_run": form["sure"] != "yes",
-    }
-    fields = form.given("path", "pack", "default_source", "status")
+    form = await read_form(visit.request, most=MAX_UPLOAD)
+    given = form.given("path", "pack", "default_source", "status")
+    body: dict[str, Any] = {**given, "dry_run": form["sure"] != "yes"}
+    fields = dict(given)
+    if (file := _file(form)) is not None:
+        body["file"] = file
+        fields |= {"file_name": file["name"], "file_base64": file["base64"]}
     try:
         report = await visit.post("v1", "rules", "import", body=body)
     except Refused as refused:
-        if refused.status not in (400, 403):
+        if refused.status not in (400, 403, 413):
             raise
         return await _importing(visit, refused.status, refused=refused, form=fields)
     return await _importing(visit, report=report, form=fields)
+
+
+def _file(form: Form) -> dict[str, str] | None:
+    """The file that was chosen, or the one of the dry run that is now confirmed."""
+    if (chosen := form.file("file")) is not None:
+        return {"name": chosen[0], "base64": b64encode(chosen[1]).decode()}
+    return {"name": form["file_name"], "base64": form["file_base64"]} if form["file_name"] else None
 
 
 async def removed(visit: Visit) -> Response:

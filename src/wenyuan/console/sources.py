@@ -97,9 +97,10 @@ async def edited(visit: Visit) -> Response:
         return visit.page("source_form.html", source=source, form=_filled(source), refused=None, **_CHOICES)
     form = await read_form(visit.request)
     try:
-        await visit.begin(visit.call("PATCH", "v1", "sources", name, body=_fields(form)), _RUNS_LONG)
-    except Refused as refused:
-        return _again(visit, form, refused, source)
+        changes = {**_fields(form), **_settings(form, source.get("settings", {}))}
+        await visit.begin(visit.call("PATCH", "v1", "sources", name, body=changes), _RUNS_LONG)
+    except (Refused, NoJson) as error:
+        return _again(visit, form, error, source)
     return visit.see(f"/console/sources/{name}")
 
 
@@ -151,20 +152,27 @@ def _fields(form: Form) -> dict[str, Any]:
     return fields | ({} if trust is None else {"trust_level": trust})
 
 
-def _settings(form: Form) -> dict[str, Any]:
-    if not form["settings"]:
+def _settings(form: Form, shown: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The settings of a source, where they are others than the page showed: what it hid must not be written back.
+
+    Raises:
+        NoJson: they are no JSON object.
+    """
+    if "settings" not in form or (shown is None and not form["settings"]):
         return {}
     try:
-        value = json.loads(form["settings"])
+        value = json.loads(form["settings"] or "{}")
     except ValueError as error:
         raise NoJson from error
     if not isinstance(value, dict):
         raise NoJson
-    return {"settings": value}
+    return {} if value == shown else {"settings": value}
 
 
 def _filled(source: Mapping[str, Any]) -> Form:
     plain = [(name, str(source.get(name) or "")) for name in (*_TEXTS, "trust_level")]
+    if source.get("settings"):
+        plain.append(("settings", json.dumps(source["settings"], ensure_ascii=False, indent=2)))
     return Form([*plain, *((name, ", ".join(source.get(name) or ())) for name in _LISTS)])
 
 

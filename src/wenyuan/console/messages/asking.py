@@ -17,6 +17,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "nav_rules": ("Rules", "规则"),
     "nav_review": ("Review", "复核"),
     "nav_audit": ("Audit", "审计"),
+    "nav_evaluation": ("Evaluation", "评测"),
     "nav_people": ("Agents & keys", "智能体与密钥"),
     "nav_health": ("Health", "运行状况"),
     "language_other": ("中文", "English"),
@@ -62,7 +63,10 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "该表单不是由控制台页面发出的，未做任何操作。",
     ),
     "form_type": ("This is not a form that the console has.", "这不是控制台的表单。"),
-    "form_large": ("The form is too large: at most 64 KiB are taken.", "表单过大：最多 64 KiB。"),
+    "form_large": (
+        "The form is too large: at most 64 KiB are taken, and a file of 700 kB where one is asked for.",
+        "表单过大：最多 64 KiB；需要文件之处，文件最大 700 kB。",
+    ),
     "form_late": ("The form did not arrive in time.", "表单未能及时送达。"),
     "form_broken": ("The form cannot be read.", "表单无法读取。"),
     # -- search

@@ -72,6 +72,8 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "先试运行：列出会发生的变更和每一处错误（含行号），不写入任何内容。",
     ),
     "import_path": ("File or folder on the server", "服务器上的文件或目录"),
+    "import_file": ("File of yours", "您的文件"),
+    "import_file_hint": ("Workbook, table, pack or graph; at most 700 kB", "工作簿、表格、规则包或图；最大 700 kB"),
     "import_pack": ("Pack that comes with the program", "随附的规则包"),
     "import_default_source": ("Source of statements without evidence", "无依据语句的来源"),
     "import_status": ("Status of statements that say none", "未注明状态的语句"),

@@ -1,0 +1,125 @@
+"""How well the library answers questions whose answers are known, and whether it is better or worse than before."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from starlette.responses import Response
+
+from wenyuan.console.api import Refused
+from wenyuan.console.forms import MAX_UPLOAD, Form, read_form
+from wenyuan.console.plots import reliability, trend
+from wenyuan.console.visit import Page, Visit
+
+__all__ = ["PAGES"]
+
+_LISTED = 200
+_A_MONTH = 28 * 24 * 3600.0
+_SOON = 1.0  # seconds after which the page goes on and follows
+_QUESTIONS = 50  # of one evaluation that are listed
+
+
+async def overview(visit: Visit) -> Response:
+    """Figures over time of one set of questions, with the verdict on the last evaluation."""
+    return await _overview(visit)
+
+
+async def _overview(visit: Visit, status: int = 200, refused: Refused | None = None) -> Response:
+    found = await visit.get("v1", "evaluations", limit=_LISTED)
+    form = Form(visit.request.query_params.multi_items())
+    sets = _sets(found["evaluations"])
+    chosen = form["set"] if form["set"] in sets else next(iter(sets), "")
+    runs = sets.get(chosen, [])
+    against = _before(runs)
+    change = None
+    if against is not None:
+        whole = await visit.get("v1", "evaluations", str(runs[0]["evaluation_id"]), against=against["evaluation_id"])
+        change = whole["against"]["change"]
+    return visit.page(
+        "evaluation.html",
+        status,
+        refused=refused,
+        running=found["running"],
+        failed=found["failed"],
+        sets=sets,
+        chosen=chosen,
+        runs=runs,
+        against=against,
+        change=change,
+        trend=trend(runs) if len(runs) > 1 else None,
+        reliability=reliability(runs[0]["bins"]) if runs else None,
+        most=MAX_UPLOAD,
+    )
+
+
+def _sets(evaluations: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Evaluations by the questions that they asked; the set that was asked last comes first."""
+    sets: dict[str, list[Mapping[str, Any]]] = {}
+    for one in evaluations:
+        sets.setdefault(one["set_id"], []).append(one)
+    return sets
+
+
+def _before(runs: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """What the last one is compared with: the one of a month before, or else the one before it."""
+    older = [one for one in runs[1:] if runs[0]["at"] - one["at"] >= _A_MONTH]
+    return next(iter(older or runs[1:2]), None)
+
+
+async def begun(visit: Visit) -> Response:
+    """An evaluation, begun; the page follows it."""
+    form = await read_form(visit.request, most=MAX_UPLOAD)
+    body: dict[str, Any]
+    if form["again"]:
+        body = {"again": form.number("again")}
+    else:
+        name, content = form.file("file") or ("", b"")
+        body = {"file": {"name": name, "base64": b64encode(content).decode()}}
+    try:
+        await visit.begin(visit.call("POST", "v1", "evaluations", body=body), _SOON)
+    except Refused as refused:
+        if refused.status not in (400, 403, 404, 409, 413, 503):
+            raise
+        return await _overview(visit, refused.status, refused)
+    return visit.see("/console/evaluation")
+
+
+async def shown(visit: Visit) -> Response:
+    """One evaluation: its figures, what changed since another one, and its questions, the worst first."""
+    form = Form(visit.request.query_params.multi_items())
+    number = visit.request.path_params["evaluation_id"]
+    own = await visit.get("v1", "evaluations", number, against=form["against"])
+    if own["against"] is not None:
+        own["asked"].sort(key=lambda one: (one["ndcg"] - one["before"]["ndcg"], one["ndcg"]))
+    else:
+        own["asked"].sort(key=lambda one: one["ndcg"])
+    listed = (await visit.get("v1", "evaluations", limit=_LISTED))["evaluations"]
+    others = [o for o in listed if o["set_id"] == own["set_id"] and o["evaluation_id"] != own["evaluation_id"]]
+    return visit.page(
+        "evaluation_run.html",
+        own=own,
+        others=others,
+        form=form,
+        reliability=reliability(own["bins"]),
+        listed=own["asked"][:_QUESTIONS],
+    )
+
+
+async def removed(visit: Visit) -> Response:
+    """An evaluation forgotten, where that was said twice."""
+    form = await read_form(visit.request)
+    number = visit.request.path_params["evaluation_id"]
+    if form["sure"] == "yes":
+        await visit.call("DELETE", "v1", "evaluations", number)
+        return visit.see("/console/evaluation")
+    return visit.see(f"/console/evaluation/{number}")
+
+
+PAGES: Mapping[tuple[str, str], Page] = {
+    ("GET", "evaluation"): overview,
+    ("POST", "evaluation"): begun,
+    ("GET", "evaluation/{evaluation_id}"): shown,
+    ("POST", "evaluation/{evaluation_id}/remove"): removed,
+}
