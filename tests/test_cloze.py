@@ -84,6 +84,13 @@ def test_both_count_alike() -> None:
     assert abs(weight_of(np.full(len(WEIGHTS), 0.8)) - PLAIN.weight) < 0.15
 
 
+def test_easy_collections_say_little() -> None:
+    """Where nearly every sentence finds its passage, the weight stays nearer to the default than where few do."""
+    curve = np.linspace(0.0, 0.1, len(WEIGHTS))
+    easy, hard = weight_of(0.85 + curve), weight_of(0.3 + curve)
+    assert PLAIN.weight < easy < hard
+
+
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[wenyuan.Library]:
     folder = tmp_path_factory.mktemp("texts")
@@ -154,3 +161,14 @@ def test_centred_cosines(library: wenyuan.Library) -> None:
     for hit in hits:
         expected = rows[hit.passage_id] @ aimed - 0.5 * (rows[hit.passage_id] - mean) @ general
         assert hit.parts["cosine"] == pytest.approx(float(expected), abs=1e-5)
+
+
+def test_measured_anew_by_another_measure(library: wenyuan.Library) -> None:
+    """What another version of the program measured is measured anew, however little has changed."""
+    before = library.catalog.value("floor")
+    marked = before | {"hybrid": {k: v | {"weight": 0.77} for k, v in before["hybrid"].items()}, "measure": 1}
+    library.catalog.set_value("floor", marked)
+    try:
+        assert library.measure_floor()["hybrid"] == before["hybrid"]
+    finally:
+        library.catalog.set_value("floor", before)

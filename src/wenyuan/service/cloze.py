@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wenyuan.core.model import Passage, heading_text
-from wenyuan.core.score import bm25, squash
+from wenyuan.core.score import VECTOR_WEIGHT, bm25, squash
 from wenyuan.core.sentences import sentences
 from wenyuan.core.text import passage_terms, terms
 
@@ -43,6 +43,7 @@ _K = 10
 _SHARPNESS = 100.0  # of the mean over weights: one that finds .01 less counts e times less
 _SLOPE, _PIVOT, _MIDDLE = 1.25, 0.65, 0.75
 _LEAST, _MOST = 0.3, 0.9
+_EASY, _STILL = 0.5, 0.3
 
 Floats = NDArray[np.float64]
 
@@ -118,7 +119,14 @@ def found_by_weight(asked: Sequence[Rivals]) -> Floats:
 
 
 def weight_of(found: Floats) -> float:
-    """The weight of the vector leg, rounded to .01, from what each of `WEIGHTS` finds of the sentences' passages."""
-    shares = np.exp(_SHARPNESS * (found - found.max()))
+    """The weight of the vector leg, rounded to .01, from what each of `WEIGHTS` finds of the sentences' passages.
+
+    Where nearly every sentence finds its passage, both legs are good, and the few that do not say little about
+    questions: the weight stays nearer to the default.
+    """
+    best = float(found.max())
+    shares = np.exp(_SHARPNESS * (found - best))
     centre = float(np.asarray(WEIGHTS) @ shares / shares.sum())
-    return round(min(_MOST, max(_LEAST, _MIDDLE + _SLOPE * (centre - _PIVOT))), 2)
+    weight = min(_MOST, max(_LEAST, _MIDDLE + _SLOPE * (centre - _PIVOT)))
+    telling = min(1.0, max(_STILL, (1.0 - best) / _EASY))
+    return round(VECTOR_WEIGHT + telling * (weight - VECTOR_WEIGHT), 2)

@@ -46,7 +46,7 @@ from wenyuan.service.governed import Governed
 from wenyuan.service.health import HealthDoor, Readiness
 from wenyuan.service.hired import HiredWorker
 from wenyuan.service.ingest import Ingester, IngestReport, Progress, Shelf
-from wenyuan.service.measure import TRAITS
+from wenyuan.service.measure import MEASURE, TRAITS
 from wenyuan.service.name_vectors import NameStore, names_of
 from wenyuan.service.probes import SCRIPTS
 from wenyuan.service.quality import QualityDoor
@@ -361,13 +361,15 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor):
         passages, mode = self.catalog.counts()["passages"], self._retriever.mode
         measurer = self._retriever.measurer
         weighed = (known.get("weighed") or {}).get(mode)
-        if weighed is None or abs(passages - weighed) > _WEIGH_ANEW * passages:  # it takes seconds
+        stale = known.get("measure") != MEASURE
+        if weighed is None or stale or abs(passages - weighed) > _WEIGH_ANEW * passages:  # it takes seconds
             weighed = passages
             traits = measurer.traits(self.catalog.some_passages(_SAMPLE))
         else:
             traits = {n: v for n, v in known[mode][SCRIPTS[0]].items() if n in TRAITS}
-        measured = {mode: measurer.floors(tuning, traits), "passages": passages}
-        return known | measured | {"weighed": (known.get("weighed") or {}) | {mode: weighed}}
+        measured = {mode: measurer.floors(tuning, traits), "passages": passages, "measure": MEASURE}
+        others = {} if stale else known.get("weighed") or {}
+        return known | measured | {"weighed": others | {mode: weighed}}
 
 
 def _check_described(source: Source) -> None:

@@ -20,10 +20,13 @@ from wenyuan.service.legs import OwnLegs
 from wenyuan.service.probes import FLOOR_SHARE, SCRIPTS, junk_queries, percentile
 from wenyuan.service.record import Record
 
-__all__ = ["CENTRE", "TRAITS", "Measurer"]
+__all__ = ["CENTRE", "MEASURE", "TRAITS", "Measurer"]
 
 TRAITS = ("weight", "centre", "found")
 """What `Measurer.traits` measures, by name."""
+
+MEASURE = 2
+"""Version of what `Measurer.traits` measures, and how: a library that was measured by another one is measured anew."""
 
 CENTRE = 0.5
 """How far queries are moved away from general questions. All the way loses as much as it gains."""

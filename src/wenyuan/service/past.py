@@ -123,8 +123,9 @@ class RecordAt(FeedAt):
         return self._archive.document_at(uri, self._generation, deadline)
 
     def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
-        now = self._archive.floor(mode)
-        return {script: {**now.get(script, {}), **self._recorded_floor} for script in SCRIPTS}
+        if self._recorded_floor:  # a trait that is not in it was not known then, and did not count
+            return dict.fromkeys(SCRIPTS, self._recorded_floor)
+        return self._archive.floor(mode)
 
     def tuning_at(self, seq: int, deadline: Deadline | None = None) -> Tuning | None:
         return self._archive.tuning_at(seq, deadline)
