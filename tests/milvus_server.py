@@ -56,7 +56,7 @@ def client(address: str) -> Any:
 
     for _ in range(200):
         try:
-            return MilvusClient(uri=address, timeout=5)
+            return MilvusClient(uri=address, timeout=5, dedicated=True)
         except Exception:
             time.sleep(0.2)
     raise RuntimeError("milvus-lite did not start")

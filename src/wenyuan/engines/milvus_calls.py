@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import Any
 
 from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable
 from wenyuan.core.ports import Deadline
 
-__all__ = ["connect", "seconds", "translated"]
+__all__ = ["connect", "leave", "lost", "seconds", "translated"]
 
+_CHANNEL = {
+    "grpc.use_local_subchannel_pool": 1,  # else a new connection waits as long as the broken one would have
+    "grpc.initial_reconnect_backoff_ms": 100,
+    "grpc.max_reconnect_backoff_ms": 1_000,
+    "grpc.keepalive_time_ms": 300_000,  # servers that follow gRPC's defaults end a connection that asks more often
+}
 _LATE = ("deadline exceeded", "deadline_exceeded", "timeout", "timed out")
-_GONE = ("fail connecting", "unavailable", "connection refused", "failed to connect")
+_GONE = (
+    "fail connecting",
+    "unavailable",
+    "connection refused",
+    "failed to connect",
+    "closed channel",
+    "create connection first",  # another thread has left it
+)
 
 
 def seconds(deadline: Deadline) -> float:
@@ -33,13 +47,33 @@ def connect(address: str, token: str, database: str, deadline: Deadline, compone
         raise ConfigError(
             "the driver of Milvus is not installed", component=component, hint='pip install "wenyuan[milvus]"'
         ) from error
-    return MilvusClient(uri=address, token=token, db_name=database, timeout=seconds(deadline))
+    # A connection of its own: one that has broken is left, and not found again by whoever connects next.
+    return MilvusClient(
+        uri=address,
+        token=token,
+        db_name=database,
+        timeout=seconds(deadline),
+        dedicated=True,
+        grpc_options=_CHANNEL,
+    )
+
+
+def lost(error: Exception) -> bool:
+    """Whether the connection is of no more use."""
+    text = str(error).lower()
+    return any(word in text for word in _GONE)
+
+
+def leave(client: Any) -> None:
+    """Close a client whose connection has broken; that it cannot be closed properly is no news."""
+    with suppress(Exception):
+        client.close()
 
 
 def translated(error: Exception, component: str) -> EngineError:
     """What an exception of asking means here. Its own text may quote addresses, tokens or values: it is not told."""
     text, code = str(error).lower(), getattr(error, "code", None)
-    if any(word in text for word in _GONE):  # the driver tries again until time is up, and says both
+    if lost(error):  # the driver tries again until time is up, and says both
         return EngineUnavailable("cannot be reached", component=component)
     if isinstance(error, TimeoutError) or any(word in text for word in _LATE):
         return EngineTimeout("no answer came in time", component=component)

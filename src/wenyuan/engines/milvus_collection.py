@@ -23,7 +23,7 @@ from wenyuan.core.uri import with_fragment
 from wenyuan.core.vectors import checked_vectors
 from wenyuan.engines.declared import ENV_ALLOWED, Declared, VariableName, declared, secret
 from wenyuan.engines.errands import Errands, TooLate
-from wenyuan.engines.milvus_calls import connect, seconds, translated
+from wenyuan.engines.milvus_calls import connect, leave, lost, seconds, translated
 
 __all__ = ["MilvusCollection", "MilvusSettings", "condition", "open_milvus"]
 
@@ -190,10 +190,14 @@ class MilvusCollection:
 
     def close(self) -> None:
         """Leave the server. Later questions fail."""
+        self._closed = True
+        self._leave()
+
+    def _leave(self) -> None:
         with self._lock:
-            self._closed, client, self._client = True, self._client, None
+            client, self._client = self._client, None
         if client is not None:
-            client.close()
+            leave(client)
 
     def _within(self, deadline: Deadline, work: Callable[[], T]) -> T:
         """The only place where the driver's exceptions are translated."""
@@ -207,6 +211,8 @@ class MilvusCollection:
             raise
         except Exception as error:  # the driver raises its own, those of gRPC, and whatever Python has
             self._looked = -math.inf
+            if lost(error):
+                self._leave()
             raise translated(error, self.component) from None
 
     def _connected(self, deadline: Deadline) -> Any:

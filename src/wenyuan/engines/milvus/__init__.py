@@ -114,6 +114,7 @@ class MilvusEngine:
         if found is None:
             with self._exclusive():
                 found = self._sessions.run(lambda session: make(session, self._names, index), _within(_TO_OPEN))
+        self._sessions.collections = (self._names.passages, self._names.words, self._names.marks)
         return found
 
     # -- following the catalog ------------------------------------------------------------------------

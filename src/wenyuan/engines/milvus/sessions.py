@@ -21,7 +21,7 @@ from wenyuan.core.errors import (
 )
 from wenyuan.core.ports import Deadline
 from wenyuan.engines.errands import Errands, TooLate
-from wenyuan.engines.milvus_calls import connect, seconds, translated
+from wenyuan.engines.milvus_calls import connect, leave, lost, seconds, translated
 
 __all__ = ["MOST_AT_ONCE", "MOST_HITS", "Place", "Session", "Sessions", "failure", "listed", "parts"]
 
@@ -150,6 +150,8 @@ class Sessions:
                 hint="export WENYUAN_MILVUS__URI=https://host:19530",
             )
         self._place = place
+        self.collections: tuple[str, ...] = ()
+        """To be loaded whenever a connection is made."""
         self._errands = Errands(place.calls, "wenyuan-milvus")
         self._lock = threading.Lock()
         self._client: Any = None
@@ -177,6 +179,8 @@ class Sessions:
         except KnowledgeError:
             raise
         except Exception as error:  # the driver raises its own, those of gRPC, and whatever Python has
+            if lost(error):
+                self._leave()
             raise failure(error, self.component) from None
 
     def _late(self, begun: bool) -> EngineTimeout:
@@ -192,15 +196,22 @@ class Sessions:
         with self._lock:
             if self._client is None:
                 place = self._place
-                self._client = connect(place.uri, place.token, place.database, deadline, self.component)
+                client = connect(place.uri, place.token, place.database, deadline, self.component)
+                for name in self.collections:  # a server that was started again may have them on disk alone
+                    client.load_collection(name, timeout=seconds(deadline))
+                self._client = client
             return self._client
+
+    def _leave(self) -> None:
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            leave(client)
 
     def close(self) -> None:
         """Leave the server. Later calls fail."""
-        with self._lock:
-            self._closed, client, self._client = True, self._client, None
-        if client is not None:
-            client.close()
+        self._closed = True
+        self._leave()
 
 
 def failure(error: Exception, component: str) -> EngineError:
