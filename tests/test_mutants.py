@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 import mutate
 
-SAMPLE = random.Random(1).sample(mutate.mutants(), 12)
+SAMPLE = mutate.sampled(mutate.mutants(), 12)
 
 
 @pytest.fixture(scope="module")
