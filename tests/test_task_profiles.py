@@ -28,8 +28,8 @@ from wenyuan.service.context import ContextRequest
 from wenyuan.service.search import SearchRequest
 
 TEXTS = {
-    "leave": "# 审批\n\n谁来批准：由主管在两天内批准年假申请。\n\n# Approval\n\nWho approves it: your manager approves vacation.\n",
-    "purchase": "# 审批\n\n谁来批准：由财务部门在一周内批准采购申请。\n\n# Approval\n\nWho approves it: finance approves the order.\n",
+    "leave": "# 审批\n\n谁来批准：由主管批准年假申请。\n\n# Approval\n\nWho approves it: the manager approves vacation.\n",
+    "purchase": "# 审批\n\n谁来批准：由财务批准采购申请。\n\n# Approval\n\nWho approves it: the treasury approves orders.\n",
 }
 QUESTIONS = ("谁来批准", "who approves it")
 
@@ -40,7 +40,7 @@ def profile(name: str = "p", **more: Any) -> TaskProfile:
 
 @pytest.fixture
 def library(tmp_path: Path) -> Iterator[wenyuan.Library]:
-    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "hashing"}) as made:
+    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as made:
         for name, text in TEXTS.items():
             (tmp_path / name).mkdir()
             (tmp_path / name / f"{name}.md").write_text(text, "utf-8")
@@ -103,15 +103,13 @@ def test_a_profile_reads_as_it_was_written(tasks: list[str], domains: list[str],
 
 
 # -- what it does ----------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("said", [{"domains": ["{}"], "terms": []}, {"terms": ["{} 申请", "vacation", "order"]}])
+@pytest.mark.parametrize("by", ["domain", "terms"])
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_an_ambiguous_question_is_asked_within_its_task(
-    library: wenyuan.Library, question: str, said: dict[str, list[str]]
-) -> None:
+def test_an_ambiguous_question_is_asked_within_its_task(library: wenyuan.Library, question: str, by: str) -> None:
     """The same question finds what the task is about first, by its domain or by its terms, in both languages."""
-    words = {"leave": ("年假", "vacation"), "purchase": ("采购", "order")}
+    words = {"leave": ("年假", "vacation"), "purchase": ("采购", "orders")}
     for name, terms in words.items():
-        told = {"domains": [name], "terms": []} if "domains" in said else {"terms": list(terms)}
+        told = {"domains": [name], "terms": []} if by == "domain" else {"terms": list(terms)}
         library.catalog.put_profile(parse_profile({"profile_id": name, "tasks": [f"{name}-*"], **told}))
     assert first(library, question, "leave-1") == "leave"
     assert first(library, question, "purchase-1") == "purchase"
@@ -121,7 +119,7 @@ def test_what_fits_is_lifted_within_the_bound(library: wenyuan.Library) -> None:
     """Nothing is hidden and no score falls; none rises by more than 15 %, however much fits."""
     plain = {h.passage_id: h.score for h in library.search(QUESTIONS[0]).hits}
     library.catalog.put_profile(
-        profile("t", domains=["leave"], terms=["年假", "主管", "两天", "申请", "manager", "由主管", "审批"])
+        profile("t", domains=["leave"], terms=["年假", "主管", "两天", "申请", "manager", "由主管", "the manager"])
     )
     within = library.search(QUESTIONS[0], context={"task_id": "t-1"}).hits
     assert {h.passage_id for h in within} == plain.keys()
@@ -248,7 +246,7 @@ def test_by_the_command_line(library: wenyuan.Library, tmp_path: Path) -> None:
     """`set` keeps what it does not name; `list` and `show` say it in both languages; `remove` ends it."""
 
     def run(*args: str, code: int = 0) -> str:
-        world = {"WENYUAN_ENCODER__KIND": "hashing", "WENYUAN_LIBRARY": str(tmp_path / "library"), "COLUMNS": "80"}
+        world = {"WENYUAN_ENCODER__KIND": "none", "WENYUAN_LIBRARY": str(tmp_path / "library"), "COLUMNS": "80"}
         done = CliRunner().invoke(app, ["task", *args], env=world)
         assert done.exit_code == code, done.output
         return done.output

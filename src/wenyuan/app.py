@@ -25,7 +25,15 @@ from wenyuan.service.facade import Library
 from wenyuan.service.redaction import Redactor, library_key, load_names
 from wenyuan.service.rerank import Reranking
 from wenyuan.service.search import SearchResult
-from wenyuan.settings import EncoderSettings, RerankerSettings, Settings, SourcesSettings, load_settings
+from wenyuan.service.traces import NO_TRACES, Traces
+from wenyuan.settings import (
+    EncoderSettings,
+    RerankerSettings,
+    Settings,
+    SourcesSettings,
+    TracingSettings,
+    load_settings,
+)
 
 __all__ = ["create_library", "holds_library", "open_encoder", "open_library", "open_reranker"]
 
@@ -79,6 +87,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
     except BaseException:
         catalog.close()
         raise
+    traces = _traces(settings.tracing, catalog.library_id())
     tasks = TaskLedger(path, place=place.tasks())
     releasing.callback(tasks.close)
     library = Library(
@@ -94,7 +103,8 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
         encoder_note=note,
         may_write=may_write,
         redacting=partial(Redactor.of, key=catalog.pseudonym_key() or library_key(path), names=names),
-        open_outside=_open_outside(spec, catalog.library_id(), settings.sources),
+        open_outside=_open_outside(spec, catalog.library_id(), settings.sources, traces),
+        traces=traces,
         audit=_audit(place, settings),
         empty_engine=lambda: MemoryEngine(spec),
         answers=answers,
@@ -154,7 +164,21 @@ def _audit(place: Place, settings: Settings) -> AuditLog | None:
     return AuditLog(place.folder, place=place.audit(), keep_queries=settings.audit.keep_queries)
 
 
-def _open_outside(spec: IndexSpec, library_id: str, allowed: SourcesSettings) -> Callable[[Source], Outside]:
+def _traces(settings: TracingSettings, library_id: str) -> Traces:
+    if not settings.enabled:
+        return NO_TRACES
+    try:
+        from wenyuan.service.traces_otel import OtelTraces
+    except ImportError as error:
+        raise ConfigError(
+            "tracing.enabled needs OpenTelemetry", component="tracing", hint="pip install 'wenyuan[otel]'"
+        ) from error
+    return OtelTraces(library_id, content=settings.content)
+
+
+def _open_outside(
+    spec: IndexSpec, library_id: str, allowed: SourcesSettings, traces: Traces
+) -> Callable[[Source], Outside]:
     scale = spec.encoder.scale if spec.encoder else (0.0, 1.0)
 
     def open_source(source: Source) -> Outside:
@@ -162,8 +186,9 @@ def _open_outside(spec: IndexSpec, library_id: str, allowed: SourcesSettings) ->
             from wenyuan.engines.remote import open_remote
 
             return open_remote(
-                source, library_id=library_id, env_allowed=allowed.env_allowed, allow_private=allowed.allow_private
-            )
+                source, library_id=library_id, traced=traces.carried, env_allowed=allowed.env_allowed,
+                allow_private=allowed.allow_private,
+            )  # fmt: skip
         if "collection" in source.settings:
             from wenyuan.engines.milvus_collection import open_milvus
 

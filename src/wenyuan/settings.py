@@ -176,6 +176,13 @@ class AuditSettings(_Section):
     retention_days: int = Field(default=180, ge=180, le=36_500)
 
 
+class TracingSettings(_Section):
+    """OpenTelemetry spans of retrievals."""
+
+    enabled: bool = False  # needs wenyuan[otel]
+    content: bool = False  # whether spans hold queries, and ids and scores of what was found
+
+
 class ServerSettings(_Section):
     """The HTTP door."""
 
@@ -219,6 +226,7 @@ class Settings(BaseSettings):
     sources: SourcesSettings = SourcesSettings()
     redaction: RedactionSettings = RedactionSettings()
     audit: AuditSettings = AuditSettings()
+    tracing: TracingSettings = TracingSettings()
     server: ServerSettings = ServerSettings()
 
     @classmethod

@@ -26,8 +26,7 @@ __all__ = ["CONTEXT_BOUND", "Fusion", "Request", "Topic", "adjusted", "explain",
 CONTEXT_BOUND = 0.15
 """The most by which the request's context may change a score, relative to it."""
 _SAME_DOCUMENT, _SIBLING, _TOPIC = 0.12, 0.02, 0.07
-_DOMAIN, _THEME = 0.06, 0.03
-_THEMES = 3
+_DOMAIN, _THEME, _THEMES = 0.025, 0.05, 3  # more for a domain costs questions that are not about it over .005 nDCG
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

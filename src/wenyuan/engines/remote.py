@@ -91,6 +91,7 @@ def open_remote(
     *,
     library_id: str = "",
     passed: Callable[[], str] = passed_here,
+    traced: Callable[[], Mapping[str, str]] = dict,
     env_allowed: Sequence[str] = ENV_ALLOWED,
     allow_private: bool = True,
     transport: httpcore2.NetworkBackend | None = None,
@@ -101,6 +102,7 @@ def open_remote(
         source: Its registry entry.
         library_id: Our own id, sent along to find questions that go round in circles; ``""`` to send none.
         passed: The `VIA` header of the question being answered now (called in the thread that asks); ``""`` for none.
+        traced: Headers by which the service goes on with our trace (called in the thread that asks).
         env_allowed: Patterns of the names that `RemoteSettings.key_env` may have.
         allow_private: Whether `RemoteSettings.allow_private` counts; False: no source may lead to a private address.
         transport: What connects, instead of the network and its guard.
@@ -135,6 +137,7 @@ def open_remote(
         timeout=settings.timeout,
         library_id=library_id,
         passed=passed,
+        traced=traced,
         backend=transport or Guarded(component, allow_private=settings.allow_private),
     )
 
@@ -144,7 +147,7 @@ class Remote:
 
     needs_vector = False
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (made by open_remote alone)
         self,
         source_id: str,
         component: str,
@@ -154,11 +157,12 @@ class Remote:
         timeout: float,
         library_id: str,
         passed: Callable[[], str],
+        traced: Callable[[], Mapping[str, str]],
         backend: httpcore2.NetworkBackend,
     ) -> None:
         self.source_id, self.component = source_id, component
         self._url, self._headers, self._timeout = endpoint.url, headers, timeout
-        self._library_id, self._passed = library_id, passed
+        self._library_id, self._passed, self._traced = library_id, passed, traced
         self._closed = False
         self._pool = httpcore2.ConnectionPool(
             ssl_context=httpcore2.default_ssl_context() if endpoint.url.scheme == b"https" else None,
@@ -182,7 +186,7 @@ class Remote:
             raise EngineUnavailable("is closed", component=self.component)
         limit = min(limit, MAX_RESULTS)
         body = json.dumps({"query": query, "max_results": limit, "context": {"as_of": as_of.isoformat()}}).encode()
-        headers = dict(self._headers)
+        headers = {**self._headers, **self._traced()}
         if self._library_id:
             headers[VIA] = via_header(self._library_id, self._passed())
         content = self._content(body, headers, deadline)

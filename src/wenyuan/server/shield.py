@@ -20,6 +20,7 @@ from wenyuan.server.limits import Limiter
 from wenyuan.server.problem import Problem
 from wenyuan.server.seams import Authenticate, ServerSettings
 from wenyuan.server.traffic import Traffic
+from wenyuan.service.traces import INCOMING
 
 __all__ = ["Shield"]
 
@@ -83,6 +84,7 @@ class Shield:
         body = Body(headers, receive, limit=self._settings.max_body, timeout=self._settings.body_timeout)
         answer = _Answer(send, body, request_id)
         scope.setdefault("state", {}).update(request_id=request_id, body=body)
+        INCOMING.set({name: headers[name] for name in ("traceparent", "tracestate") if name in headers})
         try:
             if scope["path"] not in PUBLIC:
                 caller = self._authenticate(headers)

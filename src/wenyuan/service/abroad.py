@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from wenyuan.core.errors import KnowledgeError
+from wenyuan.core.errors import EngineUnavailable, KnowledgeError
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.outside import Outside, OutsideHit
 from wenyuan.core.ports import Deadline
@@ -19,7 +19,7 @@ from wenyuan.core.score import trust_factor
 from wenyuan.service.crew import Crew, Leg
 from wenyuan.service.legs import LegReport, QueryVectors
 
-__all__ = ["Abroad", "Asked"]
+__all__ = ["Abroad", "Asked", "no_outside"]
 
 Answered = tuple[Sequence[OutsideHit], float]
 
@@ -95,6 +95,11 @@ class Abroad:
             for _, outside in self._opened.values():
                 outside.close()
             self._opened.clear()
+
+
+def no_outside(source: Source) -> Outside:
+    """Where no source can be opened; raises EngineUnavailable."""
+    raise EngineUnavailable("sources of this type cannot be asked here", component=f"source {source.source_id}")
 
 
 def _entered(source: Source, hit: OutsideHit) -> tuple[Hit, Passage]:

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 from wenyuan.core.errors import EngineTimeout, EngineUnavailable, KnowledgeError
 from wenyuan.core.ports import Deadline
 from wenyuan.service.meters import LegMeter
+from wenyuan.service.traces import NO_TRACES, LegTrace, Traces
 
 __all__ = ["Crew", "Leg", "outcome"]
 
@@ -25,11 +26,13 @@ class Leg(Future[T], Generic[T]):
 
     Attributes:
         leg, source: What it is counted as.
+        trace: Its part of the request's trace.
         seconds: How long it took, from when it was asked for; of use when it is done.
     """
 
-    def __init__(self, leg: str, source: str) -> None:
+    def __init__(self, leg: str, source: str, trace: LegTrace = NO_TRACES) -> None:
         super().__init__()
+        self.trace = trace
         self.leg, self.source = leg, source
         self._asked = time.perf_counter()
         self.seconds = 0.0
@@ -45,7 +48,8 @@ class Crew:
     process from ending; their number is fixed, so that stuck ones are found out instead of piling up.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, traces: Traces = NO_TRACES) -> None:
+        self._traces = traces
         self._jobs: queue.SimpleQueue[tuple[Leg[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
         self._size = size
         self.meter = LegMeter()
@@ -72,9 +76,9 @@ class Crew:
         Args:
             leg, source: What it is counted as by `outcome`: names of a closed set, and of a source.
         """
-        future: Leg[T] = Leg(leg, source)
+        future: Leg[T] = Leg(leg, source, self._traces.leg(leg, source))
         context = contextvars.copy_context()
-        self._jobs.put((future, lambda: context.run(call)))
+        self._jobs.put((future, lambda: context.run(future.trace.run, call)))
         return future
 
     def outcome(self, future: Leg[T], name: str, deadline: Deadline) -> T:
@@ -82,17 +86,28 @@ class Crew:
         try:
             result = outcome(future, name, deadline)
         except EngineTimeout:
-            self.meter.add(future.leg, future.source, "timeout", future.seconds or future.stop_watch())
+            self._count(future, "timeout", future.seconds or future.stop_watch())
             raise
         except KnowledgeError:
-            self.meter.add(future.leg, future.source, "failed", future.seconds)
+            self._count(future, "failed", future.seconds)
             raise
-        self.meter.add(future.leg, future.source, "ok", future.seconds)
+        self._count(future, "ok", future.seconds, _size(result))
         return result
+
+    def _count(self, future: Leg[Any], state: str, seconds: float, hits: int | None = None) -> None:
+        self.meter.add(future.leg, future.source, state, seconds)
+        future.trace.end(state, hits)
 
     def close(self) -> None:
         for _ in range(self._size):
             self._jobs.put(None)
+
+
+def _size(result: Any) -> int | None:
+    """How much a leg found, where that can be told."""
+    found: Any = result[0] if isinstance(result, tuple) and result else result
+    found = getattr(found, "hits", getattr(found, "found", found))
+    return len(found) if hasattr(found, "__len__") else None
 
 
 def outcome(future: Future[T], name: str, deadline: Deadline) -> T:

@@ -58,6 +58,7 @@ from wenyuan.service.retrieve import Answer, Query, Retriever
 from wenyuan.service.rules import RuleDoor
 from wenyuan.service.search import LOCAL, Agents, Searcher, SearchRequest, SearchResult
 from wenyuan.service.sight import lasts
+from wenyuan.service.traces import NO_TRACES, Traces
 from wenyuan.service.vitals import listed_sources
 from wenyuan.service.witness import Log, Past, Witness
 from wenyuan.settings import Settings
@@ -123,6 +124,7 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor):
         may_write: str = "",
         redacting: Callable[[Source], Redactor] = Redactor.of,
         open_outside: Callable[[Source], Outside] | None = None,
+        traces: Traces = NO_TRACES,
         audit: Log | None = None,
         empty_engine: Callable[[], Engine] = _no_engine,
         answers: Store[SearchResult] | None = None,
@@ -144,7 +146,7 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor):
         self._deriver = Deriver(catalog.rules, self.rules.schema, most=settings.rules.max_rules, names=names)
         self._retriever = Retriever(
             catalog, engine, encoder, settings.search, open_outside, Freshness(catalog).stale, self._deriver,
-            settings.rules, reranking=reranking,
+            settings.rules, reranking=reranking, traces=traces,
         )  # fmt: skip
         self._searcher = Searcher(self._retriever, catalog, settings.cache, answers, settings.search)
         self._recorded = RecordedSearch(self._searcher, self.witness)

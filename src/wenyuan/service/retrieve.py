@@ -20,7 +20,7 @@ from wenyuan.core.ranking import Hit, Ranking
 from wenyuan.core.reference import Reference, reference_of, title_terms
 from wenyuan.core.score import Traits
 from wenyuan.core.text import has_han, identifiers, query_terms
-from wenyuan.service.abroad import Abroad
+from wenyuan.service.abroad import Abroad, no_outside
 from wenyuan.service.candidates import Cut, Floor, above, guard, meeting, outstanding, why_empty
 from wenyuan.service.crew import Crew, Leg
 from wenyuan.service.derive import Derived, Deriver
@@ -31,6 +31,7 @@ from wenyuan.service.record import Record
 from wenyuan.service.rerank import Reranking
 from wenyuan.service.sight import Sight, Sources
 from wenyuan.service.topics import Told, Topics
+from wenyuan.service.traces import NO_TRACES, Traces
 from wenyuan.service.tuned import Tuned
 from wenyuan.service.unified import RuleQuestion, of_type
 from wenyuan.settings import RulesSettings, SearchSettings
@@ -128,11 +129,13 @@ class Retriever:
         united: RulesSettings | None = None,
         *,
         reranking: Reranking | None = None,
+        traces: Traces = NO_TRACES,
     ) -> None:
         self._record = record
         self._engine = engine
         self._settings = settings
-        self._crew = Crew(settings.threads)
+        self._traces = traces
+        self._crew = Crew(settings.threads, traces)
         self.meter = self._crew.meter
         self.stale = stale
         self._rules = rules
@@ -140,7 +143,7 @@ class Retriever:
         self.reranking = reranking or Reranking()
         vectors = QueryVectors(encoder, settings.query_vectors) if encoder is not None else None
         self._own = OwnLegs(engine, vectors, settings, self._crew)
-        self._abroad = Abroad(open_outside or _no_outside, vectors, self._crew)
+        self._abroad = Abroad(open_outside or no_outside, vectors, self._crew)
         self._sight = Sight(record)
         self._tuned = Tuned(record, encoder)
         self._topics = Topics(record, engine.information)
@@ -158,11 +161,12 @@ class Retriever:
             deadline: Another than that of a request.
         """
         deadline = deadline or self.deadline()
-        while True:  # the deadline ends it
-            try:
-                return self._retrieve(query, deadline)
-            except _Moved:
-                deadline.check("retrieval")
+        with self._traces.retrieval(query) as told:
+            while True:  # the deadline ends it
+                try:
+                    return told(self._retrieve(query, deadline))
+                except _Moved:
+                    deadline.check("retrieval")
 
     def _retrieve(self, query: Query, deadline: Deadline) -> Answer:
         begun = time.perf_counter()
@@ -394,7 +398,3 @@ class Retriever:
 def _order(pair: tuple[Hit, Passage]) -> tuple[float, int]:
     """By score, then priority; what is equal in both stays in the order in which its leg gave it."""
     return -pair[0].score, ORIGIN_PRIORITY[pair[0].origin]
-
-
-def _no_outside(source: Source) -> Outside:
-    raise EngineUnavailable("sources of this type cannot be asked here", component=f"source {source.source_id}")
