@@ -103,7 +103,11 @@ class VectorScan:
 
     def checked_rows(self, numbers: Array, crcs: Array) -> Array:
         """As `rows`; IndexCorrupt when one does not match its checksum."""
-        return _checked(self.rows(numbers), numbers, crcs)
+        rows = self.rows(numbers)
+        for row, number, crc in zip(rows, numbers.tolist(), crcs[numbers].tolist(), strict=True):
+            if zlib.crc32(row) != crc:
+                raise IndexCorrupt(f"row {number} does not match its checksum", component=_COMPONENT)
+        return rows
 
     def search(
         self, query: Array, mask: Array | None, crcs: Array, limit: int, deadline: Deadline
@@ -117,7 +121,7 @@ class VectorScan:
             limit: How many at most.
             deadline: Checked between blocks.
         """
-        count = len(self)
+        newest = count = len(self)
         matching = count if mask is None else int(np.count_nonzero(mask))
         if matching == 0:
             none = np.empty(0, dtype=np.int64)
@@ -126,22 +130,31 @@ class VectorScan:
             candidates = np.arange(count) if mask is None else np.flatnonzero(mask)
         else:
             wanted = max(_RESCORE_FLOOR, _RESCORE_FACTOR * limit, int(_RESCORE_SHARE * matching))
-            coded = self._codes.search(query, mask, min(wanted, matching))
-            newest = np.arange(self._coded, count)
-            candidates = np.concatenate([coded, newest if mask is None else newest[mask[newest]]])
+            candidates = self._codes.search(query, mask, min(wanted, matching))
+            newest = self._coded
         deadline.check(_COMPONENT)
         candidates = candidates[crcs[candidates] != 0]
-        rows = self.rows(candidates)
         # Not `rows @ query`: BLAS would share out a tenth of a millisecond's work among threads, which then spin.
-        cosines = np.vecdot(rows, query)
-        best = np.argsort(-cosines, kind="stable")[:limit]
-        _checked(rows.take(best, axis=0), candidates[best], crcs)
+        cosines = np.vecdot(self.rows(candidates), query)
+        if newest < count:
+            numbers, likeness = self._newest(newest, query, mask, crcs)
+            candidates, cosines = np.concatenate([candidates, numbers]), np.concatenate([cosines, likeness])
+        best = _best(cosines, limit)
+        self.checked_rows(candidates[best], crcs)
         return candidates[best], cosines[best]
+
+    def _newest(self, first: int, query: Array, mask: Array | None, crcs: Array) -> tuple[Array, Array]:
+        """Numbers and cosines of the rows from `first` on that have a vector and may be found."""
+        split = len(self._stored)
+        tail = np.vecdot(self._tail.view[max(0, first - split) :], query)
+        cosines = np.concatenate([np.vecdot(self._stored[first:], query), tail]) if first < split else tail
+        found = crcs[first:] != 0 if mask is None else (crcs[first:] != 0) & mask[first:]
+        return first + np.flatnonzero(found), cosines[found]
 
     # -- on disk ------------------------------------------------------------------------------------
 
     def save(self, vectors: Path, codes: Path, *, append: bool) -> int:
-        """Write the rows to `vectors` (only those it lacks, when appending) and the codes.
+        """Write the rows to `vectors` (only those it lacks, when appending) and the codes, then of all rows.
 
         Returns:
             The checksum of the codes, 0 when there are none.
@@ -156,6 +169,8 @@ class VectorScan:
         self._stored, self._tail = _mapped(vectors, len(self), self.dimension), self._tail.frozen(0)
         if self._codes is None:
             return 0
+        if self._coded < len(self):
+            self._codes = self._codes.grown(self.rows(np.arange(self._coded, len(self))))
         raw = faiss.serialize_index(self._codes.index).tobytes()
         codes.write_bytes(raw)
         return zlib.crc32(raw)
@@ -189,12 +204,13 @@ class VectorScan:
         return scan
 
 
-def _checked(rows: Array, numbers: Array, crcs: Array) -> Array:
-    """The rows of these numbers; IndexCorrupt when one does not match its checksum."""
-    for row, number, crc in zip(rows, numbers.tolist(), crcs[numbers].tolist(), strict=True):
-        if zlib.crc32(row) != crc:
-            raise IndexCorrupt(f"row {number} does not match its checksum", component=_COMPONENT)
-    return rows
+def _best(cosines: Array, limit: int) -> Array:
+    """Places of the highest, the first of equal ones first; to sort all of some thousands takes longer than to scan."""
+    if len(cosines) <= limit:
+        return np.argsort(-cosines, kind="stable")
+    least = np.partition(cosines, -limit)[-limit]
+    among = np.flatnonzero(cosines >= least)
+    return among[np.argsort(-cosines[among], kind="stable")[:limit]]
 
 
 def _mapped(path: Path, count: int, dimension: int) -> Array:
