@@ -11,7 +11,9 @@ import pytest
 
 from console_door import HOSTILE, Browser, Seen, console
 from governed_door import key
+from wenyuan.console import Words
 from wenyuan.console.evaluation import _before
+from wenyuan.console.front import Site
 from wenyuan.console.multipart import parts_of
 from wenyuan.console.plots import reliability, trend
 
@@ -170,3 +172,16 @@ def test_what_is_no_such_form_is_refused(opened: tuple[str, Any], kind: str, bod
         list(parts_of(kind, body))
     browser = Browser(opened[0])
     assert browser.send("POST", PATH, body, Content_Type=kind, Origin=browser.url).status == 400
+
+
+def test_what_a_leg_left_out_is_told() -> None:
+    """A source elsewhere that gave what is not in force on the day says how many; nothing is said of none."""
+    site = Site(lambda *_: None, Words())  # type: ignore[arg-type,return-value]
+    legs = [{"name": "source x", "state": "ok", "ms": 1.0, "hits": 2, "withheld": 3}]
+
+    def written(leg: dict[str, Any]) -> str:
+        said = {"t": lambda key, **values: site.text("en", key, **values), "said": str, "term": lambda _, name: name}
+        return str(site.templates.get_template("_parts.html").make_module(said).legs({"degraded": [], "legs": [leg]}))
+
+    assert "3 not in force on the day, left out" in written(legs[0])
+    assert "left out" not in written({**legs[0], "withheld": None})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from wenyuan.core.structure import CLAUSE, clause_keys
 from wenyuan.core.text import fold, query_terms, terms
@@ -58,9 +59,12 @@ def marks(text: str, query: str) -> list[Span]:
     return list(_merged(sorted(found)))
 
 
+_folded_character = lru_cache(maxsize=10_000)(fold)  # the same few thousand, over and over
+
+
 def _folded(text: str) -> tuple[str, list[int]]:
     """Text as it is compared, and for each of its characters the place in the original."""
-    pieces = [fold(c) for c in text]
+    pieces = [_folded_character(c) for c in text]
     return "".join(pieces), [at for at, piece in enumerate(pieces) for _ in piece]
 
 

@@ -72,10 +72,13 @@ class Site:
         self.templates = Environment(
             loader=PackageLoader(__package__),
             autoescape=select_autoescape(default=True),
+            auto_reload=False,
             trim_blocks=True,
             lstrip_blocks=True,
         )
         self.templates.filters.update(FILTERS)
+        for name in self.templates.list_templates():  # compiled now, and not when the first visitor waits
+            self.templates.get_template(name)
 
     def came_to_an_end(self, task: asyncio.Task[Reply]) -> None:
         """A call that nobody waits for any more is over; the API keeps what came of it."""

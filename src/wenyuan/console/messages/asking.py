@@ -119,6 +119,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "state_skipped": ("skipped", "已跳过"),
     "state_degraded": ("degraded", "降级"),
     "state_not configured": ("not configured", "未配置"),
+    "leg_withheld": ("{count} not in force on the day, left out", "另有 {count} 条当日无效，未列出"),
     "hits": ("Hits", "命中"),
     "milliseconds": ("Milliseconds", "毫秒"),
     "origin_kg_rule": ("rule", "规则"),
