@@ -17,7 +17,6 @@ from wenyuan.core.model import Source
 from wenyuan.core.ports import Engine
 from wenyuan.service.audit import digest_of, fragment_entry, query_of, request_of, retrieval_record
 from wenyuan.service.past import rerun_at
-from wenyuan.service.probes import script_of
 from wenyuan.service.replay import Replay, Rerun, replay, rerun_of
 from wenyuan.service.retrieve import Query, Retriever
 
@@ -77,7 +76,6 @@ class Desk:
         """Answer and record; returns the record's id."""
         query = Query(text=text, limit=limit, **more)
         answer, scope = self.run(query)
-        floor = self.catalog.floor("hybrid").get(script_of(text), {})
         record = retrieval_record(
             principal=Principal(key_id="key1", agent_id="writer"),
             request=request_of(query),
@@ -86,7 +84,7 @@ class Desk:
             generation=answer.generation,
             fragments=[fragment_entry(hit, answer.passages[hit.passage_id]) for hit in answer.hits],
             trusts={s.source_id: s.trust for s in self.catalog.sources()},
-            floor=floor,
+            floor=answer.floors,
             **self.facts,
         )
         assert record["fragments"], text

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wenyuan
+from wenyuan.core.calibrate import CURVES, NEAR, Field
 from wenyuan.core.fuse import Fusion
 from wenyuan.core.text import query_terms
 from wenyuan.service import legs
@@ -53,7 +54,7 @@ def test_what_is_left_out_is_in_no_answer(
     trusts: list[int],
     in_context: bool,
 ) -> None:
-    """Whatever the scores, floor, limit, trust and context, the candidates of an answer are those of all candidates."""
+    """Whatever the scores, floor, limit, trust and context, the candidates of an answer and their rivals are those of all."""
     words, known, cosines, ceiling = found
     cut = Cut.of(floor, limit, trusts, in_context)
     everything = fusion.hits(words, cosines)
@@ -62,17 +63,19 @@ def test_what_is_left_out_is_in_no_answer(
         {i: s for i, s in words.items() if i in chosen}, {i: c for i, c in cosines.items() if i in chosen}
     )
     assert cut.liftable(above(some, floor)) == cut.liftable(above(everything, floor))
+    rivals, all_rivals = (Field((hit.score for hit in hits), CURVES["hybrid"]) for hits in (some, everything))
+    assert (rivals.spread, rivals.rivals(0.5)) == pytest.approx((all_rivals.spread, all_rivals.rivals(0.5)), abs=1e-9)
     if not above(everything, floor):
         assert outstanding(some, floor) == outstanding(everything, floor)
 
 
 def test_most_need_no_second_score() -> None:
-    """Of two hundred candidates, half of them without a keyword score, little more than the answer needs one."""
+    """Of two hundred candidates, half of them without a keyword score, only those need one that are in the answer or rivals of it."""
     known = {i: 0.9 - i / 200 for i in range(100)}
     cosines = {i: 0.95 - i / 400 for i in range(200)}
     fusion = Fusion(weight=0.7, scale=(0.0, 1.0))
     chosen = contenders(known, cosines, known[99], fusion, Cut.of(Floor(0.0, 0.0), 10, [3], in_context=False))
-    assert sorted(chosen) == list(range(15))
+    assert sorted(chosen) == list(range(NEAR))
 
 
 @pytest.fixture(scope="module")

@@ -97,6 +97,18 @@ def test_exact_without_what_was_not_measured(desk: Desk, tmp_path: Path) -> None
     assert desk.exact(audit_id, engines(desk, tmp_path)["memory"]).identical
 
 
+def test_exact_before_probabilities(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer of a time when scores were no probabilities is replayed with its scores; asked now, the curve differs."""
+    with monkeypatch.context() as then:
+        then.setattr("wenyuan.service.retrieve.curve_of", lambda measured, mode: None)
+        audit_id = desk.ask("安全培训")
+    assert not {"calibration", "slope"} & desk.audit.show(audit_id).record["floor"].keys()
+    assert desk.exact(audit_id, engines(desk, tmp_path)["memory"]).identical
+    later = desk.ask("安全培训")
+    assert {"calibration", "slope"} <= desk.audit.show(later).record["floor"].keys()
+    assert "calibration changed" in {d.what for d in desk.replay(audit_id).differences}
+
+
 def test_feed_ends(desk: Desk) -> None:
     """A feed of the past gives nothing that came later, even to who asks for it, and has no lag."""
     write(desk.docs, 50)

@@ -149,9 +149,9 @@ def test_the_engineering_type_leaves_out_other_types(stocked: wenyuan.Library) -
 
 
 def test_cases_must_reach_the_threshold(stocked: wenyuan.Library) -> None:
-    """It applies to the retrieval score."""
+    """It applies to the score behind the probability, which several cases can reach at once."""
     every = stocked.find_cases(CaseQuestion(query="深基坑开挖监测", limit=10))
-    line = sorted(item.score for item in every)[-2]
+    line = sorted(item.metadata["scores"]["raw"] for item in every)[-2]
     assert len(stocked.find_cases(CaseQuestion(query="深基坑开挖监测", limit=10, threshold=line))) == 2
 
 

@@ -96,7 +96,7 @@ def answer_document(query: str, answer: Answer, weight: float, *, explain: bool 
             "retrieval_score": hit.score,
             "metadata": known | {"passage_id": passage.ref, "origin": hit.origin, "scores": dict(hit.parts)},
         }
-        fragments.append(entry | ({"explanation": explained(hit, weight)} if explain else {}))
+        fragments.append(entry | ({"explanation": explained(hit, weight, answer.curve)} if explain else {}))
     return {
         "status": "SUCCESS",
         "query": query,
@@ -126,7 +126,7 @@ def show_answer(terminal: Terminal, query: str, answer: Answer, weight: float, *
         terminal.show("")
         _show_hit(terminal, query, rank, hit, answer.passages[hit.passage_id])
         if explain:
-            terminal.show(f"    = {explained(hit, weight)}", wrap=False)
+            terminal.show(f"    = {explained(hit, weight, answer.curve)}", wrap=False)
     if explain:
         terminal.show("")
         terminal.show(terminal.text("floor", floor=f"{answer.floor:.3f}"))

@@ -199,7 +199,7 @@ class RulesCalls:
         Args:
             processes: Names; None to have them recognised in the query. None given asks for no rules.
             parameters: What the conditions of rules are checked with, such as ``{"depth_m": 6}``.
-            limit: How many cases and templates; `threshold` (0..1): the least score of one.
+            limit: How many cases and templates; `threshold` (0..1): the least ``scores["raw"]`` of one.
         """
         asked = {
             "query": query, "chapter": chapter, "engineering_type": engineering_type,

@@ -17,7 +17,7 @@ class Piece:
     """A part of a score.
 
     Attributes:
-        name: ``vector``, ``keyword``, ``context``, ``trust``, ``identifier``, ``reranker`` or, unexplained,
+        name: ``vector``, ``keyword``, ``context``, ``trust``, ``identifier``, ``rivals``, ``reranker`` or, unexplained,
             ``score``.
         value: How much it adds; negative: how much it takes away.
         start: Where it begins in the bar, 0..1.
@@ -40,7 +40,7 @@ def pieces_of(score: float, parts: Mapping[str, float]) -> tuple[Piece, ...]:
     """
     if "fused" not in parts:
         return (Piece("score", score, 0.0),)
-    sums = _summands(parts)
+    sums = _summands(score, parts)
     made, reached = [], 0.0
     for name, value in sums:
         if value >= _LEAST:
@@ -53,7 +53,7 @@ def pieces_of(score: float, parts: Mapping[str, float]) -> tuple[Piece, ...]:
     return tuple(made)
 
 
-def _summands(parts: Mapping[str, float]) -> list[tuple[str, float]]:
+def _summands(score: float, parts: Mapping[str, float]) -> list[tuple[str, float]]:
     fused, trust = parts["fused"], parts.get("trust", 1.0)
     vector = _share_of_vector(parts)
     context = fused * parts.get("context", 0.0)
@@ -63,6 +63,7 @@ def _summands(parts: Mapping[str, float]) -> list[tuple[str, float]]:
         ("context", context),
         ("trust", (fused + context) * (trust - 1.0)),
         ("identifier", parts.get("identifier", 0.0)),
+        ("rivals", parts.get("retrieved", score) - parts["raw"] if "raw" in parts else 0.0),
         ("reranker", parts.get("share", 0.0) * (parts.get("reranker", 0.0) - parts.get("retrieved", 0.0))),
     ]
 

@@ -5,6 +5,8 @@ score shown (see `explain`):
 
     fused  = w · vector + (1 − w) · keyword
     score  = min(1, fused · (1 + context) · trust), then + identifier (see `reference`; negative where one is missing)
+
+What a passage is given with is the probability that follows from it: see `calibrate`.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from wenyuan.core.calibrate import Curve, shown, unsettled
 from wenyuan.core.model import Passage
 from wenyuan.core.ranking import Hit
 from wenyuan.core.reference import Reference
@@ -166,10 +169,17 @@ def adjusted(hit: Hit, passage: Passage, request: Request) -> Hit:
     return Hit(passage_id=hit.passage_id, score=score, origin=hit.origin, parts=parts)
 
 
-def explain(hit: Hit, weight: float) -> str:
-    """The hit's score as a sum, or of a rule or a hit of a source elsewhere as a product, that a person can check."""
+def explain(hit: Hit, weight: float, curve: Curve | None = None) -> str:
+    """The hit's score as a sum, or of a rule or a hit of a source elsewhere as a product, that a person can check.
+
+    Args:
+        weight: Of the vector leg.
+        curve: What made scores probabilities, where anything did.
+    """
     if "reranker" in hit.parts:
-        return f"{explain(before(hit), weight)}; {told(hit)}"
+        return f"{explain(before(hit), weight, curve)}; {told(hit)}"
+    if curve is not None and "raw" in hit.parts:
+        return f"{explain(unsettled(hit), weight)}; {shown(hit, curve)}"
     p = hit.parts
     if "fused" not in p:
         text = " · ".join(f"{name} {value:.3f}" for name, value in p.items())

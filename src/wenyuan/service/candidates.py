@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from wenyuan.core.calibrate import NEAR, Curve, Field
 from wenyuan.core.errors import EngineError
 from wenyuan.core.filters import Filter, Scope, matches
 from wenyuan.core.fuse import CONTEXT_BOUND, Fusion
@@ -14,7 +15,7 @@ from wenyuan.core.model import FOREVER, IndexRow, Passage
 from wenyuan.core.ranking import Hit
 from wenyuan.core.score import trust_factor
 
-__all__ = ["Cut", "Floor", "above", "contenders", "guard", "meeting", "outstanding", "why_empty"]
+__all__ = ["Cut", "Floor", "above", "contenders", "guard", "likely", "meeting", "outstanding", "why_empty"]
 
 _SPARE = 5  # rows read beyond those asked for, in case some are gone from the record
 _ROUNDING = 1e-9  # of a division, so that what stands exactly at the edge stays
@@ -133,7 +134,7 @@ def contenders(
     """The candidates that may be in the answer, while the keyword scores of some are not known yet.
 
     For the others they need not be known: whatever they are, the answer is the same. Either there are enough
-    candidates that are certain to count and to stand before such a one, or it cannot count itself, since it has
+    candidates, for the answer and as rivals, that are certain to count and to stand before such a one, or it cannot count itself, since it has
     less than half of the best score and too little evidence.
 
     Args:
@@ -154,10 +155,21 @@ def contenders(
         return everyone
     least_half, most_half = 0.5 * low[best[0]], 0.5 * max(high.values())
     certain = (low[i] for i in best if low[i] >= most_half or counts(i, keyword.get(i, 0.0), low[i]))
-    last = next(islice(certain, cut.limit + _SPARE - 1, None), 0.0) / cut.reach * (1.0 - _ROUNDING)
+    enough = max(cut.limit + _SPARE, NEAR)
+    last = next(islice(certain, enough - 1, None), 0.0) / cut.reach * (1.0 - _ROUNDING)
     return {
         i for i in best if high[i] >= last and (high[i] >= least_half or counts(i, keyword.get(i, ceiling), high[i]))
     }
+
+
+def likely(
+    ranked: Sequence[tuple[Hit, Passage]], candidates: Sequence[Hit], curve: Curve | None
+) -> list[tuple[Hit, Passage]]:
+    """What was found with its probability among all candidates of our own legs; in the order in which it came."""
+    if curve is None:
+        return list(ranked)
+    field = Field((hit.score for hit in candidates), curve)
+    return [(field.settled(hit), passage) for hit, passage in ranked]
 
 
 def guard(passage: Passage, scope: Scope) -> None:

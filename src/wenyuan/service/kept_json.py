@@ -11,6 +11,7 @@ from dataclasses import fields, is_dataclass
 from datetime import date
 from typing import Any
 
+from wenyuan.core.calibrate import Curve
 from wenyuan.core.filters import And, In, Not, Or, Range, Scope
 from wenyuan.core.model import Passage
 from wenyuan.core.ranking import Hit, Ranking
@@ -26,7 +27,23 @@ FORMAT = "kept/1"
 _TAG = "$"
 _CLASSES: Mapping[str, Any] = {
     cls.__name__: cls
-    for cls in (SearchResult, Found, Hit, Passage, LegReport, Query, Answer, Scope, In, Range, And, Or, Not, Derived)
+    for cls in (
+        SearchResult,
+        Found,
+        Hit,
+        Passage,
+        LegReport,
+        Query,
+        Answer,
+        Scope,
+        In,
+        Range,
+        And,
+        Or,
+        Not,
+        Derived,
+        Curve,
+    )
 }
 
 

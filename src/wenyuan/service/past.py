@@ -123,9 +123,10 @@ class RecordAt(FeedAt):
         return self._archive.document_at(uri, self._generation, deadline)
 
     def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
-        if self._recorded_floor:  # a trait that is not in it was not known then, and did not count
-            return dict.fromkeys(SCRIPTS, self._recorded_floor)
-        return self._archive.floor(mode)
+        # A trait that was not recorded was not known then, and did not count; nor was there a curve that is not in it.
+        known = self._recorded_floor
+        then = dict.fromkeys(SCRIPTS, known) if known else self._archive.floor(mode)
+        return {script: {"calibration": 0, **then.get(script, {})} for script in SCRIPTS}
 
     def tuning_at(self, seq: int, deadline: Deadline | None = None) -> Tuning | None:
         return self._archive.tuning_at(seq, deadline)

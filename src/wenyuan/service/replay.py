@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal
 
+from wenyuan.core.calibrate import key_of
 from wenyuan.core.model import RULE_IDS, Source
 from wenyuan.service.audit import fragment_entry
 from wenyuan.service.retrieve import Answer
@@ -24,11 +25,12 @@ Cause = Literal[
     "document removed", "source removed", "source changed", "validity", "left the scope", "passages added",
     "outranked", "order", "scores changed", "outside source", "unknown passage", "unexplained",
     "tuning changed", "rule retired", "rule expired", "rule withdrawn", "rule not derived", "rule changed",
-    "reranker changed",
+    "reranker changed", "calibration changed",
 ]  # fmt: skip
 
-TOLERANCE = 1e-6
-"""Scores that differ by less are the same: floating-point sums may be made in another order."""
+TOLERANCE = 1e-5
+"""Scores that differ by less are the same: floating-point sums may be made in another order, and a probability changes
+up to forty times as fast as what it is made of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +58,7 @@ class Rerun:
         fragments: As `audit.fragment_entry` makes them.
         sources: Ids of what was searched.
         reranker: How it did: ``ok``, ``failed``, ``skipped``; ``""`` without one.
+        curve: How scores became probabilities; ``""`` where they did not.
     """
 
     fragments: Sequence[Mapping[str, Any]]
@@ -68,6 +71,7 @@ class Rerun:
     error: str = ""
     tuning: str = ""
     reranker: str = ""
+    curve: str = ""
 
 
 def rerun_of(answer: Answer, *, settings_digest: str, encoder_key: str, sources: Iterable[str], as_of: date) -> Rerun:
@@ -81,6 +85,7 @@ def rerun_of(answer: Answer, *, settings_digest: str, encoder_key: str, sources:
         as_of=as_of,
         tuning=answer.tuning,
         reranker=next((leg.state for leg in answer.legs if leg.name == "reranker"), ""),
+        curve=key_of(answer.floors),
     )
 
 
@@ -219,6 +224,9 @@ class _Comparison:
         if record.get("tuning", "") != now.tuning:
             was, new = record.get("tuning") or "none", now.tuning or "none"
             yield Difference(what="tuning changed", detail=f"was {was}, is {new}")
+        if now.fragments and record["fragments"] and (was := key_of(record.get("floor") or {})) != now.curve:
+            detail = f"was {was or 'none'}, is {now.curve or 'none'}"
+            yield Difference(what="calibration changed", detail=detail)
         was = next((leg["state"] for leg in record["legs"] if leg["name"] == "reranker"), "")
         if was != now.reranker and now.status == "SUCCESS":
             detail = f"was {was or 'none'}, is {now.reranker or 'none'}"

@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from wenyuan.core.calibrate import raw_of
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.model import Passage, heading_text
 from wenyuan.core.ports import Deadline, Reranker
@@ -91,7 +92,7 @@ class Reranking:
 
 
 def _ordered(found: Found) -> Found:
-    return sorted(found, key=lambda pair: (-pair[0].score, pair[0].passage_id))
+    return sorted(found, key=lambda pair: (-pair[0].score, -raw_of(pair[0]), pair[0].passage_id))
 
 
 def _needless(query: str, found: Found) -> str:

@@ -10,6 +10,7 @@ from datetime import date
 from typing import Any, Literal
 
 from wenyuan.core.adapt import Tuning
+from wenyuan.core.calibrate import Curve, curve_of
 from wenyuan.core.errors import EngineUnavailable
 from wenyuan.core.filters import And, Filter, Scope
 from wenyuan.core.fuse import Request, adjusted
@@ -21,7 +22,7 @@ from wenyuan.core.reference import Reference, reference_of, title_terms
 from wenyuan.core.score import Traits
 from wenyuan.core.text import has_han, identifiers, query_terms
 from wenyuan.service.abroad import Abroad, no_outside
-from wenyuan.service.candidates import Cut, Floor, above, guard, meeting, outstanding, why_empty
+from wenyuan.service.candidates import Cut, Floor, above, guard, likely, meeting, outstanding, why_empty
 from wenyuan.service.crew import Crew, Leg
 from wenyuan.service.derive import Derived, Deriver
 from wenyuan.service.legs import Aim, LegReport, OwnLegs, QueryVectors
@@ -80,6 +81,7 @@ class Answer:
         derived: What the rules leg answered; None when it was not asked, or there are no rules.
         degraded: Names of the legs that failed though they were allowed to.
         weight: Of the vector leg, where it was asked.
+        curve: How the scores of our own passages became probabilities; None where they did not.
         tuning: Fingerprint of what was learned from judged questions and counted; ``""`` for nothing.
     """
 
@@ -98,6 +100,7 @@ class Answer:
     audit_id: str = ""
     derived: Derived | None = None
     weight: float = 0.0
+    curve: Curve | None = None
     tuning: str = ""
 
     @property
@@ -188,7 +191,7 @@ class Retriever:
         in_context = bool(query.source_document_uri or query.task_id)
         cut = Cut.of(floor, self.reranking.reach(query.limit), trusts.values(), in_context)
         hits, legs = self._found(query, words, scope, deadline, tuning, traits, cut)
-        ranked = self._ranked(hits, query, scope, cut, deadline, change)
+        ranked = likely(self._ranked(hits, query, scope, cut, deadline, change), hits, curve_of(measured, self.mode))
         foreign, reports = self._abroad.collect(asked, deadline)
         ranked, judged = self.reranking.best(
             query.text, ranked + meeting(foreign, scope.filter), query.limit, self._crew, deadline
@@ -216,6 +219,7 @@ class Retriever:
             stale=self.stale(),
             derived=derived,
             weight=self._own.weight(tuning, traits),
+            curve=curve_of(measured, self.mode),
             tuning="" if tuning is None else tuning.fingerprint,
             ms={"total": (time.perf_counter() - begun) * 1e3, **{leg.name: leg.ms for leg in legs}},
         )
@@ -337,13 +341,7 @@ class Retriever:
     # -- from candidates to the answer ----------------------------------------------------------------
 
     def _ranked(
-        self,
-        hits: list[Hit],
-        query: Query,
-        scope: Scope,
-        cut: Cut,
-        deadline: Deadline,
-        change: int,
+        self, hits: list[Hit], query: Query, scope: Scope, cut: Cut, deadline: Deadline, change: int
     ) -> list[tuple[Hit, Passage]]:
         """The hits that count, adjusted; `change`: the one that was searched."""
         floor, reference = cut.floor, reference_of(query.text)
@@ -381,7 +379,8 @@ class Retriever:
     def _measured(self, query: Query) -> tuple[Mapping[str, float], Floor, Traits]:
         """What was measured for queries of this script, as it is stored, and what it means."""
         measured = self.floors().get(script_of(query.text), {})
-        return measured, self._floor(measured), Traits.of(measured)
+        curve = curve_of(measured, self.mode)
+        return {**measured, **(curve.measured() if curve else {})}, self._floor(measured), Traits.of(measured)
 
     def _floor(self, measured: Mapping[str, float]) -> Floor:
         if self._settings.floor is not None:

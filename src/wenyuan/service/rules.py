@@ -8,6 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.agents import Principal
+from wenyuan.core.calibrate import raw_of
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
 from wenyuan.core.filters import Filter
 from wenyuan.core.model import MAX_RESULTS, ORIGIN_PRIORITY, Passage
@@ -100,7 +101,7 @@ class RuleDoor:
         return [
             _item(hit, answer.passages[hit.passage_id], answer)
             for hit in answer.hits
-            if hit.score >= question.threshold
+            if raw_of(hit) >= question.threshold
         ]
 
     def infer_rules(self, question: RuleQuestion, principal: Principal = LOCAL) -> RuleItems:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from itertools import accumulate
 from typing import Any, Literal, Protocol
 
 from wenyuan.core.agents import AUTO, Agent, DomainScope, Principal, parse_scope
+from wenyuan.core.calibrate import raw_of
 from wenyuan.core.errors import EngineUnavailable, InvalidRequest, KnowledgeError, NotPermitted
 from wenyuan.core.filters import Filter
 from wenyuan.core.model import MAX_QUERY_CHARS, ORIGIN_PRIORITY, Passage
@@ -219,7 +221,7 @@ class Searcher:
             hits = list(answer.hits)
             low, high = self._auto
             if area.top_k == AUTO:
-                hits = hits[: auto_cut([h.score for h in hits], low=low, high=high, floor=answer.floor)]
+                hits = hits[: auto_cut(_falling(hits), low=low, high=high, floor=answer.floor)]
             found += [_found(request, answer, hit, area.domain) for hit in hits]
         found = list({f.passage.passage_id: f for f in reversed(found)}.values())  # a rule may be in two domains
         found.sort(key=lambda f: (-f.hit.score, ORIGIN_PRIORITY[f.hit.origin], f.passage.passage_id))
@@ -235,6 +237,11 @@ class Searcher:
             reasons={area.domain: answer.reason for area, answer in answers if answer.reason},
             answers=tuple((query, answer) for query, (_, answer) in zip(asked, answers, strict=True)),
         )
+
+
+def _falling(hits: Sequence[Hit]) -> list[float]:
+    """The scores behind the probabilities, which fall more evenly; rules and hits from elsewhere stand among them."""
+    return list(accumulate((raw_of(hit) for hit in hits), min))
 
 
 def _query(request: SearchRequest, area: _Area, min_trust: int, day: date, most: int) -> Query:

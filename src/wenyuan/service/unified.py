@@ -70,7 +70,7 @@ class RuleItems:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseQuestion:
-    """What cases are asked for; ``limit`` cases (templates count too) that score at least ``threshold``."""
+    """What cases are asked for; ``limit`` cases (templates count too) whose score behind the probability is at least ``threshold``."""
 
     query: str
     engineering_type: str = ""

@@ -39,7 +39,7 @@ class UnifiedRequestShape(Strict):
     processes: Processes | None = Field(None, description="Names; without them they are recognised in the query.")
     parameters: Parameters = Field(default_factory=dict, description='For conditions: {"depth_m": 6}.')
     limit: int | None = Field(None, ge=1, le=100, description="How many cases and templates.")
-    threshold: float | None = Field(None, ge=0, le=1, description="Least score of a case.")
+    threshold: float | None = Field(None, ge=0, le=1, description="Least `scores.raw` of a case.")
 
 
 class InferRequestShape(Strict):

@@ -1,0 +1,130 @@
+"""Probabilities: they rise with the score, follow the rivals, and can be computed from what is shown."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wenyuan.core.calibrate import CURVES, VOID, Curve, Field, curve_of, key_of, raw_of, unsettled
+from wenyuan.core.calibration import Judged, best_curve
+from wenyuan.core.fuse import explain
+from wenyuan.core.ranking import Hit
+from wenyuan.core.rerank import blended
+
+shares = st.floats(0, 1)
+fields = st.lists(shares, max_size=60)
+curves = st.builds(Curve, st.floats(-2, 2), st.floats(0.2, 6))
+USUAL = CURVES["hybrid"]
+
+
+def settled(scores: list[float], score: float, curve: Curve = USUAL) -> Hit:
+    parts = {"keyword": score, "fused": score, "trust": 1.0}
+    return Field(scores, curve).settled(Hit(passage_id=1, score=score, parts=parts))
+
+
+@given(fields, shares, shares, curves)
+def test_order_stays(scores: list[float], one: float, other: float, curve: Curve) -> None:
+    """Of two passages the one that scores more is never less likely, and always 0..1, whatever context added."""
+    low, high = sorted((one, other))
+    assert 0.0 <= settled(scores, low, curve).score <= settled(scores, high, curve).score <= 1.0
+
+
+@given(fields, shares, curves)
+def test_parts_give_the_probability(scores: list[float], score: float, curve: Curve) -> None:
+    """Raw score, rivals and spread give the probability again, to 1e-6."""
+    hit = settled(scores, score, curve)
+    p = hit.parts
+    logit = curve.intercept + curve.slope * (p["raw"] - p["rivals"]) / p["spread"]
+    assert hit.score == pytest.approx(1 / (1 + math.exp(-max(-700.0, logit))), abs=1e-6)
+    assert p["raw"] == raw_of(hit) == score
+    assert unsettled(hit) == Hit(passage_id=1, score=score, parts={"keyword": score, "fused": score, "trust": 1.0})
+
+
+@given(st.lists(shares, min_size=1, max_size=60), st.integers(0, 59), st.randoms())
+def test_candidates_in_any_order(scores: list[float], which: int, draw: random.Random) -> None:
+    """The order in which candidates come does not matter, nor do those behind the thirtieth."""
+    own = sorted(scores, reverse=True)[which % min(len(scores), 30)]
+    mixed = sorted(scores, reverse=True)[:30]
+    draw.shuffle(mixed)
+    assert settled(mixed, own).score == pytest.approx(settled(scores, own).score, abs=1e-9)
+
+
+@given(st.lists(st.floats(0.25, 0.5), min_size=1, max_size=40), st.floats(0, 0.5))
+def test_the_level_of_a_collection_does_not_count(scores: list[float], shift: float) -> None:
+    """Where all candidates score as much more, each is as likely as before."""
+    own = max(scores)
+    lifted = [score + shift for score in scores]
+    assert settled(lifted, own + shift).score == pytest.approx(settled(scores, own).score, abs=1e-6)
+
+
+def test_equals_share() -> None:
+    """Ten equal candidates have a tenth each, less what stands for no answer; one that stands out has nearly all."""
+    curve = Curve(0.0, USUAL.slope)
+    assert settled([0.6] * 10, 0.6, curve).score == pytest.approx(1 / (10 + VOID))
+    assert settled([0.9] + [0.3] * 20, 0.9, curve).score > 0.9
+    assert settled([0.9] + [0.3] * 20, 0.3, curve).score < 0.01
+
+
+def test_alone_is_not_certain() -> None:
+    """The only passage within a scope is at most as likely as the library having no answer allows."""
+    assert settled([0.4], 0.4, Curve(0.0, 1.6)).score == pytest.approx(1 / (1 + VOID))
+    assert settled([], 0.4, Curve(0.0, 1.6)).score <= 1.0
+
+
+def test_which_curve_counts() -> None:
+    """What was recorded or learned comes before the curve of the mode; a record of no curve has none."""
+    assert curve_of({}, "hybrid") == CURVES["hybrid"]
+    assert curve_of({"intercept": 1.0, "slope": 2.0}, "keyword-only") == Curve(1.0, 2.0)
+    assert curve_of({"calibration": 0, "intercept": 1.0}, "hybrid") is None
+    assert curve_of(USUAL.measured(), "keyword-only") == USUAL
+    assert key_of({"score": 0.2}) == "" != key_of(USUAL.measured())
+
+
+def test_explanation() -> None:
+    """The explanation goes from the legs to the score and from there to the probability; with a reranker, on to its say."""
+    hit = settled([0.7, 0.6, 0.5, 0.5], 0.7)
+    told = explain(hit, 0.7, USUAL)
+    numbers = re.search(
+        r"keyword 0.700 = 0.700 → 0.700; (\S+) \+ (\S+)·\(0.7000 − rivals (\S+)\) / spread (\S+) = (\S+), .*→ (\S+)$",
+        told,
+    )
+    assert numbers is not None, told
+    intercept, slope, rivals, spread, logit, chance = (float(n.rstrip(",")) for n in numbers.groups())
+    assert intercept + slope * (0.7 - rivals) / spread == pytest.approx(logit, abs=0.02)
+    assert 1 / (1 + math.exp(-logit)) == pytest.approx(chance, abs=1e-3) == pytest.approx(hit.score, abs=1e-3)
+    assert explain(blended(hit, 1, 0.2), 0.7, USUAL).startswith(told)
+
+
+def drawn(curve: Curve, count: int, seed: int = 3) -> list[Judged]:
+    """Questions with ten candidates each, which are right as often as a curve says."""
+    draw = random.Random(seed)
+    made = []
+    for _ in range(count):
+        scores = sorted((draw.betavariate(4, 5) for _ in range(10)), reverse=True)
+        field = Field(scores, curve)
+        chances = [field.settled(Hit(passage_id=1, score=score)).score for score in scores]
+        made.append(Judged(field=scores, scores=scores, right=[draw.random() < chance for chance in chances]))
+    return made
+
+
+@pytest.mark.parametrize("curve", [Curve(0.4, 1.4), Curve(-0.5, 3.0)])
+def test_a_curve_is_found_again(curve: Curve) -> None:
+    """From answers that are right as often as a curve says, that curve is learned."""
+    found = best_curve(drawn(curve, 400))
+    assert found.intercept == pytest.approx(curve.intercept, abs=0.3)
+    assert found.slope == pytest.approx(curve.slope, rel=0.25)
+
+
+def test_few_questions_change_little() -> None:
+    """What is known beforehand counts as much as the questions it is said to stand for, and holds where all are right."""
+    few = [Judged(field=[0.6, 0.5], scores=[0.6, 0.5], right=[True, True])]
+    pulled, alone = best_curve(few, USUAL, 1_000), best_curve(few)
+    assert abs(pulled.intercept - USUAL.intercept) < 0.2 < alone.intercept - USUAL.intercept
+    assert pulled.slope == pytest.approx(USUAL.slope, rel=0.1)
+    with pytest.raises(ValueError, match="judged"):
+        best_curve([])
