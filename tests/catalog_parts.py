@@ -30,10 +30,14 @@ def on_server(database: str, folder: Path) -> Server:
     return Server(folder, database, schema=f"library_{secrets.token_hex(6)}", sessions=4)
 
 
+_AGAIN: list[Server] = []
+
+
 def again(place: Path | Place) -> Path | Place:
     """The same place once more, as another server or worker would name it."""
     if isinstance(place, Server):
-        return Server(place.folder, dsn_of(place), schema=place.schema, sessions=4)
+        _AGAIN.append(Server(place.folder, dsn_of(place), schema=place.schema, sessions=4))
+        return _AGAIN[-1]
     return place if isinstance(place, Path) else place.folder
 
 
@@ -46,7 +50,9 @@ def dsn_of(server: Server) -> str:
 def dropped(server: Server) -> None:
     import psycopg
 
-    server.close()
+    for one in (server, *_AGAIN):
+        one.close()
+    _AGAIN.clear()
     with psycopg.connect(dsn_of(server), autocommit=True) as connection:
         connection.execute("SET client_min_messages TO error")
         connection.execute(f"DROP SCHEMA IF EXISTS {server.schema} CASCADE")

@@ -35,7 +35,11 @@ from wenyuan.settings import (
     load_settings,
 )
 
-__all__ = ["create_library", "holds_library", "open_encoder", "open_library", "open_reranker"]
+__all__ = ["IN_FOLDER", "create_library", "holds_library", "open_encoder", "open_library", "open_reranker"]
+
+
+IN_FOLDER: dict[str, Any] = {"catalog": {"dsn": ""}}
+"""Settings of a library that is for one purpose, and never the one on a server that the environment names."""
 
 
 def create_library(folder: str | Path, **overrides: Any) -> Library:

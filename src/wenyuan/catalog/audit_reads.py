@@ -156,8 +156,9 @@ def verify_export(path: Path, expected_head: str | None = None) -> Verification:
 
 
 def _rows(connection: sa.Connection) -> Iterator[Row]:
-    found = connection.execution_options(yield_per=1_000).execute(_WITH_QUERY.order_by(audit.c.seq))
-    return (Row._make(row) for row in found)
+    # Closed by us: a fault ends the walk, and a server keeps a cursor open until then.
+    with connection.execution_options(yield_per=1_000).execute(_WITH_QUERY.order_by(audit.c.seq)) as found:
+        yield from map(Row._make, found)
 
 
 def _record_of(row: Row) -> AuditRecord:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -229,17 +229,14 @@ def _digest(table: sa.Table, engine: sa.Engine, tell: Tell) -> tuple[int, str]:
     count, hashed = 0, hashlib.sha256()
     with reading(engine, f"comparing {table.name}") as connection:
         total = _count(connection, table)
-        for row in _rows(connection, table):
-            hashed.update(repr(tuple(row)).encode("utf-8", "surrogatepass"))
-            count += 1
-            if count % _BATCH == 0:
-                tell(Step(table=table.name, doing="comparing", done=count, total=total))
+        query = sa.select(table).order_by(*table.primary_key.columns)
+        with connection.execution_options(yield_per=_BATCH).execute(query) as rows:
+            for row in rows:
+                hashed.update(repr(tuple(row)).encode("utf-8", "surrogatepass"))
+                count += 1
+                if count % _BATCH == 0:
+                    tell(Step(table=table.name, doing="comparing", done=count, total=total))
     return count, hashed.hexdigest()
-
-
-def _rows(connection: sa.Connection, table: sa.Table) -> Iterator[Any]:
-    query = sa.select(table).order_by(*table.primary_key.columns)
-    yield from connection.execution_options(yield_per=_BATCH).execute(query)
 
 
 # -- what a place has besides rows ---------------------------------------------------------------------------------

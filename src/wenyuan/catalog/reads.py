@@ -308,5 +308,9 @@ class CatalogReads(CatalogHistory):
         with reading(self._reader, "reading changes") as connection:
             for passage_id, seq in connection.execute(removed):
                 yield Change(seq=seq, passage_id=passage_id, row=None)
-            for row in connection.execution_options(yield_per=1_000).execute(added).mappings():
-                yield Change(seq=row["seq"], passage_id=row["passage_id"], row=index_row(row, with_vector=vectors))
+            # Closed by us: who asks may not want all, and a server keeps a cursor open until then.
+            with connection.execution_options(yield_per=1_000).execute(added) as rows:
+                for row in rows.mappings():
+                    yield Change(
+                        seq=row["seq"], passage_id=row["passage_id"], row=index_row(row, with_vector=vectors)
+                    )

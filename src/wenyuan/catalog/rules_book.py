@@ -145,16 +145,17 @@ class RulesBook:
                 number: list(group)
                 for number, group in groupby(streaming.execute(known).mappings(), key=lambda row: row["node_id"])
             }
-            for row in streaming.execute(nodes).mappings():
-                node = held_node(row, aliases.get(row["node_id"], ()))
-                if pack is None or pack in node.packs:
-                    yield node
+            with streaming.execute(nodes) as rows:
+                for row in rows.mappings():
+                    node = held_node(row, aliases.get(row["node_id"], ()))
+                    if pack is None or pack in node.packs:
+                        yield node
             del aliases
             keys = dict(connection.execute(sa.select(n.node_id, n.key).distinct()).all())
-            rows = streaming.execute(proofs).mappings()
-            for _, group in groupby(rows, key=lambda row: row["statement_id"]):
-                found = list(group)
-                yield held_statement(found[0], keys, [held_evidence(_Proof(row)) for row in found])
+            with streaming.execute(proofs) as rows:
+                for _, group in groupby(rows.mappings(), key=lambda row: row["statement_id"]):
+                    found = list(group)
+                    yield held_statement(found[0], keys, [held_evidence(_Proof(row)) for row in found])
 
     def statement_fate(self, statement_id: int, day: date | None = None) -> Mapping[str, Any]:
         """What became of a statement.

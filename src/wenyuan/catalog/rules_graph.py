@@ -168,8 +168,10 @@ class RulesGraph(RulesBook):
             .where(n.removed_seq.is_(None))
             .order_by(n.node_id, a.row_id)
         )
-        with reading(self._reader, "reading the names of nodes") as connection:
-            rows = connection.execution_options(yield_per=1_000).execute(query)
+        with (
+            reading(self._reader, "reading the names of nodes") as connection,
+            connection.execution_options(yield_per=1_000).execute(query) as rows,
+        ):
             for _, group in groupby(rows, key=lambda row: row[0]):
                 yield from _entries(list(group))
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from wenyuan.app import create_library
+from wenyuan.app import IN_FOLDER, create_library
 from wenyuan.conformance import export_data
 from wenyuan.core.errors import EngineUnavailable, InvalidRequest
 from wenyuan.core.model import Source
@@ -61,11 +61,12 @@ class Breaker:
 
 
 @contextmanager
-def own_service(engine: str) -> Iterator[tuple[str, str]]:
+def own_service(engine: str, **settings: Any) -> Iterator[tuple[str, str]]:
     """A service on a loopback port, whose new library holds the kit's documents and nothing else.
 
     Args:
         engine: As the setting of that name; what it needs comes from the environment.
+        settings: Others. Unless they say so, the library lies in a folder, whatever the environment says.
 
     Yields:
         Its URL and the name of its encoder.
@@ -73,7 +74,7 @@ def own_service(engine: str) -> Iterator[tuple[str, str]]:
     with tempfile.TemporaryDirectory(prefix="wenyuan-conformance-") as name:
         folder = Path(name)
         export_data(folder)
-        with create_library(folder / "library", engine=engine) as library:
+        with create_library(folder / "library", engine=engine, **{**IN_FOLDER, **settings}) as library:
             library.add(Source(source_id="kit", path=str(folder / "documents")))
             url, stop = start_in_thread(create_app(library, fault=Breaker(library.engine)))
             try:

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
-from wenyuan.app import open_encoder, open_library
+from wenyuan.app import IN_FOLDER, open_encoder, open_library
 from wenyuan.core.errors import SourceError
 from wenyuan.core.model import Document, Source
 from wenyuan.core.ports import Deadline
@@ -48,7 +48,7 @@ def open_built(corpus: Corpus, cache: Path, err: TextIO, **overrides: Any) -> Li
     if encoder is not None:
         encoder.close()
     digest = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:16]
-    library = open_library(cache / f"{corpus.name}-{digest}", create=True, **overrides)
+    library = open_library(cache / f"{corpus.name}-{digest}", create=True, **{**overrides, **IN_FOLDER})
     try:
         if library.catalog.value(_BUILT) is None:
             _build(library, corpus, err)

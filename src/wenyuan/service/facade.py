@@ -40,6 +40,7 @@ from wenyuan.service.context import Context, ContextRequest, ContextService, Led
 from wenyuan.service.derive import Deriver
 from wenyuan.service.doors import Fields, FieldValues, WideDoor
 from wenyuan.service.fetch import FetchDoor
+from wenyuan.service.following import Follower
 from wenyuan.service.fragments import fragments_of
 from wenyuan.service.freshness import Freshness
 from wenyuan.service.governed import Governed
@@ -153,6 +154,7 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor):
         self._contexts = ContextService(self._searcher, catalog.document_chars, self._recorded, tasks)
         self._fields = Fields(catalog)
         self._empty_engine = empty_engine
+        self._follower: Follower | None = None
 
     def __enter__(self) -> Library:
         return self
@@ -166,6 +168,8 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor):
         """Let go of everything; may be called twice."""
         if self.worker is not None:
             self.worker.stop()
+        if self._follower is not None:
+            self._follower.stop()
         if self.warmth is not None:
             self.warmth.join()
         self._retriever.close()
@@ -187,6 +191,11 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor):
         self._check_may_write()
         self.worker = HiredWorker(self, poll=poll)
         self.worker.start()
+
+    def follow(self) -> None:
+        """Bring the index up to what others write as they do, in a thread, until the library is closed."""
+        self._follower = Follower(self.catalog, self.engine)
+        self._follower.start()
 
     # -- the contract -------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-from wenyuan.app import create_library, open_library
+from wenyuan.app import IN_FOLDER, create_library, open_library
 from wenyuan.cli.ask import answer_document, show_answer
 from wenyuan.cli.options import unlogged
 from wenyuan.cli.progress import Bar
@@ -60,7 +60,7 @@ def run(terminal: Terminal, keep: Path | None = None) -> bool:
     """
     with _home(keep) as home:
         _title(terminal, "demo_title")
-        with create_library(home / "library", engine="local") as library:
+        with create_library(home / "library", engine="local", **IN_FOLDER) as library:
             note_keyword_only(terminal, library)
             taken = _take_in(terminal, library, home / "documents")
             answers = _evidence(terminal, library)
@@ -181,7 +181,7 @@ def _asked_after_damage(home: Path, query: str) -> RetrievalResponse:
     with unlogged(), tempfile.TemporaryDirectory(prefix="wenyuan-demo-") as temporary:
         copy = Path(temporary) / "library"
         shutil.copytree(home / "library", copy)
-        with open_library(copy) as library:
+        with open_library(copy, **IN_FOLDER) as library:
             file = copy / "catalog.db"
             size = file.stat().st_size
             with file.open("r+b") as pages:

@@ -1,0 +1,74 @@
+"""A whole library on PostgreSQL: the contract over HTTP, and answers as from a library in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import wenyuan
+from catalog_parts import dropped, dsn_of, on_server
+from wenyuan.catalog.server import Server
+from wenyuan.cli.own_service import FAULT, own_service
+from wenyuan.conformance import HeaderFault, HttpTarget, run
+from wenyuan.core.model import RetrievalRequest, Source
+from wenyuan.server.app import FAULT_HEADER
+from wenyuan.service.refresh import Worker
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def server(database: str, tmp_path: Path) -> Iterator[Server]:
+    made = on_server(database, tmp_path / "library")
+    yield made
+    dropped(made)
+
+
+@pytest.mark.parametrize("engine", ["local", "postgres"])
+def test_keeps_the_contract(server: Server, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All cases of the contract, TC-DP3-01 to 11 and the further ones, pass over HTTP on a library on PostgreSQL."""
+    chosen = {"dsn": dsn_of(server), "schema_name": server.schema}
+    monkeypatch.setenv("WENYUAN_ENCODER__KIND", "hashing")
+    with own_service(engine, catalog=chosen) as (address, _):
+        report = run(HttpTarget(address), fault=HeaderFault(FAULT_HEADER, FAULT))
+    assert len(report.cases) == 11
+    assert [(case.id, case.detail) for case in report.failed] == []
+    assert report.exit_code == 0
+    assert server.found()
+
+
+def test_a_library_for_one_purpose(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kit's own library is in a folder, also where the environment names the library of a server."""
+    monkeypatch.setenv("WENYUAN_CATALOG__DSN", dsn_of(server))
+    monkeypatch.setenv("WENYUAN_CATALOG__SCHEMA_NAME", server.schema)
+    with own_service("memory"):
+        assert not server.found()
+
+
+def test_one_server_writes_and_another_answers(server: Server, tmp_path: Path) -> None:
+    """What one server takes in, the next question at another finds; what one removes, the other gives no more."""
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.md").write_text("# 投诉\n\n客户投诉由三号窗口负责。", "utf-8")
+    chosen = {
+        "catalog": {"dsn": dsn_of(server), "schema_name": server.schema, "sessions": 4},
+        "encoder": {"kind": "hashing"},
+        "search": {"floor": 0.0, "deadline": 30},
+    }
+    asked = RetrievalRequest(query="客户投诉", max_results=3)
+    with (
+        wenyuan.open(tmp_path / "one", create=True, **chosen) as one,
+        wenyuan.open(tmp_path / "two", **chosen) as two,
+    ):
+        two.follow()
+        one.add(Source(source_id="kb", path=str(docs), sensitivity="restricted"))
+        assert "三号窗口" in two.retrieve_fragments(asked).fragments[0].content
+        (docs / "a.md").write_text("# 投诉\n\n客户投诉由七号窗口负责。", "utf-8")
+        assert Worker(two).refresh("kb").failure == ""
+        assert "七号窗口" in one.retrieve_fragments(asked).fragments[0].content
+        two.remove("kb")
+        assert one.retrieve_fragments(asked).fragments == ()
+        assert one.audit.verify().ok
+        assert two.audit.verify().ok
