@@ -172,7 +172,7 @@ def run(home: Path, dsn: str, *, seconds: float, servers: int, workers: int, eng
                 time.sleep(0.05)
 
     try:
-        wait_for(world, lambda: all(world.settled(name) for name in world.held), "the first round")
+        wait_for(world, lambda: all(world.settled(name) for name in world.held), "the first round", 600)
         world.jobs.update(world.held.keys())  # each was due when it was new
         threads = [threading.Thread(target=question, args=(url, n), daemon=True) for n, url in enumerate(world.urls)]
         for thread in threads:
