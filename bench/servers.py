@@ -63,6 +63,7 @@ class World:
         self.done: Counter[str] = Counter()
         self.troubles: list[str] = []
         self.processes: list[subprocess.Popen[str]] = []
+        self.readers: list[threading.Thread] = []
         self.urls = [self._serve(n) for n in range(servers)]
         for n in range(workers):
             self._work(n)
@@ -118,7 +119,9 @@ class World:
                     if line.startswith(f"Source {name}:"):
                         self.done[name] += 1
 
-        threading.Thread(target=read, daemon=True).start()
+        reader = threading.Thread(target=read, daemon=True)
+        reader.start()
+        self.readers.append(reader)
 
     def make_due(self, source: str) -> None:
         """Once, and only when nobody is at it: then it is one job."""
@@ -144,6 +147,11 @@ class World:
                 child.kill()
                 child.wait()
                 self.troubles.append("a process did not end")
+        for reader in self.readers:
+            reader.join(10)
+        for child in self.processes:
+            if child.stdout is not None:
+                child.stdout.close()
         self.library.close()
 
 
