@@ -94,6 +94,7 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """A port where nobody listens, and a server that says nothing, end in time."""
     from wenyuan.engines import milvus
 
+    pytest.importorskip("pymilvus")  # loading it takes seconds on a busy machine
     monkeypatch.setattr(milvus, "_TO_OPEN", 1.0)
     begun = time.monotonic()
     refused("http://127.0.0.1:1", EngineError)
