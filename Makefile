@@ -39,8 +39,8 @@ bench: $(VENV)/.dev          ## measure speed; prints the environment beside the
 	$(BIN)/python bench/search.py
 	$(BIN)/python bench/encoder.py
 
-bench-peers: $(VENV)/.dev    ## compare with what one would take instead: DATA="FOLDER…", judged sets
-	$(BIN)/python bench/peers/compare.py --data $(DATA)
+bench-peers: $(VENV)/.dev    ## compare with what one would take instead: DATA="FOLDER…", judged sets; ARGS="--queries 200"
+	$(BIN)/python bench/peers/compare.py --data $(DATA) $(ARGS)
 
 lock: $(VENV)/.dev           ## renew the lock files
 	$(PIP) install --quiet uv

@@ -3,8 +3,8 @@
 Texts are those of the corpora that are given (JSON Lines with title and text); further rounds through them swap half of
 a passage's sentences for those of others. Without a corpus they are random words. Vectors are a common direction and a
 residual with the spectrum of the built-in encoder's, in groups of 20 near rows (a document's) within 40 wide topics.
-Of 1,600 rows with queries beside them, 200 codes of one bit hold .75 of the hundred nearest; of as many real passages
-and questions .93: the synthetic ones are the harder case.
+Of 20,000 rows, 400 codes of one bit (after a random turn) hold .932 of the hundred nearest, 1,000 hold .989; of 23,000 real
+passages with real questions .94 and .99.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The vector half: an exact-recall scan. 1-bit codes find candidates, float32 rows decide.
+"""The vector half: an exact-recall scan. 2-bit codes find candidates, float32 rows decide.
 
-Codes are RaBitQ (Gao & Long 2024, in faiss): 56 bytes a row at 384 dimensions. The candidates' float32 rows
+Codes are RaBitQ (Gao & Long 2024, Gao et al. 2025, in faiss): 116 bytes a row at 384 dimensions. The candidates' float32 rows
 are read from a memory-mapped file and checked against their checksums before they count. A filter is a row mask
 handed to the scan, so it makes the scan faster and keeps it exact; few enough rows are compared in float32, and so are
 the newest, which get their codes some thousands at a time.
@@ -24,10 +24,10 @@ __all__ = ["VectorScan"]
 
 _COMPONENT = "engine local/vector"
 EXACT_ROWS = 4_096  # up to here comparing all float32 rows is as fast as the coded scan
-# Candidates rescored: enough for recall@10 1.0 even where hundreds of rows are about equally near, as real passages are
-# (tests/test_engines.py has such a set). Of the hundred nearest to 300 real questions among 23,000 passages, 400
-# candidates hold 94 %, 1,000 99 %; with queries of 4 bits instead of 8 that takes no longer.
-_RESCORE_FLOOR, _RESCORE_FACTOR, _RESCORE_SHARE = 1_000, 10, 1 / 250
+# Candidates rescored. Of a million rows, 1,000 candidates hold .999 of the hundred nearest, with or without a filter;
+# codes of one bit need 4,000 for .987, in the same time, and each is a row to be read (docs/explanation/scale.md). Enough
+# for recall@10 1.0 even where hundreds of rows are about equally near, as real passages are.
+_RESCORE_FLOOR, _RESCORE_FACTOR, _RESCORE_SHARE = 400, 10, 1 / 1_000
 _TRAIN_ROWS = 50_000
 _QUERY_BITS = 4
 
@@ -233,7 +233,7 @@ class _Codes:
     @classmethod
     def trained(cls, dimension: int, sample: Array) -> _Codes:
         # Turned at random first (RR), as the paper supposes: signs tell little of vectors whose axes differ in weight.
-        index = faiss.index_factory(dimension, f"RR{dimension},RaBitQ", faiss.METRIC_INNER_PRODUCT)
+        index = faiss.index_factory(dimension, f"RR{dimension},RaBitQ2", faiss.METRIC_INNER_PRODUCT)
         index.train(np.ascontiguousarray(sample))
         return cls(index, trained_on=len(sample))
 

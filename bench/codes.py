@@ -1,0 +1,88 @@
+"""Which codes find the nearest rows, with how many candidates: recall and processor time of one query, on one core.
+
+    python bench/codes.py [--rows 1000000] [--queries 30] [--codes RR384,RaBitQ RR384,RaBitQ2] [--candidates 400 1000 4000]
+
+Vectors and scopes are those of bench/made.py, in memory; a million rows need 4 GB. The time is that of the scan and of comparing
+the candidates in float32.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from typing import Any
+
+import faiss
+import numpy as np
+
+from made import DIMENSION, SCOPES, Vectors, allowed
+from search import environment
+
+_TRAINED_ON = 50_000
+_QUERY_BITS = 4
+
+
+def encoded(codes: str, rows: Any) -> Any:
+    index = faiss.index_factory(DIMENSION, codes, faiss.METRIC_INNER_PRODUCT)
+    index.train(rows[np.linspace(0, len(rows) - 1, min(len(rows), _TRAINED_ON)).astype(int)])
+    for at in range(0, len(rows), 65_536):
+        index.add(rows[at : at + 65_536])
+    return index
+
+
+def truth(rows: Any, queries: Any, mask: Any) -> list[Any]:
+    """The hundred nearest rows that the mask allows, nearest first."""
+    held = np.flatnonzero(mask)
+    found = []
+    for query in queries:
+        cosines = np.where(mask, rows @ query, -2.0)
+        top = np.argpartition(-cosines, 100)[:100] if len(held) > 100 else held
+        found.append(top[np.argsort(-cosines[top])])
+    return found
+
+
+def measured(index: Any, rows: Any, queries: Any, mask: Any, best: list[Any], candidates: int) -> dict[str, float]:
+    packed = np.packbits(mask, bitorder="little")
+    spent, ten, hundred = [], [], []
+    for query, nearest in zip(queries, best, strict=True):
+        begun = time.thread_time()
+        selected = faiss.IDSelectorBitmap(packed)
+        parameters = faiss.RaBitQSearchParameters(qb=_QUERY_BITS, sel=selected)
+        _, numbers = index.search(query[None], candidates, params=parameters)
+        found = numbers[0][numbers[0] >= 0]
+        found = found[np.argsort(-(rows[found] @ query))][:100]
+        spent.append((time.thread_time() - begun) * 1e3)
+        ten.append(len(set(found[:10].tolist()) & set(nearest[:10].tolist())) / 10)
+        hundred.append(len(set(found.tolist()) & set(nearest.tolist())) / len(nearest))
+    return {
+        "recall@10": round(statistics.mean(ten), 4),
+        "recall@100": round(statistics.mean(hundred), 4),
+        "CPU ms": round(statistics.median(spent), 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--queries", type=int, default=30)
+    parser.add_argument("--codes", nargs="+", default=["RR384,RaBitQ", "RR384,RaBitQ2"])
+    parser.add_argument("--candidates", type=int, nargs="+", default=[400, 1_000, 4_000])
+    options = parser.parse_args()
+    faiss.omp_set_num_threads(1)
+    print(json.dumps(environment()))
+    made = Vectors(options.rows)
+    rows, queries = np.concatenate(list(made.blocks())), made.queries(options.queries)
+    masks = {name: allowed(name, np.arange(options.rows)) for name in SCOPES}
+    best = {name: truth(rows, queries, mask) for name, mask in masks.items()}
+    for codes in options.codes:
+        index = encoded(codes, rows)
+        for name, mask in masks.items():
+            for candidates in options.candidates:
+                found = measured(index, rows, queries, mask, best[name], candidates)
+                print(json.dumps({"codes": codes, "scope": name, "candidates": candidates, **found}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
