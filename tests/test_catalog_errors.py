@@ -236,6 +236,60 @@ def test_kinds_of_errors(message: str, kind: type[KnowledgeError], hint: str) ->
     assert hint in caught.value.hint
 
 
+def server_error_classes() -> list[type[Exception]]:
+    """Every exception class that the driver defines: those of SQLSTATEs, and its own."""
+    import psycopg
+    from psycopg import errors
+
+    classes = [c for m in (psycopg, errors) for _, c in inspect.getmembers(m, inspect.isclass)]
+    return sorted({c for c in classes if issubclass(c, (psycopg.Error, psycopg.Warning))}, key=lambda c: c.__name__)
+
+
+def test_every_error_of_a_server_is_translated() -> None:
+    """Whatever the driver raises becomes a KnowledgeError that says what was done, and shows none of the driver's text."""
+    classes = server_error_classes()
+    assert len(classes) > 200
+    for kind in classes:
+        for raised in (kind("secret"), sa.exc.DBAPIError("SELECT secret", {"v": "secret"}, kind("secret"))):
+            with pytest.raises(KnowledgeError) as caught, connect.translated("doing this"):
+                raise raised
+            assert caught.value.__cause__ is raised
+            assert "doing this" in str(caught.value)
+            assert "secret" not in str(caught.value) + caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "said"),
+    [
+        ("QueryCanceled", EngineTimeout, "deadline"),
+        ("LockNotAvailable", CatalogBusy, "writing"),
+        ("DeadlockDetected", CatalogBusy, "another one"),
+        ("DiskFull", CatalogUnavailable, "disk is full"),
+        ("TooManyConnections", CatalogUnavailable, "no connection left"),
+        ("AdminShutdown", CatalogUnavailable, "stopping"),
+        ("ReadOnlySqlTransaction", CatalogUnavailable, "replica"),
+        ("InsufficientPrivilege", CatalogUnavailable, "does not let its user"),
+        ("UndefinedTable", CatalogUnavailable, "no such table"),
+        ("DataCorrupted", CatalogUnavailable, "damaged data"),
+    ],
+)
+def test_kinds_of_errors_of_a_server(name: str, kind: type[KnowledgeError], said: str) -> None:
+    """What the server says decides which error it is."""
+    from psycopg import errors
+
+    with pytest.raises(kind, match=said) as caught, connect.translated("doing this"):
+        raise getattr(errors, name)("x")
+    assert type(caught.value) is kind
+
+
+def test_no_session_is_left() -> None:
+    """When all connections are taken for too long, the reader is told which setting to raise."""
+    said = pytest.raises(CatalogUnavailable, match="doing this: all sessions are in use")
+    with said as caught, connect.translated("doing this"):
+        raise sa.exc.TimeoutError("QueuePool limit of size 16 overflow 0 reached")
+    assert "catalog.sessions" in caught.value.hint
+
+
 def test_our_own_errors_pass() -> None:
     """An error that is no driver's is not made into one."""
     for error in (NotPermitted("x"), ValueError("x"), KeyboardInterrupt()):

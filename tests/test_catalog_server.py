@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import signal
 import threading
 import time
@@ -27,7 +26,6 @@ from wenyuan.core.errors import (
     CatalogVersion,
     ConfigError,
     EngineTimeout,
-    KnowledgeError,
     VectorsGone,
 )
 from wenyuan.core.model import Source
@@ -387,54 +385,6 @@ def test_deadline(catalog: Catalog) -> None:
             connection.exec_driver_sql("SELECT pg_sleep(20)")
         assert time.monotonic() - begun < 5
     assert len(catalog.sources(soon())) == 2
-
-
-def error_classes() -> list[type[Exception]]:
-    """Every exception class that the driver defines: those of SQLSTATEs, and its own."""
-    import psycopg
-    from psycopg import errors
-
-    classes = [c for m in (psycopg, errors) for _, c in inspect.getmembers(m, inspect.isclass)]
-    return sorted({c for c in classes if issubclass(c, (psycopg.Error, psycopg.Warning))}, key=lambda c: c.__name__)
-
-
-def test_every_driver_error_is_translated() -> None:
-    """Whatever the driver raises becomes a KnowledgeError that says what was done, and shows none of the driver's text."""
-    import sqlalchemy as sa
-
-    classes = error_classes()
-    assert len(classes) > 200
-    for kind in classes:
-        for raised in (kind("secret"), sa.exc.DBAPIError("SELECT secret", {"v": "secret"}, kind("secret"))):
-            with pytest.raises(KnowledgeError) as caught, connect.translated("doing this"):
-                raise raised
-            assert caught.value.__cause__ is raised
-            assert "doing this" in str(caught.value)
-            assert "secret" not in str(caught.value) + caught.value.hint
-
-
-@pytest.mark.parametrize(
-    ("name", "kind", "said"),
-    [
-        ("QueryCanceled", EngineTimeout, "deadline"),
-        ("LockNotAvailable", CatalogBusy, "writing"),
-        ("DeadlockDetected", CatalogBusy, "another one"),
-        ("DiskFull", CatalogUnavailable, "disk is full"),
-        ("TooManyConnections", CatalogUnavailable, "no connection left"),
-        ("AdminShutdown", CatalogUnavailable, "stopping"),
-        ("ReadOnlySqlTransaction", CatalogUnavailable, "replica"),
-        ("InsufficientPrivilege", CatalogUnavailable, "does not let its user"),
-        ("UndefinedTable", CatalogUnavailable, "no such table"),
-        ("DataCorrupted", CatalogUnavailable, "damaged data"),
-    ],
-)
-def test_kinds_of_errors(name: str, kind: type[KnowledgeError], said: str) -> None:
-    """What the server says decides which error it is."""
-    from psycopg import errors
-
-    with pytest.raises(kind, match=said) as caught, connect.translated("doing this"):
-        raise getattr(errors, name)("x")
-    assert type(caught.value) is kind
 
 
 # -- what may happen to it ------------------------------------------------------------------------------------
