@@ -14,6 +14,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from wenyuan.core.model import Passage
 from wenyuan.core.structure import CLAUSE
@@ -45,7 +46,7 @@ class Reference:
     def share(self, passage: Passage) -> float:
         """How much of what is named the passage is (1 each) or mentions (½ each), 0..1."""
         own = set(identifiers("\n".join((passage.title, *passage.headings, _question(passage)))))
-        mentioned = set(identifiers(passage.text))
+        mentioned = own if own.issuperset(self.named) else set(identifiers(passage.text))
         shares = [1.0 if n in own else _MENTIONED if n in mentioned else 0.0 for n in self.named]
         return sum(shares) / len(shares)
 
@@ -100,7 +101,12 @@ def reference_of(query: str) -> Reference | None:
 
 def title_terms(passage: Passage) -> frozenset[str]:
     """Terms of a passage's title and outer headings, clause numbers left out; pairs of characters only."""
-    words = CLAUSE.sub(" ", unicodedata.normalize("NFKC", passage.title))
+    return _title_terms(passage.title)
+
+
+@lru_cache(maxsize=1_024)  # the candidates of one question are often of a few documents
+def _title_terms(title: str) -> frozenset[str]:
+    words = CLAUSE.sub(" ", unicodedata.normalize("NFKC", title))
     pairs = (t for t in terms(words) if t[0] not in "#@")
     return frozenset(t for t in pairs if len(t) > 1)
 
