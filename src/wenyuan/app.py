@@ -174,9 +174,8 @@ def _traces(settings: TracingSettings, library_id: str) -> Traces:
     try:
         from wenyuan.service.traces_otel import OtelTraces
     except ImportError as error:
-        raise ConfigError(
-            "tracing.enabled needs OpenTelemetry", component="tracing", hint="pip install 'wenyuan[otel]'"
-        ) from error
+        hint = "pip install 'wenyuan[otel]'"
+        raise ConfigError("needs OpenTelemetry", component="tracing.enabled", hint=hint) from error
     return OtelTraces(library_id, content=settings.content)
 
 
