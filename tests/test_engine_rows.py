@@ -7,7 +7,7 @@ import zlib
 from pathlib import Path
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wenyuan.core.model import FOREVER, IndexRow
@@ -31,6 +31,7 @@ batches = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(batches)
 def test_rows_are_found_in_whatever_order_they_came(steps: list[tuple[list[int], list[int]]]) -> None:
     """Whatever is added, replaced and removed, a live passage is found at its last row, any other nowhere."""
@@ -48,6 +49,7 @@ def test_rows_are_found_in_whatever_order_they_came(steps: list[tuple[list[int],
             assert dict(zip(one.passage_ids[rows].tolist(), rows.tolist(), strict=True)) == expected
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 60), unique=True, min_size=1, max_size=30), st.integers(1, 60))
 def test_rows_are_found_after_loading(tmp_path_factory: object, ids: list[int], removed: int) -> None:
     """Columns that were saved and loaded find the same rows."""
