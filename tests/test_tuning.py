@@ -11,6 +11,7 @@ import pytest
 
 import wenyuan
 from tuning_parts import DOCUMENTS, ENCODER, asked, golden, new_house, write_house, written
+from wenyuan.core.calibrate import CURVES
 from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, NotPermitted
 from wenyuan.core.learned import Judgement, Pair
 from wenyuan.core.model import Source
@@ -144,6 +145,18 @@ def test_the_floor_is_measured_under_the_tuning(house: Any, original: Path) -> N
     assert report.floors["han"] == (plain["hybrid"]["han"]["score"], kept["hybrid"]["han"]["score"])
     house.undo_tuning()
     assert house.catalog.value("floor") == plain
+
+
+def test_probabilities_are_learned_and_undone(house: Any, original: Path) -> None:
+    """With a tuning the curve of the library's own questions counts, measured anew or not; without it the usual one."""
+    assert house.search(written(2)).curve == CURVES["hybrid"]
+    report = house.tune(golden(original))
+    learned = house.search(written(2)).curve
+    assert learned.measured() == report.curve != CURVES["hybrid"].measured()
+    house.measure_floor()
+    assert house.search(written(2)).curve == learned
+    house.undo_tuning()
+    assert house.search(written(2)).curve == CURVES["hybrid"]
 
 
 def test_adopting_and_undoing_are_audited(house: Any, original: Path) -> None:

@@ -366,8 +366,8 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor):
         self.catalog.set_value("floor", floor)
         return floor
 
-    def floor_under(self, tuning: Tuning | None) -> Mapping[str, Any]:
-        """What nonsense scores under a tuning that need not be adopted, beside what is known of other modes."""
+    def floor_under(self, tuning: Tuning | None, curve: Mapping[str, float] | None = None) -> Mapping[str, Any]:
+        """What nonsense scores under a tuning that need not be adopted, with its curve, beside what other modes know."""
         known = self.catalog.value("floor") or {}
         passages, mode = self.catalog.counts()["passages"], self._retriever.mode
         measurer = self._retriever.measurer
@@ -378,7 +378,8 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor):
             traits = measurer.traits(self.catalog.some_passages(_SAMPLE))
         else:
             traits = {n: v for n, v in known[mode][SCRIPTS[0]].items() if n in TRAITS}
-        measured = {mode: measurer.floors(tuning, traits), "passages": passages, "measure": MEASURE}
+        floors = measurer.floors(tuning, {**traits, **(curve or self.curve_under(tuning))})
+        measured = {mode: floors, "passages": passages, "measure": MEASURE}
         others = {} if stale else known.get("weighed") or {}
         return known | measured | {"weighed": others | {mode: weighed}}
 

@@ -10,20 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wenyuan.core.adapt import QueryMap, learn, levelled
+from wenyuan.core.calibration import Judged
 from wenyuan.core.filters import Scope
-from wenyuan.core.folds import STRENGTHS, Trial
+from wenyuan.core.folds import STRENGTHS, Trial, Verdict
 from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.text import query_terms
 from wenyuan.core.vectors import checked_vectors
 from wenyuan.service.legs import Aim
 from wenyuan.service.lessons import Holdings, Lesson, Rows
 
-__all__ = ["Course", "Step", "embedded"]
+__all__ = ["Course", "Step", "embedded", "found"]
 
 Array = NDArray[np.float32]
 Step = Callable[[str, int, int], None]
 """``step(stage, done, total)``: how far learning is."""
 
+_FIRST = 10  # answers of a question that tell how likely one is
 _AT_ONCE = 32  # questions embedded, or compared with all passages, at once
 _NO_HURRY = 60.0  # seconds for one call: learning is nobody's request
 
@@ -122,6 +124,16 @@ class Course:
             held = np.isin(keys, lesson.keys(self.holdings, target.rows))
             units[held], grades[held] = -number, target.grade
         return units, grades
+
+
+def found(trial: Trial, verdict: Verdict) -> Judged:
+    """What a question found under a verdict's choice: its first ten answers, each at its best passage."""
+    vector = trial.vector[STRENGTHS.index(verdict.strength)]
+    scores = verdict.weight * vector + (1.0 - verdict.weight) * trial.keyword
+    order = np.argsort(-scores, kind="stable")
+    _, first = np.unique(trial.units[order], return_index=True)
+    best = order[np.sort(first)[:_FIRST]]
+    return Judged(field=scores.tolist(), scores=scores[best].tolist(), right=(trial.grades[best] > 0).tolist())
 
 
 def _unhurried() -> Deadline:

@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from wenyuan.core.adapt import Tuning
+from wenyuan.core.calibrate import CURVES
+from wenyuan.core.calibration import best_curve
 from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, NotPermitted
 from wenyuan.core.filters import Scope
 from wenyuan.core.folds import FOLDS, Verdict, deal, judge
 from wenyuan.core.learned import KeptTuning, Pair
 from wenyuan.core.ports import Encoder, Engine
 from wenyuan.service.feedback import FeedbackDoor
-from wenyuan.service.learning import Course, Step, embedded
+from wenyuan.service.learning import Course, Step, embedded, found
 from wenyuan.service.lessons import Lessons, judged_pairs, load_holdings, resolve
 from wenyuan.service.retrieve import Retriever
 from wenyuan.service.witness import Witness
@@ -32,6 +34,8 @@ __all__ = ["LEAST_QUESTIONS", "TuneReport", "TuningDoor"]
 
 LEAST_QUESTIONS = 40
 """With fewer, folds are too small to tell a gain from an accident: a judgement, not a measurement."""
+_KNOWN = 40
+"""Questions that the curve of other collections counts as: few of one's own move it little."""
 _SHOWN = 20  # addresses that lead nowhere, in a report
 
 Outcome = Literal["adopted", "would be adopted", "no gain", "too few"]
@@ -50,6 +54,7 @@ class TuneReport:
         verdict: What questions say that nothing was learned from; None when there are too few.
         tuning_id: Of what was adopted; None when nothing was.
         floors: Of nonsense ``(before, after)``, by script, where anything was or would be adopted.
+        curve: How scores become probabilities then, learned from what the folds held out; see `calibrate.Curve`.
     """
 
     outcome: Outcome
@@ -63,6 +68,7 @@ class TuneReport:
     weight: tuple[float, float] | None = None
     tuning_id: int | None = None
     floors: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    curve: Mapping[str, float] = field(default_factory=dict)
     seconds: float = 0.0
 
 
@@ -78,7 +84,9 @@ class TuningDoor(FeedbackDoor):
 
     if TYPE_CHECKING:
 
-        def floor_under(self, tuning: Tuning | None) -> Mapping[str, Any]: ...
+        def floor_under(
+            self, tuning: Tuning | None, curve: Mapping[str, float] | None = None
+        ) -> Mapping[str, Any]: ...
 
     def tune(
         self,
@@ -136,6 +144,14 @@ class TuningDoor(FeedbackDoor):
         """The tuning that counts; None while there is none."""
         last = next(iter(self.catalog.tunings()[::-1]), None)
         return last if last is not None and last.undone_seq is None else None
+
+    def curve_under(self, tuning: Tuning | None) -> Mapping[str, float]:
+        """What was learned of probabilities with the tuning that counts; nothing of another one."""
+        kept = self.tuning() if tuning is not None else None
+        if tuning is None or kept is None or kept.fingerprint != tuning.fingerprint:
+            return {}
+        learned: Mapping[str, float] = kept.report.get("curve", {})
+        return learned
 
     def _tunable(self, sources: Collection[str] | None) -> Encoder:
         if self.encoder is None:
@@ -199,7 +215,8 @@ class TuningDoor(FeedbackDoor):
         """The verdict on what can be learned, and its adoption."""
         weight = self._retriever.weight()
         dealt = deal([lesson.question for lesson in course.lessons], FOLDS)
-        verdict = judge(course.trials(dealt, step), dealt, weight=weight)
+        trials = course.trials(dealt, step)
+        verdict = judge(trials, dealt, weight=weight)
         report = replace(report, outcome="no gain", verdict=verdict, weight=(weight, verdict.weight))
         if not verdict.adopt:
             return report
@@ -209,8 +226,10 @@ class TuningDoor(FeedbackDoor):
             everything = np.arange(len(course.lessons))
             learned = course.weakened(course.learned(everything), verdict.strength, everything)
         tuning = Tuning(weight=verdict.weight, encoder=encoder.fingerprint.key if learned else "", map=learned)
-        floor = self.floor_under(tuning)
-        report = replace(report, outcome="would be adopted", floors=self._floors(floor))
+        asked = [found(trial, verdict) for trial in trials]
+        curve = best_curve(asked, CURVES[self._retriever.mode], _KNOWN).measured()
+        floor = self.floor_under(tuning, curve)
+        report = replace(report, outcome="would be adopted", floors=self._floors(floor), curve=curve)
         step("floor", 1, 1)
         return report if dry_run else self._adopted(tuning, report, floor)
 
@@ -221,6 +240,7 @@ class TuningDoor(FeedbackDoor):
     def _adopted(self, tuning: Tuning, report: TuneReport, floor: Mapping[str, Any]) -> TuneReport:
         former = self.tuning()
         told = {"questions": report.questions, "pairs": dict(report.pairs), "verdict": asdict(report.verdict)}  # type: ignore[arg-type]
+        told["curve"] = dict(report.curve)
         number = self.catalog.adopt_tuning(tuning, told, floor)
         kept = self.tuning()
         self.witness.changed(
