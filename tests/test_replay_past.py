@@ -89,7 +89,7 @@ def test_exact_floor(desk: Desk, tmp_path: Path) -> None:
 def test_exact_without_what_was_not_measured(desk: Desk, tmp_path: Path) -> None:
     """What of a collection was measured only since an answer does not count when the past is asked."""
     older = {"score": 0.0, "lift": 1.0, "weight": 0.7}
-    newer = older | {"weight": 0.4, "most": 0.1, "centre": 0.5}
+    newer = older | {"weight": 0.4, "most": 0.1, "centre": 0.5, "bridge": 0.3}
     desk.catalog.set_value("floor", {"hybrid": {"han": older, "latin": older}, "passages": 0})
     audit_id = desk.ask("安全培训", limit=4)
     desk.catalog.set_value("floor", {"hybrid": {"han": newer, "latin": newer}, "passages": 0})

@@ -64,14 +64,21 @@ class Fusion:
         parts = {"keyword": keyword} if cosine is None else {"keyword": keyword, "lift": cosine - self.mean}
         return evidence(parts, self.scale[1] - self.scale[0])
 
-    def hits(self, keyword: Mapping[int, float] | None, cosines: Mapping[int, float] | None) -> list[Hit]:
+    def hits(
+        self,
+        keyword: Mapping[int, float] | None,
+        cosines: Mapping[int, float] | None,
+        plain: Mapping[int, float] | None = None,
+    ) -> list[Hit]:
         """As `fused`."""
-        return fused(keyword, cosines, weight=self.weight, scale=self.scale, mean=self.mean, lifted=self.lifted)
+        w, scale, mean, lifted = self.weight, self.scale, self.mean, self.lifted
+        return fused(keyword, cosines, plain, weight=w, scale=scale, mean=mean, lifted=lifted)
 
 
 def fused(
     keyword: Mapping[int, float] | None,
     cosines: Mapping[int, float] | None,
+    plain: Mapping[int, float] | None = None,
     *,
     weight: float,
     scale: tuple[float, float],
@@ -83,6 +90,7 @@ def fused(
     Args:
         keyword: Keyword score (0..1) by passage; a passage left out scored 0. None: no such leg.
         cosines: Raw cosine by passage; a passage left out has no vector. None: no such leg.
+        plain: The cosines from which part ``lift`` is taken, where they are others.
         weight, scale, mean, lifted: See `Fusion`.
     """
     span = scale[1] - scale[0]
@@ -95,7 +103,7 @@ def fused(
             cosine = cosines.get(passage_id)
             parts["vector"] = 0.0 if cosine is None else rescale(cosine, scale)
             if cosine is not None:
-                parts |= {"cosine": cosine, "lift": cosine - mean}
+                parts |= {"cosine": cosine, "lift": (plain or {}).get(passage_id, cosine) - mean}
         parts["fused"] = fuse(parts.get("keyword"), parts.get("vector"), weight)
         if lifted:
             parts["evidence"] = evidence(parts, span)

@@ -55,15 +55,17 @@ class Traits:
     Attributes:
         weight: Of the vector leg.
         centre: How far queries are moved away from what all questions have in common (see `service.legs`); 0: not.
+        bridge: How far they are moved away from their own language, towards the other one; 0: not.
     """
 
     weight: float = VECTOR_WEIGHT
     centre: float = 0.0
+    bridge: float = 0.0
 
     @classmethod
     def of(cls, measured: Mapping[str, float]) -> Traits:
         """As it is stored beside the floors; what was not measured is as it is by default."""
-        return cls(measured.get("weight", VECTOR_WEIGHT), measured.get("centre", 0.0))
+        return cls(measured.get("weight", VECTOR_WEIGHT), measured.get("centre", 0.0), measured.get("bridge", 0.0))
 
 
 PLAIN = Traits()

@@ -129,7 +129,12 @@ class Cut:
 
 
 def contenders(
-    keyword: Mapping[int, float], cosines: Mapping[int, float], ceiling: float, fusion: Fusion, cut: Cut
+    keyword: Mapping[int, float],
+    cosines: Mapping[int, float],
+    ceiling: float,
+    fusion: Fusion,
+    cut: Cut,
+    plain: Mapping[int, float] | None = None,
 ) -> Collection[int]:
     """The candidates that may be in the answer, while the keyword scores of some are not known yet.
 
@@ -141,14 +146,16 @@ def contenders(
         keyword: Keyword scores as far as they are known.
         cosines: Of every candidate that has a vector.
         ceiling: The most that a keyword score which is not known can be.
+        plain: The cosines that evidence is made of, where they are others.
     """
     everyone = keyword.keys() | cosines.keys()
+    standing = cosines if plain is None else plain
     vectors, score = fusion.vectors(cosines), fusion.score
     low = {i: score(keyword.get(i, 0.0), vectors.get(i, 0.0)) for i in everyone}
     high = low | {i: score(ceiling, vectors[i]) for i in cosines.keys() - keyword.keys()}
 
     def counts(i: int, words: float, score: float) -> bool:
-        return score > 0 and cut.floor.enough(score, fusion.evidence(score, words, cosines.get(i)))
+        return score > 0 and cut.floor.enough(score, fusion.evidence(score, words, standing.get(i)))
 
     best = sorted(everyone, key=low.__getitem__, reverse=True)
     if not any(counts(i, keyword.get(i, 0.0), low[i]) for i in best):

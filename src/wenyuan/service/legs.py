@@ -8,7 +8,7 @@ import unicodedata
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from wenyuan.core.adapt import Tuning
@@ -21,7 +21,7 @@ from wenyuan.core.score import PLAIN, Traits
 from wenyuan.core.vectors import checked_vectors
 from wenyuan.service.candidates import Cut, contenders
 from wenyuan.service.crew import Crew, Leg
-from wenyuan.service.probes import GENERAL, script_of
+from wenyuan.service.probes import GENERAL, SCRIPTS, script_of
 from wenyuan.settings import SearchSettings
 
 __all__ = ["Aim", "Found", "LegReport", "OwnLegs", "QueryVectors"]
@@ -52,11 +52,14 @@ class Aim:
 
     Attributes:
         vector: ``(d,)`` float32, unit.
+        unbridged: As it would be were the library of one language; None where it is no other. How far a passage stands
+            out is told by it: nonsense has no language that could be taken off.
     """
 
     vector: Any
     scale: float = 1.0
     offset: float = 0.0
+    unbridged: Aim | None = None
 
     def level(self, cosine: Any) -> Any:
         """The cosine that counts, or an array of them, of the cosine to `vector`."""
@@ -65,10 +68,15 @@ class Aim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """All that either leg found, each with both scores; `cosines`, `aim`: None without an encoder."""
+    """All that either leg found, each with both scores; `cosines`, `aim`: None without an encoder.
+
+    Attributes:
+        plain: The cosines that evidence is made of.
+    """
 
     keyword: Mapping[int, float]
     cosines: Mapping[int, float] | None
+    plain: Mapping[int, float] | None = None
     mean: float
     aim: Aim | None
     reports: list[LegReport]
@@ -177,7 +185,7 @@ class OwnLegs:
             KnowledgeError: a leg failed or did not answer in time.
         """
         found = self.found(query, words, scope, depth, deadline, tuning, traits, wanted)
-        return self._fusion(tuning, traits, found.mean).hits(found.keyword, found.cosines), found.reports
+        return self._fusion(tuning, traits, found.mean).hits(found.keyword, found.cosines, found.plain), found.reports
 
     def _fusion(self, tuning: Tuning | None, traits: Traits, mean: float) -> Fusion:
         scale = self._vectors.encoder.fingerprint.scale if self._vectors is not None else (0.0, 1.0)
@@ -216,20 +224,23 @@ class OwnLegs:
         cosines = {hit.passage_id: aim.level(hit.parts["cosine"]) for hit in by_vector.hits}
         reports.append(LegReport(name="vector", state="ok", ms=ms, hits=len(cosines)))
         cosines |= self._cosines(aim, [i for i in keyword if i not in cosines], deadline)
+        plain = cosines if aim.unbridged is None else self._cosines(aim.unbridged, list(cosines), deadline)
         mean = aim.level(self._engine.mean_cosine(aim.vector))
         if wanted is not None:
             ceiling = (1.0 + _ROUNDING) * by_keyword.hits[-1].score if len(keyword) >= depth else 0.0
-            chosen = contenders(keyword, cosines, ceiling, self._fusion(tuning, traits, mean), wanted)
+            chosen = contenders(keyword, cosines, ceiling, self._fusion(tuning, traits, mean), wanted, plain)
             keyword = {i: score for i, score in keyword.items() if i in chosen}
             cosines = {i: cosine for i, cosine in cosines.items() if i in chosen}
         keyword |= self._keyword_scores(words, [i for i in cosines if i not in keyword], deadline)
-        return Found(keyword=keyword, cosines=cosines, mean=mean, aim=aim, reports=reports)
+        return Found(keyword=keyword, cosines=cosines, plain=plain, mean=mean, aim=aim, reports=reports)
 
     def aim(self, query: str, vector: Any, tuning: Tuning | None, traits: Traits, deadline: Deadline) -> Aim:
         """Where a learned map sends the query; without one, away from what all questions have in common.
 
         Passages that resemble any question stand too near to each of them: what a passage has in common with
-        general questions is taken off its cosine, its mean over the collection is put back.
+        general questions is taken off its cosine, its mean over the collection is put back. Where the library has
+        both languages, so is a part of what questions in the query's own language have in common and those in the
+        other one do not: an answer in the other language is as near as one in its own.
 
         Args:
             vector: The query's, as it was embedded.
@@ -238,12 +249,22 @@ class OwnLegs:
             return Aim(vector=tuning.map.apply(vector), scale=tuning.map.scale, offset=tuning.map.offset)
         if self._vectors is None or not traits.centre:
             return Aim(vector=vector)
-        general = traits.centre * self._vectors.general(script_of(query), deadline)
-        moved = vector - general
+        script = script_of(query)
+        own = self._vectors.general(script, deadline)
+        moved = self._moved(vector, traits.centre * own)
+        if not traits.bridge:
+            return moved
+        (other,) = (s for s in SCRIPTS if s != script)
+        language = traits.bridge * (own - self._vectors.general(other, deadline))
+        return replace(self._moved(vector, traits.centre * own + language), unbridged=moved)
+
+    def _moved(self, vector: Any, common: Any) -> Aim:
+        """`vector` without what it has in common; what that is of the whole collection is put back."""
+        moved = vector - common
         length = float((moved @ moved) ** 0.5)
         if not length:
             return Aim(vector=vector)
-        return Aim(vector=moved / length, scale=length, offset=self._engine.mean_cosine(general))
+        return Aim(vector=moved / length, scale=length, offset=self._engine.mean_cosine(common))
 
     def _keyword(self, words: list[str], scope: Scope, depth: int, deadline: Deadline) -> tuple[LegResult, float]:
         begun = time.perf_counter()

@@ -20,16 +20,21 @@ from wenyuan.service.legs import OwnLegs
 from wenyuan.service.probes import FLOOR_SHARE, SCRIPTS, junk_queries, percentile
 from wenyuan.service.record import Record
 
-__all__ = ["CENTRE", "MEASURE", "TRAITS", "Measurer"]
+__all__ = ["BRIDGE", "CENTRE", "MEASURE", "TRAITS", "Measurer"]
 
-TRAITS = ("weight", "centre", "found")
+TRAITS = ("weight", "centre", "bridge", "found")
 """What `Measurer.traits` measures, by name."""
 
-MEASURE = 2
+MEASURE = 3
 """Version of what `Measurer.traits` measures, and how: a library that was measured by another one is measured anew."""
 
 CENTRE = 0.5
 """How far queries are moved away from general questions. All the way loses as much as it gains."""
+
+BRIDGE = 0.3
+"""How far queries are moved away from their own language in a library of both. More of it gains where an answer is there
+in one language only, and loses where it is there in both and one's own was meant: docs/explanation/scoring.md."""
+_BOTH = 0.05  # share of the passages that the rarer language must have
 # An encoder that counts for less here says nothing about questions in general, and makes nothing stand out; nor can
 # sentences say anything of a collection where hardly one of them finds its passage.
 _TRUSTED_WEIGHT, _TRUSTED_FOUND = 0.4, 0.2
@@ -52,7 +57,7 @@ class Measurer:
         self._depth = depth
 
     def traits(self, passages: Sequence[Passage]) -> Mapping[str, float]:
-        """``weight``, ``centre`` and ``found`` (how often a sentence finds its passage, nDCG@10), for `Traits.of`.
+        """``weight``, ``centre``, ``bridge`` and ``found`` (how often a sentence finds its passage, nDCG@10), for `Traits.of`.
 
         Empty where there are too few sentences to say anything.
 
@@ -72,9 +77,11 @@ class Measurer:
         average = sum(lengths) / len(lengths)
         found = found_by_weight([self._rivals(c, v, average) for c, v in zip(asked, vectors, strict=True)])
         weight = weight_of(found)
+        trusted = weight >= _TRUSTED_WEIGHT and found.max() >= _TRUSTED_FOUND
         return {
             "weight": weight,
-            "centre": CENTRE if weight >= _TRUSTED_WEIGHT and found.max() >= _TRUSTED_FOUND else 0.0,
+            "centre": CENTRE if trusted else 0.0,
+            "bridge": BRIDGE if trusted and _both(passages) else 0.0,
             "found": round(float(found.max()), 3),
         }
 
@@ -118,6 +125,12 @@ class Measurer:
     def _scope(self) -> Scope:
         own = [s.source_id for s in self._record.sources(_unhurried()) if s.type == "static_doc"]
         return Scope(sources=frozenset(own), as_of=date.today())
+
+
+def _both(passages: Sequence[Passage]) -> bool:
+    """Whether both languages are there."""
+    chinese = sum(passage.language == "zh" for passage in passages)
+    return min(chinese, len(passages) - chinese) >= _BOTH * len(passages)
 
 
 def _unhurried() -> Deadline:
