@@ -172,6 +172,8 @@ def test_every_message_is_used() -> None:
         "cause_",
         "connect_",
         "tune_",
+        "eval_",
+        "move_",
         "TC-DP3-",
     )
     described = ("title type domain trust language collection copyright path effective_from effective_until "

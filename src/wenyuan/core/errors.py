@@ -147,6 +147,8 @@ class CatalogBusy(CatalogError):
 class VectorsGone(CatalogBusy):
     """Vectors that were stored when one looked are not any more: what had them was removed meanwhile."""
 
+    code = "vectors_gone"
+
 
 class CatalogVersion(CatalogError):
     code = "catalog_version"

@@ -31,6 +31,7 @@ __all__ = [
     "clozes",
     "found_by_weight",
     "keyword_of",
+    "leaning",
     "weight_of",
 ]
 
@@ -118,15 +119,18 @@ def found_by_weight(asked: Sequence[Rivals]) -> Floats:
     return mean
 
 
+def leaning(found: Floats) -> float:
+    """The weight of the vector leg, .3 … .9, from what each of `WEIGHTS` finds of the sentences' passages."""
+    shares = np.exp(_SHARPNESS * (found - found.max()))
+    centre = float(np.asarray(WEIGHTS) @ shares / shares.sum())
+    return min(_MOST, max(_LEAST, _MIDDLE + _SLOPE * (centre - _PIVOT)))
+
+
 def weight_of(found: Floats) -> float:
-    """The weight of the vector leg, rounded to .01, from what each of `WEIGHTS` finds of the sentences' passages.
+    """The `leaning` with which questions are asked, rounded to .01.
 
     Where nearly every sentence finds its passage, both legs are good, and the few that do not say little about
     questions: the weight stays nearer to the default.
     """
-    best = float(found.max())
-    shares = np.exp(_SHARPNESS * (found - best))
-    centre = float(np.asarray(WEIGHTS) @ shares / shares.sum())
-    weight = min(_MOST, max(_LEAST, _MIDDLE + _SLOPE * (centre - _PIVOT)))
-    telling = min(1.0, max(_STILL, (1.0 - best) / _EASY))
-    return round(VECTOR_WEIGHT + telling * (weight - VECTOR_WEIGHT), 2)
+    telling = min(1.0, max(_STILL, (1.0 - float(found.max())) / _EASY))
+    return round(VECTOR_WEIGHT + telling * (leaning(found) - VECTOR_WEIGHT), 2)

@@ -15,7 +15,7 @@ from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.score import Traits, rescale
 from wenyuan.core.text import passage_terms, query_terms
 from wenyuan.core.vectors import checked_vectors
-from wenyuan.service.cloze import LEAST_CLOZES, Cloze, Rivals, clozes, found_by_weight, keyword_of, weight_of
+from wenyuan.service.cloze import LEAST_CLOZES, Cloze, Rivals, clozes, found_by_weight, keyword_of, leaning, weight_of
 from wenyuan.service.legs import OwnLegs
 from wenyuan.service.probes import FLOOR_SHARE, SCRIPTS, junk_queries, percentile
 from wenyuan.service.record import Record
@@ -76,10 +76,9 @@ class Measurer:
         lengths = [len(passage_terms(c.heading, f"{c.sentence} {c.rest}")) for c in asked]
         average = sum(lengths) / len(lengths)
         found = found_by_weight([self._rivals(c, v, average) for c, v in zip(asked, vectors, strict=True)])
-        weight = weight_of(found)
-        trusted = weight >= _TRUSTED_WEIGHT and found.max() >= _TRUSTED_FOUND
+        trusted = leaning(found) >= _TRUSTED_WEIGHT and found.max() >= _TRUSTED_FOUND
         return {
-            "weight": weight,
+            "weight": weight_of(found),
             "centre": CENTRE if trusted else 0.0,
             "bridge": BRIDGE if trusted and _both(passages) else 0.0,
             "found": round(float(found.max()), 3),
