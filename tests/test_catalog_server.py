@@ -19,6 +19,7 @@ from wenyuan.catalog import Catalog, connect, server
 from wenyuan.catalog.audit_log import AuditLog
 from wenyuan.catalog.server import Server
 from wenyuan.catalog.tasks import TaskLedger
+from wenyuan.core import postgres_words
 from wenyuan.core.errors import (
     CatalogBusy,
     CatalogError,
@@ -309,9 +310,10 @@ def test_no_connection_string(tmp_path: Path) -> None:
 
 def test_older_server(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that is too old is refused with its version."""
-    monkeypatch.setattr(server, "OLDEST_SERVER", 99)
-    with pytest.raises(ConfigError, match="at least 99 is needed"):
+    monkeypatch.setattr(postgres_words, "OLDEST_SERVER", 99)
+    with pytest.raises(ConfigError, match="at least 99 is needed") as caught:
         Catalog.create(Server(tmp_path, database, schema="never"))
+    assert "catalog.dsn" in caught.value.hint
 
 
 def test_no_right_to_make_it(database: str, superuser: str, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ import postgres_server
 import wenyuan
 from engine_laws import SPEC, World, document, same, unit
 from test_attached_source import drivers_exceptions
+from wenyuan.core import postgres_words
 from wenyuan.core.errors import (
     ConfigError,
     EngineError,
@@ -94,8 +95,10 @@ def test_a_server_that_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_old_server(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An old server is named with its version, and with the one that is needed."""
-    monkeypatch.setattr(tables, "OLDEST_SERVER", 99)
-    assert "at least 99 is needed" in str(refused(database, ConfigError))
+    monkeypatch.setattr(postgres_words, "OLDEST_SERVER", 99)
+    error = refused(database, ConfigError)
+    assert "at least 99 is needed" in str(error)
+    assert "postgres.dsn" in error.hint
 
 
 def test_old_extension(database: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,12 +36,12 @@ from wenyuan.catalog.identity import PSEUDONYMS
 from wenyuan.catalog.lock import Lock, WriterLock, being_written
 from wenyuan.catalog.tasks import tables as task_tables
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, ConfigError
+from wenyuan.core.postgres_words import check_server
 
-__all__ = ["OLDEST_SERVER", "Server"]
+__all__ = ["Server"]
 
 log = logging.getLogger(__name__)
 
-OLDEST_SERVER = 15
 _POOL_WAIT = 5.0  # seconds that a reader waits for a session
 _LIFETIME = 600  # seconds after which a session is made anew: a server that is to be taken down empties itself
 _TASKS = 4  # contexts that are counted at once
@@ -118,7 +118,7 @@ class Server:
         name = f"wenyuan, process {os.getpid()} of {socket.gethostname()}"[:63]
         made = psycopg.connect(**{**_PARAMETERS, "application_name": name, **self._parameters}, autocommit=True)
         try:
-            _check_server(made)
+            check_server(made.info, component=COMPONENT, setting="catalog.dsn")
             path = SQL(", ").join([Identifier(self.schema)])
             made.execute(SQL("SET search_path TO {}").format(path))
             calls = ", ".join(["pg_catalog.set_config(%s, %s, false)"] * len(_SESSION))
@@ -322,23 +322,6 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise CatalogUnavailable(f"cannot make the folder {folder}: {error.strerror}", component=COMPONENT) from error
-
-
-def _check_server(connection: Any) -> None:
-    version = connection.info.server_version // 10_000
-    if version < OLDEST_SERVER:
-        raise ConfigError(
-            f"the server is PostgreSQL {version}; at least {OLDEST_SERVER} is needed",
-            component=COMPONENT,
-            hint="upgrade the server, or name another in catalog.dsn",
-        )
-    encoding = connection.info.parameter_status("server_encoding")
-    if encoding != "UTF8":
-        raise ConfigError(
-            f"the database is in {encoding}, which cannot hold every character",
-            component=COMPONENT,
-            hint="CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0",
-        )
 
 
 def _number(*parts: str) -> int:

@@ -1,10 +1,16 @@
-"""What PostgreSQL says when it refuses a connection: its driver gives no SQLSTATE for that, and its own text may quote
-the connection string.
+"""What PostgreSQL says when it refuses a connection (its driver gives no SQLSTATE for that, and its own text may quote
+the connection string), and which servers are refused here.
 """
 
 from __future__ import annotations
 
-__all__ = ["REFUSED", "said_at_login"]
+from typing import Any
+
+from wenyuan.core.errors import ConfigError
+
+__all__ = ["OLDEST_SERVER", "REFUSED", "check_server", "said_at_login"]
+
+OLDEST_SERVER = 15
 
 REFUSED: tuple[tuple[str, str], ...] = (
     ("28", "refuses its user or password"),
@@ -30,3 +36,30 @@ def said_at_login(text: str) -> str:
         (reason for beginning, reason in _SAID_AT_LOGIN if fatal and said.strip().startswith(beginning)), ""
     )
     return reason or "cannot be reached, refuses its user or password, or has lost the connection"
+
+
+def check_server(info: Any, *, component: str, setting: str) -> None:
+    """Refuse a server that is too old, or whose database cannot hold every character.
+
+    Args:
+        info: What the driver knows of the connection.
+        component: Whose server it is.
+        setting: Names the server, e.g. ``catalog.dsn``.
+
+    Raises:
+        ConfigError: it is one of the two.
+    """
+    version = info.server_version // 10_000
+    if version < OLDEST_SERVER:
+        raise ConfigError(
+            f"the server is PostgreSQL {version}; at least {OLDEST_SERVER} is needed",
+            component=component,
+            hint=f"upgrade the server, or name another in {setting}",
+        )
+    encoding = info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise ConfigError(
+            f"the database is in {encoding}, which cannot hold every character",
+            component=component,
+            hint="CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0",
+        )

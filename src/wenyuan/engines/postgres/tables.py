@@ -21,12 +21,13 @@ from psycopg.sql import SQL, Identifier, Literal
 
 from wenyuan.core.errors import ConfigError, IndexMismatch
 from wenyuan.core.ports import IndexSpec
+from wenyuan.core.postgres_words import check_server
 
 __all__ = ["LOCK", "MOST_DIMENSIONS", "find_vector", "make_tables", "schema_name"]
 
 FORMAT = "postgres/2"
 """Changes with the tables below; another format is another generation."""
-OLDEST_SERVER, OLDEST_VECTOR = 15, (0, 8)
+OLDEST_VECTOR = (0, 8)
 MOST_DIMENSIONS = 16_000  # of pgvector's type
 LOCK = "SELECT pg_catalog.pg_{kind}advisory_xact_lock(pg_catalog.hashtextextended(%(schema)s, 0))"
 
@@ -109,7 +110,7 @@ def make_tables(
         ConfigError: the server is too old, not in UTF-8, or its user may not make a schema.
         IndexMismatch: there is a schema of that name that is not this library's index.
     """
-    _check_server(connection, component)
+    check_server(connection.info, component=component, setting="postgres.dsn")
     connection.execute(LOCK.format(kind=""), {"schema": schema})
     if not _exists(connection, schema):
         try:
@@ -152,23 +153,6 @@ def _create(connection: Connection[Any], schema: str, library_id: str, spec: Ind
     connection.execute(SQL(_TABLES).format(**named))
     if spec.encoder is not None:
         connection.execute(SQL(_VECTORS).format(space=Identifier(space), dimension=Literal(spec.encoder.dimension)))
-
-
-def _check_server(connection: Connection[Any], component: str) -> None:
-    version = connection.info.server_version // 10_000
-    if version < OLDEST_SERVER:
-        raise ConfigError(
-            f"the server is PostgreSQL {version}; at least {OLDEST_SERVER} is needed",
-            component=component,
-            hint="upgrade the server, or name another in postgres.dsn",
-        )
-    encoding = connection.info.parameter_status("server_encoding")
-    if encoding != "UTF8":
-        raise ConfigError(
-            f"the database is in {encoding}, which cannot hold every character",
-            component=component,
-            hint="CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0",
-        )
 
 
 def find_vector(connection: Connection[Any], dimension: int, component: str) -> str:
