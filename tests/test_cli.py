@@ -540,6 +540,13 @@ def test_sources_are_listed_shown_and_removed(empty: Path) -> None:
 
 
 # -- doctor -----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("language", "told"), [("en", "may hide that it is dead"), ("zh", "可能掩盖编码器故障")])
+def test_the_doctor_names_what_may_hide_a_dead_encoder(stocked: Path, language: str, told: str) -> None:
+    """With query vectors remembered the line of the encoder says so; by default it does not."""
+    asked = ("--library", stocked, "doctor", "--lang", language, "--json")
+    assert told not in run(*asked).stdout
+    shown = json.loads(run(*asked, WENYUAN_SEARCH__QUERY_VECTORS="7").stdout)
+    assert [told in check["detail"] for check in shown["checks"] if check["name"] == "encoder"] == [True]
 
 
 def test_the_doctor_looks_at_everything(stocked: Path) -> None:

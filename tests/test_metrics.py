@@ -319,6 +319,29 @@ def test_the_cache_is_counted(tmp_path: Path) -> None:
     assert number(found, "wenyuan_cache_bytes") > 1_000
 
 
+def test_remembered_query_vectors_are_counted_and_said(tmp_path: Path) -> None:
+    """The second time a query is not embedded: metrics, coverage and audit all say so."""
+    (tmp_path / "a.md").write_text("# 投诉\n\n客户投诉须在三天内答复。\n")
+    settings: dict[str, Any] = {"encoder": {"kind": "hashing"}, "cache": {"seconds": 0}}
+    with wenyuan.open(tmp_path / "library", create=True, search={"query_vectors": 2}, **settings) as library:
+        library.add(wenyuan.Source(source_id="a", path=str(tmp_path / "a.md")))
+        with serving(library) as url:
+            measured = number(metrics(url), "wenyuan_query_vector_requests_total", result="miss")  # its own nonsense
+            answers = [send(url, "POST", "/v1/search", {"query": q}).json for q in ("投诉", " 投诉", "答复", "三天")]
+            found = metrics(url)
+        records = [record.record for record in library.audit.list(limit=4)][::-1]
+    said = [
+        [leg.get("remembered", False) for leg in a["coverage"]["legs"] if leg["name"] == "vector"] for a in answers
+    ]
+    assert said == [[False], [True], [False], [False]]
+    recorded = [[leg.get("remembered", False) for leg in r["legs"] if leg["name"] == "vector"] for r in records]
+    assert recorded == said
+    assert number(found, "wenyuan_query_vector_requests_total", result="hit") == 1
+    assert number(found, "wenyuan_query_vector_requests_total", result="miss") == measured + 3
+    assert number(found, "wenyuan_query_vector_entries") == 2
+    assert number(found, "wenyuan_query_vector_bytes") == 2 * 4 * library.encoder.fingerprint.dimension
+
+
 def test_numbers_that_cannot_be_told(served: tuple[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """A catalog that cannot be read is a problem, not a library that holds nothing."""
     url, library = served

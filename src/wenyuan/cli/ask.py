@@ -143,6 +143,8 @@ def _show_leg(terminal: Terminal, leg: LegReport) -> None:
     )
     if leg.withheld:
         line += terminal.text("leg_withheld", count=leg.withheld)
+    if leg.remembered:
+        line += terminal.text("leg_remembered")
     terminal.show(line)
     if leg.error:
         terminal.show("  " + terminal.own(leg.error))

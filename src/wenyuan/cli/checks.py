@@ -143,6 +143,8 @@ def _parts(terminal: Terminal, library: Library) -> Iterator[Check]:
         if name == "encoder" and library.encoder is not None:
             detail = f"{detail}, {library.encoder.fingerprint.dimension}d"
             more = {"fingerprint": library.encoder.fingerprint.key}
+            if size := library.settings.search.query_vectors:
+                detail += terminal.text("d_query_vectors", count=size)
         by_choice = library.settings.encoder.kind == "none" and name == "encoder"
         yield Check(
             name, "ok" if by_choice else state, detail, "" if state == "ok" or by_choice else hints[name], more

@@ -19,6 +19,7 @@ from wenyuan.server.access import Handler
 from wenyuan.server.exposition import CONTENT_TYPE, Family, Sample, histogram, render
 from wenyuan.server.pool import Pool
 from wenyuan.server.traffic import Traffic
+from wenyuan.service.cache import CacheCounts
 from wenyuan.service.freshness import SourceHealth
 from wenyuan.service.hired import WorkerProgress
 from wenyuan.service.vitals import Vitals
@@ -93,12 +94,9 @@ def _of_library(vitals: Vitals) -> Iterator[Family]:
             for (leg, source, state), timing in sorted(vitals.legs.items())
         ],
     )
-    cache = vitals.cache
-    asked = (("hit", cache.hits), ("miss", cache.misses), ("joined", cache.joined))
-    samples = tuple(Sample({"result": name}, count) for name, count in asked)
-    yield Family("wenyuan_cache_requests_total", "counter", "Answers asked of the cache.", samples)
-    yield _gauge("wenyuan_cache_entries", "Answers that are kept.", cache.values)
-    yield _gauge("wenyuan_cache_bytes", "What they take, about.", cache.bytes)
+    yield from _of_cache("cache", "Answers", vitals.cache)
+    if vitals.query_vectors is not None:
+        yield from _of_cache("query_vector", "Vectors of queries", vitals.query_vectors)
     lag = vitals.index
     yield _gauge("wenyuan_index_lag_changes", "Changes of the catalog that the index has not seen.", lag.changes)
     yield _gauge("wenyuan_index_lag_seconds", "Age of the oldest of them.", lag.seconds)
@@ -112,6 +110,14 @@ def _of_library(vitals: Vitals) -> Iterator[Family]:
         yield _gauge("wenyuan_audit_waiting", "Audit records that are not durable yet.", audit.waiting)
         yield _gauge("wenyuan_audit_flush_lag_seconds", "Age of the oldest of them.", audit.lag)
         yield _gauge("wenyuan_audit_failing", "Whether the audit cannot be written.", audit.failing)
+
+
+def _of_cache(name: str, what: str, counts: CacheCounts) -> Iterator[Family]:
+    asked = (("hit", counts.hits), ("miss", counts.misses), ("joined", counts.joined))
+    samples = tuple(Sample({"result": result}, count) for result, count in asked)
+    yield Family(f"wenyuan_{name}_requests_total", "counter", f"{what} asked of the cache.", samples)
+    yield _gauge(f"wenyuan_{name}_entries", f"{what} that are kept.", counts.values)
+    yield _gauge(f"wenyuan_{name}_bytes", "What they take, about.", counts.bytes)
 
 
 def _of_worker(done: WorkerProgress) -> Iterator[Family]:

@@ -225,7 +225,8 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
 
 def _leg(leg: LegReport) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": leg.name, "state": leg.state, "ms": round(leg.ms, 1), "hits": leg.hits}
-    return entry | ({"withheld": leg.withheld} if leg.withheld else {})
+    also = {"withheld": leg.withheld, "remembered": leg.remembered}
+    return entry | {name: value for name, value in also.items() if value}
 
 
 def _fragment(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -62,6 +62,7 @@ class HealthDoor:
             counts=counts,
             legs=self._retriever.meter.read(list(counts)),
             cache=self._searcher.cache_counts(),
+            query_vectors=self._retriever.query_vectors(),
             audit=None if self.witness.log is None else self.witness.log.progress(),
             index=index_lag(self.catalog, self.engine),
             worker=None if self.worker is None else self.worker.progress(),

@@ -19,6 +19,7 @@ from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.ranking import Hit, LegResult
 from wenyuan.core.score import PLAIN, Traits
 from wenyuan.core.vectors import checked_vectors
+from wenyuan.service.cache import CacheCounts
 from wenyuan.service.candidates import Cut, contenders
 from wenyuan.service.crew import Crew, Leg
 from wenyuan.service.probes import GENERAL, SCRIPTS, script_of
@@ -36,6 +37,7 @@ class LegReport:
 
     Attributes:
         withheld: Hits of a source elsewhere that are not in force on the day, and so are not among `hits`.
+        remembered: The query's vector was not made for this request: then nothing is known of the encoder's health.
     """
 
     name: str
@@ -44,6 +46,7 @@ class LegReport:
     hits: int
     error: str = ""
     withheld: int = 0
+    remembered: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -95,6 +98,13 @@ class QueryVectors:
         self._making: dict[str, Future[Any]] = {}
         self._lock = threading.Lock()
         self._general: dict[str, Any] = {}
+        self._asked = {"hits": 0, "misses": 0, "joined": 0}
+
+    def counts(self) -> CacheCounts:
+        """How often a vector was remembered, made, or being made for another leg; and what is held."""
+        with self._lock:
+            held = sum(vector.nbytes for vector in self._known.values())
+            return CacheCounts(**self._asked, values=len(self._known), bytes=held)
 
     def general(self, script: str, deadline: Deadline) -> Any:
         """The mean vector of general questions in a script, (dim,) float32: what all questions have in common."""
@@ -107,17 +117,23 @@ class QueryVectors:
 
     def of(self, query: str, deadline: Deadline) -> Any:
         """The query's unit vector, (dim,) float32; raises an `EncoderError`."""
+        return self.recalled(query, deadline)[0]
+
+    def recalled(self, query: str, deadline: Deadline) -> tuple[Any, bool]:
+        """The query's unit vector, and whether it was remembered; raises an `EncoderError`."""
         text = unicodedata.normalize("NFKC", query.strip())
         with self._lock:
             if text in self._known:
+                self._asked["hits"] += 1
                 self._known.move_to_end(text)
-                return self._known[text]
+                return self._known[text], True
             mine = text not in self._making
+            self._asked["misses" if mine else "joined"] += 1
             making = self._making.setdefault(text, Future())
         if mine:
             self._make(text, making, deadline)
         try:
-            return making.result(max(0.0, deadline.at - deadline.clock()))
+            return making.result(max(0.0, deadline.at - deadline.clock())), False
         except TimeoutError as error:
             deadline.check("encoder")
             raise EncoderUnavailable("the query was not embedded in time", component="encoder") from error
@@ -156,6 +172,10 @@ class OwnLegs:
         """Gives the vector of a query's text when it is called; None without an encoder."""
         vectors = self._vectors
         return None if vectors is None else lambda: vectors.of(text, deadline)
+
+    def query_vectors(self) -> CacheCounts | None:
+        """How query vectors were come by; None without an encoder."""
+        return None if self._vectors is None else self._vectors.counts()
 
     def weight(self, tuning: Tuning | None, traits: Traits) -> float:
         """Of the vector leg: what was learned, else what is set, else what was measured."""
@@ -203,15 +223,16 @@ class OwnLegs:
         wanted: Cut | None = None,
     ) -> Found:
         """The scores that `candidates` are made of; arguments and errors as there."""
-        second: Leg[tuple[LegResult, Aim, float]] | None = None
+        second: Leg[tuple[LegResult, Aim, float, bool]] | None = None
         if self._vectors is not None:
             vectors = self._vectors
 
-            def by_meaning() -> tuple[LegResult, Aim, float]:
+            def by_meaning() -> tuple[LegResult, Aim, float, bool]:
                 begun = time.perf_counter()
-                aim = self.aim(query, vectors.of(query, deadline), tuning, traits, deadline)
+                vector, remembered = vectors.recalled(query, deadline)
+                aim = self.aim(query, vector, tuning, traits, deadline)
                 result = self._engine.vector(aim.vector, scope=scope, limit=depth, deadline=deadline)
-                return result, aim, (time.perf_counter() - begun) * 1e3
+                return result, aim, (time.perf_counter() - begun) * 1e3, remembered
 
             second = self._crew.begin(by_meaning, "vector")
         first = self._crew.begin(lambda: self._keyword(words, scope, depth, deadline), "keyword")
@@ -220,9 +241,9 @@ class OwnLegs:
         reports = [LegReport(name="keyword", state="ok", ms=ms, hits=len(keyword))]
         if second is None:
             return Found(keyword=keyword, cosines=None, mean=0.0, aim=None, reports=reports)
-        by_vector, aim, ms = self._crew.outcome(second, "vector leg", deadline)
+        by_vector, aim, ms, remembered = self._crew.outcome(second, "vector leg", deadline)
         cosines = {hit.passage_id: aim.level(hit.parts["cosine"]) for hit in by_vector.hits}
-        reports.append(LegReport(name="vector", state="ok", ms=ms, hits=len(cosines)))
+        reports.append(LegReport(name="vector", state="ok", ms=ms, hits=len(cosines), remembered=remembered))
         cosines |= self._cosines(aim, [i for i in keyword if i not in cosines], deadline)
         plain = cosines if aim.unbridged is None else self._cosines(aim.unbridged, list(cosines), deadline)
         mean = aim.level(self._engine.mean_cosine(aim.vector))

@@ -146,6 +146,7 @@ class Retriever:
         self.reranking = reranking or Reranking()
         vectors = QueryVectors(encoder, settings.query_vectors) if encoder is not None else None
         self._own = OwnLegs(engine, vectors, settings, self._crew)
+        self.query_vectors = self._own.query_vectors
         self._abroad = Abroad(open_outside or no_outside, vectors, self._crew)
         self._sight = Sight(record)
         self._tuned = Tuned(record, encoder)
@@ -366,8 +367,7 @@ class Retriever:
             settled = adjusted(hit, passage, request)
             template = passage.collection == self._united.template_collection
             ranked.append(replace(settled, origin="template") if template else settled)
-        if reference:
-            ranked = above(ranked, floor)
+        ranked = above(ranked, floor) if reference else ranked
         return [(hit, passages[hit.passage_id]) for hit in ranked]
 
     def _information(self, reference: Reference | None, passages: Mapping[int, Passage]) -> Mapping[str, float]:

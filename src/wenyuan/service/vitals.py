@@ -39,6 +39,7 @@ class Vitals:
         at: Seconds since the epoch.
         counts: Documents, passages, vectors and failures, by source.
         legs: Times by ``(leg, source, state)``.
+        query_vectors: How the vectors of queries were come by; None without an encoder.
         audit: None when it is switched off.
         worker: None where no worker runs in this process.
     """
@@ -48,6 +49,7 @@ class Vitals:
     counts: Mapping[str, Mapping[str, int]]
     legs: Mapping[tuple[str, ...], Timing]
     cache: CacheCounts
+    query_vectors: CacheCounts | None
     audit: AuditProgress | None
     index: IndexLag
     worker: WorkerProgress | None = None

@@ -111,6 +111,9 @@ class LegShape(BaseModel):
     withheld: int | SkipJsonSchema[None] = Field(
         None, json_schema_extra=no_default, description="Hits of a source elsewhere that are not in force on the day."
     )
+    remembered: bool | SkipJsonSchema[None] = Field(
+        None, json_schema_extra=no_default, description="The query was not embedded anew: its vector was remembered."
+    )
     error: str | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
 
 
@@ -363,6 +366,6 @@ def _coverage(results: Iterable[SearchResult]) -> dict[str, Any]:
         degraded += result.degraded
         for leg in result.legs:
             entry = {"name": leg.name, "state": leg.state, "ms": round(leg.ms, 2), "hits": leg.hits}
-            also = {"withheld": leg.withheld, "error": leg.error}
+            also = {"withheld": leg.withheld, "remembered": leg.remembered, "error": leg.error}
             legs.append(entry | {name: value for name, value in also.items() if value})
     return {"legs": legs, "degraded": list(dict.fromkeys(degraded))}

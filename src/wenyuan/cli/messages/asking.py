@@ -19,6 +19,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "reason": ("Reason: {reason}", "原因：{reason}"),
     "leg": ("{name}: {state}, {hits:hit|hits}, {ms} ms", "{name}：{state}，命中 {hits}，{ms} 毫秒"),
     "leg_withheld": ("  (not in force on the day: {count})", "（当日未生效或已失效：{count}）"),
+    "leg_remembered": ("  (the query's vector was remembered)", "（问题向量取自缓存）"),
     "leg_source": ("source {name}", "来源 {name}"),
     "leg_failed": ("failed", "失败"),
     "leg_rules": ("rules leg", "规则分支"),

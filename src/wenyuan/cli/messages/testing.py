@@ -79,6 +79,10 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "d_failures": ("{count:document|documents} could not be taken in", "{count} 个文档未能收录"),
     "d_unmeasured": ("not measured yet", "尚未测定"),
     "d_measured": ("{mode}: {floor}", "{mode}：{floor}"),
+    "d_query_vectors": (
+        "; remembers {count} vectors of queries, which may hide that it is dead",
+        "；记住 {count} 个问题向量，可能掩盖编码器故障",
+    ),
     "d_free": (
         "catalog {catalog}, index {index}, {free} free",
         "目录库 {catalog}，索引 {index}，可用 {free}",
