@@ -29,7 +29,7 @@ from wenyuan.catalog import Catalog
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import EncoderFingerprint, NewDocument, NewPassage, Source
 from wenyuan.core.ports import Deadline, IndexSpec
-from wenyuan.core.text import ANALYZER, query_terms
+from wenyuan.core.text import ANALYZER, has_han, query_terms
 from wenyuan.engines.local import LocalEngine
 
 DIMENSION = 384
@@ -134,7 +134,7 @@ def queries(files: list[Path], count: int) -> list[str]:
     made = []
     while len(made) < count:
         text = draw.choice(texts).replace("\n", "")
-        if " " in text[:200]:
+        if not has_han(text):
             words = text.split()
             at = draw.randrange(max(1, len(words) - 6))
             made.append(" ".join(words[at : at + draw.randint(3, 6)]))

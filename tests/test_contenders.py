@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -80,20 +81,34 @@ def test_most_need_no_second_score() -> None:
     assert sorted(chosen) == list(range(NEAR))
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[wenyuan.Library]:
-    folder = tmp_path_factory.mktemp("library")
+def made_of(folder: Path, places: Sequence[str]) -> wenyuan.Library:
+    """A library of two sources; its documents name places in their titles or texts, in turns."""
     draw = random.Random(4)
     for trust in (2, 5):
         (folder / f"s{trust}").mkdir()
         for n in range(PASSAGES // 2):
             told = "，".join(draw.choice(SUBJECTS) + draw.choice(ACTS) for _ in range(draw.randint(2, 9)))
-            (folder / f"s{trust}" / f"{n}.md").write_text(f"# {draw.choice(SUBJECTS)} {n}\n\n{told}。\n", "utf-8")
-    with wenyuan.open(
+            heading, mention = places[n % len(places)], places[n // 7 % len(places)]
+            text = f"# {draw.choice(SUBJECTS)} {n}{heading}\n\n{told}。{mention}\n"
+            (folder / f"s{trust}" / f"{n}.md").write_text(text, "utf-8")
+    made = wenyuan.open(
         folder / "library", create=True, encoder={"kind": "hashing"}, search={"deadline": 20, "depth": 40}
-    ) as made:
-        for trust in (2, 5):
-            made.add(wenyuan.Source(source_id=f"s{trust}", path=str(folder / f"s{trust}"), trust=trust))
+    )
+    for trust in (2, 5):
+        made.add(wenyuan.Source(source_id=f"s{trust}", path=str(folder / f"s{trust}"), trust=trust))
+    return made
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[wenyuan.Library]:
+    with made_of(tmp_path_factory.mktemp("library"), [""]) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def clauses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[wenyuan.Library]:
+    places = (" 第三条", "依照第十三条", " Article 3", " GB 50300-2013", "", "", "", "", "")
+    with made_of(tmp_path_factory.mktemp("clauses"), places) as made:
         yield made
 
 
@@ -122,3 +137,37 @@ def test_answers_are_the_same(
         assert list(one.hits) == [replace(h, parts=pytest.approx(dict(h.parts), abs=1e-6)) for h in other.hits]
     assert sum(spared) > 0
     assert all(query_terms(q) for q in asked)
+
+
+@pytest.mark.parametrize("limit", [1, 5, 30])
+@pytest.mark.parametrize("context", [{}, {"task_id": "消防 审批"}])
+@pytest.mark.parametrize("floor", [None, 0.3])
+def test_answers_about_a_place_are_the_same(
+    clauses: wenyuan.Library,
+    limit: int,
+    context: dict[str, Any],
+    floor: float | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A question that names a clause or a standard is answered as it is when every candidate is read for it."""
+    draw = random.Random(limit)
+    named = ("第３条", "第十三条", "article 13", "GB 50300", "第九百条")
+    asked = [f"{draw.choice(named)} {' '.join(draw.choices(SUBJECTS + ACTS, k=2))}" for _ in range(25)]
+    retriever = clauses._retriever
+    monkeypatch.setattr(retriever, "_settings", retriever._settings.model_copy(update={"floor": floor}))
+
+    def answers() -> list[Any]:
+        return [clauses.search(q, limit=limit, context=context or None) for q in asked]
+
+    quick = answers()
+    spared: list[int] = []
+    placed = Cut.placed
+
+    def all_of_them(cut: Cut, hits: list[Any], naming: Any) -> list[Any]:
+        spared.append(len(hits) - len(placed(cut, hits, naming)))
+        return hits
+
+    monkeypatch.setattr(Cut, "placed", all_of_them)
+    assert [list(one.hits) for one in quick] == [list(other.hits) for other in answers()]
+    assert any("identifier" in hit.parts for one in quick for hit in one.hits)
+    assert limit == 30 or sum(spared) > 0

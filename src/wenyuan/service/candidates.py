@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -126,6 +126,17 @@ class Cut:
             return hits
         least = hits[self.limit - 1].score / self.reach
         return hits[: max(self.limit + _SPARE, sum(hit.score >= least for hit in hits))]
+
+    def placed(self, hits: list[Hit], naming: Container[int]) -> list[Hit]:
+        """Where the query names a place: the hits that name it, too, and what of the others could stand beside them.
+
+        The others keep their order, whatever share of their scores they lose; they stay when they are among the first
+        `limit` of all of them, or of those that reach the floor by themselves.
+        """
+        others = [hit for hit in hits if hit.passage_id not in naming]
+        first = {hit.passage_id for hit in self.liftable(others)}
+        first |= {hit.passage_id for hit in self.liftable([hit for hit in others if self.floor.reached(hit)])}
+        return [hit for hit in hits if hit.passage_id in naming or hit.passage_id in first]
 
 
 def contenders(

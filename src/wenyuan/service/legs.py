@@ -6,7 +6,7 @@ import threading
 import time
 import unicodedata
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
@@ -286,6 +286,11 @@ class OwnLegs:
         if not length:
             return Aim(vector=vector)
         return Aim(vector=moved / length, scale=length, offset=self._engine.mean_cosine(common))
+
+    def naming(self, named: Sequence[str], hits: Sequence[Hit], deadline: Deadline) -> Collection[int]:
+        """The passages among the hits that have one of these identifiers (see `text.identifiers`) anywhere."""
+        marks = ["#" + name for name in named]
+        return self._keyword_scores(marks, [hit.passage_id for hit in hits], deadline).keys()
 
     def _keyword(self, words: list[str], scope: Scope, depth: int, deadline: Deadline) -> tuple[LegResult, float]:
         begun = time.perf_counter()

@@ -347,10 +347,11 @@ class Retriever:
         """The hits that count, adjusted; `change`: the one that was searched."""
         floor, reference = cut.floor, reference_of(query.text)
         topic = self._topics.of(query.text, query.source_document_uri, query.task_id, change, deadline)
-        # A named place counts however little else its text shares with the query: then the floor comes last.
-        candidates = hits if reference else cut.liftable(above(hits, floor))
-        across = not candidates
-        if across:
+        if reference:  # a named place counts however little else its text shares with the query: the floor comes last
+            candidates = cut.placed(hits, self._own.naming(reference.named, hits, deadline))
+        else:
+            candidates = cut.liftable(above(hits, floor))
+        if across := not candidates:
             candidates = outstanding(hits, floor)
         passages = self._record.passages([hit.passage_id for hit in candidates], deadline)
         if len(passages) < len(candidates) and self._record.seq() != change:
