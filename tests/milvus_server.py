@@ -42,7 +42,7 @@ class Server:
         )  # fmt: skip
         client(self.address).close()
 
-    def stop(self) -> None:
+    def crash(self) -> None:
         """End it at once, as if the machine had lost its power."""
         if self._process is not None:
             self._process.kill()
@@ -88,4 +88,4 @@ def own() -> Iterator[Server]:
             server.start()
             yield server
         finally:
-            server.stop()
+            server.crash()

@@ -50,11 +50,15 @@ class Server:
         _wait(folder, self._port, self._process)
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
-        """End it: SIGINT is a fast shutdown, SIGQUIT an immediate one, as if it had crashed."""
+        """End it: SIGINT is a fast shutdown, SIGQUIT an immediate one."""
         if self._process is not None:
             self._process.send_signal(how)
             self._process.wait(20)
             self._process = None
+
+    def crash(self) -> None:
+        """End it at once, as if the machine had lost its power."""
+        self.stop(signal.SIGQUIT)
 
 
 @contextmanager

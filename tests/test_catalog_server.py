@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -422,7 +421,7 @@ def test_server_restarted(tmp_path: Path) -> None:
             put(catalog, round_)
             audit.append({"kind": "retrieval", "principal": "p"})
             audit.flush()
-            own.stop(signal.SIGQUIT)
+            own.crash()
             asked = (
                 catalog.seq,
                 catalog.sources,

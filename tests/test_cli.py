@@ -824,3 +824,18 @@ def test_the_bar_says_how_much_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
         clock[0] += 5
         bar(Progress(files=9, files_total=10, passages=200, embedded=80, name="x"))
     assert said == [{"files": 10, "total": 10, "passages": 200, "rate": "5.0", "left": "0:30"}]
+
+
+def test_stages_are_told_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A work with stages says where it is at most every five seconds, in its own words; with --json, nothing."""
+    from wenyuan.cli.progress import Lines
+    from wenyuan.cli.terminal import Terminal
+
+    clock = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    told = [Lines(Terminal(language="en"), "tune"), Lines(Terminal(language="en", as_json=True), "tune")]
+    for number, seconds in enumerate((4.0, 2.0, 1.0, 4.5)):
+        clock[0] += seconds
+        for lines in told:
+            lines("learn", number, 4)
+    assert capsys.readouterr().err.splitlines() == ["Learning: fold 1 of 4", "Learning: fold 3 of 4"]

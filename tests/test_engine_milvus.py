@@ -5,31 +5,25 @@ from __future__ import annotations
 import itertools
 import math
 import random
-import shutil
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import milvus_server
-from engine_laws import QUERIES, SPEC, TEXTS, EngineLaws, World, document, same, unit
+from engine_laws import QUERIES, SPEC, TEXTS, World, document, same, unit
+from server_engine_laws import ServerEngineLaws
 from wenyuan.catalog import Catalog
 from wenyuan.core.errors import (
-    CatalogUnavailable,
     EngineError,
     EngineTimeout,
     EngineUnavailable,
     IndexCorrupt,
-    IndexMismatch,
-    VectorRejected,
 )
 from wenyuan.core.filters import Filter, In, Range
-from wenyuan.core.ports import Change, Engine
+from wenyuan.core.ports import Engine
 from wenyuan.engines.milvus import MilvusEngine, Place, keyword, writing
 from wenyuan.engines.milvus.marks import newest
 from wenyuan.engines.milvus.words import FIELDS, digest
@@ -54,20 +48,10 @@ def client(milvus: str) -> Iterator[Any]:
     made.close()
 
 
-class Breaks:
-    """A catalog's feed that breaks off after some changes."""
-
-    def __init__(self, catalog: Catalog, after: int) -> None:
-        self._catalog, self._after = catalog, after
-        self.seq, self.lag, self.stamp = catalog.seq, catalog.lag, catalog.stamp
-
-    def changes(self, *args: Any, **kwargs: Any) -> Iterator[Change]:
-        yield from itertools.islice(self._catalog.changes(*args, **kwargs), self._after)
-        raise CatalogUnavailable("gone", component="catalog")
-
-
-class TestMilvusEngine(EngineLaws):
+class TestMilvusEngine(ServerEngineLaws):
     """Every law, on a real server."""
+
+    drop = "drop the index's collections"
 
     def test_values_that_json_cannot_hold(self, world: World) -> None:
         """Infinities, huge numbers, NUL and halves of surrogate pairs are stored, asked for and ordered like any other."""
@@ -109,22 +93,6 @@ class TestMilvusEngine(EngineLaws):
         for query, expected in zip(asked, before, strict=True):
             same(world.keyword(query, limit=10), expected)
 
-    @pytest.mark.parametrize("after", [0, 1, 3])
-    def test_nothing_half_is_seen(self, filled: World, after: int) -> None:
-        """A sync that breaks off leaves the answers as they were, and the next one ends it."""
-        before = [list(filled.keyword(q)) for q in QUERIES]
-        mark = filled.engine.status()
-        filled.put(*(document(100 + n, text="脚手架 safety 投诉") for n in range(5)))
-        filled.remove("s1", 1)
-        with pytest.raises(CatalogUnavailable):
-            filled.engine.sync(Breaks(filled.catalog, after), deadline=filled.deadline())
-        assert filled.engine.status() == mark
-        for query, old in zip(QUERIES, before, strict=True):
-            assert list(filled.keyword(query)) == old
-        filled.sync()
-        for query in (*QUERIES, "脚手架"):
-            same(filled.keyword(query), filled.keyword(query, engine=filled.reference))
-
     @pytest.mark.parametrize("call", range(1, 7))
     def test_a_writer_that_dies_at_any_call(
         self, filled: World, milvus: str, call: int, monkeypatch: pytest.MonkeyPatch
@@ -158,20 +126,6 @@ class TestMilvusEngine(EngineLaws):
             same(filled.keyword(query, engine=other), filled.keyword(query, engine=filled.reference))
         counts, status = filled.catalog.counts(), other.status()
         assert (status.passages, status.vectors) == (counts["passages"], counts["vectors"])
-        assert other.mean_cosine(unit(3)) == pytest.approx(filled.reference.mean_cosine(unit(3)), abs=1e-6)
-        other.close()
-
-    def test_two_engines(self, filled: World, milvus: str) -> None:
-        """Two engines on one index: what one has written, the other finds, whoever comes first."""
-        other = opened(milvus, filled.catalog)
-        for number in range(200, 210):
-            filled.put(document(number, text=f"吊装 crane {number}"))
-            with ThreadPoolExecutor(2) as both:
-                marks = both.map(lambda e: e.sync(filled.catalog, deadline=filled.deadline()), (filled.engine, other))
-                assert max(marks) == filled.catalog.seq()
-        filled.sync()
-        other.sync(filled.catalog, deadline=filled.deadline())
-        same(filled.keyword("crane 吊装", engine=other), filled.keyword("crane 吊装", engine=filled.reference))
         assert other.mean_cosine(unit(3)) == pytest.approx(filled.reference.mean_cosine(unit(3)), abs=1e-6)
         other.close()
 
@@ -263,55 +217,12 @@ class TestMilvusEngine(EngineLaws):
         assert live & {h.passage_id for h in found}
         other.close()
 
-    def test_vector_of_another_dimension(self, filled: World) -> None:
-        """A query of another dimension is refused; a row of one is not taken in, and nothing else of its change."""
-        with pytest.raises(EngineError, match="dimensions"):
-            filled.vector(np.ones(3, np.float32))
-        row = next(c.row for c in filled.catalog.changes(0, filled.catalog.seq()) if c.row)
-
-        class Feed(Breaks):
-            def __init__(self) -> None:
-                super().__init__(filled.catalog, 0)
-                self.seq = lambda: filled.catalog.seq() + 1
-
-            def changes(self, *_: Any, **__: Any) -> Iterator[Change]:
-                for number, vector in ((900, unit(1)), (901, np.ones(3, np.float32))):
-                    yield Change(
-                        seq=self.seq(), passage_id=number, row=replace(row, passage_id=number, vector=vector)
-                    )
-
-        before = filled.engine.status()
-        with pytest.raises(VectorRejected, match="901 has 3 dimensions, the index 16"):
-            filled.engine.sync(Feed(), deadline=filled.deadline())
-        assert filled.engine.status() == before
-
     def test_too_many_facets(self, filled: World) -> None:
         """More facets than Milvus holds in one row are an error that says so."""
         facets = {f"f{n}": n for n in range(4_100)}
         filled.put(document(70, facets=facets))
         with pytest.raises(EngineError, match="4103 facets; Milvus holds 4096"):
             filled.engine.sync(filled.catalog, deadline=filled.deadline())
-
-    @pytest.mark.parametrize("more", [0, 1])
-    def test_another_history(self, filled: World, tmp_path: Path, more: int) -> None:
-        """A catalog that was restored, and has changed since, is told from the one that the index has followed."""
-        filled.engine.close()
-        filled.catalog.close()
-        shutil.copytree(filled.folder, tmp_path / "backup")
-        filled.catalog = Catalog.open(filled.folder)
-        filled.engine = filled.make_engine(filled.folder, filled.catalog)
-        filled.put(document(70, text="此后丢失"))
-        filled.sync()
-        restored = Catalog.open(tmp_path / "backup")
-        for number in range(1 + more):
-            found, vectors = document(71 + number, text="另一段历史")
-            restored.commit_documents([found], vectors)
-        engine = filled.make_engine(filled.folder, restored)
-        with pytest.raises(IndexMismatch, match="is not the catalog's") as caught:
-            engine.sync(restored, deadline=filled.deadline())
-        assert "drop the index's collections" in caught.value.hint
-        engine.close()
-        restored.close()
 
     def test_slow_building(self, filled: World, monkeypatch: pytest.MonkeyPatch) -> None:
         """A request that cannot wait for the index fails in time; the work goes on, and ends."""

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 import milvus_server
 import wenyuan
 from engine_laws import SPEC, World, document, same, unit
+from server_engine_laws import ServerEngineRefusals
 from test_engine_milvus import opened
 from wenyuan.core.errors import (
     ConfigError,
@@ -250,21 +251,10 @@ def test_a_server_that_stalls_or_goes_away(tmp_path: Path, milvus: str) -> None:
     world.close()
 
 
-def test_all_calls_busy(world: World) -> None:
-    """When all calls are taken until the deadline, that is said, with the setting."""
-    engine: Any = world.engine
-    taken = [
-        threading.Thread(target=engine._sessions.run, args=(lambda _: time.sleep(1.5), world.deadline()))
-        for _ in range(16)
-    ]
-    for thread in taken:
-        thread.start()
-    with pytest.raises(EngineTimeout, match="all 16 calls were busy") as caught:
-        world.engine.vector(unit(1), scope=world.scope(), limit=3, deadline=world.deadline(0.2))
-    assert "milvus.calls" in caught.value.hint
-    for thread in taken:
-        thread.join()
-    assert len(world.vector(unit(1))) == 6
+class TestMilvusRefusals(ServerEngineRefusals):
+    """Every refusal, on a real server."""
+
+    busy = (16, "calls", "milvus.calls")
 
 
 @pytest.mark.parametrize("harm", ["drop_collection", "release_collection"])
@@ -292,14 +282,6 @@ def test_marks_that_are_gone(world: World, milvus: str) -> None:
     with pytest.raises(IndexCorrupt, match="its marks are gone"):
         world.keyword("连接池")
     client.close()
-
-
-def test_closed(world: World) -> None:
-    """A closed engine answers nothing."""
-    world.engine.close()
-    for ask in (lambda: world.keyword("x"), lambda: world.vector(unit(1)), world.engine.status, world.sync):
-        with pytest.raises(EngineUnavailable, match="is closed"):
-            ask()
 
 
 # --- translation, expressions, weights -----------------------------------------------------------------------------

@@ -1,115 +1,36 @@
-"""A whole library on the engine of Milvus: the contract over HTTP, and a server that breaks off under load."""
+"""A whole library on the engine of Milvus."""
 
 from __future__ import annotations
 
-import threading
-import time
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 import milvus_server
-import wenyuan
-from test_engine_postgres_service import QUESTIONS, documents
-from wenyuan.app import create_library
-from wenyuan.cli.own_service import FAULT, own_service
-from wenyuan.conformance import HeaderFault, HttpTarget, run
-from wenyuan.core.errors import EngineError
-from wenyuan.core.model import RetrievalRequest, RetrievalResponse, Source
-from wenyuan.server.app import FAULT_HEADER
+from server_library_laws import Broken, ServerLibraryLaws, Settings
 
 pytestmark = pytest.mark.integration
 
 
-def placed(address: str) -> dict[str, Any]:
-    return {"milvus": {"uri": address, "prefix": milvus_server.PREFIX}, "search": {"floor": 0.0, "deadline": 10.0}}
+def placed(address: str, deadline: float) -> Settings:
+    return {"milvus": {"uri": address, "prefix": milvus_server.PREFIX}, "search": {"deadline": deadline}}
 
 
-def test_keeps_the_contract(milvus: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All cases of the contract, TC-DP3-01 to 11 and the further ones, pass over HTTP on this engine."""
-    monkeypatch.setenv("WENYUAN_MILVUS__URI", milvus)
-    monkeypatch.setenv("WENYUAN_MILVUS__PREFIX", milvus_server.PREFIX)
-    monkeypatch.setenv("WENYUAN_ENCODER__KIND", "hashing")
-    monkeypatch.setenv("WENYUAN_SEARCH__DEADLINE", "10")
-    with own_service("milvus") as (address, _):
-        report = run(HttpTarget(address), fault=HeaderFault(FAULT_HEADER, FAULT))
-    assert len(report.cases) == 11
-    assert [(case.id, case.detail) for case in report.failed] == []
-    assert report.exit_code == 0
+class TestMilvusLibrary(ServerLibraryLaws):
+    """Every law, on a real server; milvus-lite takes its time to answer at first."""
 
+    engine = "milvus"
 
-def test_same_answers_as_the_default_engine(tmp_path: Path, milvus: str) -> None:
-    """A library answers alike, score by score, whichever engine it has; what is removed is gone on both."""
-    answers = []
-    for engine in ("local", "milvus"):
-        with create_library(
-            tmp_path / engine, engine=engine, encoder={"kind": "hashing"}, **placed(milvus)
-        ) as library:
-            library.add(Source(source_id="kb", path=str(documents(tmp_path / f"docs-{engine}"))))
-            library.add(Source(source_id="gone", path=str(documents(tmp_path / f"more-{engine}", 3))))
-            library.remove("gone")
-            asked = [library.retrieve_fragments(RetrievalRequest(query=q, max_results=10)) for q in QUESTIONS]
-            assert all(answer.fragments for answer in asked)
-            answers.append(
-                [(f.content, f.retrieval_score, f.metadata["source_id"]) for a in asked for f in a.fragments]
-            )
-            assert {name for _, _, name in answers[-1]} == {"kb"}
-            assert library.readiness().ready
-    (first, second) = answers
-    assert [text for text, _, _ in first] == [text for text, _, _ in second]
-    assert [score for _, score, _ in first] == pytest.approx([score for _, score, _ in second], abs=1e-5)
+    @pytest.fixture
+    def settings(self, milvus: str) -> Settings:
+        return placed(milvus, 10.0)
 
+    @pytest.fixture
+    def breakable(self) -> Broken:
+        @contextmanager
+        def made() -> Iterator[tuple[Settings, milvus_server.Server]]:
+            with milvus_server.own() as server:
+                yield placed(server.address, 3.0), server
 
-def _broken_off(
-    server: milvus_server.Server, library: wenyuan.Library, late: Path, seen: list[RetrievalResponse]
-) -> None:
-    """Kill the server once it has answered, start it once that was felt, and take in a file as soon as it lets us."""
-    before = len(seen)
-    while len(seen) < before + 4:
-        time.sleep(0.02)
-    server.stop()
-    while not any(answer.status == "FAILED" for answer in seen[before:]):
-        time.sleep(0.02)
-    server.start()
-    late.write_text(f"# 新增 {late.name}\n\n连接池 connections\n", "utf-8")
-    for _ in range(30):
-        try:
-            library.ingest("kb")
-            return
-        except EngineError:
-            time.sleep(1.0)
-    raise AssertionError("it did not come back")
-
-
-def test_a_server_that_breaks_off_under_load(tmp_path: Path) -> None:
-    """Killed and started again while questions come in: each is answered in full or FAILED with a reason, none is empty."""
-    seen: list[RetrievalResponse] = []
-    stop = threading.Event()
-
-    def ask(library: wenyuan.Library, query: str) -> None:
-        while not stop.is_set():
-            seen.append(library.retrieve_fragments(RetrievalRequest(query=query, max_results=5)))
-
-    with milvus_server.own() as server:
-        settings = placed(server.address) | {"search": {"floor": 0.0, "deadline": 3.0}}
-        with create_library(
-            tmp_path / "library", engine="milvus", encoder={"kind": "hashing"}, **settings
-        ) as library:
-            library.add(Source(source_id="kb", path=str(documents(tmp_path / "docs"))))
-            threads = [threading.Thread(target=ask, args=(library, query)) for query in QUESTIONS]
-            for thread in threads:
-                thread.start()
-            try:
-                for round_ in range(2):
-                    _broken_off(server, library, tmp_path / "docs" / f"late-{round_}.md", seen)
-            finally:
-                stop.set()
-                for thread in threads:
-                    thread.join()
-            last = library.retrieve_fragments(RetrievalRequest(query=QUESTIONS[0], max_results=5))
-    assert last.status == "SUCCESS"
-    assert {answer.status for answer in seen} == {"SUCCESS", "FAILED"}
-    assert all(len(answer.fragments) == 5 for answer in seen if answer.status == "SUCCESS")
-    reasons = {answer.error_message for answer in seen if answer.status == "FAILED"}
-    assert all("milvus" in str(reason) or "leg" in str(reason) for reason in reasons), reasons
+        return made

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
-import shutil
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import psycopg
 import pytest
 from psycopg import sql
 
-from engine_laws import QUERIES, SPEC, TEXTS, EngineLaws, World, document, same, unit
+from engine_laws import SPEC, TEXTS, World, document, same, unit
+from server_engine_laws import ServerEngineLaws
 from wenyuan.catalog import Catalog
 from wenyuan.core.errors import (
-    CatalogUnavailable,
-    EngineError,
     EngineTimeout,
-    IndexMismatch,
     InvalidRequest,
-    VectorRejected,
 )
 from wenyuan.core.filters import Filter, In, Range
-from wenyuan.core.ports import Change, Engine
+from wenyuan.core.ports import Engine
 from wenyuan.engines.postgres import PostgresEngine, keyword, nearest, upkeep
 from wenyuan.engines.postgres.conditions import Condition
 from wenyuan.engines.postgres.tables import LOCK
@@ -39,8 +30,10 @@ def make_engine(database: str) -> Callable[[Path, Catalog], Engine]:
     return lambda _, catalog: PostgresEngine(database, SPEC, library_id=catalog.library_id())
 
 
-class TestPostgresEngine(EngineLaws):
+class TestPostgresEngine(ServerEngineLaws):
     """Every law, on a real server."""
+
+    drop = "schema"
 
     def test_reads_nothing_without_a_scope(self, filled: World, database: str) -> None:
         """The row policy is a wall of its own: a session that names no source sees no passage, one that does, its own."""
@@ -138,43 +131,6 @@ class TestPostgresEngine(EngineLaws):
         monkeypatch.setattr(nearest, "_WALK", nearest._WALK.replace("LIMIT %(limit)s", "LIMIT 3"))
         same(world.vector(unit(7), limit=50), world.vector(unit(7), limit=50, engine=world.reference))
 
-    def test_nothing_half_is_seen(self, filled: World) -> None:
-        """A sync that fails on its way leaves the index as it was, and the next one ends it."""
-        before = [list(filled.keyword(q)) for q in QUERIES]
-        mark = filled.engine.status()
-        filled.put(*(document(100 + n, text="脚手架 safety") for n in range(5)))
-        filled.remove("s1", 1)
-
-        class Broken:
-            seq, lag, stamp = filled.catalog.seq, filled.catalog.lag, filled.catalog.stamp
-
-            def changes(self, *args: Any, **kwargs: Any) -> Iterator[Change]:
-                yield from itertools.islice(filled.catalog.changes(*args, **kwargs), 3)
-                raise CatalogUnavailable("gone", component="catalog")
-
-        with pytest.raises(CatalogUnavailable):
-            filled.engine.sync(Broken(), deadline=filled.deadline())
-        assert filled.engine.status() == mark
-        for query, old in zip(QUERIES, before, strict=True):
-            assert list(filled.keyword(query)) == old
-        filled.sync()
-        for query in (*QUERIES, "脚手架"):
-            same(filled.keyword(query), filled.keyword(query, engine=filled.reference))
-
-    def test_two_processes(self, filled: World, database: str) -> None:
-        """Two engines on one index: what one has written, the other finds, whoever comes first."""
-        other = PostgresEngine(database, SPEC, library_id=filled.catalog.library_id())
-        for number in range(200, 230):
-            filled.put(document(number, text=f"吊装 crane {number}"))
-            with ThreadPoolExecutor(2) as both:
-                marks = both.map(lambda e: e.sync(filled.catalog, deadline=filled.deadline()), (filled.engine, other))
-                assert max(marks) == filled.catalog.seq()
-        filled.sync()
-        other.sync(filled.catalog, deadline=filled.deadline())
-        same(filled.keyword("crane 吊装", engine=other), filled.keyword("crane 吊装", engine=filled.reference))
-        assert other.mean_cosine(unit(3)) == pytest.approx(filled.reference.mean_cosine(unit(3)), abs=1e-6)
-        other.close()
-
     def test_behind_a_writer(self, filled: World, superuser: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """While another process writes, a question is answered from what is there; when that lasts too long, not."""
         before = filled.engine.status().watermark
@@ -208,51 +164,3 @@ class TestPostgresEngine(EngineLaws):
             session.execute(f'DELETE FROM "{filled.engine.schema}".vectors WHERE passage_id = 3')  # type: ignore[attr-defined]
         status = filled.engine.status()
         assert (status.passages, status.vectors) == (len(TEXTS), len(TEXTS) - 1)
-
-    def test_vector_of_another_dimension(self, filled: World) -> None:
-        """A query of another dimension is refused; a row of one is not taken in, and nothing else of its change."""
-        with pytest.raises(EngineError, match="dimensions"):
-            filled.vector(np.ones(3, np.float32))
-        row = next(c.row for c in filled.catalog.changes(0, filled.catalog.seq()) if c.row)
-
-        class Feed:
-            def seq(self) -> int:
-                return filled.catalog.seq() + 1
-
-            def lag(self, _: int) -> float:
-                return 0.0
-
-            def stamp(self, seq: int) -> str:
-                return filled.catalog.stamp(seq)
-
-            def changes(self, *_: Any, **__: Any) -> Iterator[Change]:
-                for number, vector in ((900, unit(1)), (901, np.ones(3, np.float32))):
-                    yield Change(
-                        seq=self.seq(), passage_id=number, row=replace(row, passage_id=number, vector=vector)
-                    )
-
-        before = filled.engine.status()
-        with pytest.raises(VectorRejected, match="901 has 3 dimensions, the index 16"):
-            filled.engine.sync(Feed(), deadline=filled.deadline())
-        assert filled.engine.status() == before
-
-    @pytest.mark.parametrize("more", [0, 1])
-    def test_another_history(self, filled: World, tmp_path: Path, more: int) -> None:
-        """A catalog that was restored, and has changed since, is told from the one that the index has followed."""
-        filled.engine.close()
-        filled.catalog.close()
-        shutil.copytree(filled.folder, tmp_path / "backup")
-        filled.catalog = Catalog.open(filled.folder)
-        filled.engine = filled.make_engine(filled.folder, filled.catalog)
-        filled.put(document(70, text="此后丢失"))
-        filled.sync()
-        restored = Catalog.open(tmp_path / "backup")
-        for number in range(1 + more):
-            found, vectors = document(71 + number, text="另一段历史")
-            restored.commit_documents([found], vectors)
-        engine = filled.make_engine(filled.folder, restored)
-        with pytest.raises(IndexMismatch, match="is not the catalog's") as caught:
-            engine.sync(restored, deadline=filled.deadline())
-        assert "schema" in caught.value.hint
-        engine.close()
-        restored.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 import postgres_server
 import wenyuan
 from engine_laws import SPEC, World, document, same, unit
+from server_engine_laws import ServerEngineRefusals
 from test_attached_source import drivers_exceptions
 from wenyuan.core import postgres_words
 from wenyuan.core.errors import (
@@ -239,23 +239,10 @@ def test_deadline_reaches_the_server(
     assert not waiting(superuser)
 
 
-def test_all_sessions_busy(world: World) -> None:
-    """When all sessions are taken until the deadline, that is said, with the setting."""
-    engine: Any = world.engine
-    taken = [threading.Thread(target=engine._sessions.run, args=(_sleep, soon(30))) for _ in range(4)]
-    for thread in taken:
-        thread.start()
-    time.sleep(0.3)
-    with pytest.raises(EngineTimeout, match="all 4 sessions were busy") as caught:
-        world.engine.vector(unit(1), scope=world.scope(), limit=3, deadline=world.deadline(0.2))
-    assert "postgres.sessions" in caught.value.hint
-    for thread in taken:
-        thread.join()
-    assert len(world.vector(unit(1))) == 6
+class TestPostgresRefusals(ServerEngineRefusals):
+    """Every refusal, on a real server."""
 
-
-def _sleep(connection: psycopg.Connection[Any]) -> None:
-    connection.execute("SELECT pg_sleep(1.5)")
+    busy = (4, "sessions", "postgres.sessions")
 
 
 def test_sessions_that_were_ended(world: World, superuser: str) -> None:
@@ -284,14 +271,6 @@ def test_tables_that_are_gone(world: World, superuser: str, harm: str, kind: typ
         world.keyword("连接池")
     with pytest.raises(kind):
         engine.keyword_scores(query_terms("连接池"), [1, 2], deadline=world.deadline())
-
-
-def test_closed(world: World) -> None:
-    """A closed engine answers nothing."""
-    world.engine.close()
-    for ask in (lambda: world.keyword("x"), lambda: world.vector(unit(1)), world.engine.status, world.sync):
-        with pytest.raises(EngineUnavailable, match="is closed"):
-            ask()
 
 
 # --- translation --------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.cli.options import opened
+from wenyuan.cli.progress import Lines
 from wenyuan.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate_own", "list_runs"]
 
-_EVERY = 5.0  # seconds between two words on how far it is
 _WORST = 5
 _SHARES = ("answered", "refused")
 
@@ -30,7 +29,7 @@ def evaluate_own(terminal: Terminal, golden: Path, *, keep: bool) -> None:
 
     pairs = read_golden(golden)
     with opened(terminal) as library:
-        whole = library.evaluate(pairs, name=golden.name, step=_Progress(terminal), keep=keep)
+        whole = library.evaluate(pairs, name=golden.name, step=Lines(terminal, "eval_at"), keep=keep)
         former = _former(library, whole.evaluation)
         change = None if former is None else library.compared(whole, former)
     document: dict[str, Any] = {"status": "SUCCESS", "evaluation": asdict(whole.evaluation)}
@@ -99,16 +98,3 @@ def _said(name: str, now: Mapping[str, float | None], before: Mapping[str, float
 
 def _day(at: float) -> str:
     return datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M")
-
-
-class _Progress:
-    """Says now and then how far it is; nothing for what is quick."""
-
-    def __init__(self, terminal: Terminal) -> None:
-        self._terminal = terminal
-        self._next = time.monotonic() + _EVERY
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        if time.monotonic() >= self._next and not self._terminal.as_json:
-            self._next = time.monotonic() + _EVERY
-            self._terminal.say(f"eval_at_{stage}", done=done, total=total)

@@ -1,4 +1,4 @@
-"""How far an ingest is: a bar on a terminal, a line now and then elsewhere, and nothing for what is quick."""
+"""How far a long work is: a bar on a terminal, a line now and then elsewhere, and nothing for what is quick."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from wenyuan.cli.terminal import Terminal
 if TYPE_CHECKING:
     from wenyuan.service.ingest import Progress
 
-__all__ = ["Bar"]
+__all__ = ["Bar", "Lines"]
 
 _QUIET = 1.0  # seconds before anything is shown
 _EVERY = 10.0  # seconds between two lines where there is no terminal
+_OF_STAGES = 5.0  # between two lines of a work that has stages and no bar
 
 
 class Bar:
@@ -88,3 +89,22 @@ class Bar:
 
 def _counts(at: Progress) -> dict[str, int]:
     return {"files": at.files + 1, "total": at.files_total, "passages": at.passages}
+
+
+class Lines:
+    """Says now and then at which stage a work is; what reads JSON is told nothing.
+
+    Args:
+        prefix: Of the messages' names; the stage follows it.
+    """
+
+    def __init__(self, terminal: Terminal, prefix: str) -> None:
+        self._terminal = terminal
+        self._prefix = prefix
+        self._line_at = time.monotonic() + _OF_STAGES
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now >= self._line_at and not self._terminal.as_json:
+            self._line_at = now + _OF_STAGES
+            self._terminal.say(f"{self._prefix}_{stage}", done=done, total=total)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, opened
+from wenyuan.cli.progress import Lines
 from wenyuan.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ __all__ = ["tune"]
 
 _WIDE = 30  # columns of a full bar
 _EXAMPLES = 5
-_EVERY = 5.0  # seconds between two words on how far it is
 
 
 def tune(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
@@ -88,7 +87,9 @@ def _learn(
     if plot is not None:
         check_plot(plot)
     pairs = read_golden(golden) if golden is not None else ()
-    report = library.tune(pairs, feedback=feedback, sources=source or None, dry_run=dry_run, step=_Progress(terminal))
+    report = library.tune(
+        pairs, feedback=feedback, sources=source or None, dry_run=dry_run, step=Lines(terminal, "tune")
+    )
     if plot is not None and report.verdict is not None:
         write_plot(plot, report.verdict, terminal.language)
     terminal.document({"status": "SUCCESS", "report": document_of(report)})
@@ -102,19 +103,6 @@ def document_of(report: TuneReport) -> Mapping[str, Any]:
     if report.verdict is not None:
         document["verdict"] |= {"gain": report.verdict.gain, "adopt": report.verdict.adopt}
     return document
-
-
-class _Progress:
-    """Says now and then how far it is; nothing for what is quick."""
-
-    def __init__(self, terminal: Terminal) -> None:
-        self._terminal = terminal
-        self._next = time.monotonic() + _EVERY
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        if time.monotonic() >= self._next and not self._terminal.as_json:
-            self._next = time.monotonic() + _EVERY
-            self._terminal.say(f"tune_{stage}", done=done, total=total)
 
 
 def _show_report(terminal: Terminal, report: TuneReport) -> None:

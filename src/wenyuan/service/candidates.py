@@ -149,9 +149,9 @@ def contenders(
 ) -> Collection[int]:
     """The candidates that may be in the answer, while the keyword scores of some are not known yet.
 
-    For the others they need not be known: whatever they are, the answer is the same. Either there are enough
-    candidates, for the answer and as rivals, that are certain to count and to stand before such a one, or it cannot count itself, since it has
-    less than half of the best score and too little evidence.
+    Another one is left out, whatever its keyword score turns out to be, for one of two reasons: enough candidates,
+    for the answer and as rivals, certainly count and certainly stand before it; or it has less than half of the best
+    score and too little evidence to count itself.
 
     Args:
         keyword: Keyword scores as far as they are known.
