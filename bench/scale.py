@@ -42,6 +42,7 @@ _ROWS = (
     *((f"keyword, {scope}: p50 / p99 / CPU ms", f"keyword {scope}") for scope in SCOPES),
     *((f"vector, {scope}: p50 / p99 / CPU ms", f"vector {scope}") for scope in SCOPES),
     *((f"recall@10, {scope}", f"recall {scope}") for scope in SCOPES),
+    ("hybrid, plain score, without embedding: p50 / p99 ms", "hybrid plain ms"),
     ("hybrid without embedding: p50 / p99 ms", "hybrid without embedding ms"),
     ("hybrid: p50 / p99 ms", "hybrid ms"),
     ("a changed document is found after: p50 / p99 / CPU ms", "upsert ms"),
