@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,6 +60,40 @@ def test_a_golden_file_is_asked_and_asked_again(opened: tuple[str, Any]) -> None
     assert Browser(opened[0], "zh").get(f"{PATH}/2").text("h1").startswith("第 2 次评测")
 
 
+@pytest.mark.parametrize(
+    ("language", "stop", "said"), [("en", "Stop it", "was stopped"), ("zh", "停止评测", "已停止")]
+)
+def test_a_running_one_is_stopped_by_its_button(
+    opened: tuple[str, Any], monkeypatch: pytest.MonkeyPatch, language: str, stop: str, said: str
+) -> None:
+    """The page that follows an evaluation stops it, and says so afterwards; a second press finds nothing to stop."""
+    url, library = opened
+    entered, gate, real = threading.Event(), threading.Event(), library.engine.keyword
+
+    def slow(*args: Any, **named: Any) -> Any:
+        entered.set()
+        assert gate.wait(20)
+        return real(*args, **named)
+
+    monkeypatch.setattr(library.engine, "keyword", slow)
+    browser = Browser(url, language)
+    assert browser.upload(PATH, {}, "golden.csv", GOLDEN).location == PATH
+    assert entered.wait(20)
+    assert stop in browser.get(PATH).text("#live button.danger")
+    assert browser.post(f"{PATH}/stop").location == PATH
+    following = browser.get(PATH)
+    assert (following.count("#live progress"), following.count("#live button")) == (1, 0)
+    gate.set()
+    for _ in range(200):
+        seen = browser.get(PATH)
+        if not seen.count("#live progress"):
+            break
+        time.sleep(0.05)
+    assert said in seen.text("#live .notice h2")
+    assert library.evaluations() == ()
+    assert browser.post(f"{PATH}/stop").location == PATH
+
+
 def test_an_evaluation_is_forgotten_when_that_was_said(opened: tuple[str, Any]) -> None:
     """Without the tick nothing goes; a number that there is not is no page."""
     browser = Browser(opened[0])
@@ -78,8 +113,11 @@ def test_an_evaluation_is_forgotten_when_that_was_said(opened: tuple[str, Any]) 
         ("golden.csv", "问题,来源\n甲,nowhere.md\n".encode(), "none of 1 addresses"),
     ],
 )
-def test_a_file_at_fault_is_told_on_the_page(opened: tuple[str, Any], name: str, content: bytes, said: str) -> None:
+def test_a_file_at_fault_is_told_on_the_page(
+    opened: tuple[str, Any], monkeypatch: pytest.MonkeyPatch, name: str, content: bytes, said: str
+) -> None:
     """What is wrong with a golden file stands above the form, and nothing is kept."""
+    monkeypatch.setattr("wenyuan.console.evaluation._SOON", 20.0)  # however busy the machine is
     seen = Browser(opened[0]).upload(PATH, {}, name, content)
     assert seen.status == 400
     assert said in seen.text(".notice.bad")

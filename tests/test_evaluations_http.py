@@ -123,6 +123,45 @@ def test_one_runs_at_a_time_and_can_be_followed(
     assert len(listed["evaluations"]) == 1
 
 
+def test_a_running_one_is_stopped(served: tuple[str, Any, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends after its question, says so to who waits and in the list, keeps nothing, and another may begin."""
+    url, library, token = served
+    running = f"{PATH}/running"
+    assert_problem(send(url, "DELETE", running, token=token), 404, "not_found")
+    entered, gate = threading.Event(), threading.Event()
+    real = library.engine.keyword
+
+    def slow(*args: Any, **named: Any) -> Any:
+        entered.set()
+        assert gate.wait(20)
+        return real(*args, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(library.engine, "keyword", slow)
+        answers: list[Any] = []
+        caller = threading.Thread(target=lambda: answers.append(send(url, "POST", PATH, file(GOLDEN), token)))
+        caller.start()
+        assert entered.wait(20)
+        bound = key(library, "admin", agent="support")
+        assert_problem(send(url, "DELETE", running, token=bound), 403, "not_permitted")
+        assert not send(url, "GET", PATH, token=token).json["running"]["stopping"]
+        assert (told := send(url, "DELETE", running, token=token)).status == 202
+        assert told.json["stopping"]
+        assert send(url, "GET", PATH, token=token).json["running"]["stopping"]
+        gate.set()
+        caller.join(20)
+    assert_problem(answers[0], 409, "stopped")
+    listed = send(url, "GET", PATH, token=token).json
+    assert (listed["evaluations"], listed["running"], listed["failed"]) == ([], None, None)
+    assert (listed["stopped"]["name"], listed["stopped"]["stage"], listed["stopped"]["done"]) == (
+        "golden.csv",
+        "ask",
+        1,
+    )
+    assert send(url, "POST", PATH, file(GOLDEN), token).status == 201
+    assert send(url, "GET", PATH, token=token).json["stopped"] is None
+
+
 def test_others_are_not_compared(served: tuple[str, Any, str]) -> None:
     """Two evaluations of different questions are refused beside one another, and one that is not there is 404."""
     url, _, token = served

@@ -49,6 +49,21 @@ def golden(*, shift: int = 0) -> list[Pair]:
     ]
 
 
+def test_what_a_step_raises_ends_it(library: Any) -> None:
+    """Whoever follows an evaluation can stop it: their exception comes through as it is, and nothing is kept."""
+    asked: list[int] = []
+
+    def step(stage: str, done: int, _total: int) -> None:
+        asked.extend([done] * (stage == "ask"))
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        library.evaluate(golden(), name="golden.csv", step=step)
+    assert asked == [1, 2]
+    assert library.evaluations() == ()
+
+
 def test_figures_say_how_well_it_answers(library: Any) -> None:
     """Right addresses make high figures, wrong ones low ones; each question is told with the rank of its answer."""
     steps: list[tuple[str, int, int]] = []

@@ -43,6 +43,7 @@ async def _overview(visit: Visit, status: int = 200, refused: Refused | None = N
         refused=refused,
         running=found["running"],
         failed=found["failed"],
+        stopped=found["stopped"],
         sets=sets,
         chosen=chosen,
         runs=runs,
@@ -86,6 +87,17 @@ async def begun(visit: Visit) -> Response:
     return visit.see("/console/evaluation")
 
 
+async def stopped(visit: Visit) -> Response:
+    """The running one stopped; where it came to its end meanwhile, that is what the page shows."""
+    await read_form(visit.request)
+    try:
+        await visit.call("DELETE", "v1", "evaluations", "running")
+    except Refused as refused:
+        if refused.status != 404:
+            raise
+    return visit.see("/console/evaluation")
+
+
 async def shown(visit: Visit) -> Response:
     """One evaluation: its figures, what changed since another one, and its questions, the worst first."""
     form = Form(visit.request.query_params.multi_items())
@@ -120,6 +132,7 @@ async def removed(visit: Visit) -> Response:
 PAGES: Mapping[tuple[str, str], Page] = {
     ("GET", "evaluation"): overview,
     ("POST", "evaluation"): begun,
+    ("POST", "evaluation/stop"): stopped,
     ("GET", "evaluation/{evaluation_id}"): shown,
     ("POST", "evaluation/{evaluation_id}/remove"): removed,
 }

@@ -51,6 +51,7 @@ RIGHT_OF: Mapping[tuple[str, str], str | None] = {
     ("GET", "/v1/sources/{source_id}/refresh"): "ingest",
     ("GET", "/v1/evaluations"): "registry",
     ("POST", "/v1/evaluations"): "registry",
+    ("DELETE", "/v1/evaluations/running"): "registry",
     ("GET", "/v1/evaluations/{evaluation_id}"): "registry",
     ("DELETE", "/v1/evaluations/{evaluation_id}"): "registry",
     ("GET", "/v1/agents"): "registry",

@@ -1,6 +1,6 @@
 """Evaluations over HTTP: how well the library answers, since when, and asking again.
 
-Only operators see them: questions that people ask are nobody else's business. One runs at a time.
+Only operators see them: questions that people ask are nobody else's business. One runs at a time, and can be stopped.
 """
 
 from __future__ import annotations
@@ -37,21 +37,32 @@ __all__ = ["EVALUATIONS_DESCRIBED", "Evaluations"]
 _MOST_DIGITS = 15
 
 
+class _Stopped(Problem):
+    """Somebody stopped the evaluation that was asked for here."""
+
+    def __init__(self) -> None:
+        super().__init__(409, "stopped", "the evaluation was stopped, and nothing of it is kept")
+
+
 @dataclass(slots=True)
 class _Run:
-    """An evaluation under way; written by the thread that works on it."""
+    """An evaluation under way; written by the thread that works on it, but for `stopping`."""
 
     name: str
     begun: float = field(default_factory=time.monotonic)
     at: tuple[str, int, int] = ("read", 0, 1)
+    stopping: bool = False
 
     def step(self, *told: Any) -> None:
         self.at = told
+        if self.stopping:
+            raise _Stopped
 
     def told(self) -> dict[str, Any]:
         stage, done, total = self.at
         seconds = round(time.monotonic() - self.begun, 3)
-        return {"name": self.name, "stage": stage, "done": done, "total": total, "seconds": seconds}
+        told = {"name": self.name, "stage": stage, "done": done, "total": total, "seconds": seconds}
+        return {**told, "stopping": self.stopping}
 
 
 class Evaluations:
@@ -63,9 +74,11 @@ class Evaluations:
         self._lock = threading.Lock()
         self._run: _Run | None = None
         self._failed: str | None = None
+        self._stopped: Mapping[str, Any] | None = None
         self.handlers: Mapping[tuple[str, str], Handler] = {
             ("GET", "/v1/evaluations"): self.list,
             ("POST", "/v1/evaluations"): self.begin,
+            ("DELETE", "/v1/evaluations/running"): self.stop,
             ("GET", "/v1/evaluations/{evaluation_id}"): self.show,
             ("DELETE", "/v1/evaluations/{evaluation_id}"): self.remove,
         }
@@ -78,6 +91,15 @@ class Evaluations:
         operator(request.state.principal)
         return await self._desk.work(request, self._begin)
 
+    async def stop(self, request: Request) -> Response:
+        """Needs no thread: those may all be at work, one of them on what is to be stopped."""
+        operator(request.state.principal)
+        with self._lock:
+            if self._run is None:
+                raise missing("running evaluation")
+            self._run.stopping = True
+            return json_response(self._run.told(), 202)
+
     async def show(self, request: Request) -> Response:
         return await self._desk.pool.run(lambda: self._show(request))
 
@@ -88,10 +110,10 @@ class Evaluations:
         found = self._library.evaluations(wanted.limit, wanted.before)
         with self._lock:
             running = None if self._run is None else self._run.told()
-            failed = self._failed
+            ended = {"failed": self._failed, "stopped": self._stopped}
         following = found[-1].evaluation_id if len(found) == wanted.limit else None
         listed = [shapes.evaluation_to_wire(one) for one in found]
-        return json_response({"evaluations": listed, "running": running, "failed": failed, "next": following})
+        return json_response({"evaluations": listed, "running": running, **ended, "next": following})
 
     def _show(self, request: Request) -> Response:
         wanted = queried(request, shapes.EvaluationQueryShape)
@@ -139,14 +161,17 @@ class Evaluations:
 
     @contextmanager
     def _running(self, name: str) -> Iterator[_Run]:
-        """The one evaluation that may run; why it failed is told until the next one begins."""
+        """The one evaluation that may run; how it failed or was stopped is told until the next one begins."""
         with self._lock:
             if self._run is not None:
                 raise Problem(409, "conflict", f"an evaluation is under way: {self._run.name}")
             run = self._run = _Run(name)
-            self._failed = None
+            self._failed = self._stopped = None
         try:
             yield run
+        except _Stopped:
+            self._stopped = run.told()
+            raise
         except BaseException as error:
             self._failed = str(error) if isinstance(error, KnowledgeError) else "internal error"
             raise
@@ -182,9 +207,10 @@ EVALUATIONS_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
                 "evaluations": {"type": "array", "items": _EVALUATION},
                 "running": {"type": ["object", "null"]},
                 "failed": {"type": ["string", "null"]},
+                "stopped": {"type": ["object", "null"]},
                 "next": {"type": ["integer", "null"]},
             },
-            "required": ["evaluations", "running", "failed", "next"],
+            "required": ["evaluations", "running", "failed", "stopped", "next"],
         },
         "parameters": _parameters(shapes.EvaluationsQueryShape),
     },
@@ -193,6 +219,10 @@ EVALUATIONS_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
         "answer": _EVALUATION,
         "created": True,
         "requestBody": body_schema(shapes.EvaluateShape),
+    },
+    ("DELETE", "/v1/evaluations/running"): {
+        "summary": "Stop the evaluation that runs, after the question it is at; nothing of it is kept",
+        "answer": {"type": "object", "properties": {"stopping": {"type": "boolean"}}},
     },
     ("GET", "/v1/evaluations/{evaluation_id}"): {
         "summary": "An evaluation with what became of each question, perhaps beside an earlier one of the same questions",

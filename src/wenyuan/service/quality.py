@@ -50,6 +50,7 @@ class QualityDoor(TuningDoor):
         Args:
             name: Of where the questions come from; shown beside the figures.
             step: Told how far it is: ``(stage, done, total)``, stages ``read``, ``ask``, ``nonsense``.
+                What it raises ends the evaluation, and nothing is kept.
             keep: Keep what came of it, and the questions; else its number is 0.
 
         Raises:

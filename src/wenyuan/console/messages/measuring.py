@@ -27,6 +27,10 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "eval_stage_read": ("Reading what the library holds", "正在读取知识库内容"),
     "eval_stage_ask": ("{done} of {total:question|questions}", "第 {done} 个问题，共 {total} 个"),
     "eval_stage_nonsense": ("Nonsense: {done} of {total}", "无意义问题：{done}/{total}"),
+    "eval_stop": ("Stop it", "停止评测"),
+    "eval_stopping": ("It stops after the question it is at.", "当前问题答完后即停止。"),
+    "eval_stopped": ("The evaluation of {name} was stopped", "{name} 的评测已停止"),
+    "eval_stopped_lead": ("nothing of it is kept", "未保留任何结果"),
     "eval_failed": ("The last evaluation FAILED", "上次评测失败（FAILED）"),
     "eval_over_time": ("Over time", "历次评测"),
     "eval_picture": (
