@@ -24,7 +24,8 @@ test-integration-%: $(VENV)-%/.made
 .PRECIOUS: $(VENV)-%/.made  # else make takes it away in the end, and everything is installed again
 $(VENV)-%/.made: tests/integrations/%/requirements.txt
 	$(PYTHON) -m venv $(VENV)-$*
-	$(VENV)-$*/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r $<
+	@# Little of a framework is imported, and compiled then; compiling all of it takes longer than to unpack it.
+	$(VENV)-$*/bin/python -m pip --disable-pip-version-check install --quiet --no-compile --require-hashes -r $<
 	touch $@
 
 lint: $(VENV)/.dev           ## format, lint, types, import layers
