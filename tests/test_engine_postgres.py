@@ -16,6 +16,7 @@ from server_engine_laws import ServerEngineLaws
 from wenyuan.catalog import Catalog
 from wenyuan.core.errors import (
     EngineTimeout,
+    IndexCorrupt,
     InvalidRequest,
 )
 from wenyuan.core.filters import Filter, In, Range
@@ -76,11 +77,14 @@ class TestPostgresEngine(ServerEngineLaws):
         with pytest.raises(InvalidRequest, match="surrogate"):
             world.keyword("安全", world.scope(filter=In("language", ("\ud800",))))
 
-    @pytest.mark.parametrize("narrow", [-1, 4_000])
-    def test_pruned_as_exact(self, world: World, narrow: int, monkeypatch: pytest.MonkeyPatch) -> None:
-        """However few candidates are looked at in a round, by terms or by scope, the ranking is the reference's."""
-        monkeypatch.setattr(keyword, "FIRST_CANDIDATES", 2)
+    @pytest.mark.parametrize("narrow", [-1, 5, 4_000])
+    @pytest.mark.parametrize("rescored", [0, 5, 2_000])
+    def test_pruned_as_exact(self, world: World, rescored: int, narrow: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        """However few postings are looked at in a round, and passages asked about, the ranking is the reference's."""
+        monkeypatch.setattr(keyword, "FIRST_ENTRIES", 2)
+        monkeypatch.setattr(keyword, "FIRST_LOOK", 1)
         monkeypatch.setattr(keyword, "MOST_WORTH", keyword.K1 + 1)
+        monkeypatch.setattr(keyword, "MOST_RESCORED", rescored)
         monkeypatch.setattr(keyword, "NARROW", narrow)
         draw = random.Random(5)
         words = [f"w{n}" for n in range(40)]
@@ -96,12 +100,39 @@ class TestPostgresEngine(ServerEngineLaws):
                 same(world.keyword(query, scope, limit=10), expected)
 
     def test_a_word_that_all_have(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Of a term that more passages hold than are looked at, the shortest passages are ranked."""
-        monkeypatch.setattr(keyword, "MOST_CANDIDATES", 5)
-        world.put(*(document(n, text="安全 " + "x " * n) for n in range(1, 20)))
+        """A term that very many passages hold ranks by itself, and orders what a rarer one has found."""
+        monkeypatch.setattr(keyword, "MOST_ENTRIES", 5)
+        monkeypatch.setattr(keyword, "FIRST_ENTRIES", 2)
+        world.put(*(document(n, text="安全 " + "x " * n + ("罕见" if n > 15 else "")) for n in range(1, 20)))
         world.sync()
-        expected = list(world.keyword("安全", limit=5, engine=world.reference))
-        same(world.keyword("安全", limit=5), expected)
+        for query, limit in (("安全", 5), ("安全罕见", 4)):
+            expected = list(world.keyword(query, limit=limit, engine=world.reference))
+            same(world.keyword(query, limit=limit), expected)
+
+    def test_written_bit_by_bit(self, world: World, superuser: str) -> None:
+        """However many changes passages come in and go with, a term has few rows, and rankings are the reference's."""
+        for n in range(70):
+            world.put(document(n, text=f"安全 手册 w{n % 7} " + "x " * (n % 5)))
+            if n % 3 == 2:
+                world.remove("s1", n - 1)
+            world.sync()
+        with psycopg.connect(superuser) as session:
+            session.execute(f'SET search_path TO "{world.engine.schema}"')  # type: ignore[attr-defined]
+            found = session.execute(
+                "SELECT max(n) FROM (SELECT count(*) AS n FROM postings GROUP BY term)"
+            ).fetchone()
+            assert found is not None
+            assert found[0] < 3 * 8
+            for swept in (False, True):
+                if swept:
+                    world.engine.checkpoint(always=True)  # type: ignore[attr-defined]
+                (dead,) = session.execute("SELECT count(*) FROM dead").fetchone() or (0,)
+                session.commit()
+                assert (dead > 0) != swept
+                for query in ("安全", "w3 手册", "x w5"):
+                    expected = list(world.keyword(query, limit=100, engine=world.reference))
+                    assert expected
+                    same(world.keyword(query, limit=100), expected)
 
     def test_graph(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         """Beyond the exact range the graph finds nearly the same rows, and filters starve no answer."""
@@ -154,6 +185,10 @@ class TestPostgresEngine(ServerEngineLaws):
             session.execute(f'SET search_path TO "{filled.engine.schema}"')  # type: ignore[attr-defined]
             assert session.execute("SELECT count(*) FROM vocabulary WHERE passages <= 0").fetchone() == (0,)
             terms = {term for (term,) in session.execute("SELECT term FROM vocabulary")}
+            assert session.execute("SELECT count(*) FROM dead").fetchone() == (0,)
+            named = "SELECT sum(length(packed)) / 8, (SELECT sum(passages) FROM vocabulary) FROM postings"
+            entries, held = session.execute(named).fetchone() or (0, 1)
+        assert entries == held
         assert not {"xyzzyplugh", "绝密", "暗号"} & terms
         filled.sync()
         same(filled.keyword("投诉"), filled.keyword("投诉", engine=filled.reference))
@@ -164,3 +199,10 @@ class TestPostgresEngine(ServerEngineLaws):
             session.execute(f'DELETE FROM "{filled.engine.schema}".vectors WHERE passage_id = 3')  # type: ignore[attr-defined]
         status = filled.engine.status()
         assert (status.passages, status.vectors) == (len(TEXTS), len(TEXTS) - 1)
+
+    def test_lost_postings_are_seen(self, filled: World, superuser: str) -> None:
+        """A ranking of which postings are missing is none."""
+        with psycopg.connect(superuser, autocommit=True) as session:
+            session.execute(f'DELETE FROM "{filled.engine.schema}".postings')  # type: ignore[attr-defined]
+        with pytest.raises(IndexCorrupt, match="postings"):
+            filled.keyword("投诉")

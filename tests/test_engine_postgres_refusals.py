@@ -256,14 +256,20 @@ def test_sessions_that_were_ended(world: World, superuser: str) -> None:
 @pytest.mark.parametrize(
     ("harm", "kind"),
     [
-        ("DROP TABLE {0}.words", IndexCorrupt),
+        ("DROP TABLE {0}.postings; DROP TABLE {0}.words", IndexCorrupt),
         ("DROP SCHEMA {0} CASCADE", IndexCorrupt),
-        ("ALTER TABLE {0}.words DROP COLUMN packed", IndexCorrupt),
-        ("ALTER TABLE {0}.words OWNER TO CURRENT_USER", EngineUnavailable),
+        (
+            "ALTER TABLE {0}.postings DROP COLUMN packed; ALTER TABLE {0}.words DROP COLUMN packed",
+            IndexCorrupt,
+        ),
+        (
+            "ALTER TABLE {0}.postings OWNER TO CURRENT_USER; ALTER TABLE {0}.words OWNER TO CURRENT_USER",
+            EngineUnavailable,
+        ),
     ],
 )
 def test_tables_that_are_gone(world: World, superuser: str, harm: str, kind: type[EngineError]) -> None:
-    """A lost table, column or right is an error, never an empty answer."""
+    """A lost table, column or right is an error, never an empty answer: of rankings, and of the scores of passages."""
     engine: Any = world.engine
     with psycopg.connect(superuser, autocommit=True) as server:
         server.execute(harm.format(engine.schema))

@@ -24,6 +24,7 @@ from wenyuan.core.text import OWN
 __all__ = [
     "K1",
     "KNEE",
+    "LENGTHS",
     "PLAIN",
     "VECTOR_WEIGHT",
     "B",
@@ -82,12 +83,13 @@ def _fieldnorm_table() -> tuple[int, ...]:
     return tuple(table)
 
 
-_LENGTHS = _fieldnorm_table()
+LENGTHS = _fieldnorm_table()
+"""What lengths are quantised to: 256 of them, rising."""
 
 
 def quantised_length(length: int) -> int:
     """The largest representable length that is not above `length`."""
-    return _LENGTHS[bisect_right(_LENGTHS, length) - 1]
+    return LENGTHS[bisect_right(LENGTHS, length) - 1]
 
 
 def idf(documents: int, with_term: int) -> float:

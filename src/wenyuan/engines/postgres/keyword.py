@@ -1,8 +1,8 @@
-"""Keyword search: candidates by the query's rarest terms (GIN), then exact BM25 here, with numpy.
+"""Keyword search: the postings of the query's terms (`postings`), exact BM25 here, with numpy, then the scope's say.
 
-Terms are taken in by rising frequency. Whoever holds none of those taken cannot score above what the others are
-worth at most; once the ranking's last row reaches that, it stands. Terms that so many passages hold that
-`MOST_CANDIDATES` would be exceeded only order what rarer terms have found.
+The scope is asked in the order of the scores, until enough passages fit. Terms that very many passages hold are left for
+last: who holds none of the others cannot score above what they are worth at most; once the ranking's last row reaches
+that, they only order what can still be in it.
 """
 
 from __future__ import annotations
@@ -10,45 +10,41 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, LiteralString
 
 import numpy as np
 from psycopg import Connection
 from psycopg.sql import SQL, Composed
 
+from wenyuan.core.errors import IndexCorrupt
 from wenyuan.core.score import K1, KNEE, B, quantised_length, squash, term_weights
 from wenyuan.engines.postgres.conditions import Condition
 from wenyuan.engines.postgres.packed import unpacked_terms
+from wenyuan.engines.postgres.postings import ENTRY, unpacked_postings
 
 __all__ = ["Query", "best", "given"]
 
-FIRST_CANDIDATES = 2_000
-"""Passages looked at in the first round, unless the rarest term alone has more; each round takes four times as many."""
-MOST_CANDIDATES = 32_000
-"""Passages looked at in one round at most, about 10 µs each; of a term that has more, the shortest."""
+FIRST_ENTRIES = 400_000
+"""Postings looked at in the first round, unless the rarest term alone has more; each round takes four times as many."""
+MOST_ENTRIES = 4_000_000
+"""A term that more passages hold only orders what rarer terms have found, if there are any."""
+MOST_RESCORED = 2_000
+"""Passages that are scored by all of their terms, once frequent terms cannot bring in others."""
+FIRST_LOOK = 4
+"""The scope is asked about so many times the limit at first; if too few fit, about ten times as many; then about all."""
 NARROW = 4_000
-"""When so few passages of all are within the scope, as far as the first round tells, all of them are looked at."""
+"""When so few passages of all seem to be within the scope after the first look, it is asked for all of them instead."""
 MOST_WORTH = 1.6
 """What a term is worth at most, in units of its idf: three occurrences in a passage of average length. The formula's
-own limit is k1 + 1 = 2.2; on 100,000 passages of Chinese law both give the same hundred best (bench/engines.py)."""
+own limit is k1 + 1 = 2.2; it counts only where frequent terms were left for last."""
 
 _TERMS = """
 SELECT s.passages, s.length, v.term, v.id, v.passages
 FROM state s LEFT JOIN vocabulary v ON v.term = ANY(%(terms)s::text[]) AND v.passages > 0
 """
-# OFFSET 0 keeps the planner from turning a join around: it knows too little of what an array or a facet holds.
-_BY_TERMS = """
-SELECT w.passage_id, w.length, w.packed FROM (
-    SELECT * FROM words WHERE terms && %(ids)s::int[] {unseen} OFFSET 0
-) AS w JOIN passages p USING (passage_id) WHERE {condition} {shortest}
-"""
-# Neither is free, and neither is needed mostly: that a passage was not seen before, and only the shortest of very many.
-_UNSEEN = SQL("AND NOT terms && %(seen)s::int[]")
-_SHORTEST = SQL("ORDER BY w.length, w.passage_id LIMIT %(most)s")
-_BY_SCOPE = """
-SELECT w.passage_id, w.length, w.packed FROM (SELECT p.passage_id FROM passages p WHERE {} OFFSET 0) AS s
-JOIN words w USING (passage_id) WHERE w.terms && %(ids)s::int[] {}
-"""
+_POSTINGS = "SELECT term, packed FROM postings WHERE term = ANY(%(ids)s::int[])"
+_FIT = "SELECT p.slot, p.passage_id FROM passages p WHERE p.slot = ANY(%(slots)s::int[]) AND {}"
+_ALL_THAT_FIT = "SELECT p.slot, p.passage_id FROM passages p WHERE {} LIMIT %(most)s"
 _GIVEN = """
 SELECT w.passage_id, w.length, w.packed FROM words w
 WHERE w.passage_id = ANY(%(passages)s::bigint[])
@@ -114,7 +110,57 @@ class Query:
 def given(connection: Connection[Any], terms: Sequence[str], passage_ids: Sequence[int]) -> dict[int, float]:
     """The scores of given passages."""
     query = Query.of(connection, terms)
-    return query.scores(_fetched(connection, SQL(_GIVEN), {"passages": list(passage_ids)}))
+    return query.scores(_fetched(connection, _GIVEN, {"passages": list(passage_ids)}))
+
+
+class _Tally:
+    """What the terms that were looked at so far are worth together, by passage."""
+
+    def __init__(self, query: Query) -> None:
+        self._query = query
+        self._slots: list[Any] = []
+        self._parts: list[Any] = []
+        self.slots = np.empty(0, dtype=np.int64)
+        self.shares = np.empty(0)
+
+    def add(self, rows: Sequence[tuple[int, bytes]], names: Sequence[str]) -> None:
+        """Take in the postings of some terms, by the terms' ids."""
+        query, worth = self._query, {self._query.ids[name]: self._query.weights[name] for name in names}
+        order = {number: at for at, number in enumerate(worth)}  # the order in which numbers are added counts
+        rows = sorted(rows, key=lambda row: order[row[0]])
+        slots, often, lengths = unpacked_postings([packed for _, packed in rows])
+        if len(slots) < sum(query.held[name] for name in names):
+            raise IndexCorrupt("has lost rows of table postings", component="engine postgres/keyword")
+        weights = np.repeat([worth[number] for number, _ in rows], [len(packed) // ENTRY for _, packed in rows])
+        norms = K1 * (1.0 - B + B * lengths / query.mean)
+        self._slots.append(slots)
+        self._parts.append(weights * (K1 + 1.0) * often / (often + norms))
+        self._sum()
+
+    def _sum(self) -> None:
+        slots, parts = np.concatenate(self._slots), np.concatenate(self._parts)
+        first = int(slots.min())
+        if int(slots.max()) - first > 16 * len(slots):
+            self.slots, which = np.unique(slots, return_inverse=True)
+            together = np.bincount(which, weights=parts)
+        else:
+            spread = np.bincount(slots - first, weights=parts)
+            at = np.flatnonzero(spread)
+            self.slots, together = at + first, spread[at]
+        self.shares = together / self._query.total
+
+    def at_least(self, share: float, most: int) -> Any:
+        """Positions of whoever has this share; if that is more than `most`, of the best so many and their equals."""
+        if np.count_nonzero(self.shares >= share) > most:
+            share = np.partition(self.shares, len(self.shares) - most)[len(self.shares) - most]
+        return np.flatnonzero(self.shares >= share)
+
+    def shares_of(self, rows: Sequence[tuple[int, int]]) -> list[tuple[int, float]]:
+        """(passage, share) of whoever is among these, by (slot, passage)."""
+        slots = np.array([slot for slot, _ in rows], dtype=np.int64)
+        at = np.minimum(np.searchsorted(self.slots, slots), len(self.slots) - 1)
+        shares, known = self.shares[at].tolist(), (self.slots[at] == slots).tolist()
+        return [(rows[n][1], share) for n, share in enumerate(shares) if known[n]]
 
 
 def best(
@@ -122,33 +168,53 @@ def best(
 ) -> list[tuple[int, float]]:
     """(passage, score) of the best `limit` passages within a condition, ties by id."""
     query = Query.of(connection, terms)
-    left, seen, scores = list(query.ids), list[int](), dict[int, float]()
-    room, looked_at = FIRST_CANDIDATES, 0
+    tally, left, room, found = _Tally(query), list(query.ids), FIRST_ENTRIES, list[tuple[int, float]]()
     while left:
-        names, narrow = left[: _rarest(query, left, room)], False
-        if looked_at and len(scores) * query.passages <= NARROW * looked_at:
-            names, narrow = left, True
-        left = left[len(names) :]
-        ids = [query.ids[name] for name in names]
-        values = {**condition.values, "ids": ids, "seen": seen, "most": MOST_CANDIDATES}
-        many = sum(query.held[name] for name in names) > MOST_CANDIDATES
-        statement = _statement(condition, narrow=narrow, again=bool(seen), many=many)
-        scores.update(query.scores(_fetched(connection, statement, values)))
-        seen, looked_at, room = [*seen, *ids], looked_at + sum(query.held[name] for name in names), room * 4
-        if room > 4 * MOST_CANDIDATES or _settled(query, left, scores, limit):
+        names = left[: _rarest(query, left, room)]
+        left, room = left[len(names) :], room * 4
+        tally.add(_fetched(connection, _POSTINGS, {"ids": [query.ids[name] for name in names]}), names)
+        found = _ranked(connection, query, tally, condition, limit)
+        if not left:
             break
-    return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
+        rest = MOST_WORTH * math.fsum(query.weights[name] for name in left) / query.total
+        least = found[-1][1] if len(found) == limit else 0.0
+        near, too_many = tally.at_least(least - rest, MOST_RESCORED + 1), query.held[left[0]] > MOST_ENTRIES
+        if too_many or (least >= rest and len(near) <= MOST_RESCORED):
+            fitting = _fitting(connection, tally, near, condition)
+            scores = query.scores(_fetched(connection, _GIVEN, {"passages": [passage for passage, _ in fitting]}))
+            return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
+    return [(passage, squash(share)) for passage, share in found]
 
 
-def _statement(condition: Condition, *, narrow: bool, again: bool, many: bool) -> Composed:
-    shortest = _SHORTEST if many else SQL("")
-    if narrow:
-        return SQL(_BY_SCOPE).format(condition.sql, shortest)
-    return SQL(_BY_TERMS).format(unseen=_UNSEEN if again else SQL(""), condition=condition.sql, shortest=shortest)
+def _ranked(
+    connection: Connection[Any], query: Query, tally: _Tally, condition: Condition, limit: int
+) -> list[tuple[int, float]]:
+    """(passage, share) of the best within a condition."""
+    fitting = list[tuple[int, float]]()
+    for most in (FIRST_LOOK * limit, 10 * FIRST_LOOK * limit, len(tally.slots)):
+        chosen = tally.at_least(0.0, most)
+        fitting = _fitting(connection, tally, chosen, condition)
+        if len(fitting) >= limit or len(chosen) == len(tally.slots):
+            break
+        if most == FIRST_LOOK * limit and len(fitting) * query.passages <= NARROW * len(chosen):
+            values = {**condition.values, "most": 2 * NARROW}
+            rows = _fetched(connection, SQL(_ALL_THAT_FIT).format(condition.sql), values)
+            if len(rows) < 2 * NARROW:
+                fitting = tally.shares_of(rows)
+                break
+    return sorted(fitting, key=lambda pair: (-pair[1], pair[0]))[:limit]
+
+
+def _fitting(
+    connection: Connection[Any], tally: _Tally, chosen: Any, condition: Condition
+) -> list[tuple[int, float]]:
+    """(passage, share) of those chosen that are within a condition, and still there."""
+    values = {**condition.values, "slots": tally.slots[chosen].tolist()}
+    return tally.shares_of(_fetched(connection, SQL(_FIT).format(condition.sql), values))
 
 
 def _rarest(query: Query, left: Sequence[str], room: int) -> int:
-    """How many of the terms, at least one, hold so many passages together."""
+    """How many of the terms, at least one, so many passages hold together."""
     together = 0
     for taken, term in enumerate(left):
         together += query.held[term]
@@ -157,15 +223,9 @@ def _rarest(query: Query, left: Sequence[str], room: int) -> int:
     return len(left)
 
 
-def _settled(query: Query, left: Sequence[str], scores: Mapping[int, float], limit: int) -> bool:
-    """Whether no passage that holds only terms of `left` could enter the ranking."""
-    if len(scores) < limit:
-        return False
-    most = MOST_WORTH * math.fsum(query.weights[term] for term in left) / query.total
-    return sorted(scores.values(), reverse=True)[limit - 1] >= squash(most)
-
-
-def _fetched(connection: Connection[Any], statement: SQL | Composed, values: Mapping[str, Any]) -> list[Any]:
+def _fetched(
+    connection: Connection[Any], statement: LiteralString | Composed, values: Mapping[str, Any]
+) -> list[Any]:
     with connection.cursor(binary=True) as cursor:
         rows: list[Any] = cursor.execute(statement, values).fetchall()
     return rows

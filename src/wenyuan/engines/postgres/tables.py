@@ -4,10 +4,14 @@
 
     state       one row: whose index this is, the last change it holds with what tells that change from another
                 catalog's, and sums over all rows
-    passages    id, source, document, language, collection, facets, validity: what a scope asks about. Its row policy
-                lets nothing through but what ``wenyuan.sources`` names: a query that forgets its scope finds nothing
-    words       by passage: ids of its terms (GIN), and once more with how often each occurs, as `packed` reads them fast
+    passages    id, source, document, language, collection, facets, validity: what a scope asks about; and its slot, by
+                which postings name it. Its row policy lets nothing through but what ``wenyuan.sources`` names: a query
+                that forgets its scope finds nothing
+    words       by passage: ids of its terms, with how often each occurs, as `packed` reads them fast
     vocabulary  term → id, and how many passages hold it
+    postings    by term and segment: the slots of the passages that hold it (see `postings`)
+    segments    of the postings: how many passages each was written with, and from which slot to which
+    dead        words of removed passages that postings still name
     vectors     by passage: pgvector's ``vector``, with an HNSW index once there are enough rows (see `upkeep`)
 """
 
@@ -25,7 +29,7 @@ from wenyuan.core.postgres_words import check_server
 
 __all__ = ["LOCK", "MOST_DIMENSIONS", "find_vector", "make_tables", "schema_name"]
 
-FORMAT = "postgres/2"
+FORMAT = "postgres/3"
 """Changes with the tables below; another format is another generation."""
 OLDEST_VECTOR = (0, 8)
 MOST_DIMENSIONS = 16_000  # of pgvector's type
@@ -45,6 +49,7 @@ CREATE TABLE state (
     length bigint NOT NULL DEFAULT 0,
     vectors bigint NOT NULL DEFAULT 0,
     total bytea NOT NULL DEFAULT '',
+    slots int NOT NULL DEFAULT 0,
     graph boolean NOT NULL DEFAULT false
 );
 INSERT INTO state (library, generation) VALUES ({library}, {generation});
@@ -56,7 +61,8 @@ CREATE TABLE passages (
     collection text COLLATE "C" NOT NULL,
     facets jsonb NOT NULL,
     valid_from int NOT NULL,
-    valid_until int NOT NULL
+    valid_until int NOT NULL,
+    slot int NOT NULL UNIQUE
 );
 CREATE INDEX passages_source ON passages (source_id);
 CREATE INDEX passages_document ON passages (document_id);
@@ -75,10 +81,22 @@ CREATE TABLE vocabulary (
 CREATE TABLE words (
     passage_id bigint PRIMARY KEY,
     length int NOT NULL,
-    terms int[] NOT NULL,
     packed bytea NOT NULL
 ) WITH (toast_tuple_target = 8160);
-CREATE INDEX words_terms ON words USING gin (terms) WITH (gin_pending_list_limit = 1024);
+CREATE TABLE segments (
+    segment int PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    passages int NOT NULL,
+    first int NOT NULL,
+    last int NOT NULL
+);
+CREATE TABLE postings (
+    term int NOT NULL,
+    segment int NOT NULL,
+    packed bytea STORAGE EXTERNAL NOT NULL,
+    PRIMARY KEY (term, segment)
+);
+CREATE INDEX postings_segment ON postings (segment);
+CREATE TABLE dead (slot int PRIMARY KEY, packed bytea NOT NULL);
 """
 _VECTORS = (
     "CREATE TABLE vectors (passage_id bigint PRIMARY KEY, vector {space}.vector({dimension}) NOT NULL) "

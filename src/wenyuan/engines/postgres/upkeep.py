@@ -11,18 +11,20 @@ from psycopg.sql import SQL, Identifier
 from wenyuan.core.errors import IndexMismatch
 from wenyuan.core.ports import ChangeFeed
 from wenyuan.engines.postgres.nearest import EXACT_ROWS, GRAPH_DIMENSIONS, MAKE_GRAPH
+from wenyuan.engines.postgres.postings import sweep
 from wenyuan.engines.postgres.tables import LOCK
 from wenyuan.engines.postgres.writing import Applied
 
 __all__ = ["check_same", "counted", "mean", "purge", "settle", "step", "watermark"]
 
 _STEP = 64  # changes of the catalog in one transaction
+_DEAD = 10  # one removed passage for so many that are there is enough to take their postings out
 _GRAPH_ROW = 400  # bytes of memory for a row of the graph, beside its vector
 _MOST_MEMORY = 4_096  # MB for making the graph; what does not fit makes it slower, not worse
 
 _ANOTHER = "the catalog was restored or copied, and has changed since: drop the index's schema, wenyuan_…"
 
-_TABLES = ("passages", "words", "vocabulary", "vectors")
+_TABLES = ("passages", "words", "vocabulary", "postings", "segments", "dead", "vectors")
 _LOCK_GRAPH = "SELECT pg_catalog.pg_try_advisory_lock(pg_catalog.hashtextextended(%s, 1))"
 _COUNTED = "SELECT watermark, (SELECT count(*) FROM passages), (SELECT count(*) FROM {}) FROM state"
 
@@ -79,10 +81,13 @@ def counted(connection: Connection[Any], dimension: int) -> tuple[int, int, int]
 
 
 def settle(connection: Connection[Any], schema: str, dimension: int) -> None:
-    """Statistics for the planner, a tidy GIN index, and the graph if there are rows enough. Outside of transactions."""
-    connection.execute("SELECT gin_clean_pending_list('words_terms')")
-    for table in _TABLES[: 4 if dimension else 3]:
+    """Statistics for the planner, tidy postings, and the graph if there are rows enough. Outside of transactions."""
+    dead, live = connection.execute("SELECT (SELECT count(*) FROM dead), passages FROM state").fetchone() or (0, 0)
+    if dead > live // _DEAD:
+        _sweep(connection, schema)
+    for table in _tables(dimension):
         connection.execute(SQL("ANALYZE {}").format(Identifier(table)))
+    connection.execute("VACUUM postings")  # rows that were merged into others make room for the next
     if not 0 < dimension <= GRAPH_DIMENSIONS:
         return
     alone = connection.execute(_LOCK_GRAPH, (schema,)).fetchone()
@@ -98,8 +103,17 @@ def settle(connection: Connection[Any], schema: str, dimension: int) -> None:
 
 def purge(connection: Connection[Any], schema: str, dimension: int) -> None:
     """Delete what no passage needs, and free the rows that were removed. Outside of transactions."""
+    _sweep(connection, schema)
+    for table in _tables(dimension):
+        connection.execute(SQL("VACUUM (INDEX_CLEANUP ON) {}").format(Identifier(table)))
+
+
+def _sweep(connection: Connection[Any], schema: str) -> None:
     with connection.transaction():
         connection.execute(LOCK.format(kind=""), {"schema": schema})  # a writer may be about to use such a term
+        sweep(connection)
         connection.execute("DELETE FROM vocabulary WHERE passages <= 0")
-    for table in _TABLES[: 4 if dimension else 3]:
-        connection.execute(SQL("VACUUM (INDEX_CLEANUP ON) {}").format(Identifier(table)))
+
+
+def _tables(dimension: int) -> tuple[str, ...]:
+    return _TABLES if dimension else _TABLES[:-1]

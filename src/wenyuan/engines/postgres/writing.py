@@ -18,6 +18,7 @@ from wenyuan.core.errors import VectorRejected
 from wenyuan.core.model import Facet, IndexRow
 from wenyuan.core.ports import Change
 from wenyuan.core.text import passage_terms
+from wenyuan.engines.postgres import postings
 from wenyuan.engines.postgres.conditions import plain
 from wenyuan.engines.postgres.packed import packed_terms, packed_vector, unpacked_terms, unpacked_vector
 
@@ -28,9 +29,10 @@ _BEYOND = 10**400  # an infinity, which JSON does not have: above every number t
 
 _INSERT = """
 INSERT INTO passages SELECT * FROM unnest(
-    %s::bigint[], %s::text[], %s::bigint[], %s::text[], %s::text[], %s::text[]::jsonb[], %s::int[], %s::int[])
+    %s::bigint[], %s::text[], %s::bigint[], %s::text[], %s::text[], %s::text[]::jsonb[], %s::int[], %s::int[],
+    %s::int[])
 """
-_COPY_WORDS = "COPY words (passage_id, length, terms, packed) FROM STDIN (FORMAT binary)"
+_COPY_WORDS = "COPY words (passage_id, length, packed) FROM STDIN (FORMAT binary)"
 _COPY_VECTORS = "COPY vectors (passage_id, vector) FROM STDIN (FORMAT binary)"
 _NEW_TERMS = "INSERT INTO vocabulary (term, passages) SELECT unnest(%s::text[]), 0 RETURNING term, id"
 _COUNTED = """
@@ -39,7 +41,7 @@ FROM unnest(%s::int[], %s::int[]) AS d (id, more) WHERE v.id = d.id
 """
 _MARK = """
 UPDATE state SET watermark = %(watermark)s, stamp = %(stamp)s, passages = passages + %(passages)s, length = length + %(length)s,
-    vectors = vectors + %(vectors)s, total = %(total)s
+    vectors = vectors + %(vectors)s, total = %(total)s, slots = %(slots)s
 """
 
 
@@ -59,6 +61,7 @@ class Applied:
         self._more: Counter[int] = Counter()  # by term id: passages gained or lost
         self._passages = self._length = self._vectors = 0
         self._ids: dict[str, int] = {}
+        self._slots = int((connection.execute("SELECT slots FROM state").fetchone() or (0,))[0])
 
     def take(self, changes: Iterator[Change], watermark: int, stamp: str) -> None:
         """Apply changes and record the last change of the catalog that the index now holds."""
@@ -77,17 +80,25 @@ class Applied:
                 "passages": self._passages,
                 "length": self._length,
                 "vectors": self._vectors,
+                "slots": self._slots,
                 "total": self._total.astype("<f8").tobytes(),
             },
         )
 
     def _remove(self, passage_ids: Sequence[int]) -> None:
         ids, run = list(passage_ids), self._connection.execute
-        self._passages -= run("DELETE FROM passages WHERE passage_id = ANY(%s)", (ids,)).rowcount
-        gone = run("DELETE FROM words WHERE passage_id = ANY(%s) RETURNING length, packed", (ids,))
-        for length, packed in gone:
+        slots = dict(
+            run("DELETE FROM passages WHERE passage_id = ANY(%s) RETURNING passage_id, slot", (ids,)).fetchall()
+        )
+        gone = run("DELETE FROM words WHERE passage_id = ANY(%s) RETURNING passage_id, length, packed", (ids,))
+        dead = dict[int, bytes]()
+        for passage_id, length, packed in gone:
             self._length -= length
             self._more.subtract(unpacked_terms([packed])[0].tolist())
+            if passage_id in slots:
+                dead[slots[passage_id]] = packed
+        self._passages -= len(slots)
+        run("INSERT INTO dead SELECT * FROM unnest(%s::int[], %s::bytea[])", (list(dead), list(dead.values())))
         if self._dimension:
             gone = run("DELETE FROM vectors WHERE passage_id = ANY(%s) RETURNING vector_send(vector)", (ids,))
             for (vector,) in gone:
@@ -106,6 +117,7 @@ class Applied:
             [_facets(row) for row in rows],
             [row.valid_from for row in rows],
             [row.valid_until for row in rows],
+            list(range(self._slots, self._slots + len(rows))),
         )
         self._connection.execute(_INSERT, columns)
         self._passages += len(rows)
@@ -116,13 +128,16 @@ class Applied:
     def _add_words(self, rows: Sequence[IndexRow]) -> None:
         counted = [Counter(passage_terms(row.heading_text, row.text)) for row in rows]
         self._know({term for counts in counted for term in counts})
+        held = [{self._ids[term]: count for term, count in counts.items()} for counts in counted]
+        lengths = [counts.total() for counts in counted]
         with self._connection.cursor().copy(_COPY_WORDS) as copy:
-            copy.set_types(["int8", "int4", "int4[]", "bytea"])
-            for row, counts in zip(rows, counted, strict=True):
-                held = {self._ids[term]: count for term, count in counts.items()}
-                copy.write_row((row.passage_id, counts.total(), list(held), packed_terms(held)))
-                self._more.update(held.keys())
-                self._length += counts.total()
+            copy.set_types(["int8", "int4", "bytea"])
+            for row, length, counts in zip(rows, lengths, held, strict=True):
+                copy.write_row((row.passage_id, length, packed_terms(counts)))
+                self._more.update(counts.keys())
+        self._length += sum(lengths)
+        postings.add(self._connection, self._slots, lengths, held)
+        self._slots += len(rows)
 
     def _know(self, terms: set[str]) -> None:
         """Learn the ids of terms, giving one to those that are new."""
