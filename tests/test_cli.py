@@ -174,6 +174,7 @@ def test_every_message_is_used() -> None:
         "tune_",
         "eval_",
         "move_",
+        "reembed_",
         "TC-DP3-",
     )
     described = ("title type domain trust language collection copyright path effective_from effective_until "

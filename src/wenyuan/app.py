@@ -81,7 +81,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
     catalog = Catalog.open(place)
     try:
         encoder, note = _encoder(settings.encoder)
-        recorded: EncoderFingerprint | None = _recorded(catalog)
+        recorded = catalog.encoder()
         encoder, spec, note, may_write = _agreed(catalog, encoder, recorded, note)
         reranking = Reranking(open_reranker(settings.reranker), settings.reranker)
         if reranking.reranker is not None:
@@ -282,13 +282,6 @@ def _encoder(settings: EncoderSettings) -> tuple[Encoder | None, str]:
         return None, f"keyword-only: {error}"
 
 
-def _recorded(catalog: Catalog) -> EncoderFingerprint | None:
-    value = catalog.value("encoder")
-    if value is None:
-        return None
-    return EncoderFingerprint(**{**value, "scale": tuple(value["scale"])})
-
-
 def _agreed(
     catalog: Catalog, encoder: Encoder | None, recorded: EncoderFingerprint | None, note: str
 ) -> tuple[Encoder | None, IndexSpec, str, str]:
@@ -299,10 +292,10 @@ def _agreed(
             f"the library was built with {recorded.id} ({recorded.dimension} dimensions), the settings name "
             f"{encoder.fingerprint.id} ({encoder.fingerprint.dimension}); their vectors cannot be compared",
             component="encoder",
-            hint="set the encoder back, or make a new library and add the sources again",
+            hint="set the encoder back, or embed the library anew: wenyuan reembed",
         )
     if recorded is None and encoder is not None and catalog.counts()["passages"]:
-        note = "keyword-only: this library was built without an encoder; make a new one to have vectors"
+        note = "keyword-only: this library was built without an encoder; wenyuan reembed gives it vectors"
         encoder = None
     if encoder is None and recorded is not None:
         note = note or "keyword-only by setting"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import event
@@ -19,7 +21,16 @@ from wenyuan.catalog.sqlstates import driver_errors, meant
 from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, ConfigError, EngineTimeout
 from wenyuan.core.ports import Deadline
 
-__all__ = ["COMPONENT", "connect_reader", "connect_writer", "empty_log", "reading", "translated", "watching"]
+__all__ = [
+    "COMPONENT",
+    "connect_reader",
+    "connect_writer",
+    "copy_database",
+    "empty_log",
+    "reading",
+    "translated",
+    "watching",
+]
 
 log = logging.getLogger(__name__)
 
@@ -97,6 +108,21 @@ def watching(path: Path) -> Any:
     connection = _driver().connect(str(path), check_same_thread=False, timeout=_BUSY_MS / 1000, isolation_level=None)
     connection.execute("PRAGMA query_only=ON")
     return connection
+
+
+def copy_database(path: Path, to: Path) -> None:
+    """Copy a database as it is at one moment, while others write to it; `to` is readable by its owner alone."""
+    os.close(os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    where = f"file:{quote(str(path.absolute()))}?mode=ro"
+    with (
+        translated(f"copying {path.name}"),
+        closing(_driver().connect(where, uri=True)) as origin,
+        closing(_driver().connect(str(to), isolation_level=None)) as copy,
+    ):
+        origin.backup(copy)  # all pages in one step: a snapshot
+        (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
+    if found != "ok":
+        raise CatalogUnavailable(f"the copy of {path.name} is damaged: {found}", component=COMPONENT)
 
 
 def empty_log(writer: sa.Engine) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
@@ -13,7 +14,7 @@ from wenyuan.core.errors import CatalogUnavailable
 from wenyuan.core.model import FOREVER, IndexRow, Passage, Source, heading_text
 from wenyuan.core.validity import LiveVersion
 
-__all__ = ["index_row", "passage_of", "source_of", "source_row", "unpack_vector"]
+__all__ = ["index_row", "passage_of", "source_of", "source_row", "unpack_vector", "vector_rows"]
 
 _MEND_VECTOR = "restore catalog.db from a backup, or remove the source and add it again"
 
@@ -69,6 +70,14 @@ def source_of(row: sa.RowMapping) -> Source:
 def pack_vector(vector: Any) -> tuple[bytes, int]:
     raw = np.ascontiguousarray(vector, dtype="<f4").tobytes()
     return raw, zlib.crc32(raw)
+
+
+def vector_rows(vectors: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Rows of the table of vectors, from vectors by key."""
+    return [
+        dict(zip(("vector_key", "vector", "crc"), (key, *pack_vector(vector)), strict=True))
+        for key, vector in vectors.items()
+    ]
 
 
 def unpack_vector(raw: bytes, crc: int, passage_id: int) -> np.ndarray[Any, Any]:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.connect import reading, translated
 from wenyuan.catalog.forgetting import NAMES
-from wenyuan.catalog.rows import pack_vector, unpack_vector
+from wenyuan.catalog.rows import unpack_vector, vector_rows
 from wenyuan.catalog.rules_merge import pieces
 from wenyuan.core.errors import CatalogUnavailable
 
@@ -49,10 +49,7 @@ class CatalogNames:
             wanted: The keys of all names there are now; the vectors of others go.
         """
         v = t.vectors
-        rows = [
-            dict(zip(("vector_key", "vector", "crc"), (NAMES + key, *pack_vector(vector)), strict=True))
-            for key, vector in vectors.items()
-        ]
+        rows = vector_rows({NAMES + key: vector for key, vector in vectors.items()})
         with self.writing(), translated("keeping the vectors of names"), self._writer.begin() as connection:
             for part in pieces([row["vector_key"] for row in rows]):
                 connection.execute(v.delete().where(v.c.vector_key.in_(part)))

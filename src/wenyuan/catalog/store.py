@@ -22,11 +22,12 @@ from wenyuan.catalog.place import Files, Place
 from wenyuan.catalog.profiles import CatalogProfiles
 from wenyuan.catalog.reads import CatalogReads, batches
 from wenyuan.catalog.remembered import Remembered
-from wenyuan.catalog.rows import day, pack_vector, source_row
+from wenyuan.catalog.rows import day, source_row, vector_rows
 from wenyuan.catalog.rules_names import CatalogNames
 from wenyuan.catalog.rules_quotes import CatalogQuotes
 from wenyuan.catalog.rules_writes import CatalogRules, drop_evidence_of
 from wenyuan.catalog.tunings import CatalogTunings
+from wenyuan.catalog.vectors import CatalogVectors
 from wenyuan.core.errors import CatalogUnavailable, CatalogVersion, VectorsGone
 from wenyuan.core.model import NewDocument, NewPassage, Source
 
@@ -46,6 +47,7 @@ class Catalog(
     CatalogTunings,
     CatalogProfiles,
     CatalogEvaluations,
+    CatalogVectors,
     CatalogReads,
 ):
     """What a library holds, wherever that lies. Safe to share between threads."""
@@ -213,12 +215,8 @@ class Catalog(
         """
         with self.writing(), translated("storing documents"), self._writer.begin() as connection:
             seq = next_seq(connection, documents[0].source_id)
-            packed = [
-                dict(zip(("vector_key", "vector", "crc"), (k, *pack_vector(v)), strict=True))
-                for k, v in vectors.items()
-            ]
-            if packed:
-                connection.execute(insert_new(connection, t.vectors), packed)
+            if vectors:
+                connection.execute(insert_new(connection, t.vectors), vector_rows(vectors))
             _check_vectors(connection, documents, vectors)
             for source_id, group in _by_source(documents).items():
                 uris = [document.uri for document in group]

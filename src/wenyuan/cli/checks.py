@@ -190,7 +190,7 @@ def _disk(terminal: Terminal) -> Check:
         "index": sum(_size(file) for file in (folder / "index").rglob("*")),
         "free": shutil.disk_usage(folder).free,
     }
-    detail = terminal.text("d_free", **{name: _human(size) for name, size in sizes.items()})
+    detail = terminal.text("d_free", **{name: human(size) for name, size in sizes.items()})
     low = sizes["free"] < _LOW_DISK
     return Check("disk", "warn" if low else "ok", detail, "df -h" if low else "", sizes)
 
@@ -202,7 +202,7 @@ def _size(file: Path) -> int:
         return 0  # it was replaced while we looked
 
 
-def _human(size: float) -> str:
+def human(size: float) -> str:
     for unit in ("B", "kB", "MB", "GB"):
         if size < 1000:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

@@ -24,6 +24,7 @@ from wenyuan.cli.feedback import feedback
 from wenyuan.cli.keys import app as key_app
 from wenyuan.cli.moving import migrate
 from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped
+from wenyuan.cli.reembedding import backup, reembed
 from wenyuan.cli.refreshing import refresh, worker
 from wenyuan.cli.registry import apply
 from wenyuan.cli.rules import app as rules_app
@@ -167,6 +168,8 @@ _COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
     "tune": (tune, "Learn from questions with known answers. 调优"),
     "feedback": (feedback, "Say what is right or wrong in an answer. 反馈"),
     "migrate": (migrate, "Move the library to a PostgreSQL, or back. 迁移"),
+    "backup": (backup, "Copy the library while it is in use. 备份"),
+    "reembed": (reembed, "Give the library vectors of another encoder. 重新向量化"),
     "doctor": (doctor, "Check installation and library. 检查"),
     "demo": (demo, "See it all in one minute. 演示"),
 }

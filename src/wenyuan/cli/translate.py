@@ -256,8 +256,8 @@ _CHINESE = {
     # encoders and engines
     "keyword-only by setting": "按设置仅用关键词检索",
     "keyword-only: {a}": "仅关键词检索：{a}",
-    "this library was built without an encoder; make a new one to have vectors": (
-        "此知识库建立时没有编码器；需要向量检索请新建知识库"
+    "this library was built without an encoder; wenyuan reembed gives it vectors": (
+        "此知识库建立时没有编码器；运行 wenyuan reembed 可补上向量"
     ),
     "the library was built with {a} ({b} dimensions), the settings name {c} ({d}); "
     "their vectors cannot be compared": "知识库用 {a}（{b} 维）建立，设置中为 {c}（{d} 维），两者的向量不能比较",
@@ -290,9 +290,7 @@ _CHINESE = {
     "choose another --source, or remove that one: {a}": "换一个 --source，或者移除原来的：{a}",
     "see the reasons above": "见上面的原因",
     "see {a}, or WENYUAN_… in the environment": "检查 {a} 或环境变量 WENYUAN_…",
-    "set the encoder back, or make a new library and add the sources again": (
-        "把编码器改回原来的设置，或者新建知识库并重新添加来源"
-    ),
+    "set the encoder back, or embed the library anew: {a}": "把编码器改回原来的设置，或者重新向量化：{a}",
     "upgrade the program: {a}": "升级程序：{a}",
     "wait until it has finished, or stop that process": "等它结束，或者停止该进程",
     "remove the library's index folder; it is rebuilt from the catalog": "删除知识库的 index 目录，它会从目录库重建",

@@ -267,6 +267,11 @@ def heading_text(title: str, headings: Sequence[str]) -> str:
     return "\n".join(dict.fromkeys(part for part in (title, *headings) if part))
 
 
+def embedded_text(title: str, headings: Sequence[str], text: str) -> str:
+    """What is embedded of a passage."""
+    return f"{heading_text(title, headings)}\n{text}".strip()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncoderFingerprint:
     """What makes two vectors comparable; stored with every index, never mixed.

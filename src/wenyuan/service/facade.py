@@ -53,6 +53,7 @@ from wenyuan.service.probes import SCRIPTS
 from wenyuan.service.quality import QualityDoor
 from wenyuan.service.recorded import RecordedSearch
 from wenyuan.service.redaction import Redactor
+from wenyuan.service.reembed import ReembedDoor
 from wenyuan.service.replay import Replay
 from wenyuan.service.rerank import Reranking
 from wenyuan.service.retrieve import Answer, Query, Retriever
@@ -104,7 +105,7 @@ def _no_engine() -> Engine:
     raise KnowledgeError("this library cannot be asked about its past", component="audit")
 
 
-class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor):
+class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoor):
     """A library that is open. Made by `wenyuan.open`; a context manager; safe to share between threads."""
 
     catalog: Registry

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from wenyuan.core.chunk import chunk
 from wenyuan.core.errors import DocumentRejected, InvalidRequest, SourceError, VectorsGone
-from wenyuan.core.model import Document, Draft, NewDocument, NewPassage, Source, heading_text
+from wenyuan.core.model import Document, Draft, NewDocument, NewPassage, Source, embedded_text
 from wenyuan.core.ports import ChangeFeed, Deadline, Encoder, Engine
 from wenyuan.core.text import language_of
 from wenyuan.core.uri import file_uri, legible, with_fragment
@@ -26,7 +26,7 @@ from wenyuan.service.redaction import Redactor
 from wenyuan.service.stricter import Memory, RedactionChange, change_of
 from wenyuan.service.versions import Versions, dated, settle
 
-__all__ = ["IngestReport", "Ingester", "Progress", "Shelf"]
+__all__ = ["IngestReport", "Ingester", "Progress", "Shelf", "vector_key"]
 
 READING = "read/1+chunk/1"
 """Version of what turns a file into passages; documents read by another version are read anew."""
@@ -149,6 +149,11 @@ class Ingester:
         """Whether more is to be taken out of a source's texts than was when they were stored."""
         return change_of(self.shelf, source.source_id, self.redacting(source)) == "more"
 
+    def reading(self, source: Source, encoder: str) -> str:
+        """What the fingerprint of every document begins with that is read in this way, for an encoder of this key."""
+        how = (READING, encoder, source.language, source.collection, self.redacting(source).fingerprint)
+        return _digest(*how)[:16]
+
     def follow(self) -> None:
         """Bring the index up to the catalog, however long that takes."""
         self.engine.sync(self.shelf, deadline=_unhurried())
@@ -180,8 +185,7 @@ class _Run:
         self._since_sync, self._synced_at = 0, time.monotonic()
         self._at = (0, "")
         self.redactor = ingester.redacting(source)
-        encoder = ingester.encoder.fingerprint.key if ingester.encoder else ""
-        self.how = _digest(READING, encoder, source.language, source.collection, self.redactor.fingerprint)[:16]
+        self.how = ingester.reading(source, ingester.encoder.fingerprint.key if ingester.encoder else "")
 
     def take(self, file: Path, number: int) -> None:
         """Read one file, unless its live version came of the same bytes in the same way."""
@@ -279,8 +283,8 @@ class _Run:
         )
         if self._to.encoder is None:
             return passage
-        embedded = f"{heading_text(document.title, draft.headings)}\n{text}".strip()
-        key = _digest(self._to.encoder.fingerprint.key, embedded)
+        embedded = embedded_text(document.title, draft.headings, text)
+        key = vector_key(self._to.encoder.fingerprint.key, embedded)
         self._texts[key] = embedded
         return replace(passage, vector_key=key)
 
@@ -346,6 +350,15 @@ class _Run:
                     name=name,
                 )
             )
+
+
+def vector_key(encoder: str, text: str) -> str:
+    """What the vector of an embedded text is kept under.
+
+    Args:
+        encoder: The key of its fingerprint.
+    """
+    return _digest(encoder, text)
 
 
 def _storable(text: str) -> str:

@@ -134,6 +134,28 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "Moved and compared: {rows} rows in {tables} tables, {seconds} s. The old library is as it was.",
         "已迁移并核对：{tables} 张表，共 {rows} 行，用时 {seconds} 秒。原知识库未改动。",
     ),
+    # -- another encoder, and copies
+    "backed_up": (
+        "Copied {size} to {to}; the index is built at the first question.",
+        "已复制 {size} 到 {to}；索引在首次提问时建立。",
+    ),
+    "reembed_text": ("embedding {done} of {total} passages", "正在向量化：{done}/{total} 个段落"),
+    "reembed_index": (
+        "building the index of {total} passages, and measuring",
+        "正在为 {total} 个段落建立索引，并测定门槛",
+    ),
+    "reembed_same": (
+        "All passages have vectors of {encoder} ({dimension} dimensions) already.",
+        "所有段落已有 {encoder} 的向量（{dimension} 维）。",
+    ),
+    "reembedded": (
+        "Embedded anew with {encoder} ({dimension} dimensions): {passages:passage|passages}, {embedded} of them now, {seconds} s. The index holds them all.",
+        "已用 {encoder}（{dimension} 维）重新向量化：共 {passages} 个段落，本次 {embedded} 个，用时 {seconds} 秒；索引已全部包含。",
+    ),
+    "reembed_next": (
+        "Restart the servers of this library. What was learned by wenyuan tune is to be learned anew.",
+        "请重启使用此知识库的服务；此前由 wenyuan tune 学到的调优需重新学习。",
+    ),
     "moved_head": ("The audit verifies; head: {head}", "审计链校验通过，链头：{head}"),
     "moved_next_server": (
         "From now on: export WENYUAN_CATALOG__DSN='postgresql://…', for every server and worker",

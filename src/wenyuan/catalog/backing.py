@@ -1,0 +1,60 @@
+"""A copy of a library in a folder, made while it is in use."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+from wenyuan.catalog.connect import copy_database
+from wenyuan.catalog.place import Files, place_of
+from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest
+from wenyuan.settings import load_settings
+
+__all__ = ["back_up"]
+
+# The head before the audit: a head that is behind is right, one that is ahead says that records are missing. The catalog
+# last: no record is of a change that the copy does not have.
+_FILES = ("wenyuan.toml", "pseudonym.key", "audit.head")
+_DATABASES = ("audit.db", "tasks.db", "catalog.db")
+
+
+def back_up(folder: Path, to: Path) -> int:
+    """Copy all that a library in a folder consists of, each database in one state; returns the bytes.
+
+    The index is left out: it is built again. What is begun and broken off leaves ``<to>.partial``, which the next
+    attempt begins anew.
+
+    Raises:
+        InvalidRequest: the library lies on a PostgreSQL, or `to` is taken.
+        CatalogError: it cannot be read or written.
+    """
+    with closing(place_of(folder, load_settings(folder).catalog)) as place:
+        if not isinstance(place, Files):
+            raise InvalidRequest(
+                f"the library lies in {place}", hint="pg_dump --schema=…, see docs/postgres.md#backup-and-restore"
+            )
+        if not place.found():
+            raise CatalogUnavailable(f"there is no library in {folder}", component="catalog")
+    partial = to.with_name(f"{to.name}.partial")
+    try:
+        if to.exists() and not (to.is_dir() and not any(to.iterdir())):
+            raise InvalidRequest(f"{to} is there already", hint="name a folder that is new")
+        if partial.exists():
+            shutil.rmtree(partial)
+        partial.mkdir(parents=True, mode=0o700)
+        for name in _FILES:
+            if (folder / name).is_file():
+                shutil.copy2(folder / name, partial / name)
+        for name in _DATABASES:
+            if (folder / name).is_file():
+                copy_database(folder / name, partial / name)
+        size = sum(file.stat().st_size for file in partial.iterdir())
+        partial.replace(to)
+    except OSError as error:
+        raise CatalogError(
+            f"cannot copy the library to {to}: {error.filename or partial}: {error.strerror}",
+            component="catalog",
+            hint="what was begun can be removed: " + str(partial),
+        ) from error
+    return size

@@ -1,0 +1,130 @@
+"""Vectors of another encoder for what a library holds. They are stored beside the old ones, whose place they take in one
+transaction: until then the library is what it was, and what was embedded is not lost when that is broken off.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import sqlalchemy as sa
+
+from wenyuan.catalog import schema as t
+from wenyuan.catalog.connect import reading, translated
+from wenyuan.catalog.dialect import insert_new
+from wenyuan.catalog.rows import vector_rows
+from wenyuan.core.errors import VectorsGone
+from wenyuan.core.model import EncoderFingerprint, embedded_text
+
+__all__ = ["CatalogVectors"]
+
+_AT_ONCE = 1_000  # passages read, and given their new keys, at once
+
+
+class _Text(NamedTuple):
+    """A live passage, and what is embedded of it."""
+
+    passage_id: int
+    text: str
+
+
+class CatalogVectors:
+    """Mixed into `Catalog`."""
+
+    _reader: sa.Engine
+    _writer: sa.Engine
+
+    if TYPE_CHECKING:
+
+        def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
+
+        def value(self, key: str) -> Any: ...
+
+    def encoder(self) -> EncoderFingerprint | None:
+        """What made the vectors; None while there are none."""
+        value = self.value("encoder")
+        return None if value is None else EncoderFingerprint(**{**value, "scale": tuple(value["scale"])})
+
+    def embedded_after(self, passage_id: int, limit: int) -> Sequence[tuple[int, str]]:
+        """Live passages by rising number, those above `passage_id`: number, and the text that is embedded."""
+        with reading(self._reader, "reading texts") as connection:
+            return _texts(connection, passage_id, limit)
+
+    def keep_vectors(self, vectors: Mapping[str, Any]) -> None:
+        """Store vectors by key, (dim,) float32, for passages that will be given them."""
+        with self.writing(), translated("storing vectors"), self._writer.begin() as connection:
+            connection.execute(insert_new(connection, t.vectors), vector_rows(vectors))
+
+    def change_encoder(self, encoder: Mapping[str, Any], before: str, key_of: Callable[[str], str]) -> int:
+        """Give every live passage its vector of another encoder, and delete the old ones; returns how many passages.
+
+        One transaction. What was measured with the old vectors is forgotten; the value ``reembedded`` says that what is
+        derived must follow. No passage and no change number is another, so audit, feedback and rules stay as they are.
+
+        Args:
+            encoder: Its fingerprint.
+            before: The key of the former one's.
+            key_of: Embedded text → vector key.
+
+        Raises:
+            VectorsGone: there are passages without such a vector; nothing was changed.
+        """
+        p, v, c = t.passages.c, t.vectors.c.vector_key, t.library.c.key
+        live = p.removed_seq.is_(None)
+        given = 0
+        with self.writing(), translated("changing the encoder"), self._writer.begin() as connection:
+            give = (
+                t.passages.update().where(p.passage_id == sa.bindparam("own")).values(vector_key=sa.bindparam("key"))
+            )
+            for part in _pages(connection):
+                connection.execute(give, [{"own": one.passage_id, "key": key_of(one.text)} for one in part])
+                given += len(part)
+            stored = sa.select(sa.literal(1)).where(v == p.vector_key).exists()
+            lacking = connection.scalar(sa.select(sa.func.count()).select_from(t.passages).where(live, ~stored))
+            if lacking:
+                raise VectorsGone(
+                    f"{lacking} passages came or changed while the library was embedded anew",
+                    component="catalog",
+                    hint="stop who takes sources in, and go on: wenyuan reembed",
+                )
+            # An exact replay embeds what is not live any more by itself.
+            connection.execute(t.passages.update().where(~live).values(vector_key=None))
+            connection.execute(t.vectors.delete().where(v.not_in(sa.select(p.vector_key).where(live))))
+            said = {"encoder": encoder, "reembedded": {"from": before}}
+            connection.execute(t.library.delete().where(c.in_([f"value/{name}" for name in (*said, "floor")])))
+            rows = [{"key": f"value/{k}", "value": json.dumps(v, ensure_ascii=False)} for k, v in said.items()]
+            connection.execute(t.library.insert(), rows)
+        return given
+
+    def renew_stamps(self, source_id: str, before: str, after: str) -> int:
+        """Say of live documents that were read in the way `before` that it was in the way `after`; returns how many."""
+        d = t.documents.c
+        ours = sa.and_(d.source_id == source_id, d.removed_seq.is_(None), d.fingerprint.startswith(f"{before}:"))
+        stamp = sa.literal(after) + sa.func.substr(d.fingerprint, len(before) + 1)
+        with self.writing(), translated("writing how documents were read"), self._writer.begin() as connection:
+            changed = connection.execute(t.documents.update().where(ours).values(fingerprint=stamp))
+        return changed.rowcount
+
+
+def _pages(connection: sa.Connection) -> Iterator[list[_Text]]:
+    after = 0
+    while part := _texts(connection, after, _AT_ONCE):
+        yield part
+        after = part[-1].passage_id
+
+
+def _texts(connection: sa.Connection, after: int, limit: int) -> list[_Text]:
+    p, d = t.passages.c, t.documents.c
+    query = (
+        sa.select(p.passage_id, d.title, p.headings, p.text)
+        .join(t.documents, d.document_id == p.document_id)
+        .where(p.removed_seq.is_(None), p.passage_id > after)
+        .order_by(p.passage_id)
+        .limit(limit)
+    )
+    return [
+        _Text(number, embedded_text(title, headings, text))
+        for number, title, headings, text in connection.execute(query)
+    ]
