@@ -29,7 +29,7 @@ from wenyuan.readers.sandbox import Sandbox
 
 pytestmark = [pytest.mark.slow, pytest.mark.integration]
 
-DOCUMENTS = 60
+DOCUMENTS = 36
 REOPEN_SECONDS = 2.0
 
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from urllib.parse import quote
@@ -58,6 +59,22 @@ class Words:
     marks: Callable[[str, str], Sequence[tuple[int, int]]] = _unmarked
 
 
+@cache
+def _templates() -> Environment:
+    """All pages, compiled now, and not when the first visitor waits; once for all sites of a process."""
+    made = Environment(
+        loader=PackageLoader(__package__),
+        autoescape=select_autoescape(default=True),
+        auto_reload=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(FILTERS)
+    for name in made.list_templates():
+        made.get_template(name)
+    return made
+
+
 class Site:
     """What all visits share."""
 
@@ -69,16 +86,7 @@ class Site:
         self.under_way: set[asyncio.Task[Reply]] = set()
         self.static = {name: (files(__package__) / "static" / name).read_bytes() for name in _STATIC}
         self.mark = sha256(b"".join(self.static.values())).hexdigest()[:10]
-        self.templates = Environment(
-            loader=PackageLoader(__package__),
-            autoescape=select_autoescape(default=True),
-            auto_reload=False,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self.templates.filters.update(FILTERS)
-        for name in self.templates.list_templates():  # compiled now, and not when the first visitor waits
-            self.templates.get_template(name)
+        self.templates = _templates()
 
     def came_to_an_end(self, task: asyncio.Task[Reply]) -> None:
         """A call that nobody waits for any more is over; the API keeps what came of it."""
