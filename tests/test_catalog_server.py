@@ -413,6 +413,23 @@ def test_sessions_that_were_ended(catalog: Catalog, place: Server, superuser: st
     assert catalog.counts()["documents"] == 3
 
 
+def test_a_session_that_watches_is_not_left_open(catalog: Catalog, place: Server) -> None:
+    """When the question whether anything changed is not answered in time, another session asks, and the first is closed."""
+    place.version()
+    kept = place._watch
+    kept.execute("SET statement_timeout TO '50ms'")
+    with place.claims.begin() as blocking:
+        blocking.exec_driver_sql("LOCK TABLE library IN ACCESS EXCLUSIVE MODE")
+        asking = ThreadPoolExecutor(1).submit(place.version)
+        for _ in range(1_000):
+            if kept.closed:
+                break
+            time.sleep(0.01)
+    assert kept.closed
+    assert asking.result(20) == place.version()
+    assert place._watch is not kept
+
+
 def test_server_restarted(tmp_path: Path) -> None:
     """While the server is down, everything says so; when it is back, everything goes on, and nothing acknowledged is lost."""
     with postgres_server.own() as own, new_catalog(Server(tmp_path, own.dsn)) as catalog:

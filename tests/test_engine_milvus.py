@@ -51,7 +51,7 @@ def client(milvus: str) -> Iterator[Any]:
 class TestMilvusEngine(ServerEngineLaws):
     """Every law, on a real server."""
 
-    drop = "drop the index's collections"
+    drop = f"drop the collections {milvus_server.PREFIX}_"
 
     def test_values_that_json_cannot_hold(self, world: World) -> None:
         """Infinities, huge numbers, NUL and halves of surrogate pairs are stored, asked for and ordered like any other."""

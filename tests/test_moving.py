@@ -161,10 +161,12 @@ def test_broken_off_and_gone_on_with(folder: Path, server: Server) -> None:
 CHILD = """
 import sys
 from pathlib import Path
-from wenyuan.catalog import moving
+from functools import partialmethod
+from wenyuan.catalog import Catalog, moving
 from wenyuan.catalog.place import Files
 from wenyuan.catalog.server import Server
 moving._BATCH = 7
+Catalog.writing = partialmethod(Catalog.writing, wait=0.2)
 moving.move(Files(Path(sys.argv[1])), Server(Path(sys.argv[1]), sys.argv[2], schema=sys.argv[3]), lambda s: print(s.table, flush=True))
 """
 
@@ -224,6 +226,17 @@ def test_refused(folder: Path, server: Server, tmp_path: Path) -> None:
     with writing.writing(), pytest.raises(CatalogBusy, match="being written"):
         _move_in_a_child(folder, server)
     writing.close()
+
+
+def test_a_connection_string_in_words(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``host=… password=…`` is a connection string, too: no folder is made that has the password in its name."""
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(CatalogUnavailable, match="cannot be reached") as caught:
+        moving.move_library(folder, "host=127.0.0.1 port=1 password=Geheim-0815 dbname=kb")
+    assert "Geheim" not in f"{caught.value} {caught.value.hint}"
+    assert sorted(tmp_path.iterdir()) == before
+    assert not moving.names_server("./a=b")
 
 
 def _move_in_a_child(folder: Path, server: Server) -> None:

@@ -34,7 +34,7 @@ from wenyuan.catalog.tasks import tables as task_tables
 from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest
 from wenyuan.settings import load_settings
 
-__all__ = ["Moved", "Step", "move", "move_library"]
+__all__ = ["Moved", "Step", "move", "move_library", "names_server"]
 
 _BATCH = 1_000
 _OWN = ("schema", "library_file", "tick", "audit", MOVING, PSEUDONYMS)
@@ -73,6 +73,14 @@ class Moved:
 Tell = Callable[[Step], None]
 
 
+def names_server(to: str) -> bool:
+    """Whether a text is a connection string, as a URL or as ``host=… dbname=…``, and not a folder.
+
+    One that is taken for a folder would be made, with the password in its name.
+    """
+    return to.startswith(("postgresql://", "postgres://")) or "=" in to.partition("/")[0]
+
+
 def move_library(folder: str | Path, to: str, tell: Callable[[Step], None] = lambda _: None) -> Moved:
     """Copy a library to a PostgreSQL, or from there to a folder, and compare all of it; what was begun is gone on with.
 
@@ -88,7 +96,7 @@ def move_library(folder: str | Path, to: str, tell: Callable[[Step], None] = lam
     path = Path(folder)
     settings = load_settings(path)
     origin = place_of(path, settings.catalog)
-    if not to.startswith(("postgresql://", "postgres://")):
+    if not names_server(to):
         if isinstance(origin, Files):
             raise InvalidRequest("the library lies in a folder already", hint="copy the folder while nobody writes")
         target: Place = Files(Path(to))

@@ -204,16 +204,16 @@ class Server:
         with self._watching, translated("asking whether the library changed"):
             import psycopg
 
-            for kept in (True, False):
+            for again in (True, False):
                 try:
-                    if self._watch is None or not kept:
+                    if self._watch is None:
                         self._watch = self._connect()
                         self._watch.execute("SET statement_timeout TO '5s'")
                     row = self._watch.execute(_TOLD).fetchone()
                     break
                 except psycopg.OperationalError:  # what was kept may have been ended meanwhile
-                    if not kept:
-                        self._watch = None
+                    self._unwatch()
+                    if not again:
                         raise
         if row is None:
             raise CatalogUnavailable(f"{self} is no library", component=COMPONENT)
@@ -234,11 +234,14 @@ class Server:
         self._engines.append(self._engine(_TASKS))
         return self._engines[-1]
 
+    def _unwatch(self) -> None:
+        if self._watch is not None:
+            self._watch.close()
+        self._watch = None
+
     def close(self) -> None:
         with self._watching:
-            if self._watch is not None:
-                self._watch.close()
-            self._watch = None
+            self._unwatch()
         for engine in self._engines:
             engine.dispose()
 

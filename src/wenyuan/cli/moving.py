@@ -40,7 +40,7 @@ def migrate(
       wenyuan migrate --to postgresql://wenyuan@db.example/knowledge
       wenyuan migrate --to ./library-copy
     """
-    from wenyuan.catalog.moving import move_library
+    from wenyuan.catalog.moving import move_library, names_server
 
     terminal: Terminal = ctx.obj
     with _Shown(terminal) as shown:
@@ -49,7 +49,7 @@ def migrate(
     rows = sum(moved.tables.values())
     terminal.show(terminal.text("moved", rows=rows, tables=len(moved.tables), seconds=f"{moved.seconds:.1f}"))
     terminal.show(terminal.text("moved_head", head=moved.head), wrap=False)
-    server = to.startswith(("postgresql://", "postgres://"))
+    server = names_server(to)
     terminal.show(terminal.text("moved_next_server" if server else "moved_next_folder", to="" if server else to))
 
 

@@ -143,7 +143,7 @@ class MilvusEngine:
 
     def _checked(self, feed: ChangeFeed, mark: Mark) -> int:
         if not self._same:  # once is enough: later changes are checked as they are applied
-            check_same(feed, mark, self._sessions.component)
+            check_same(feed, mark, self._names, self._sessions.component)
             self._same = True
         return mark.watermark
 

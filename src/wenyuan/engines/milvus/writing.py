@@ -45,7 +45,7 @@ def advance(session: Session, names: Names, feed: ChangeFeed, target: int, mark:
         mark = _swept(session, names, gone, mark)
     if mark.watermark >= target:
         return mark
-    check_same(feed, mark, session.component)
+    check_same(feed, mark, names, session.component)
     upto = min(target, mark.watermark + _STEP)
     changes = feed.changes(mark.watermark, upto, vectors=names.vectors > 0)
     first = next(changes, None)
@@ -58,13 +58,13 @@ def advance(session: Session, names: Names, feed: ChangeFeed, target: int, mark:
     return _swept(session, names, step.gone, add_mark(session, names.marks, step.end(feed.stamp(upto))))
 
 
-def check_same(feed: ChangeFeed, mark: Mark, component: str) -> None:
+def check_same(feed: ChangeFeed, mark: Mark, names: Names, component: str) -> None:
     """IndexMismatch when the index follows another history of changes, which only happens to be as long."""
     if mark.watermark and mark.stamp != feed.stamp(mark.watermark):
         raise IndexMismatch(
             f"its change {mark.watermark} is not the catalog's",
             component=component,
-            hint="the catalog was restored or copied, and has changed since: drop the index's collections, wenyuan_…",
+            hint=f"the catalog was restored or copied, and has changed since: drop the collections {names.base}_…",
         )
 
 
