@@ -107,6 +107,52 @@ def test_an_agent_with_a_fault_is_not_registered(opened: tuple[str, Any]) -> Non
     assert seen.tree.css_first("input[name=title]").attributes["value"] == HOSTILE
 
 
+def test_a_profile_of_tasks_is_said_and_removed(opened: tuple[str, Any]) -> None:
+    """Lines and commas of either script part what is typed; without ids it counts for those that begin with its own."""
+    url, library = opened
+    browser = Browser(url)
+    assert "No kind of task" in browser.get("/console/people").text("main")
+    fields = {"profile_id": "complaint", "title": "投诉", "tasks": "ticket-*\r\ncase 7\r\n", "domain": "crm_policy"}
+    assert (
+        browser.post("/console/people/tasks", {**fields, "terms": "投诉、答复，apology"}).location
+        == "/console/people"
+    )
+    (kept,) = library.catalog.profiles()
+    assert (kept.title, kept.tasks, kept.domains) == ("投诉", ("ticket-*", "case 7"), ("crm_policy",))
+    assert kept.terms == ("投诉", "答复", "apology")
+    assert "apology" in browser.get("/console/people").text("main table")
+    browser.post("/console/people/tasks", {"profile_id": "complaint", "terms": HOSTILE})
+    (kept,) = library.catalog.profiles()
+    assert (kept.tasks, kept.terms) == (("complaint*",), (HOSTILE,))
+    page = browser.get("/console/people")
+    assert (page.count("main script"), HOSTILE in page.text("main table")) == (0, True)
+    browser.post("/console/people/tasks/remove", {"profile_id": "complaint"})
+    assert library.catalog.profiles()
+    browser.post("/console/people/tasks/remove", {"profile_id": "complaint", "sure": "yes"})
+    assert not library.catalog.profiles()
+
+
+@pytest.mark.parametrize("wrong", [{}, {"terms": "x", "domain": "nowhere"}, {"terms": "x", "tasks": "a*b"}])
+def test_a_profile_with_a_fault_is_not_kept(opened: tuple[str, Any], wrong: dict[str, str]) -> None:
+    """Nothing said, a domain that no source has, a star in the middle: told, and what was typed is still there."""
+    seen = Browser(opened[0]).post("/console/people/tasks", {"profile_id": "desk", "title": "柜台", **wrong})
+    assert seen.status == 400
+    assert seen.text(".notice.bad li code")
+    assert seen.tree.css_first("input[name=profile_id]").attributes["value"] == "desk"
+    assert seen.count("details[open] input[name=profile_id]") == 1
+    assert [one.attributes["value"] or "" for one in seen.tree.css("input[name=title]")] == ["", "柜台"]
+    assert opened[1].catalog.profiles() == ()
+
+
+def test_profiles_need_the_right_of_the_api(tmp_path: Path) -> None:
+    """A key for searching says nothing of tasks."""
+    with console(tmp_path, needs_keys=True) as (url, library):
+        browser = Browser(url)
+        browser.sign_in(key(library, "search"))
+        assert browser.post("/console/people/tasks", {"profile_id": "x", "terms": "x"}).status == 403
+        assert library.catalog.profiles() == ()
+
+
 def test_a_key_is_shown_once_and_can_be_revoked(tmp_path: Path) -> None:
     """A new key works at once; no page shows it again; revoked, it signs nobody in."""
     with console(tmp_path, needs_keys=True) as (url, library):

@@ -1,7 +1,8 @@
-"""Agents with what they may know, and keys with what they may do."""
+"""Agents with what they may know, tasks with what they are about, and keys with what they may do."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -15,21 +16,25 @@ from wenyuan.core.agents import RIGHTS
 
 __all__ = ["PAGES"]
 
+_BETWEEN = re.compile(r"[\n,，、;；]")  # one term and the next, however they were typed
+
 
 async def listed(visit: Visit) -> Response:
-    """Agents and keys."""
+    """Agents, tasks and keys."""
     return await _listed(visit)
 
 
 async def _listed(visit: Visit, status: int = 200, **shown: Any) -> Response:
     agents = await visit.glance("v1", "agents")
+    tasks = await visit.glance("v1", "tasks")
     keys = await visit.glance("v1", "keys")
     if agents is None and keys is None:  # not even a part of the page: say which right is missing
         await visit.get("v1", "agents")
     sources = await visit.glance("v1", "sources")
     domains = sorted({source["domain"] for source in (sources or {"sources": ()})["sources"]})
     given = {"refused": None, "made": None, "form": Form([]), **shown}
-    return visit.page("people.html", status, agents=agents, keys=keys, domains=domains, rights=RIGHTS, **given)
+    found = {"agents": agents, "tasks": tasks, "keys": keys, "domains": domains}
+    return visit.page("people.html", status, rights=RIGHTS, **found, **given)
 
 
 async def agent_put(visit: Visit) -> Response:
@@ -50,6 +55,22 @@ async def agent_removed(visit: Visit) -> Response:
     if form["sure"] != "yes":
         return visit.see("/console/people")
     return await _done(visit, form, "DELETE", "agents", form["agent_id"])
+
+
+async def task_put(visit: Visit) -> Response:
+    """What tasks of one kind are about, said or changed."""
+    form = await read_form(visit.request)
+    body: dict[str, Any] = {"profile_id": form["profile_id"], "title": form["title"], "domains": form.all("domain")}
+    body |= {name: [one.strip() for one in _BETWEEN.split(form[name]) if one.strip()] for name in ("tasks", "terms")}
+    return await _done(visit, form, "POST", "tasks", body=body)
+
+
+async def task_removed(visit: Visit) -> Response:
+    """A profile of tasks removed, where that was said twice."""
+    form = await read_form(visit.request)
+    if form["sure"] != "yes":
+        return visit.see("/console/people")
+    return await _done(visit, form, "DELETE", "tasks", form["profile_id"])
 
 
 async def key_made(visit: Visit) -> Response:
@@ -96,6 +117,8 @@ PAGES: Mapping[tuple[str, str], Page] = {
     ("GET", "people"): listed,
     ("POST", "people/agents"): agent_put,
     ("POST", "people/agents/remove"): agent_removed,
+    ("POST", "people/tasks"): task_put,
+    ("POST", "people/tasks/remove"): task_removed,
     ("POST", "people/keys"): key_made,
     ("POST", "people/keys/revoke"): key_revoked,
 }

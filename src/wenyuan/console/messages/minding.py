@@ -1,4 +1,4 @@
-"""Audit, agents, keys and health."""
+"""Audit, agents, tasks, keys and health."""
 
 from __future__ import annotations
 
@@ -59,6 +59,28 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "agent_scope": ("Knowledge scope: domain, and how many passages of it", "知识范围：领域及段落数"),
     "agent_low": ("lets trust below 3 in", "允许可信度低于 3"),
     "agent_remove_sure": ("Yes, remove it and revoke its keys", "确认移除，并吊销其密钥"),
+    # what tasks are about
+    "tasks_title": ("Tasks", "任务画像"),
+    "tasks_lead": (
+        "What tasks are about, by their ids: it lifts what fits, hides nothing, and widens nobody's rights.",
+        "按任务编号说明任务的主题：相关内容排得更前，不隐藏任何内容，也不扩大权限。",
+    ),
+    "tasks_none": ("No kind of task is described.", "还没有任务画像。"),
+    "task_profile": ("Kind of task", "任务类型"),
+    "task_ids": ("Ids of tasks", "任务编号"),
+    "task_ids_hint": (
+        "One a line; one that ends in * stands for all that begin so. Left empty: all that begin with the id above.",
+        "每行一个；以 * 结尾表示所有以此开头的任务。留空则为所有以上述编号开头的任务。",
+    ),
+    "task_domains": ("Domains that they look in first", "优先的知识域"),
+    "task_terms": ("What they speak of", "主题词"),
+    "task_terms_hint": (
+        "One a line, or with commas between them; in any language.",
+        "每行一个，或以逗号、顿号分隔；语言不限。",
+    ),
+    "task_new": ("Describe a kind of task, or change one", "新建或修改任务画像"),
+    "task_save": ("Save the description", "保存任务画像"),
+    "task_remove_sure": ("Yes, remove it", "确认移除"),
     "keys_title": ("Keys", "密钥"),
     "keys_none": ("There is no key.", "还没有密钥。"),
     "key_new": ("Make a key", "新建密钥"),
