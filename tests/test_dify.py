@@ -124,6 +124,8 @@ def test_top_k_and_threshold_cut(url: str) -> None:
         (("year", "≤", 2021), {"law"}),
         (("issued", "before", "2022-01-01"), {"law"}),
         (("issued", "after", 1640995200), {"policy"}),
+        (("issued", "after", "1640995200"), {"policy"}),
+        (("issued", "after", "2022"), {"policy"}),
         (("trust", "≥", 4), {"policy", "law"}),
         (("source_id", "is", "wiki"), {"wiki"}),
         (("部门", "is", "财务部"), set()),
@@ -152,6 +154,9 @@ def test_conditions_are_joined(url: str) -> None:
         (("部门", "is"), "is required by the operator"),
         (("部门", "in", []), "must not be an empty array"),
         (("issued", "after", 1e30), "is no time"),
+        (("issued", "before", "yesterday"), "must be a date such as"),
+        (("year", ">", "last"), "cannot be more or less than"),
+        (("trust", "before", "2024-05-20"), "cannot be more or less than"),
     ],
 )
 def test_a_condition_that_cannot_be_met_is_an_error(url: str, condition: tuple[Any, ...], said: str) -> None:

@@ -187,6 +187,7 @@ TABLE: Mapping[str, Situation] = {
     "hits, all is well": ("well", {"query": QUERY}, "hits"),
     "no hits, all is well": ("well", {"query": NOTHING}, "empty"),
     "malformed": ("well", {"query": " "}, "invalid"),
+    "too long": ("well", {"query": "长" * 8_001}, "invalid"),
     "not authorised": ("well", {"query": QUERY, "token": "wy_no"}, "refused"),
     "unknown domain": ("well", {"query": QUERY, "domain": "nowhere"}, "unknown"),
     "hits, an optional part is down": ("optional", {"query": QUERY}, "degraded"),

@@ -2,31 +2,32 @@
 
 They may name any field that documents have, and ask for parts of words. Both are settled with what the library
 holds: a condition becomes the set of those values of its field that meet it, so every engine can apply it exactly,
-and a field that no document has is an error, not an empty answer.
+and a field that no document has, or that holds nothing that could be compared, is an error, not an empty answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from wenyuan.core.errors import Fault, InvalidRequest
 from wenyuan.core.filters import And, Filter, In, Not, Or
 from wenyuan.core.model import Facet, Source
 from wenyuan.core.suggest import did_you_mean
 
-__all__ = ["TESTS", "Condition", "Conditions", "Known", "Test", "compiled", "of_sources"]
+__all__ = ["Condition", "Conditions", "Known", "Test", "compiled", "of_sources"]
 
 Test = Literal[
     "eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "lacks", "starts", "ends", "empty", "given"
 ]
-TESTS: tuple[str, ...] = get_args(Test)
 
 Known = Mapping[str, Sequence[tuple[Facet, In]]]
 """Field → each value that it has somewhere, with the filter that finds exactly what has it."""
 
 _MOST_PARTS = 64
+_ORDERS = ("gt", "gte", "lt", "lte")
+_KINDS = {"truth": "true or false", "text": "text", "number": "numbers"}
 _NEGATED: Mapping[str, str] = {"ne": "eq", "nin": "in", "lacks": "contains", "given": "empty"}
 
 
@@ -72,8 +73,8 @@ def compiled(wanted: Condition | Conditions, known: Known) -> Filter:
     """The filter that means the same.
 
     Raises:
-        InvalidRequest: no document has such a field, too many conditions, or a condition that is met by more values
-            than a filter may hold.
+        InvalidRequest: no document has such a field, none has a value of it that is more or less than the given one,
+            too many conditions, or a condition that is met by more values than a filter may hold.
     """
     if isinstance(wanted, Condition):
         return _compiled(wanted, known)
@@ -85,6 +86,7 @@ def compiled(wanted: Condition | Conditions, known: Known) -> Filter:
 
 def _compiled(wanted: Condition, known: Known) -> Filter:
     values = _values(wanted, known)
+    _check_order(wanted, values)
     if wanted.test in _NEGATED:
         return Not(_met(wanted, _NEGATED[wanted.test], values))
     return _met(wanted, wanted.test, values)
@@ -98,6 +100,15 @@ def _values(wanted: Condition, known: Known) -> Sequence[tuple[Facet, In]]:
     why = f"names {wanted.field[:64]!r}, a field that no document has{did_you_mean(wanted.field, plain)}"
     hint = f"fields here: {', '.join(sorted(plain)[:20])}"
     raise InvalidRequest(f"{wanted.path} {why}", faults=(Fault(wanted.path, why),), hint=hint)
+
+
+def _check_order(wanted: Condition, values: Sequence[tuple[Facet, In]]) -> None:
+    """Text is neither more nor less than a number, whichever: to ask for that is a mistake, not a question."""
+    held, given = {_kind(value) for value, _ in values}, {_kind(value) for value in wanted.values}
+    if wanted.test in _ORDERS and held and not held & given:
+        has, other = (" and ".join(_KINDS[kind] for kind in sorted(kinds)) for kinds in (held, given))
+        why = f"names {wanted.field[:64]!r}, which holds {has}: it cannot be more or less than {other}"
+        raise InvalidRequest(f"{wanted.path} {why}", faults=(Fault(wanted.path, why),))
 
 
 def _met(wanted: Condition, test: str, values: Sequence[tuple[Facet, In]]) -> Filter:

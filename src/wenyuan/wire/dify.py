@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 _DEFAULT_TOP_K = 5
+_DAY = re.compile(r"[0-9]{4}(?![0-9.])")  # a date, or its beginning
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 
 _TESTS: Mapping[str, Test] = {
@@ -161,11 +162,15 @@ def _condition(shape: DifyConditionShape, path: str) -> Condition:
 
 def _readings(value: str | int | float, *, dated: bool, path: str) -> list[Facet]:
     """What a value may mean: Dify's form gives numbers as text, and days as seconds since the epoch."""
-    if isinstance(value, str):
-        number = _NUMBER.fullmatch(value)
-        return [value, float(value)] if number and not dated else [value]
+    number = _NUMBER.fullmatch(value) if isinstance(value, str) else None
     if not dated:
-        return [value]
+        return [value, float(value)] if number else [value]
+    if isinstance(value, str):
+        if _DAY.match(value):
+            return [value]
+        if not number:
+            raise _fault(path, "must be a date such as 2024-05-20, or seconds since the epoch")
+        value = float(value)
     try:
         return [datetime.fromtimestamp(value, UTC).date().isoformat(), value]
     except (OverflowError, OSError, ValueError) as error:

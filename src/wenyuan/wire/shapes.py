@@ -55,7 +55,7 @@ def _query(text: str) -> str:
     if not length:
         raise PydanticCustomError("blank", "must not be blank")
     if length > MAX_QUERY_CHARS:
-        raise PydanticCustomError("too_long", f"has {length} characters; at most {MAX_QUERY_CHARS}")
+        raise PydanticCustomError("query_too_long", f"has {length} characters; at most {MAX_QUERY_CHARS}")
     return text
 
 
