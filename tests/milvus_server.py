@@ -9,9 +9,10 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,51 @@ class Server:
             self._process.kill()
             self._process.wait(20)
             self._process = None
+
+
+class Proxy:
+    """Passes bytes between a client and a server, until it stalls or breaks off."""
+
+    def __init__(self, port: int) -> None:
+        self._to, self._listening = port, socket.create_server(("127.0.0.1", 0))
+        self.uri = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+        self.flowing = threading.Event()
+        self.flowing.set()
+        self._open: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                near, _ = self._listening.accept()
+            except OSError:
+                return
+            try:
+                far = socket.create_connection(("127.0.0.1", self._to))
+            except OSError:  # nobody is there: whoever asks is told so
+                near.close()
+                continue
+            self._open += [near, far]
+            for a, b in ((near, far), (far, near)):
+                threading.Thread(target=self._pass, args=(a, b), daemon=True).start()
+
+    def _pass(self, a: socket.socket, b: socket.socket) -> None:
+        with suppress(OSError):
+            while data := a.recv(65_536):
+                self.flowing.wait()
+                b.sendall(data)
+        _shut(a, b)
+
+    def end(self) -> None:
+        self.flowing.set()
+        _shut(self._listening, *self._open)
+
+
+def _shut(*sockets: socket.socket) -> None:
+    for one in sockets:
+        with suppress(OSError):
+            one.shutdown(socket.SHUT_RDWR)
+        one.close()
 
 
 def client(address: str) -> Any:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import inspect
 import socket
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -178,44 +177,6 @@ def test_without_an_encoder(tmp_path: Path, milvus: str) -> None:
 # --- while it runs ------------------------------------------------------------------------------------------------
 
 
-class Proxy:
-    """Passes bytes between a client and a server, until it stalls or breaks off."""
-
-    def __init__(self, port: int) -> None:
-        self._to, self._listening = port, socket.create_server(("127.0.0.1", 0))
-        self.uri = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
-        self.flowing = threading.Event()
-        self.flowing.set()
-        self._open: list[socket.socket] = []
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                near, _ = self._listening.accept()
-                far = socket.create_connection(("127.0.0.1", self._to))
-            except OSError:
-                return
-            self._open += [near, far]
-            for a, b in ((near, far), (far, near)):
-                threading.Thread(target=self._pass, args=(a, b), daemon=True).start()
-
-    def _pass(self, a: socket.socket, b: socket.socket) -> None:
-        try:
-            while data := a.recv(65_536):
-                self.flowing.wait()
-                b.sendall(data)
-        except OSError:
-            return
-
-    def end(self) -> None:
-        self.flowing.set()
-        for one in (self._listening, *self._open):
-            with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
-
-
 def calls(world: World) -> list[Callable[[Deadline], Any]]:
     engine, scope = world.engine, world.scope()
     return [
@@ -230,7 +191,7 @@ def calls(world: World) -> list[Callable[[Deadline], Any]]:
 @pytest.mark.skipif(bool(milvus_server.GIVEN), reason="not run: the proxy stands before a milvus-lite")
 def test_a_server_that_stalls_or_goes_away(tmp_path: Path, milvus: str) -> None:
     """Every call fails within its deadline and a tenth of a second, and none is empty; afterwards all answer again."""
-    proxy = Proxy(int(milvus.rpartition(":")[2]))
+    proxy = milvus_server.Proxy(int(milvus.rpartition(":")[2]))
     world = World(tmp_path, lambda _, catalog: opened(proxy.uri, catalog))
     world.put(*(document(n) for n in range(6)))
     world.sync()

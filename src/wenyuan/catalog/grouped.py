@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 _MOST = 1_000  # in one transaction
 _MOST_WAITING = 20_000  # then the disk is too slow for what is asked, and nothing more is taken
-_RETRY = 1.0  # seconds after a failure
+_RETRY = 0.25  # seconds after a failure; meanwhile every answer is refused
 
 
 class GroupWriter(Generic[T]):
