@@ -10,7 +10,6 @@ import json
 import math
 import os
 import re
-import threading
 import time
 import unicodedata
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from listening import listening
 from wenyuan.conformance.dataset import documents
 from wenyuan.core.model import Fragment, RetrievalRequest, RetrievalResponse
 
@@ -161,15 +161,8 @@ def serving(implementation: Reference, paths: tuple[str, ...] = ("/v1/retrieve_f
         daemon_threads = True
         request_queue_size = 64  # with the default of 5, the ninth caller waits a second for its retry
 
-    server = Server(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
+    with listening(Server(("127.0.0.1", 0), Handler)) as url:
+        yield url
 
 
 # ---- liars ----------------------------------------------------------------------------------------------------

@@ -5,11 +5,12 @@ from __future__ import annotations
 import http.server
 import json
 import math
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from listening import listening
 
 KEY = "jina_secret_0815"
 
@@ -126,9 +127,5 @@ class Answer(http.server.BaseHTTPRequestHandler):
 @contextmanager
 def serving() -> Iterator[Server]:
     server = Server()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with listening(server):
+        yield server

@@ -7,6 +7,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -24,7 +25,7 @@ from wenyuan.core.errors import (
     IndexMismatch,
     VectorRejected,
 )
-from wenyuan.core.ports import Change
+from wenyuan.core.ports import Change, Engine
 
 
 class Breaks:
@@ -119,8 +120,18 @@ class ServerEngineLaws(EngineLaws):
         restored.close()
 
 
+@contextmanager
+def six(folder: Path, make_engine: Callable[[Path, Catalog], Engine]) -> Iterator[World]:
+    """A world of six documents."""
+    made = World(folder, make_engine)
+    made.put(*(document(n) for n in range(6)))
+    made.sync()
+    yield made
+    made.close()
+
+
 class ServerEngineRefusals:
-    """Bind with a `world` fixture of six documents."""
+    """Bind with a `world` fixture of `six` documents."""
 
     busy: ClassVar[tuple[int, str, str]]
     """How many questions the engine of `world` puts to its server at a time, what they are called, their setting."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import wenyuan
+from listening import listening
 from wenyuan.cli.root import app
 
 USAGE = [
@@ -108,17 +108,11 @@ class Broken(BaseHTTPRequestHandler):
 
 def test_a_broken_source_elsewhere_leads_to_that_source(tmp_path: Path) -> None:
     """What to do next is to look at where the source lies: the library's own doctor knows nothing of it."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Broken)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}/v1/retrieve_fragments"
-    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as library:
-        settings = {"url": url, "allow_private": True}
-        library.catalog.put_source(wenyuan.Source(source_id="partner", type="api", path="", settings=settings))
-    try:
+    with listening(ThreadingHTTPServer(("127.0.0.1", 0), Broken)) as url:
+        with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as library:
+            settings = {"url": f"{url}/v1/retrieve_fragments", "allow_private": True}
+            library.catalog.put_source(wenyuan.Source(source_id="partner", type="api", path="", settings=settings))
         done = run("--library", str(tmp_path / "library"), "search", "complaint")
-    finally:
-        server.shutdown()
-        server.server_close()
     assert done.exit_code == 1
     assert "HTTP 500" in done.stderr
     assert done.stderr.rstrip().endswith("wenyuan source show partner")

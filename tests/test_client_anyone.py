@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +13,7 @@ import pytest
 
 import wenyuan
 from governed_door import governed_server, key
+from listening import listening
 from wenyuan.client import Client, InvalidRequest, NotPermitted, RetrievalFailed, get_context_from
 from wenyuan.core.model import Fragment, RetrievalRequest, RetrievalResponse
 from wenyuan.core.snippets import ContextPolicy
@@ -42,15 +42,8 @@ def foreign(*answers: dict[str, Any]) -> Iterator[tuple[str, list[Any]]]:
 
         def log_message(self, *_: Any) -> None: ...
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", asked
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
+    with listening(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as url:
+        yield url, asked
 
 
 def success(*fragments: dict[str, Any]) -> dict[str, Any]:

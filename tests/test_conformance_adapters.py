@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from broken import Reference
+from listening import listening
 from wenyuan.cli.own_service import FAULT, own_service
 from wenyuan.cli.root import app
 from wenyuan.conformance import AdapterTarget, HeaderFault, run
@@ -60,15 +60,8 @@ def lightrag(*, masking: bool = False) -> Iterator[str]:
 
         def log_message(self, *_: object) -> None: ...
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
+    with listening(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as url:
+        yield url
 
 
 def test_what_has_no_scores_is_found() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import threading
 import time
 import traceback
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 from embedding_server import KEY, MODEL, Server
+from listening import listening
 from wenyuan.core.errors import ConfigError, EncoderError, EncoderTimeout, EncoderUnavailable, VectorRejected
 from wenyuan.core.ports import Deadline, Encoder
 from wenyuan.encoders import posting
@@ -22,12 +22,8 @@ from wenyuan.encoders.http import HttpEncoder, open_http
 @pytest.fixture(scope="module")
 def running() -> Iterator[Server]:
     server = Server()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with listening(server):
+        yield server
 
 
 @pytest.fixture

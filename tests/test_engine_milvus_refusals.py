@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import milvus_server
 import wenyuan
 from engine_laws import SPEC, World, document, same, unit
-from server_engine_laws import ServerEngineRefusals
+from server_engine_laws import ServerEngineRefusals, six
 from test_engine_milvus import opened
 from wenyuan.core.errors import (
     ConfigError,
@@ -45,11 +45,8 @@ ID = "x" * 32
 
 @pytest.fixture
 def world(tmp_path: Path, milvus: str) -> Iterator[World]:
-    made = World(tmp_path, lambda _, catalog: opened(milvus, catalog))
-    made.put(*(document(n) for n in range(6)))
-    made.sync()
-    yield made
-    made.close()
+    with six(tmp_path, lambda _, catalog: opened(milvus, catalog)) as made:
+        yield made
 
 
 def refused(uri: str, kind: type[KnowledgeError], **changes: Any) -> KnowledgeError:

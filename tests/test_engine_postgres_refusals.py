@@ -17,8 +17,8 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 import postgres_server
 import wenyuan
-from engine_laws import SPEC, World, document, same, unit
-from server_engine_laws import ServerEngineRefusals
+from engine_laws import SPEC, World, same, unit
+from server_engine_laws import ServerEngineRefusals, six
 from test_attached_source import drivers_exceptions
 from wenyuan.core import postgres_words
 from wenyuan.core.errors import (
@@ -39,11 +39,8 @@ from wenyuan.engines.postgres.sessions import FAILURES, Mode, translated
 
 @pytest.fixture
 def world(tmp_path: Path, database: str) -> Iterator[World]:
-    made = World(tmp_path, lambda _, c: PostgresEngine(database, SPEC, library_id=c.library_id(), sessions=4))
-    made.put(*(document(n) for n in range(6)))
-    made.sync()
-    yield made
-    made.close()
+    with six(tmp_path, lambda _, c: PostgresEngine(database, SPEC, library_id=c.library_id(), sessions=4)) as made:
+        yield made
 
 
 def refused(dsn: str, kind: type[KnowledgeError], **changes: Any) -> KnowledgeError:

@@ -15,6 +15,7 @@ import pytest
 import wenyuan
 from wenyuan.core.errors import EngineTimeout
 from wenyuan.core.ports import Deadline
+from wenyuan.service.following import Follower
 from wenyuan.service.ingest import Progress
 from wenyuan.service.search import SearchRequest
 
@@ -144,3 +145,31 @@ def test_questions_during_a_long_run(
     library.add(wenyuan.Source(source_id="more", path=str(docs)), progress=watch)
     assert len(behind) > 4
     assert max(behind) <= 1
+
+
+def test_the_follower_survives_what_it_cannot_know(
+    library: wenyuan.Library, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What raises anything at all is told once, and tried again until it goes."""
+    asked: list[int] = []
+
+    class Feed:
+        def seq(self) -> int:
+            asked.append(len(asked))
+            if len(asked) < 4:
+                raise RuntimeError("segment reader lost")
+            return library.catalog.seq()
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(library.catalog, name)
+
+    library.catalog.put_source(wenyuan.Source(source_id="later"))
+    follower = Follower(Feed(), library.engine, every=0.01)  # type: ignore[arg-type]
+    follower.start()
+    for _ in range(1_000):
+        if library.engine.status().watermark == library.catalog.seq():
+            break
+        time.sleep(0.01)
+    follower.stop()
+    assert library.engine.status().watermark == library.catalog.seq()
+    assert [record.getMessage() for record in caplog.records] == ["the index does not follow: segment reader lost"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -21,6 +20,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 import wenyuan
 from doors import broken, foreign_library, served
 from http_door import JSON, call
+from listening import listening
 from mcp_clients import calling, over_http
 from wenyuan import RetrievalRequest
 from wenyuan.core.errors import EngineError
@@ -150,17 +150,10 @@ def test_the_trace_goes_on_elsewhere(library: Any, spans: InMemorySpanExporter) 
 
         def log_message(self, *_: Any) -> None: ...
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        settings = {"url": f"http://127.0.0.1:{server.server_port}/", "allow_private": True}
+    with listening(ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere)) as url:
+        settings = {"url": f"{url}/", "allow_private": True}
         library.catalog.put_source(wenyuan.Source(source_id="elsewhere", type="api", settings=settings))
         library.search(QUERIES[0])
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
     retrieval, legs = told(spans)
     leg = legs["leg outside"]
     assert [one[:-3] for one in heard] == [f"00-{retrieval.context.trace_id:032x}-{leg.context.span_id:016x}"]

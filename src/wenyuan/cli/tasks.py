@@ -142,7 +142,7 @@ def remove(
 ) -> None:
     """Remove a profile; its tasks go on without.
 
-    移除任务画像；相关任务不受限制。
+    移除任务画像；相关任务照常进行，不再参照它。
 
     Example 示例:
       wenyuan task remove complaint

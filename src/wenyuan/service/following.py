@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.ports import ChangeFeed, Deadline, Engine
+from wenyuan.service.rounds import Rounds
 
 __all__ = ["Follower"]
 
@@ -27,30 +27,18 @@ class Follower:
     def __init__(self, feed: ChangeFeed, engine: Engine, *, every: float = EVERY) -> None:
         self._feed = feed
         self._engine = engine
-        self._every = every
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="wenyuan-follower", daemon=True)
+        self._rounds = Rounds(self._follow, name="wenyuan-follower", every=every)
+        self._seen, self._trouble = -1, ""
+        self.start, self.stop = self._rounds.start, self._rounds.stop
 
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Wait until it has ended; may be called twice."""
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def _run(self) -> None:
-        seen, trouble = -1, ""
-        while not self._stop.is_set():
-            try:
-                if self._feed.seq() != seen:
-                    seen = self._engine.sync(
-                        self._feed, deadline=Deadline(time.monotonic() + _NO_HURRY, time.monotonic)
-                    )
-                trouble = ""
-            except KnowledgeError as error:
-                if str(error) != trouble:
-                    log.warning("the index does not follow: %s", error)
-                trouble = str(error)
-            self._stop.wait(self._every)
+    def _follow(self) -> None:
+        try:
+            if self._feed.seq() != self._seen:
+                self._seen = self._engine.sync(
+                    self._feed, deadline=Deadline(time.monotonic() + _NO_HURRY, time.monotonic)
+                )
+            self._trouble = ""
+        except Exception as error:  # a thread that ended here would leave all that follows to the questions
+            if repr(error) != self._trouble:
+                log.warning("the index does not follow: %s", error, exc_info=not isinstance(error, KnowledgeError))
+            self._trouble = repr(error)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wenyuan.service.refresh import POLL, RefreshOutcome, Worker
+from wenyuan.service.rounds import Rounds
 
 if TYPE_CHECKING:
     from wenyuan.service.facade import Library
@@ -48,40 +49,32 @@ class HiredWorker:
 
     def __init__(self, library: Library, *, poll: float = POLL, clock: Callable[[], float] = time.monotonic) -> None:
         self._worker = Worker(library)
-        self._poll = poll
         self._clock = clock
-        self._stop = threading.Event()
         self._lock = threading.Lock()
         self._looked = clock()
         self._done = WorkerProgress(name=self._worker.name, alive=False)
-        self._thread = threading.Thread(target=self._run, name="wenyuan-worker", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
+        self._rounds = Rounds(self._look, name="wenyuan-worker", every=poll)
+        self.start = self._rounds.start
 
     def stop(self) -> None:
         """Ask it to end after the document at hand, and wait until it has; what it was at stays due."""
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        self._rounds.stop()
 
     def progress(self) -> WorkerProgress:
         with self._lock:
-            return replace(self._done, alive=self._thread.is_alive(), looked=self._clock() - self._looked)
+            return replace(self._done, alive=self._rounds.alive, looked=self._clock() - self._looked)
 
-    def _run(self) -> None:
-        while not self._stop.is_set():
-            trouble = ""
-            with self._lock:
-                self._looked = self._clock()
-            try:
-                self._worker.run_once(self._stop, self._tell)
-            except Exception as error:  # nobody else would ever hear of it, and the sources would grow old
-                log.exception("a round of refreshes failed")
-                trouble = str(error) or type(error).__name__
-            with self._lock:
-                self._done = replace(self._done, trouble=trouble)
-            self._stop.wait(self._poll)
+    def _look(self) -> None:
+        trouble = ""
+        with self._lock:
+            self._looked = self._clock()
+        try:
+            self._worker.run_once(self._rounds.stopping, self._tell)
+        except Exception as error:  # nobody else would ever hear of it, and the sources would grow old
+            log.exception("a round of refreshes failed")
+            trouble = str(error) or type(error).__name__
+        with self._lock:
+            self._done = replace(self._done, trouble=trouble)
 
     def _tell(self, outcome: RefreshOutcome) -> None:
         if outcome.report is not None:
