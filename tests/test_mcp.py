@@ -15,8 +15,10 @@ from doors import AGENT, attach_optional, broken, foreign_library, served
 from governed_door import key, send
 from http_door import JSON, assert_problem, call
 from mcp_clients import MODES, calling, over_http, over_stdio
+from rules_door import BOOK
 from wenyuan import RetrievalRequest
 from wenyuan.mcp.tools import TOOLS
+from wenyuan.readers.rulebooks import read_book
 
 QUERY = "客户投诉多久响应"
 NAMES = ["search", "fetch", "retrieve_fragments", "infer_rules", "get_context", "list_sources"]
@@ -118,6 +120,17 @@ def test_the_other_tools_answer(url: str) -> None:
     rules = over_http(url, calling("infer_rules", context="基坑开挖"))
     assert rules.structured_content["items"] == []
     assert rules.structured_content["reason"]
+
+
+def test_rules_that_were_cut_are_said_to_be(tmp_path: Path) -> None:
+    """A model that reads only the text is told that there are more, and which names are not known."""
+    (tmp_path / "book.yaml").write_text(BOOK, "utf-8")
+    with foreign_library(tmp_path, rules={"max_rules": 1}) as library, served(library) as address:
+        library.rules.take(read_book(tmp_path / "book.yaml"))
+        asked = calling("infer_rules", processes=["深基坑开挖", "登月"], parameters={"depth_m": 6})
+        found = over_http(address, asked)
+    assert found.structured_content["truncated"] == ["2 rules cut at 1"]
+    assert found.content[0].text == "1 rule; not known here: 登月; NOT all of them: 2 rules cut at 1"
 
 
 def test_nothing_found_says_so(url: str) -> None:

@@ -8,9 +8,11 @@ import pytest
 
 from wenyuan.cli.translate import translated
 from wenyuan.core.errors import InvalidRequest
+from wenyuan.wire.dify import DifyRequestShape
 from wenyuan.wire.governed import ContextRequestShape, SearchRequestShape, checked
 from wenyuan.wire.rules import ReviewShape
 from wenyuan.wire.unified import UnifiedRequestShape
+from wenyuan.wire.vector_stores import StoreRequestShape
 
 REVIEW = {"statement_ids": [1], "action": "approve"}
 CASES: list[tuple[type[Any], dict[str, Any], str, str, str]] = [
@@ -31,6 +33,12 @@ CASES: list[tuple[type[Any], dict[str, Any], str, str, str]] = [
     (ReviewShape, REVIEW | {"reason": "x" * 2001}, "reason", "must have at most 2000 characters", "最多 2000 个字符"),
     (ReviewShape, REVIEW | {"action": "x"}, "action", "must be one of 'approve', 'reject' or 'retire'",
      "应为以下之一：'approve', 'reject' or 'retire'"),
+    (StoreRequestShape, {"query": 3}, "query", "must be a string or an array", "应为字符串或数组"),
+    (StoreRequestShape, {"query": ["x", " "]}, "query[1]", "must not be blank", "不能为空"),
+    (StoreRequestShape, {"query": []}, "query", "must not be empty", "不能为空"),
+    (DifyRequestShape, {"knowledge_id": "x", "query": "x", "metadata_condition": {"conditions": [
+        {"name": "x", "comparison_operator": "is", "value": {"y": 1}}]}}, "metadata_condition.conditions[0].value",
+     "must be a string, an integer, a number or an array", "应为字符串、数字或数组"),
     (UnifiedRequestShape, {"query": "x", "threshold": "x"}, "threshold", "must be a number", "应为数字"),
 ]  # fmt: skip
 
@@ -42,7 +50,14 @@ def test_a_fault_is_said_in_our_words_in_both_languages(
     """Ranges, lengths and types: the place, the limit that was broken, and the same in Chinese."""
     with pytest.raises(InvalidRequest) as refused:
         checked(shape, body)
-    fault = next(fault for fault in refused.value.faults if fault.path == path)
+    (fault,) = (fault for fault in refused.value.faults if fault.path == path)
     assert fault.message == english
     assert translated(fault.message) == chinese
     assert translated(f"{path} {english}") == f"{path} {chinese}"
+
+
+def test_of_several_kinds_only_the_one_that_was_meant_is_told() -> None:
+    """A text that is too long is not told that it should be an array."""
+    with pytest.raises(InvalidRequest) as refused:
+        checked(StoreRequestShape, {"query": "长" * 8_001})
+    assert [(f.path, f.message) for f in refused.value.faults] == [("query", "has 8001 characters; at most 8000")]

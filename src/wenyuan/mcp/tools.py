@@ -150,10 +150,15 @@ def _retrieve(library: Library, arguments: Mapping[str, Any], principal: Princip
 def _infer(library: Library, arguments: Mapping[str, Any], principal: Principal) -> Result:
     answer = library.infer_rules(unified.infer_from_wire(dict(arguments)), principal)
     value = unified.infer_to_wire(answer)
-    said = f"{len(answer.items)} rules" if answer.items else f"No rules follow: {answer.reason}"
-    unmatched = f"; not known here: {', '.join(answer.unmatched)}" if answer.unmatched else ""
+    said = (
+        f"{len(answer.items)} rule{'s' * (len(answer.items) > 1)}"
+        if answer.items
+        else f"No rules follow: {answer.reason}"
+    )
+    said += f"; not known here: {', '.join(answer.unmatched)}" if answer.unmatched else ""
+    said += f"; NOT all of them: {', '.join(answer.truncated)}" if answer.truncated else ""
     rules = (Block(f"[{i.metadata['passage_id']}] {visible(i.content)}", PRIORITY[i.priority]) for i in answer.items)
-    return Result(value, (Block(said + unmatched), *rules))
+    return Result(value, (Block(said), *rules))
 
 
 def _context(library: Library, arguments: Mapping[str, Any], principal: Principal) -> Result:

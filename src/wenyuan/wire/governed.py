@@ -5,13 +5,13 @@ As in `shapes`, the models that are published are those that are enforced, and e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic_core import PydanticCustomError
 
 from wenyuan.core.agents import AUTO, MAX_DOMAINS, MAX_TOP_K, DomainScope, parse_scope
 from wenyuan.core.errors import Fault, InvalidRequest
@@ -21,7 +21,7 @@ from wenyuan.core.snippets import Snippet
 from wenyuan.core.suggest import did_you_mean
 from wenyuan.service.context import MAX_EXTRA_QUERIES, Context, ContextRequest
 from wenyuan.service.search import Found, SearchRequest, SearchResult
-from wenyuan.wire.faults import said_of
+from wenyuan.wire.faults import unbranched
 from wenyuan.wire.hits import hit_to_wire, staleness
 from wenyuan.wire.shapes import Day, QueryText, Text, no_default
 from wenyuan.wire.strict_json import MAX_FAULTS, ROOT, shown
@@ -218,16 +218,16 @@ def checked(shape: type[S], payload: object) -> S:
         return shape.model_validate(payload)
     except ValidationError as error:
         details = error.errors(include_url=False, include_input=False)
-        faults = [_fault(detail, shape) for detail in details[:MAX_FAULTS]]
+        faults = [_fault(*told, shape) for told in unbranched(details[:MAX_FAULTS], payload)]
         raise _invalid(faults) from error
 
 
-def _fault(error: ErrorDetails, shape: type[BaseModel]) -> Fault:
-    path = "".join(f"[{step}]" if isinstance(step, int) else f".{shown(step)}" for step in error["loc"])
+def _fault(steps: Sequence[str | int], kind: str, said: str, shape: type[BaseModel]) -> Fault:
+    path = "".join(f"[{step}]" if isinstance(step, int) else f".{shown(step)}" for step in steps)
     path = path.removeprefix(".") or ROOT
-    if error["type"] == "extra_forbidden":
-        return Fault(path, f"is unknown{did_you_mean(str(error['loc'][-1]), _known(shape, error['loc'][:-1]))}")
-    return Fault(path, said_of(error))
+    if kind == "extra_forbidden":
+        return Fault(path, f"is unknown{did_you_mean(str(steps[-1]), _known(shape, steps[:-1]))}")
+    return Fault(path, said)
 
 
 def _known(shape: type[BaseModel], steps: Iterable[str | int]) -> Iterable[str]:
