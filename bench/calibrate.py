@@ -23,10 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from wenyuan.core.calibrate import Curve, Field
-from wenyuan.core.calibration import Judged, best_curve
+from wenyuan.core.calibrate import Curve
+from wenyuan.core.calibration import Judged, best_curve, probabilities
 from wenyuan.core.measures import calibration_error, in_bins
-from wenyuan.core.ranking import Hit
 from wenyuan.evaluation.building import default_cache, entries_of, open_built
 from wenyuan.evaluation.corpus import open_corpus
 from wenyuan.evaluation.judged import read_judged
@@ -87,11 +86,6 @@ def median(curves: Sequence[Curve]) -> Curve:
 
 def mean(curves: Sequence[Curve]) -> Curve:
     return Curve(*(float(np.mean([getattr(c, name) for c in curves])) for name in ("intercept", "slope")))
-
-
-def probabilities(question: Judged, curve: Curve) -> list[float]:
-    field = Field(question.field, curve)
-    return [field.settled(Hit(passage_id=1, score=score)).score for score in question.scores]
 
 
 def error(questions: Sequence[Judged], scores: Sequence[Sequence[float]]) -> float:

@@ -78,6 +78,7 @@ def one(folder: Path, learn: int | None, cache: Path, seed: int, force: bool) ->
         "outcome": report.outcome, "seconds": round(seconds, 1), "cpu_seconds": round(cpu, 1), "replayed": f"{same}/{len(ids)}",
         "restored": restored,
         "held_out": verdict and [round(verdict.before, 4), round(verdict.after, 4), round(verdict.lower, 4)],
+        "error": report.error and [round(e, 3) for e in report.error], "collapsed": verdict and verdict.collapsed,
         "strength": verdict and verdict.strength, "weight": verdict and verdict.weight,
         "by_fold": verdict and [[round(b, 3), round(a, 3)] for b, a in verdict.by_fold],
     }  # fmt: skip

@@ -40,7 +40,8 @@ def test_tuning_shows_every_fold_and_how_to_take_it_back(original: Path, house: 
     shown = run("tune", "--library", house, "--golden", original / "golden.csv", **WORLD)
     assert shown.exit_code == 0, shown.output
     assert shown.stdout.count("▒") > 10
-    assert shown.stdout.count(" → ") == 7
+    assert shown.stdout.count(" → ") == 8
+    assert "Error of the probabilities (ECE)" in shown.stdout
     assert "Adopted as tuning 1" in shown.stdout
     assert max(map(len, shown.stdout.splitlines())) <= 80
     assert "Tuning 1 counts since" in run("tune", "--library", house, "--status", **WORLD).stdout

@@ -117,6 +117,8 @@ def _show_report(terminal: Terminal, report: TuneReport) -> None:
         terminal.show(text("tune_lost", count=report.lost))
     if report.verdict is not None:
         _show_verdict(terminal, report.verdict)
+    if report.error is not None:
+        terminal.show(text("tune_error", before=f"{report.error[0]:.3f}", after=f"{report.error[1]:.3f}"))
     outcome = report.outcome.replace(" ", "_")
     terminal.show(text(f"tune_{outcome}", needed=report.needed, number=report.tuning_id, seconds=report.seconds))
     if report.outcome in ("adopted", "would be adopted") and report.weight is not None and report.verdict is not None:
@@ -137,6 +139,8 @@ def _show_verdict(terminal: Terminal, verdict: Verdict) -> None:
         )
     counts = {"better": verdict.better, "worse": verdict.worse}
     terminal.show(text("tune_sure", **counts, lower=f"{verdict.lower:+.3f}"))
+    for number in verdict.collapsed:
+        terminal.show(text("tune_collapsed", number=number))
 
 
 def bar(before: float, after: float, wide: int = _WIDE) -> str:

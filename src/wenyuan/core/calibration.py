@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wenyuan.core.calibrate import Curve, Field
+from wenyuan.core.measures import calibration_error, in_bins
+from wenyuan.core.ranking import Hit
 
-__all__ = ["Judged", "best_curve"]
+__all__ = ["Judged", "best_curve", "calibrated", "error_of", "probabilities"]
 
 _SLOPES = np.geomspace(0.5, 6.0, 32)
 _STEPS = 25
@@ -58,6 +60,44 @@ def best_curve(questions: Sequence[Judged], prior: Curve | None = None, weight: 
         if loss < least:
             best, least = Curve(round(intercept, 3), round(float(slope), 3)), loss
     return best
+
+
+def probabilities(question: Judged, curve: Curve) -> list[float]:
+    """Of the passages that count, in their order."""
+    field = Field(question.field, curve)
+    return [field.settled(Hit(passage_id=1, score=score)).score for score in question.scores]
+
+
+def error_of(questions: Sequence[Judged], curves: Sequence[Curve]) -> float:
+    """The expected calibration error (0..1) of all passages that count, each question under a curve of its own."""
+    judged = (
+        pair for q, curve in zip(questions, curves, strict=True)
+        for pair in zip(probabilities(q, curve), q.right, strict=True)
+    )  # fmt: skip
+    return calibration_error(in_bins(judged)) or 0.0
+
+
+def calibrated(
+    questions: Sequence[Judged], dealt: NDArray[np.int64], prior: Curve, weight: float
+) -> tuple[Curve, float]:
+    """The curve that questions teach, if those of each fold fare no worse with what the others teach; else the prior.
+
+    Args:
+        dealt: The fold of each question.
+        prior, weight: See `best_curve`.
+
+    Returns:
+        The curve, and the error of held-out questions with it.
+    """
+    usual = error_of(questions, [prior] * len(questions))
+    taught = {
+        fold: best_curve([q for q, own in zip(questions, dealt, strict=True) if own != fold], prior, weight)
+        for fold in np.unique(dealt)
+    }
+    held_out = error_of(questions, [taught[fold] for fold in dealt])
+    if held_out > usual:
+        return prior, usual
+    return best_curve(questions, prior, weight), held_out
 
 
 def _logits(questions: Sequence[Judged], slope: float) -> Floats:

@@ -3,7 +3,8 @@
 Questions are dealt into folds. What is learned from the other folds ranks the candidates of each question, under
 every strength of the map and every weight of the vector leg (`Trial`). Which of these choices is best is decided
 for each fold by the others, so that the gain that is reported was neither learned nor chosen on the question itself.
-It counts when its mean is worth having and a bootstrap over questions (Efron 1979) says that it is no accident.
+It counts when its mean is worth having, a bootstrap over questions (Efron 1979) says that it is no accident, and no
+fold loses for certain: what helps most questions and spoils one part of them is not adopted.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from wenyuan.core.measures import changed
 
 __all__ = ["FOLDS", "LEAST_GAIN", "STRENGTHS", "WEIGHTS", "Trial", "Verdict", "deal", "judge", "ndcg_table"]
 
@@ -57,6 +60,7 @@ class Verdict:
         before, after: Mean nDCG@10 on held-out questions, 0..1: as it is, and with what the other folds chose.
         lower: The gain that 90 % of the bootstrap exceeds.
         by_fold: ``(before, after)`` of each fold.
+        collapsed: Folds, counted from 1, whose questions lose, and no accident.
         better, worse: How many questions gain and lose.
         strength, weight: The choice that is best over all folds.
     """
@@ -66,6 +70,7 @@ class Verdict:
     after: float
     lower: float
     by_fold: tuple[tuple[float, float], ...]
+    collapsed: tuple[int, ...]
     better: int
     worse: int
     strength: float
@@ -77,8 +82,8 @@ class Verdict:
 
     @property
     def adopt(self) -> bool:
-        """Whether the gain is worth having, and no accident."""
-        return self.gain >= LEAST_GAIN and self.lower > 0.0
+        """Whether the gain is worth having, no accident, and at no fold's cost."""
+        return self.gain >= LEAST_GAIN and self.lower > 0.0 and not self.collapsed
 
 
 def deal(names: Sequence[str], folds: int = FOLDS) -> NDArray[np.int64]:
@@ -134,6 +139,11 @@ def judge(trials: Sequence[Trial], dealt: NDArray[np.int64], *, weight: float, s
         after=float(after.mean()),
         lower=float(np.quantile(means, _SURE)),
         by_fold=tuple((float(before[dealt == f].mean()), float(after[dealt == f].mean())) for f in folds),
+        collapsed=tuple(
+            number
+            for number, fold in enumerate(folds, 1)
+            if changed(before[dealt == fold].tolist(), after[dealt == fold].tolist()).verdict == "worse"
+        ),
         better=int((gains > 0).sum()),
         worse=int((gains < 0).sum()),
         strength=STRENGTHS[chosen // len(weights)],

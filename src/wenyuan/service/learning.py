@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from wenyuan.core.adapt import QueryMap, learn, levelled
 from wenyuan.core.calibration import Judged
 from wenyuan.core.filters import Scope
-from wenyuan.core.folds import STRENGTHS, Trial, Verdict
+from wenyuan.core.folds import STRENGTHS, Trial
 from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.text import query_terms
 from wenyuan.core.vectors import checked_vectors
@@ -126,10 +126,10 @@ class Course:
         return units, grades
 
 
-def found(trial: Trial, verdict: Verdict) -> Judged:
-    """What a question found under a verdict's choice: its first ten answers, each at its best passage."""
-    vector = trial.vector[STRENGTHS.index(verdict.strength)]
-    scores = verdict.weight * vector + (1.0 - verdict.weight) * trial.keyword
+def found(trial: Trial, strength: float, weight: float) -> Judged:
+    """What a question found under a choice: its first ten answers, each at its best passage."""
+    vector = trial.vector[STRENGTHS.index(strength)]
+    scores = weight * vector + (1.0 - weight) * trial.keyword
     order = np.argsort(-scores, kind="stable")
     _, first = np.unique(trial.units[order], return_index=True)
     best = order[np.sort(first)[:_FIRST]]

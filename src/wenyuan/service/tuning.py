@@ -17,7 +17,7 @@ import numpy as np
 
 from wenyuan.core.adapt import Tuning
 from wenyuan.core.calibrate import CURVES
-from wenyuan.core.calibration import best_curve
+from wenyuan.core.calibration import calibrated, error_of
 from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, NotPermitted
 from wenyuan.core.filters import Scope
 from wenyuan.core.folds import FOLDS, Verdict, deal, judge
@@ -54,7 +54,10 @@ class TuneReport:
         verdict: What questions say that nothing was learned from; None when there are too few.
         tuning_id: Of what was adopted; None when nothing was.
         floors: Of nonsense ``(before, after)``, by script, where anything was or would be adopted.
-        curve: How scores become probabilities then, learned from what the folds held out; see `calibrate.Curve`.
+        curve: How scores become probabilities then, learned from what the folds held out; see `calibrate.Curve`. Empty
+            where that is no better than the usual one.
+        error: Expected calibration error of the first ten answers of held-out questions: as it is, and with what the
+            folds chose and learned; None when there are too few.
     """
 
     outcome: Outcome
@@ -69,6 +72,7 @@ class TuneReport:
     tuning_id: int | None = None
     floors: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     curve: Mapping[str, float] = field(default_factory=dict)
+    error: tuple[float, float] | None = None
     seconds: float = 0.0
 
 
@@ -217,7 +221,13 @@ class TuningDoor(FeedbackDoor):
         dealt = deal([lesson.question for lesson in course.lessons], FOLDS)
         trials = course.trials(dealt, step)
         verdict = judge(trials, dealt, weight=weight)
-        report = replace(report, outcome="no gain", verdict=verdict, weight=(weight, verdict.weight))
+        usual = CURVES[self._retriever.mode]
+        plain = error_of([found(trial, 0.0, weight) for trial in trials], [usual] * len(trials))
+        chosen = [found(trial, verdict.strength, verdict.weight) for trial in trials]
+        curve, error = calibrated(chosen, dealt, usual, _KNOWN)
+        report = replace(
+            report, outcome="no gain", verdict=verdict, weight=(weight, verdict.weight), error=(plain, error)
+        )
         if not verdict.adopt:
             return report
         step("floor", 0, 1)
@@ -226,10 +236,9 @@ class TuningDoor(FeedbackDoor):
             everything = np.arange(len(course.lessons))
             learned = course.weakened(course.learned(everything), verdict.strength, everything)
         tuning = Tuning(weight=verdict.weight, encoder=encoder.fingerprint.key if learned else "", map=learned)
-        asked = [found(trial, verdict) for trial in trials]
-        curve = best_curve(asked, CURVES[self._retriever.mode], _KNOWN).measured()
-        floor = self.floor_under(tuning, curve)
-        report = replace(report, outcome="would be adopted", floors=self._floors(floor), curve=curve)
+        learned_curve = {} if curve == usual else curve.measured()
+        floor = self.floor_under(tuning, learned_curve)
+        report = replace(report, outcome="would be adopted", floors=self._floors(floor), curve=learned_curve)
         step("floor", 1, 1)
         return report if dry_run else self._adopted(tuning, report, floor)
 
@@ -240,7 +249,7 @@ class TuningDoor(FeedbackDoor):
     def _adopted(self, tuning: Tuning, report: TuneReport, floor: Mapping[str, Any]) -> TuneReport:
         former = self.tuning()
         told = {"questions": report.questions, "pairs": dict(report.pairs), "verdict": asdict(report.verdict)}  # type: ignore[arg-type]
-        told["curve"] = dict(report.curve)
+        told |= {"curve": dict(report.curve), "error": report.error}
         number = self.catalog.adopt_tuning(tuning, told, floor)
         kept = self.tuning()
         self.witness.changed(

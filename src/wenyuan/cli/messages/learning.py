@@ -88,6 +88,14 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "Better: {better:question|questions}, worse: {worse}; 90 % sure of {lower} or more.",
         "变好 {better} 个问题，变差 {worse} 个；九成把握提升不低于 {lower}。",
     ),
+    "tune_collapsed": (
+        "Fold {number} loses, and not by accident.",
+        "第{number}折变差，且并非偶然。",
+    ),
+    "tune_error": (
+        "Error of the probabilities (ECE) on the same questions: {before} → {after}.",
+        "同样这些问题上的概率误差（ECE）：{before} → {after}。",
+    ),
     "tune_adopted": (
         "Adopted as tuning {number}, for the whole library ({seconds} s).",
         "已采用，编号 {number}，对整个知识库生效（{seconds} 秒）。",
