@@ -1,0 +1,249 @@
+"""What each step of the score is worth: judged questions, asked with all steps, then with one of them switched off.
+
+    python bench/scoring.py DIR … [--limit 300] [--cache DIR]
+    python bench/scoring.py --references DIR [--encoder none] [--limit 600]
+
+DIR is a judged set in BEIR layout; its library is built once into the cache. The questions go through the whole search.
+Every figure is nDCG@10 without floor, but for the column ``floor``, which is what `search.abstain = normal` costs:
+
+    plain       w = .7, queries as they were embedded: what the columns of the other steps begin from
+    shipped     as the program answers
+    w           w = .7 instead of the measured one        centre   queries are not moved off general questions
+    bridge      nor off their own language, in a library of both
+    names       a query that names a clause or a standard is asked as any other
+    keywords, vectors   that leg alone
+    floor       what nonsense reaches is not answered     elsewhere   asked from within another document
+
+All but the first two are differences to ``shipped``. A star says that nine in ten bootstrap means over the questions lie
+on that side of zero (`core.measures.changed`). The last rows are means over sets by language;
+``across``: questions in one, passages in the other.
+
+With ``--references`` a set is asked for articles by their numbers, in ten ways to write them; the titles of the set's
+judged entries (``TITLE 第…条``, metadata ``law`` and ``article_no``) say which. Printed: Hit@1 and what does not come
+first. A corpus of law is large, so its library has no vectors unless an encoder is named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wenyuan.core.measures import changed
+from wenyuan.core.model import Passage
+from wenyuan.core.score import VECTOR_WEIGHT
+from wenyuan.core.text import has_han
+from wenyuan.evaluation.asking import Ranked, Run
+from wenyuan.evaluation.building import default_cache, entries_of, open_built
+from wenyuan.evaluation.corpus import Corpus, open_corpus, read_lines, record_id
+from wenyuan.evaluation.judged import Judged, Question, read_judged
+from wenyuan.evaluation.measures import measured
+from wenyuan.service import retrieve
+from wenyuan.service.facade import Library
+
+K = 10
+DEPTH = 30  # passages, so that there are ten documents where several are of one
+OPEN = {"score": 0.0, "most": 0.0, "lift": 0.0}
+"""Floors that everything reaches."""
+SAMPLE = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A way to answer.
+
+    Attributes:
+        traits: Of the collection, instead of those that were measured.
+        names: Whether naming a clause counts.
+        floor: Whether what does not stand out is left out.
+        elsewhere: Asked from within another document.
+    """
+
+    traits: Mapping[str, float]
+    names: bool = True
+    floor: bool = False
+    elsewhere: bool = False
+
+
+AS_EMBEDDED = {"centre": 0.0, "bridge": 0.0}
+STEPS = {
+    "plain": Step(traits={"weight": VECTOR_WEIGHT, **AS_EMBEDDED}),
+    "shipped": Step(traits={}),
+    "w": Step(traits={"weight": VECTOR_WEIGHT}),
+    "centre": Step(traits=AS_EMBEDDED),
+    "bridge": Step(traits={"bridge": 0.0}),
+    "names": Step(traits={}, names=False),
+    "keywords": Step(traits={"weight": 0.0}),
+    "vectors": Step(traits={"weight": 1.0}),
+    "floor": Step(traits={}, floor=True),
+    "elsewhere": Step(traits={}, elsewhere=True),
+}
+
+
+@contextmanager
+def switched(library: Library, step: Step) -> Iterator[None]:
+    """The library answers in that way; what it has measured stays as it is."""
+    retriever, reference_of = library._retriever, retrieve.reference_of
+    known = retriever.floors()
+    opened = {} if step.floor else OPEN
+    told = {script: {**floors, **opened, **step.traits} for script, floors in known.items()}
+    retriever.floors = lambda: told  # type: ignore[method-assign]
+    retrieve.reference_of = reference_of if step.names else lambda _query: None
+    try:
+        yield
+    finally:
+        del retriever.floors
+        retrieve.reference_of = reference_of
+
+
+def worth(library: Library, entries: Mapping[int, str], corpus: Corpus, judged: Judged, step: Step) -> list[float]:
+    """nDCG@10 of each question."""
+    run, uris = Run("fused", ms={"total": [0.0]}), list(corpus.uris.items())
+    with switched(library, step):
+        for number, question in enumerate(judged.questions):
+            answers = judged.qrels[question.query_id]
+            strange = next(uri for entry, uri in uris[number % len(uris) :] + uris if entry not in answers)
+            context = {"source_document_uri": strange} if step.elsewhere else None
+            found = library.search(question.text, limit=DEPTH, filter=question.filter, context=context).hits
+            best = dict.fromkeys(entries[hit.passage_id] for hit in found)
+            run.ranked[question.query_id] = Ranked(tuple(best), tuple(1.0 / rank for rank, _ in enumerate(best, 1)))
+    _, by_question = measured(run, judged.qrels, K)
+    return [by_question[question.query_id] for question in judged.questions]
+
+
+def opened(folder: Path, cache: Path, encoder: str = "builtin") -> tuple[Corpus, Library]:
+    corpus = open_corpus(folder)
+    settings: dict[str, Any] = {"search": {"query_vectors": 100_000}, "audit": {"enabled": False}}
+    settings |= {} if encoder == "builtin" else {"encoder": {"kind": encoder}}
+    return corpus, open_built(corpus, cache, sys.stderr, **settings)
+
+
+def ablations(folders: Sequence[Path], cache: Path, limit: int) -> None:
+    """One row a set, then the means."""
+    print(f"| set | questions | w | {' | '.join(STEPS)} |\n|---|{'---|' * (len(STEPS) + 2)}")
+    told: dict[str, list[list[float]]] = {}
+    for folder in folders:
+        corpus, library = opened(folder, cache)
+        with library:
+            judged = read_judged(folder, corpus.uris, limit=limit)
+            entries = entries_of(library, corpus)
+            found = {name: worth(library, entries, corpus, judged, step) for name, step in STEPS.items()}
+            weight = library._retriever.weight()
+            kind = languages(judged.questions, library.catalog.some_passages(SAMPLE))
+        shipped = found["shipped"]
+        row = [
+            bare(np.mean(found[name])) if name in ("plain", "shipped") else gain(shipped, found[name])
+            for name in STEPS
+        ]
+        print(f"| {folder.name} | {len(shipped)} | {weight:.2f} | {' | '.join(row)} |", flush=True)
+        told.setdefault(kind, []).append([float(np.mean(found[name])) for name in STEPS])
+    for kind, rows in told.items():
+        means = dict(zip(STEPS, np.mean(rows, axis=0), strict=True))
+        row = [bare(m) if name in ("plain", "shipped") else signed(m - means["shipped"]) for name, m in means.items()]
+        print(f"| *mean of {len(rows)}, {kind}* | | | {' | '.join(row)} |")
+
+
+def languages(questions: Sequence[Question], passages: Sequence[Passage]) -> str:
+    """Those of a set's questions and passages, in a word."""
+    asked = float(np.mean([has_han(question.text) for question in questions]))
+    held = float(np.mean([passage.language == "zh" for passage in passages]))
+    if 0.05 < held < 0.95:
+        return "both"
+    return "across" if (asked > 0.5) != (held > 0.5) else "Chinese" if held > 0.5 else "English"
+
+
+def gain(before: Sequence[float], after: Sequence[float]) -> str:
+    change = changed(before, after)
+    return signed(change.mean) + ("" if change.verdict == "no difference" else "*")
+
+
+def bare(figure: Any) -> str:
+    return f"{figure:.3f}".removeprefix("0")
+
+
+def signed(change: float) -> str:
+    return f"{change:+.3f}".replace("-", "−").replace("0.", ".", 1) if round(change, 3) else "0"
+
+
+WIDE = {ord(digit): 0xFEE0 + ord(digit) for digit in "0123456789"}
+DIGITS = "零一二三四五六七八九"
+FORMS: Mapping[str, Callable[[str, int], str]] = {
+    "T第十三条": lambda title, n: f"{title}第{chinese(n)}条",
+    "《中华人民共和国T》第十三条": lambda title, n: f"《中华人民共和国{title}》第{chinese(n)}条",
+    "T第13条": lambda title, n: f"{title}第{n}条",
+    "T 第 13 条": lambda title, n: f"{title} 第 {n} 条",
+    "T第１３条": lambda title, n: f"{title}第{str(n).translate(WIDE)}条",
+    "T第13条规定了什么": lambda title, n: f"{title}第{n}条规定了什么",
+    "第十三条 T": lambda title, n: f"第{chinese(n)}条 {title}",
+    "请问T里面第十三条是怎么说的？": lambda title, n: f"请问{title}里面第{chinese(n)}条是怎么说的？",
+    "T Article 13": lambda title, n: f"{title} Article {n}",
+    "Article 13 of T": lambda title, n: f"Article {n} of {title}",
+}
+
+
+def chinese(number: int) -> str:
+    """A number of 1 … 1999 as articles are counted."""
+    thousands, hundreds, tens, ones = (number // base % 10 for base in (1000, 100, 10, 1))
+    text = f"{DIGITS[thousands]}千" if thousands else ""
+    text += f"{DIGITS[hundreds]}百" if hundreds else "零" if thousands and (tens or ones) else ""
+    if tens:
+        text += "十" if tens == 1 and not text else f"{DIGITS[tens]}十"
+    elif ones and hundreds:
+        text += "零"
+    return text + (DIGITS[ones] if ones else "")
+
+
+def references(folder: Path, cache: Path, limit: int, encoder: str) -> None:
+    """Hit@1 of each form."""
+    corpus, library = opened(folder, cache, encoder)
+    judged = read_judged(folder, corpus.uris, limit=limit)
+    wanted = {entry for grades in judged.qrels.values() for entry, grade in grades.items() if grade > 0}
+    records = {record_id(r, corpus.path, n): r["metadata"] for n, _, r in read_lines(corpus.path)}
+    asked = [(records[entry]["law"], int(records[entry]["article_no"]), entry) for entry in sorted(wanted)]
+    with library:
+        entries = entries_of(library, corpus)
+
+        def first(text: str) -> str:
+            return next((entries[hit.passage_id] for hit in library.search(text, limit=1).hits), "nothing")
+
+        own = sum(first(q.text) in judged.qrels[q.query_id] for q in judged.questions)
+        print(f"{len(corpus)} entries, encoder {encoder}\n| asked as | Hit@1 | of |\n|---|---|---|")
+        print(
+            f"| *the set's own questions* | {own / len(judged.questions):.3f} | {len(judged.questions)} |", flush=True
+        )
+        for name, form in FORMS.items():
+            begun, missed = time.monotonic(), []
+            for law, number, entry in asked:
+                got = first(form(law, number))
+                missed += [f"{form(law, number)} → {got}"] if got != entry else []
+            print(f"| {name} | {1 - len(missed) / len(asked):.3f} | {len(asked)} |", flush=True)
+            took = (time.monotonic() - begun) * 1e3 / len(asked)
+            print("\n".join([f"{took:.0f} ms a question", *missed[:10]]), file=sys.stderr)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sets", nargs="+", type=Path, metavar="DIR")
+    parser.add_argument("--references", action="store_true")
+    parser.add_argument("--limit", type=int, default=300)
+    parser.add_argument("--cache", type=Path, default=default_cache())
+    parser.add_argument("--encoder", choices=("none", "builtin"), default="none")
+    given = parser.parse_args()
+    print(f"{platform.machine()}, {platform.python_version()}, at most {given.limit} questions a set")
+    if given.references:
+        for folder in given.sets:
+            references(folder, given.cache, given.limit, given.encoder)
+    else:
+        ablations(given.sets, given.cache, given.limit)
+
+
+if __name__ == "__main__":
+    main()
