@@ -17,6 +17,7 @@ import sqlalchemy as sa
 
 from catalog_parts import new_catalog, put, raw, script, soon, texts
 from wenyuan.catalog import Catalog, connect
+from wenyuan.catalog.backing import back_up
 from wenyuan.catalog.lock import WriterLock
 from wenyuan.core.errors import (
     CatalogBusy,
@@ -358,3 +359,20 @@ def test_damaged_pages(catalog: Catalog) -> None:
                 assert ask is not texts or answer == whole
         damaged.close()
     assert wrong > 3
+
+
+def test_a_damaged_database_makes_no_backup(catalog: Catalog, tmp_path: Path) -> None:
+    """A copy is checked: one with damaged pages is refused, and does not stand where a backup would."""
+    put(catalog, *range(300))
+    catalog.close()
+    path, page = catalog.folder / "catalog.db", 4096
+    content = path.read_bytes()
+    whole = len(content) // page
+    with driver.connect(str(path)) as connection:
+        (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'passages'").fetchone()
+    connection.close()
+    assert root < whole
+    path.write_bytes(content[: (root - 1) * page] + b"\x5a" * page + content[root * page :])
+    with pytest.raises(CatalogUnavailable, match=r"the copy of catalog\.db is damaged"):
+        back_up(catalog.folder, tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()

@@ -21,13 +21,7 @@ from wenyuan.core.errors import (
     SourceError,
 )
 from wenyuan.core.filters import Filter
-from wenyuan.core.model import (
-    Document,
-    Passage,
-    RetrievalRequest,
-    RetrievalResponse,
-    Source,
-)
+from wenyuan.core.model import Document, Passage, RetrievalRequest, RetrievalResponse, Source
 from wenyuan.core.outside import Outside
 from wenyuan.core.ports import Encoder, Engine
 from wenyuan.core.refresh import parse_cycle
@@ -179,9 +173,11 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoo
         if self.encoder is not None:
             self.encoder.close()
         self.engine.close()
-        if self.witness.log is not None:
-            self.witness.log.close()
-        self.catalog.close()
+        try:
+            if self.witness.log is not None:
+                self.witness.log.close()
+        finally:  # the audit says so when its last records could not be written
+            self.catalog.close()
 
     def hire(self, poll: float) -> None:
         """Refresh sources when they are due, in a thread of this process, until the library is closed.
