@@ -56,6 +56,14 @@ def test_a_file_is_asked_and_asked_again(served: tuple[str, Any, str]) -> None:
     assert_problem(send(url, "GET", f"{PATH}/{number}", token=token), 404, "not_found")
 
 
+@pytest.mark.parametrize("name", ["问" * 196 + ".csv", "..hidden: *?.csv", "😀.csv"])
+def test_files_of_any_name(served: tuple[str, Any, str], name: str) -> None:
+    """A name that no file system would take is no obstacle, and is told as it was given."""
+    url, _, token = served
+    answer = send(url, "POST", PATH, file(GOLDEN, name), token)
+    assert (answer.status, answer.json.get("name")) == (201, name), answer.body
+
+
 def test_a_path_must_be_allowed(served: tuple[str, Any, str], tmp_path: Path) -> None:
     """A golden file below an allowed folder is read; one elsewhere is refused."""
     url, _, token = served

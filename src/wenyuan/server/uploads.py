@@ -15,6 +15,7 @@ from wenyuan.wire.uploads import FileShape, bytes_of
 __all__ = ["uploaded"]
 
 _UNUSUAL = re.compile(r"[^\w.\- ]")
+_MOST_BYTES = 200  # of a name on disk, where file systems take 255; its end says what the file is
 
 
 @contextmanager
@@ -26,7 +27,8 @@ def uploaded(file: FileShape) -> Iterator[Path]:
     """
     content = bytes_of(file)
     with TemporaryDirectory(prefix="wenyuan-upload-") as folder:
-        path = Path(folder) / (_UNUSUAL.sub("_", file.name).lstrip(".") or "file")
+        end = _UNUSUAL.sub("_", file.name).encode()[-_MOST_BYTES:].decode(errors="ignore")
+        path = Path(folder) / (end.lstrip(".") or "file")
         path.write_bytes(content)
         try:
             yield path
