@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import random
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -174,6 +176,21 @@ class TestPostgresEngine(ServerEngineLaws):
                 filled.engine.sync(filled.catalog, deadline=filled.deadline(0.5))
         filled.sync()
         assert filled.engine.status().watermark == filled.catalog.seq()
+
+    def test_a_step_that_outlasts_the_question(self, filled: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Who asked is told that the index is being brought up to date; the work goes on, and the next one has it."""
+        filled.put(document(51))
+        slow, step = threading.Event(), upkeep.step
+
+        def slowly(*args: Any) -> int | None:
+            slow.wait(10)
+            return step(*args)
+
+        monkeypatch.setattr(upkeep, "step", slowly)
+        with pytest.raises(EngineTimeout, match="still being brought up to date"):
+            filled.engine.sync(filled.catalog, deadline=filled.deadline(0.5))
+        slow.set()
+        assert filled.engine.sync(filled.catalog, deadline=filled.deadline(10)) == filled.catalog.seq()
 
     def test_purged(self, filled: World, superuser: str) -> None:
         """After purging, no term of a removed document is left in the vocabulary, and what stays is found."""
