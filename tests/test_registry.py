@@ -429,6 +429,49 @@ def test_what_the_file_does_not_name_is_left_alone(library: Any, shelf: Path) ->
     assert {s.source_id for s in library.sources()} == {"p"}
 
 
+PROFILES = """\
+sources:
+  - {source_id: p, path: policies}
+tasks:
+  - {profile_id: a, tasks: [%s], domains: [p], terms: [投诉, no, 7]}
+  - {profile_id: b, tasks: [%s], terms: [leave]}
+"""
+
+
+def test_profiles_of_tasks_are_kept_in_the_file_too(library: Any, shelf: Path) -> None:
+    """Registered as written, exported, changed though they exchange a task, left alone, and pruned."""
+    applied(library, shelf, PROFILES % ("ticket-*", "case-1"))
+    a, b = library.catalog.profiles()
+    assert (a.tasks, a.domains, a.terms, b.terms) == (("ticket-*",), ("p",), ("投诉", "no", "7"), ("leave",))
+    made = plan(library, parsed(export(library)))
+    assert (made.added, made.changed, made.missing) == ((), (), ())
+    made = applied(library, shelf, PROFILES % ("case-1", "ticket-*"))
+    assert made.changed_entries == (Entry("task", "a"), Entry("task", "b"))
+    assert [one.tasks for one in library.catalog.profiles()] == [("case-1",), ("ticket-*",)]
+    text = "tasks:\n  - {profile_id: c, terms: [x]}\n"
+    assert applied(library, shelf, text).missing == (Entry("task", "a"), Entry("task", "b"))
+    assert {one.profile_id for one in library.catalog.profiles()} == {"a", "b", "c"}
+    applied(library, shelf, "tasks:\n  - {profile_id: c, tasks: [case-1], terms: [x]}\n", prune=True)
+    assert [(one.profile_id, one.tasks) for one in library.catalog.profiles()] == [("c", ("case-1",))]
+
+
+def test_profiles_that_would_share_a_task_are_refused_before_anything_is_changed(library: Any, shelf: Path) -> None:
+    """Within the file with its line, and with what the library keeps."""
+    found = faults("sources: [{source_id: p}]\n" + (PROFILES % ("x", "x")).partition("policies}\n")[2])
+    assert [(path, "has the profile" in said) for _, path, said in found] == [
+        ("tasks[0].tasks[0]", True),
+        ("tasks[1].tasks[0]", True),
+    ]
+    applied(library, shelf, PROFILES % ("ticket-*", "case-1"))
+    before = library.catalog.seq()
+    with pytest.raises(InvalidRequest, match=r"profile c: tasks.0. 'case-1' has the profile 'b' already"):
+        applied(library, shelf, "tasks:\n  - {profile_id: c, tasks: [case-1], terms: [x]}\n")
+    assert library.catalog.seq() == before
+    assert [path for _, path, _ in faults("sources: []\ntasks: [{profile_id: d, domains: [q]}]\n")] == [
+        "tasks[0].domains[0]"
+    ]
+
+
 def test_pruned_sources_cannot_be_referred_to(library: Any, shelf: Path) -> None:
     """A domain that would go with its source is unknown to an agent of the file."""
     library.add(Source(source_id="other", path=str(shelf / "policies")))

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from wenyuan.catalog.connect import now, reading, translated
 from wenyuan.catalog.dialect import next_seq
 from wenyuan.catalog.profile_tables import profiles
-from wenyuan.core.errors import Fault, InvalidRequest, NotPermitted
+from wenyuan.core.errors import InvalidRequest, NotPermitted
 from wenyuan.core.ports import Deadline
-from wenyuan.core.profiles import TaskProfile, parse_profile, profile_to_wire
+from wenyuan.core.profiles import TaskProfile, parse_profile, profile_to_wire, task_faults
 
 __all__ = ["CatalogProfiles"]
 
@@ -72,21 +72,10 @@ class CatalogProfiles:
                 profiles.update().where(live, profiles.c.profile_id == profile_id).values(removed_seq=seq)
             )
             if profile is not None:
-                _check_tasks(profile, known)
+                if faults := task_faults(profile, known):
+                    raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=faults)
                 connection.execute(profiles.insert(), _row(profile, seq))
         return before
-
-
-def _check_tasks(profile: TaskProfile, known: list[TaskProfile]) -> None:
-    """Two profiles that name a task alike would leave it open which counts."""
-    taken = {task: one.profile_id for one in known if one.profile_id != profile.profile_id for task in one.tasks}
-    faults = tuple(
-        Fault(f"tasks[{at}]", f"{task!r} has the profile {taken[task]!r} already")
-        for at, task in enumerate(profile.tasks)
-        if task in taken
-    )
-    if faults:
-        raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=faults)
 
 
 def _row(profile: TaskProfile, seq: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["apply", "export"]
 
-_KINDS = {"source": "kind_source", "agent": "kind_agent"}
+_KINDS = {"source": "kind_source", "agent": "kind_agent", "task": "kind_task"}
 
 
 def apply(
@@ -34,10 +34,10 @@ def apply(
     lang: LangOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make sources and agents what a registry file says. Reading is what a refresh does, but for sources with a
+    """Make sources, agents and profiles of tasks what a registry file says. Reading is what a refresh does, but for sources with a
     higher sensitivity than before: those are read again at once.
 
-    按注册表文件登记来源与智能体；文档内容由 refresh 或 worker 读取，敏感级别提高的来源则立即重新读取。
+    按注册表文件登记来源、智能体与任务画像；文档内容由 refresh 或 worker 读取，敏感级别提高的来源则立即重新读取。
 
     Example 示例:
       wenyuan apply registry.yaml --dry-run

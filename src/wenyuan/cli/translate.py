@@ -88,7 +88,7 @@ _CHINESE = {
     "{a} is no number that can be used; for text put it in quotes": "{a} 不是可用的数字；若为文本请加引号",
     "stands twice; it is on line {a} already": "重复出现，第 {a} 行已有",
     "{a} stands twice; it is on line {b} already": "{a} 重复出现，第 {b} 行已有",
-    "holds neither sources nor agents": "既没有 sources 也没有 agents",
+    "holds neither sources nor agents nor tasks": "没有 sources、agents，也没有 tasks",
     "is no section": "不是有效的部分",
     "is no field of a source": "不是来源的字段",
     "{a} is a web address; only files and folders of this machine are read": "{a} 是网址，只能读取本机的文件或目录",

@@ -13,7 +13,7 @@ from typing import Any
 from wenyuan.core.errors import Fault, InvalidRequest
 from wenyuan.core.suggest import did_you_mean
 
-__all__ = ["TaskProfile", "parse_profile", "profile_of", "profile_to_wire"]
+__all__ = ["TaskProfile", "parse_profile", "profile_of", "profile_to_wire", "task_faults"]
 
 MOST = 64
 """Tasks, domains or terms of one profile."""
@@ -46,6 +46,16 @@ def profile_of(profiles: Iterable[TaskProfile], task_id: str) -> TaskProfile | N
 
 def _meets(pattern: str, task_id: str) -> bool:
     return task_id.startswith(pattern[:-1]) if pattern.endswith("*") else task_id == pattern
+
+
+def task_faults(profile: TaskProfile, others: Iterable[TaskProfile]) -> tuple[Fault, ...]:
+    """Two profiles that name a task alike would leave it open which counts."""
+    taken = {task: one.profile_id for one in others if one.profile_id != profile.profile_id for task in one.tasks}
+    return tuple(
+        Fault(f"tasks[{at}]", f"{task!r} has the profile {taken[task]!r} already")
+        for at, task in enumerate(profile.tasks)
+        if task in taken
+    )
 
 
 def parse_profile(value: Mapping[str, Any]) -> TaskProfile:

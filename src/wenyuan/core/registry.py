@@ -1,4 +1,4 @@
-"""The registry as a file: which sources and agents a library has, read, written and compared.
+"""The registry as a file: which sources, agents and profiles of tasks a library has, read, written and compared.
 
 ::
 
@@ -6,6 +6,8 @@
       - {source_id: crm_policy, path: ./policies, trust_level: 5, refresh_cycle: daily}
     agents:
       - {agent_id: support, knowledge_scope: [{domain: crm_policy, top_k: 3}]}
+    tasks:
+      - {profile_id: complaint, tasks: [ticket-*], domains: [crm_policy], terms: [投诉]}
 
 A section that is not there is not managed by the file. Every fault is told at once, with its line.
 """
@@ -24,6 +26,7 @@ from wenyuan.core.described import is_source_id, parse_source, shown_source, sou
 from wenyuan.core.errors import Fault, InvalidRequest
 from wenyuan.core.marked import Marked, load_marked, refuse
 from wenyuan.core.model import Source
+from wenyuan.core.profiles import TaskProfile, parse_profile, profile_to_wire, task_faults
 from wenyuan.core.suggest import did_you_mean
 
 __all__ = [
@@ -36,26 +39,27 @@ __all__ = [
     "registry_to_yaml",
 ]
 
-Kind = Literal["source", "agent"]
-_SECTIONS = ("sources", "agents")
+Kind = Literal["source", "agent", "task"]
+_SECTIONS = ("sources", "agents", "tasks")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registry:
-    """Sources and agents, of a file or of a library.
+    """Sources, agents and profiles of tasks, of a file or of a library.
 
     Attributes:
-        sections: Which of the two it speaks for; what is not in such a section is missing from it.
+        sections: Which of the three it speaks for; what is not in such a section is missing from it.
     """
 
     sources: tuple[Source, ...] = ()
     agents: tuple[Agent, ...] = ()
+    tasks: tuple[TaskProfile, ...] = ()
     sections: frozenset[str] = frozenset(_SECTIONS)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A source or an agent, by id."""
+    """A source, an agent or a profile of tasks, by id."""
 
     kind: Kind
     id: str
@@ -123,14 +127,23 @@ class _File:
             if key not in _SECTIONS:
                 self._fault(key, f"is no section{did_you_mean(key, _SECTIONS)}")
         if not any(name in self._top for name in _SECTIONS):
-            self._fault("", "holds neither sources nor agents")
+            self._fault("", "holds neither sources nor agents nor tasks")
         sources = self._parsed("sources", "source_id", lambda entry, _: parse_source(entry, self._base))
         agents = self._parsed("agents", "agent_id", parse_agent)
+        tasks = self._parsed("tasks", "profile_id", lambda entry, _: parse_profile(entry))
         self._check_supersession()
         self._check_domains()
+        for path, profile in tasks.items():
+            for fault in task_faults(profile, tasks.values()):
+                self._fault(f"{path}.{fault.path}", fault.message)
         refuse(self._faults)
         sections = frozenset(name for name in _SECTIONS if name in self._top)
-        return Registry(sources=tuple(sources.values()), agents=tuple(agents.values()), sections=sections)
+        return Registry(
+            sources=tuple(sources.values()),
+            agents=tuple(agents.values()),
+            tasks=tuple(tasks.values()),
+            sections=sections,
+        )
 
     def _fault(self, path: str, message: str) -> None:
         self._faults.append(self._marked.at(Fault(path, message)))
@@ -192,13 +205,20 @@ class _File:
     def _check_domains(self) -> None:
         domains = {source.domain for source in self._others}
         domains |= {str(e.get("domain") or e.get("source_id")) for _, e in self._entries("sources", quiet=True)}
+        named: list[tuple[str, Any]] = []
         for path, entry in self._entries("agents", quiet=True):
             scope = entry.get("knowledge_scope")
             for i, wanted in enumerate(scope if isinstance(scope, list) else ()):
                 domain = wanted.get("domain") if isinstance(wanted, dict) else None
-                if isinstance(domain, str) and domain and domain not in domains:
-                    at = f"{path}.knowledge_scope[{i}].domain"
-                    self._fault(at, f"no source has the domain {domain!r}{did_you_mean(domain, domains)}")
+                named.append((f"{path}.knowledge_scope[{i}].domain", domain))
+        for path, entry in self._entries("tasks", quiet=True):
+            listed = entry.get("domains")
+            named += [
+                (f"{path}.domains[{i}]", one) for i, one in enumerate(listed if isinstance(listed, list) else ())
+            ]
+        for at, domain in named:
+            if isinstance(domain, str) and domain and domain not in domains:
+                self._fault(at, f"no source has the domain {domain!r}{did_you_mean(domain, domains)}")
 
 
 _NOT_TEXT = ("trust_level", "trust", "settings", "min_trust", "allow_low_trust", "token_budget")
@@ -223,6 +243,8 @@ def registry_to_yaml(registry: Registry) -> str:
     shown: dict[str, Any] = {"sources": [_spoken(source) for source in registry.sources]}
     if registry.agents:
         shown["agents"] = [agent_to_wire(agent) for agent in registry.agents]
+    if registry.tasks:
+        shown["tasks"] = [{k: v for k, v in profile_to_wire(one).items() if v} for one in registry.tasks]
     return yaml.dump(shown, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100)
 
 
@@ -261,4 +283,5 @@ def diff(state: Registry, wanted: Registry) -> Plan:
 
 def _wires(registry: Registry) -> dict[Entry, dict[str, Any]]:
     found = {Entry("source", source.source_id): source_to_wire(source) for source in registry.sources}
-    return found | {Entry("agent", agent.agent_id): agent_to_wire(agent) for agent in registry.agents}
+    found |= {Entry("agent", agent.agent_id): agent_to_wire(agent) for agent in registry.agents}
+    return found | {Entry("task", profile.profile_id): profile_to_wire(profile) for profile in registry.tasks}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from wenyuan.core.errors import Fault, InvalidRequest
 from wenyuan.core.model import Source
+from wenyuan.core.profiles import TaskProfile, task_faults
 from wenyuan.core.registry import Entry, Plan, Registry, diff, parse_registry, registry_to_yaml
 from wenyuan.core.uri import local_path
 from wenyuan.service.governed import governed
@@ -28,10 +29,11 @@ _READ_ANEW = frozenset(("path", "type", "language", "collection", "sensitivity",
 
 
 def contents(library: Library) -> Registry:
-    """The sources and agents of a library; paths are absolute."""
+    """The sources, agents and profiles of tasks of a library; paths are absolute."""
     return Registry(
         sources=tuple(map(_at_home, library.sources())),
         agents=tuple(governed(library).agents()),
+        tasks=tuple(governed(library).profiles()),
     )
 
 
@@ -110,19 +112,25 @@ def apply(
         How reading again ended, source by source; a failure is in the outcome, and recorded with the source.
 
     Raises:
-        InvalidRequest: sources would supersede one another in a loop; nothing is changed.
+        InvalidRequest: sources would supersede one another in a loop, or two profiles name one task; nothing is
+            changed.
         CatalogBusy: another worker is at such a source; apply the plan again when it has finished.
     """
     catalog = governed(library)
     todo = {*plan.added, *plan.changed_entries}
     with catalog.writing():
         _check_loops(catalog.sources(), plan, prune=prune)
+        freed = _freed(catalog.profiles(), plan, prune=prune)
         for source in plan.wanted.sources:
             if Entry("source", source.source_id) in todo:
                 catalog.put_source(source)
         for agent in plan.wanted.agents:
             if Entry("agent", agent.agent_id) in todo:
                 catalog.put_agent(agent)
+        for profile_id in freed:
+            catalog.remove_profile(profile_id)
+        for profile in plan.wanted.tasks:
+            catalog.put_profile(profile)  # the same again changes nothing
         states = catalog.source_states()
         for source_id in {c.id for c in plan.changed if c.kind == "source" and c.field in _READ_ANEW}:
             if source_id in states:
@@ -142,6 +150,24 @@ def _check_loops(held: Iterable[Source], plan: Plan, *, prune: bool) -> None:
     gone = {entry.id for entry in plan.missing if prune and entry.kind == "source"}
     wanted = {source.source_id: source for source in (*held, *plan.wanted.sources)}
     lasts([source for name, source in wanted.items() if name not in gone])
+
+
+def _freed(held: Iterable[TaskProfile], plan: Plan, *, prune: bool) -> tuple[str, ...]:
+    """The profiles to be taken away before others are put: pruned ones, and those whose task another one gets.
+
+    Called with the library's writer lock held, as `_check_loops`.
+    """
+    known = {one.profile_id: one for one in held}
+    gone = [entry.id for entry in plan.missing if prune and entry.kind == "task" and entry.id in known]
+    after = known | {one.profile_id: one for one in plan.wanted.tasks}
+    others = [one for name, one in after.items() if name not in gone]
+    for profile in plan.wanted.tasks:
+        if faults := task_faults(profile, others):
+            where = f"profile {profile.profile_id}: "
+            raise InvalidRequest(where + "; ".join(f"{f.path} {f.message}" for f in faults), faults=faults)
+    given = {task: one.profile_id for one in plan.wanted.tasks for task in one.tasks}
+    gone += [name for name, one in known.items() if any(given.get(task, name) != name for task in one.tasks)]
+    return tuple(dict.fromkeys(gone))
 
 
 def _prune(library: Library, plan: Plan) -> None:

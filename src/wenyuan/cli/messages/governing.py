@@ -12,6 +12,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "at_line": ("line {line}  {path}", "第 {line} 行  {path}"),
     "kind_source": ("source", "来源"),
     "kind_agent": ("agent", "智能体"),
+    "kind_task": ("task profile", "任务画像"),
     "left_alone": ("not in the file; left alone", "文件中没有；保持不变"),
     "removed_by_prune": ("not in the file; removed", "文件中没有；移除"),
     "really_prune": (
