@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from wenyuan.core.ports import Deadline
+from wenyuan.engines.local import vectors as scans
 from wenyuan.engines.local.vectors import EXACT_ROWS, VectorScan, as_vectors
 
 DIMENSION = 16
@@ -74,3 +75,23 @@ def test_a_limit_only_cuts(rows: tuple[Any, Any]) -> None:
     assert len(every) == int((crcs[:400] != 0).sum())
     for limit in (1, 2, 3, 50, 99, 355):
         assert asked(scan, vectors[5], None, crcs[:400], limit)[0] == every[:limit]
+
+
+def test_codes_are_learned_anew_only_when_rows_have_become_many_more(
+    rows: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However few of the rows are learned from, a scan that grows by steps does not code all of them at each step."""
+    monkeypatch.setattr(scans, "_TRAIN_ROWS", 100)
+    learned: list[int] = []
+    encode_all = VectorScan._encode_all
+
+    def counted(scan: VectorScan) -> Any:
+        learned.append(len(scan))
+        return encode_all(scan)
+
+    monkeypatch.setattr(VectorScan, "_encode_all", counted)
+    scan, step = VectorScan(DIMENSION), rows[0][: EXACT_ROWS + 1]
+    for _ in range(10):
+        scan.extend(step)
+    assert learned == [len(step), 9 * len(step)]
+    assert scan._coded == len(scan)

@@ -83,7 +83,7 @@ class VectorScan:
     def _encode_all(self) -> _Codes:
         count = len(self)
         sample = self.rows(np.linspace(0, count - 1, min(count, _TRAIN_ROWS), dtype=np.int64))
-        codes = _Codes.trained(self.dimension, sample)
+        codes = _Codes.trained(self.dimension, sample, count)
         for at in range(0, count, 65_536):
             codes.index.add(self.rows(np.arange(at, min(count, at + 65_536))))
         return codes
@@ -223,7 +223,11 @@ def _mapped(path: Path, count: int, dimension: int) -> Array:
 
 
 class _Codes:
-    """faiss's index with what was learned of the rows; copied before it grows, since scans may be reading it."""
+    """faiss's index with what was learned of the rows; copied before it grows, since scans may be reading it.
+
+    Attributes:
+        trained_on: How many rows there were when it was learned, not how many it was learned from.
+    """
 
     def __init__(self, index: Any, trained_on: int = 0) -> None:
         self.index = index
@@ -231,11 +235,11 @@ class _Codes:
         self.shared = False  # whether queries may be reading it
 
     @classmethod
-    def trained(cls, dimension: int, sample: Array) -> _Codes:
+    def trained(cls, dimension: int, sample: Array, count: int) -> _Codes:
         # Turned at random first (RR), as the paper supposes: signs tell little of vectors whose axes differ in weight.
         index = faiss.index_factory(dimension, f"RR{dimension},RaBitQ2", faiss.METRIC_INNER_PRODUCT)
         index.train(np.ascontiguousarray(sample))
-        return cls(index, trained_on=len(sample))
+        return cls(index, trained_on=count)
 
     def grown(self, vectors: Array) -> _Codes:
         codes = _Codes(faiss.clone_index(self.index), self.trained_on) if self.shared else self
