@@ -123,6 +123,14 @@ class AuditLog(AuditReads):
         waiting, lag, failing = self._groups.state()
         return AuditProgress(records=written, waiting=waiting, lag=lag, failing=failing)
 
+    def head(self) -> str:
+        """The chain's head; CatalogUnavailable when the chain ends before what this folder's ``audit.head`` says."""
+        known = self._head.read()  # before the records: it is never ahead of them
+        with ours("reading the audit"), reading(self._reader, "reading the audit") as connection:
+            head = last_head(connection)
+        self._check_not_cut(head, known)
+        return str(head)
+
     def close(self) -> None:
         """Write what waits, and let go of everything; may be called twice.
 
@@ -154,7 +162,7 @@ class AuditLog(AuditReads):
     def _chained(self, connection: sa.Connection, entries: Sequence[_Entry]) -> Head:
         """Add entries to the chain; returns its new head."""
         head = last_head(connection)
-        self._check_not_cut(head)
+        self._check_not_cut(head, self._head.read())  # going on after the end was cut off would hide it
         rows, asked = [], []
         for entry in entries:
             columns = entry[:5]
@@ -178,9 +186,7 @@ class AuditLog(AuditReads):
             connection.execute(queries.insert(), asked)
         return head
 
-    def _check_not_cut(self, head: Head) -> None:
-        """Going on after the end was cut off would hide it."""
-        known = self._head.read()
+    def _check_not_cut(self, head: Head, known: Head | None) -> None:
         if known is not None and (known.seq > head.seq or (known.seq == head.seq and known.hash != head.hash)):
             raise CatalogUnavailable(
                 f"the audit ends at record {head.seq}, but {self._head.path.name} says {known.seq}: "

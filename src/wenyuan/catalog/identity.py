@@ -29,6 +29,10 @@ class CatalogIdentity:
 
         def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
 
+    def where(self) -> str:
+        """The folder, or the schema of a server, in which the record lies."""
+        return str(self._place)
+
     def library_id(self) -> str:
         """What this library is called among libraries that ask one another; a copy has the same until `renew_id`."""
         return self._identity("library_id")

@@ -114,13 +114,17 @@ def _library(terminal: Terminal) -> Iterator[Check]:
         yield Check("library", "fail", f"{error.filename or folder}: {error.strerror}")
         return
     with library:
-        yield Check("library", "ok", str(folder), more={"path": str(folder)})
-        for look in (_identity, _parts, _content, _floor):
+        shared = bool(library.settings.catalog.dsn.get_secret_value().strip())
+        record = library.catalog.where() if shared else str(folder)
+        detail = terminal.text("d_record", folder=folder, record=terminal.own(record)) if shared else str(folder)
+        yield Check("library", "ok", detail, more={"path": str(folder), "record": record})
+        for look in (_identity, _parts, _audit, _content, _floor):
             try:
                 yield from look(terminal, library)
             except KnowledgeError as error:
                 yield _failed(terminal, look.__name__.strip("_").replace("parts", "engine"), error)
-    yield _disk(terminal)
+        engine = library.engine.name
+    yield _disk(terminal, catalog=not shared, index=engine == "local")
 
 
 def _identity(terminal: Terminal, library: Library) -> Iterator[Check]:
@@ -131,11 +135,9 @@ def _identity(terminal: Terminal, library: Library) -> Iterator[Check]:
 
 def _parts(terminal: Terminal, library: Library) -> Iterator[Check]:
     states = {"ok": "ok", "degraded": "warn", "failed": "fail"}
-    hints = {
-        "encoder": "pip install --upgrade --force-reinstall wenyuan",
-        "engine": f"rm -r {library.folder / 'index'}" if library.engine.name == "local" else "",
-        "catalog": "",
-    }
+    hints = {"encoder": "pip install --upgrade --force-reinstall wenyuan"}
+    if library.engine.name == "local":
+        hints["engine"] = f"rm -r {library.folder / 'index'}"
     for name, part in library.readiness().parts.items():
         state = states[str(part["state"])]
         detail = terminal.own(str(part["detail"]))
@@ -146,9 +148,17 @@ def _parts(terminal: Terminal, library: Library) -> Iterator[Check]:
             if size := library.settings.search.query_vectors:
                 detail += terminal.text("d_query_vectors", count=size)
         by_choice = library.settings.encoder.kind == "none" and name == "encoder"
-        yield Check(
-            name, "ok" if by_choice else state, detail, "" if state == "ok" or by_choice else hints[name], more
-        )
+        hint = hints.get(name) or terminal.own(str(part.get("hint", "")))
+        yield Check(name, "ok" if by_choice else state, detail, "" if state == "ok" or by_choice else hint, more)
+
+
+def _audit(terminal: Terminal, library: Library) -> Iterator[Check]:
+    """Whether it ends where this folder saw it end; every record is looked at by ``audit verify``."""
+    if library.witness.log is None:
+        yield Check("audit", "ok", terminal.text("d_no_audit"))
+        return
+    head = library.audit.head()
+    yield Check("audit", "ok", terminal.text("d_head", head=head), more={"head": head})
 
 
 def _content(terminal: Terminal, library: Library) -> Iterator[Check]:
@@ -183,16 +193,17 @@ def _plain(value: Any) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-def _disk(terminal: Terminal) -> Check:
+def _disk(terminal: Terminal, *, catalog: bool, index: bool) -> Check:
+    """Free space, and the size of what lies in the folder: the record, the index, or neither."""
     folder = terminal.folder
-    sizes = {
-        "catalog": sum(_size(file) for file in folder.glob("catalog.db*")),
-        "index": sum(_size(file) for file in (folder / "index").rglob("*")),
-        "free": shutil.disk_usage(folder).free,
-    }
-    detail = terminal.text("d_free", **{name: human(size) for name, size in sizes.items()})
+    sizes = {"free": shutil.disk_usage(folder).free}
+    if catalog:
+        sizes["catalog"] = sum(_size(file) for file in folder.glob("catalog.db*"))
+    if index:
+        sizes["index"] = sum(_size(file) for file in (folder / "index").rglob("*"))
+    shown = [terminal.text(f"d_size_{name}", size=human(size)) for name, size in reversed(sizes.items())]
     low = sizes["free"] < _LOW_DISK
-    return Check("disk", "warn" if low else "ok", detail, "df -h" if low else "", sizes)
+    return Check("disk", "warn" if low else "ok", ", ".join(shown), "df -h" if low else "", sizes)
 
 
 def _size(file: Path) -> int:

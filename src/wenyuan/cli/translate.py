@@ -9,6 +9,7 @@ import re
 from functools import cache
 
 from wenyuan.cli.translate_rules import BROAD, RULES
+from wenyuan.cli.translate_servers import PLACES, SERVERS
 from wenyuan.cli.translate_usage import FORMS, PLACED, USAGE
 
 __all__ = ["translated"]
@@ -31,15 +32,6 @@ _CHINESE = {
     ),
     "the library is being written by {a}": "{a} 正在写入知识库",
     "the source {a} is being taken in by {b}": "{b} 正在收录来源 {a}",
-    "the connection to the server was lost while the library was being written": "写入知识库时与服务器的连接中断",
-    "{a}: the server refuses its user or password (28P01)": "{a}：服务器拒绝该用户或口令（28P01）",
-    "{a}: the server cannot be reached, refuses its user or password, or has lost the connection": (
-        "{a}：无法连接服务器、用户或口令被拒，或连接已中断"
-    ),
-    "{a}: all sessions are in use": "{a}：连接已全部占用",
-    "catalog.dsn is no connection string": "catalog.dsn 不是有效的连接串",
-    "the server is PostgreSQL {a}; at least {b} is needed": "服务器为 PostgreSQL {a}，至少需要 {b}",
-    "its user may not make schema {a}, which is to hold the library": "该用户无权建立存放知识库的模式 {a}",
     "there is a database in {a} already": "{a} 中已有数据库",
     "{a} is there already": "{a} 已存在",
     "the library lies in {a}": "知识库位于 {a}",
@@ -313,6 +305,7 @@ _CHINESE = {
     "wait until it has finished; if that worker has died, its claim runs out in minutes": (
         "等它结束；若该进程已退出，几分钟后即可重试"
     ),
+    **SERVERS,
     **USAGE,
     **FORMS,
     **RULES,
@@ -323,6 +316,7 @@ _CHINESE = {
     "{a} entered": "{a} 进入结果",
     # a place and what is wrong there
     "{a}: {b}": "{a}：{b}",
+    **PLACES,
     **BROAD,
     **PLACED,
 }

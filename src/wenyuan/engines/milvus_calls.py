@@ -74,10 +74,14 @@ def translated(error: Exception, component: str) -> EngineError:
     """What an exception of asking means here. Its own text may quote addresses, tokens or values: it is not told."""
     text, code = str(error).lower(), getattr(error, "code", None)
     if lost(error):  # the driver tries again until time is up, and says both
-        return EngineUnavailable("cannot be reached", component=component)
+        return EngineUnavailable(
+            "cannot be reached", component=component, hint="look at milvus.uri, and whether the server runs"
+        )
     if isinstance(error, TimeoutError) or any(word in text for word in _LATE):
         return EngineTimeout("no answer came in time", component=component)
     if "auth" in text or "permission" in text or "privilege" in text:
-        return EngineUnavailable("refuses its user, password or right", component=component)
+        return EngineUnavailable(
+            "refuses its user, password or right", component=component, hint="look at milvus.token"
+        )
     named = f"{type(error).__name__} {code if isinstance(code, int) else ''}".strip()
     return EngineUnavailable(f"the server failed ({named})", component=component)

@@ -163,7 +163,7 @@ class _Door:
     def _readiness(self, request_id: str) -> Response:
         try:
             state = self._service.readiness()
-            ready, parts = state.ready, {name: dict(part) for name, part in state.parts.items()}
+            ready, parts = state.ready, {name: _shown(part) for name, part in state.parts.items()}
         except Exception as error:
             _log.exception("readiness could not be told: request_id=%s", request_id)
             reason = str(error) if isinstance(error, KnowledgeError) else f"internal error (request {request_id})"
@@ -172,3 +172,8 @@ class _Door:
 
     async def openapi(self, _request: Request) -> Response:
         return json_response(self._document)
+
+
+def _shown(part: Mapping[str, object]) -> dict[str, object]:
+    """Whoever asks a probe need not know what to do on the server."""
+    return {name: value for name, value in part.items() if name != "hint"}

@@ -19,10 +19,13 @@ from wenyuan.service.witness import Witness
 
 __all__ = ["HealthDoor", "Readiness"]
 
+_REBUILT_HERE = "remove the library's index folder; it is rebuilt from the catalog"
+_REBUILT_THERE = "drop what the server holds of the index; it is built again from the catalog"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readiness:
-    """Whether the library can answer; each part has ``state`` (ok, degraded, failed) and ``detail``."""
+    """Whether the library can answer; each part has ``state`` (ok, degraded, failed) and ``detail``; one that failed ``hint``, too."""
 
     ready: bool
     parts: Mapping[str, Mapping[str, object]]
@@ -76,7 +79,7 @@ class HealthDoor:
             try:
                 parts[name] = {"state": "ok", "detail": check(), "ms": round((time.perf_counter() - begun) * 1e3, 2)}
             except KnowledgeError as error:
-                parts[name] = {"state": "failed", "detail": str(error)}
+                parts[name] = {"state": "failed", "detail": str(error), "hint": error.hint}
         if self.encoder is not None:
             parts["encoder"] = {"state": "ok", "detail": self.encoder.fingerprint.id}
         else:
@@ -96,15 +99,17 @@ class HealthDoor:
     def _check_engine(self) -> str:
         self._retriever.follow()
         status, counts = self.engine.status(), self.catalog.counts()
-        held = {"passages": status.passages, "vectors": status.vectors}
-        recorded = {name: counts[name] for name in held}
-        if status.watermark == self.catalog.seq() and held != recorded:
+        behind = self.catalog.seq() - status.watermark
+        held = status.passages, status.vectors
+        if not behind and held != (counts["passages"], counts["vectors"]):
             raise KnowledgeError(
-                f"holds {held}, the catalog {recorded}",
+                f"holds {held[0]} passages and {held[1]} vectors, the catalog {counts['passages']} and "
+                f"{counts['vectors']}",
                 component=f"engine {status.name}",
-                hint="remove the library's index folder; it is rebuilt from the catalog",
+                hint=_REBUILT_HERE if status.name == "local" else _REBUILT_THERE,
             )
-        return f"{status.name}: {status.passages} passages, {status.vectors} vectors, change {status.watermark}"
+        late = f"; {behind} behind the catalog" if behind > 0 else ""  # of what somebody else is writing
+        return f"{status.name}: {held[0]} passages, {held[1]} vectors, change {status.watermark}{late}"
 
 
 def _worker_part(done: WorkerProgress) -> Mapping[str, object]:

@@ -69,6 +69,8 @@ class Log(Protocol):
 
     def progress(self) -> AuditProgress: ...
 
+    def head(self) -> str: ...
+
 
 class Past(Archive, Protocol):
     """The catalog, as far as it remembers."""

@@ -83,10 +83,13 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "; remembers {count} vectors of queries, which may hide that it is dead",
         "；记住 {count} 个问题向量，可能掩盖编码器故障",
     ),
-    "d_free": (
-        "catalog {catalog}, index {index}, {free} free",
-        "目录库 {catalog}，索引 {index}，可用 {free}",
-    ),
+    "d_size_catalog": ("catalog {size}", "目录库 {size}"),
+    "d_size_index": ("index {size}", "索引 {size}"),
+    "d_size_free": ("{size} free", "可用 {size}"),
+    "d_record": ("{folder}; the record in {record}", "{folder}；目录库位于{record}"),
+    "d_audit": ("audit", "审计"),
+    "d_no_audit": ("switched off", "已关闭"),
+    "d_head": ("ends at {head}", "链头为 {head}"),
     "d_old_sqlite": ("older than 3.51.3", "低于 3.51.3"),
     # -- demo
     "demo_title": ("Wenyuan in one minute", "一分钟了解文渊"),

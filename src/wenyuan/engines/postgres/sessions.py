@@ -40,6 +40,8 @@ _REASONS: tuple[tuple[str, type[EngineError], str], ...] = (
     ("40", EngineUnavailable, "has taken the transaction back, because of another one"),
 )
 """By the beginning of an SQLSTATE (PostgreSQL's documentation, appendix A), the first that fits."""
+_AT_LOGIN = tuple(state for state, _ in REFUSED)
+_LOOK = "look at postgres.dsn; where it is not set, catalog.dsn counts"
 _REBUILD = "drop the index's schema; it is built again from the catalog"
 
 T = TypeVar("T")
@@ -205,8 +207,9 @@ def translated(error: Exception, component: str) -> EngineError:
     state = getattr(error, "sqlstate", None) or ""
     for beginning, kind, reason in _REASONS:
         if state.startswith(beginning):
-            return kind(f"{reason} ({state})", component=component, hint=_REBUILD if kind is IndexCorrupt else "")
+            hint = _REBUILD if kind is IndexCorrupt else _LOOK if state.startswith(_AT_LOGIN) else ""
+            return kind(f"{reason} ({state})", component=component, hint=hint)
     if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, OSError)) and not state:
-        return EngineUnavailable(said_at_login(str(error)), component=component)
+        return EngineUnavailable(said_at_login(str(error)), component=component, hint=_LOOK)
     named = f"{type(error).__name__} {state}".strip()
     return EngineUnavailable(f"the database failed ({named})", component=component)
