@@ -44,7 +44,13 @@ fusions = st.builds(
     mean=st.sampled_from((0.0, 0.3, 0.6)),
     lifted=st.booleans(),
 )
-floors = st.builds(Floor, st.sampled_from((0.0, 0.2, 0.5, 0.8)), st.sampled_from((0.1, 0.5)), st.booleans())
+floors = st.builds(
+    Floor,
+    st.sampled_from((0.0, 0.2, 0.5, 0.8)),
+    st.sampled_from((0.1, 0.5)),
+    st.booleans(),
+    st.sampled_from((1.0, 1.6)),
+)
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])

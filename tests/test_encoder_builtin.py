@@ -130,6 +130,31 @@ def test_any_text_has_a_vector(encoder: BuiltinEncoder, text: str) -> None:
     assert row.dtype == np.float32
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["差旅费多久内要报销？", "工伤", "GB 50300-2013 验收需要哪些记录", "KYC", "how soon is a complaint answered?", "安全",
+     "第十三条", "max_connections", "连接池 timeout 怎么设", "谁随王僧辩驻巴陵？", "依據第３條", "1 + 1 = 2", ""],
+)  # fmt: skip
+def test_what_people_ask_is_likely(encoder: BuiltinEncoder, text: str) -> None:
+    assert not encoder.unlikely(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "xqvz jkrtp wbgfh",
+        "3GCD8No8BBiw52636V07Ejw=",
+        "72df6e2e3dfc0f390d72",
+        "慗雉黏躿猦锆鑢",
+        "캂흡퐋뤛랠뢙",
+        "\0q\nzxkjq wvq",
+    ],
+)
+def test_what_is_no_text_is_unlikely(encoder: BuiltinEncoder, text: str) -> None:
+    """Letters and characters at random, codes of nothing."""
+    assert encoder.unlikely(text)
+
+
 def test_text_behind_nul_counts(encoder: BuiltinEncoder) -> None:
     """NUL is dropped and cuts nothing off."""
     a, b = encoder.encode_queries(["报销\0制度", "报销制度"])

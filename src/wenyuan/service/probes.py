@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import Any
 
 from wenyuan.core.text import has_han
 
-__all__ = ["FLOOR_SHARE", "GENERAL", "SCRIPTS", "junk_queries", "percentile", "script_of"]
+__all__ = ["FLOOR_SHARE", "GENERAL", "SCRIPTS", "STRANGE", "junk_queries", "percentile", "script_of", "strange"]
 
 SCRIPTS = ("han", "latin")
 
@@ -38,6 +39,7 @@ GENERAL = {
 }  # fmt: skip
 """Questions about nothing in particular, by script: what they have in common says nothing about what is asked."""
 
+_REPEATED = 4
 _CONSONANTS = "bcdfghjklmnpqrstvwxz"
 _RARE = "龘靐齉爩鱻麤龗灪籲鸞讟钃厵虋癵驫飝饢麷鬻齾龖爨纛鼗黼"
 _COMMON = "的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就分对成会可主发年动同工也能下过子说产种面"
@@ -53,6 +55,19 @@ def junk_queries(script: str, count: int = 48, seed: int = 13) -> tuple[str, ...
 def script_of(query: str) -> str:
     """``han`` for a query with Chinese characters, else ``latin``."""
     return "han" if has_han(query) else "latin"
+
+
+def strange(query: str, encoder: Any) -> bool:
+    """Whether a query looks like no text at all: one character over and over, or what the encoder calls unlikely.
+
+    Args:
+        encoder: Asked if it can tell (`unlikely`).
+    """
+    characters = "".join(query.split())
+    if len(characters) >= _REPEATED and len(set(characters)) == 1:
+        return True
+    unlikely = getattr(encoder, "unlikely", None)
+    return unlikely is not None and bool(unlikely(query))
 
 
 def _word(draw: random.Random, alphabet: str, low: int, high: int) -> str:
@@ -95,6 +110,9 @@ def percentile(values: Sequence[float], share: float) -> float:
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, max(0, round(share * len(ordered)) - 1))]
 
+
+STRANGE = 1.6
+"""How much more than other questions one must find that looks like no text at all (`strange`)."""
 
 FLOOR_SHARE = {"score": 0.93, "lift": 0.97}
 """The share of nonsense that each of the two floors keeps out. The second is a second chance for a query that

@@ -27,7 +27,7 @@ from wenyuan.service.crew import Crew, Leg
 from wenyuan.service.derive import Derived, Deriver
 from wenyuan.service.legs import Aim, LegReport, OwnLegs, QueryVectors
 from wenyuan.service.measure import Measurer
-from wenyuan.service.probes import SCRIPTS, script_of
+from wenyuan.service.probes import SCRIPTS, script_of, strange
 from wenyuan.service.record import Record
 from wenyuan.service.rerank import Reranking
 from wenyuan.service.sight import Sight, Sources
@@ -134,8 +134,7 @@ class Retriever:
         reranking: Reranking | None = None,
         traces: Traces = NO_TRACES,
     ) -> None:
-        self._record = record
-        self._engine = engine
+        self._record, self._engine, self._encoder = record, engine, encoder
         self._settings = settings
         self._traces = traces
         self._crew = Crew(settings.threads, traces)
@@ -148,8 +147,7 @@ class Retriever:
         self._own = OwnLegs(engine, vectors, settings, self._crew)
         self.query_vectors = self._own.query_vectors
         self._abroad = Abroad(open_outside or no_outside, vectors, self._crew)
-        self._sight = Sight(record)
-        self._tuned = Tuned(record, encoder)
+        self._sight, self._tuned = Sight(record), Tuned(record, encoder)
         self._topics = Topics(record, engine.information)
         self.measurer = Measurer(record, engine, self._own, encoder, settings.depth)
         self.mode = "hybrid" if encoder is not None else "keyword-only"
@@ -210,7 +208,7 @@ class Retriever:
             hits=Ranking([hit for hit, _ in ranked]),
             passages={hit.passage_id: passage for hit, passage in ranked},
             mode=self.mode,
-            floor=floor.score,
+            floor=floor.least,
             legs=tuple(legs),
             generation=change,
             scope=scope,
@@ -381,12 +379,16 @@ class Retriever:
         """What was measured for queries of this script, as it is stored, and what it means."""
         measured = self.floors().get(script_of(query.text), {})
         curve = curve_of(measured, self.mode)
-        return {**measured, **(curve.measured() if curve else {})}, self._floor(measured), Traits.of(measured)
+        return (
+            {**measured, **(curve.measured() if curve else {})},
+            self._floor(measured, query.text),
+            Traits.of(measured),
+        )
 
-    def _floor(self, measured: Mapping[str, float]) -> Floor:
+    def _floor(self, measured: Mapping[str, float], text: str) -> Floor:
         if self._settings.floor is not None:
             return Floor(score=self._settings.floor, lift=math.inf, given=True)
-        return Floor.of(measured, self._settings.abstain)
+        return Floor.of(measured, self._settings.abstain, strange=strange(text, self._encoder))
 
     def _nothing(self, change: int, scope: Scope, reason: str) -> Answer:
         return Answer(

@@ -139,9 +139,9 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "Copied {size} to {to}; the index is built at the first question.",
         "已复制 {size} 到 {to}；索引在首次提问时建立。",
     ),
-    "reembed_text": ("embedding {done} of {total} passages", "正在向量化：{done}/{total} 个段落"),
+    "reembed_text": ("embedding {done} of {total:passage|passages}", "正在向量化：{done}/{total} 个段落"),
     "reembed_index": (
-        "building the index of {total} passages, and measuring",
+        "building the index of {total:passage|passages}, and measuring",
         "正在为 {total} 个段落建立索引，并测定门槛",
     ),
     "reembed_same": (

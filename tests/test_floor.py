@@ -1,0 +1,69 @@
+"""What is too little to be an answer, and of which queries more is asked."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from wenyuan.core.ranking import Hit
+from wenyuan.encoders.hashing import HashingEncoder
+from wenyuan.service.candidates import Floor, above, outstanding, why_empty
+from wenyuan.service.probes import STRANGE, strange
+
+MEASURED = {"score": 0.1, "most": 0.2, "lift": 0.15, "centre": 0.5, "strange": 1.6}
+
+
+def hit(evidence: float, keyword: float = 0.0, **parts: float) -> Hit:
+    return Hit(passage_id=1, score=0.5, parts={"keyword": keyword, "evidence": evidence, **parts})
+
+
+@pytest.mark.parametrize(
+    ("abstain", "score", "lift"), [("lenient", 0.15, 0.1), ("normal", 0.2, 0.125), ("strict", 0.25, 0.2)]
+)
+def test_what_looks_like_nonsense_takes_more(abstain: str, score: float, lift: float) -> None:
+    """Without the query's words it takes 1.6 times as much; with them as much as ever, and with its place nothing."""
+    plain, odd = (Floor.of(MEASURED, abstain, strange=told) for told in (False, True))
+    assert (plain.score, plain.least, plain.lift) == pytest.approx((score, score, lift))
+    assert (odd.score, odd.least, odd.lift) == pytest.approx((score, 1.6 * score, 1.6 * lift))
+    between = 1.3 * score
+    assert above([hit(between)], plain)
+    assert not above([hit(between)], odd)
+    assert above([hit(between, keyword=0.9)], odd)
+    assert above([hit(0.0, identifier=0.4)], odd)
+    assert outstanding([hit(1.3 * lift)], plain)
+    assert not outstanding([hit(1.3 * lift)], odd)
+    assert f"below the floor {1.6 * score:.3f}" in why_empty([hit(between)], odd)
+
+
+def test_a_library_that_was_measured_before_asks_for_no_more() -> None:
+    """Answers of before are replayed with the floors of before."""
+    before = {name: value for name, value in MEASURED.items() if name != "strange"}
+    assert Floor.of(before, "normal", strange=True) == Floor.of(before, "normal")
+
+
+def test_a_library_of_few_passages() -> None:
+    """Without centring the score must reach the floor, and nothing is known of other languages."""
+    floor = Floor.of({"score": 0.1, "strange": 1.6}, "normal", strange=True)
+    assert (floor.score, floor.least, floor.lift) == (0.1, pytest.approx(0.16), math.inf)
+
+
+class Suspicious:
+    """Calls everything unlikely."""
+
+    def unlikely(self, text: str) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("query", "encoder", "expected"),
+    [
+        ("了了了了了", None, True), ("aaaa", HashingEncoder(), True), ("哈 哈 哈 哈", None, True), ("aaa", None, False),
+        ("谢谢", None, False), ("投诉多久响应", HashingEncoder(), False), ("投诉多久响应", Suspicious(), True), ("", None, False),
+    ],
+)  # fmt: skip
+def test_strange(query: str, encoder: Any, expected: bool) -> None:
+    """One character over and over looks strange to everybody; else an encoder is asked that can tell."""
+    assert strange(query, encoder) is expected
+    assert STRANGE > 1
