@@ -6,7 +6,7 @@ DIR is a judged set in BEIR layout. ``A+B`` is a library with every second entry
 are the same texts in two languages, each is there in one of them only. A question is kept if anything is answered: those
 whose answer is there in their own language and those whose answer is there in the other one only (``across``) are
 counted apart, and each language by itself. Nonsense is of kinds that the probes of the library do not have;
-``elsewhere`` are questions of the other sets that are named.
+``elsewhere`` are questions of the other sets that are named. Last, how many of the real questions look like no text.
 """
 
 from __future__ import annotations
@@ -21,12 +21,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from scoring import opened
+from wenyuan.app import open_encoder
 from wenyuan.core.text import has_han
 from wenyuan.evaluation.building import default_cache
 from wenyuan.evaluation.corpus import open_corpus, read_lines, record_id
 from wenyuan.evaluation.judged import read_judged
 from wenyuan.service.candidates import ABSTAIN
 from wenyuan.service.facade import Library
+from wenyuan.service.probes import strange
+from wenyuan.settings import load_settings
 
 JUNK = 25  # of each kind
 STRANGE = 40  # questions of each other set
@@ -73,9 +76,14 @@ def questions(folder: Path, sources: Sequence[Path], limit: int) -> Mapping[str,
     return {kind: draw.sample(texts, min(limit, len(texts))) for kind, texts in sorted(kinds.items())}
 
 
-def strange(others: Sequence[Path]) -> list[str]:
-    lines = [line for other in others for line in (other / "queries.jsonl").read_text("utf-8").splitlines()]
-    texts = [json.loads(line)["text"] for line in lines]
+def texts_of(sets: Sequence[Path]) -> list[str]:
+    """All questions of some sets."""
+    lines = [line for one in sets for line in (one / "queries.jsonl").read_text("utf-8").splitlines()]
+    return [json.loads(line)["text"] for line in lines]
+
+
+def elsewhere(others: Sequence[Path]) -> list[str]:
+    texts = texts_of(others)
     return random.Random(2).sample(texts, min(len(texts), STRANGE * len(others)))
 
 
@@ -108,7 +116,7 @@ def main() -> None:
             for kind, texts in {
                 **asked,
                 "refused: nonsense": list(junk()),
-                "refused: elsewhere": strange(others),
+                "refused: elsewhere": elsewhere(others),
             }.items():
                 if texts:
                     shares = (kept(library, texts, abstain) for abstain in ABSTAIN)
@@ -117,6 +125,9 @@ def main() -> None:
                         f"| {folder.name} | {kind} | {len(texts)} | {' | '.join(f'{s:.1f}' for s in told)} |",
                         flush=True,
                     )
+    encoder = open_encoder(load_settings().encoder)
+    real = texts_of(sorted({source for sources in named for source in sources}))
+    print(f"\n{sum(strange(text, encoder) for text in real)} of {len(real):,} questions look like no text")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""How time, memory and disk grow with the library: each size built and asked in processes of its own, asked on one core.
+"""How time, memory and disk grow with the library: each size built and asked in processes of its own, asked on one core or more.
 
-    python bench/scale.py [--sizes 10000 100000 1000000] [--folder DIR] [--corpus FILE.jsonl …] [--json FILE]
+    python bench/scale.py [--sizes 10000 100000 1000000] [--cores 1] [--folder DIR] [--corpus FILE.jsonl …] [--json FILE]
 
 Texts and vectors are those of bench/made.py, recall is against what numpy finds. A million passages need 8 GB of disk,
 about a quarter of an hour to be stored and as long to be indexed; with ``--folder`` they are kept for the next time.
@@ -230,7 +230,14 @@ def measured(options: argparse.Namespace, folder: Path, size: int) -> dict[str, 
             continue
         print(f"{size:,} passages: {step} …", file=sys.stderr, flush=True)
         command = [sys.executable, __file__, "--step", step, "--sizes", str(size), "--folder", str(folder)]
-        command += ["--rounds", str(options.rounds), "--corpus", *map(str, options.corpus)]
+        command += [
+            "--rounds",
+            str(options.rounds),
+            "--cores",
+            str(options.cores),
+            "--corpus",
+            *map(str, options.corpus),
+        ]
         done = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
         if done.returncode:
             sys.exit(f"{size:,} passages could not be {step}")
@@ -248,7 +255,7 @@ def step(options: argparse.Namespace) -> dict[str, Any]:
         return indexed(folder, size)
     if options.step == "purged":
         return purged(folder)
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[: options.cores]))
     return asked(folder, options.corpus, size, options.rounds)
 
 
@@ -276,6 +283,7 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, nargs="*", default=[])
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--cores", type=int, default=1, help="for asking")
     parser.add_argument("--json", type=Path)
     parser.add_argument(
         "--step", choices=("stored", "indexed", "asked", "purged"), help="of one size, in this process"

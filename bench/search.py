@@ -19,6 +19,7 @@ import resource
 import statistics
 import tempfile
 import time
+import unicodedata
 from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
@@ -266,6 +267,7 @@ def hybrid(catalog: Catalog, engine: LocalEngine, asked: list[str], rounds: int)
     from wenyuan.settings import SearchSettings
 
     encoder = load_builtin(threads=1)
+    asked = [unicodedata.normalize("NFKC", text.strip()) for text in asked]  # as it is handed to the encoder
     known = {text: encoder.encode_queries([text]) for text in asked}
 
     class Known:

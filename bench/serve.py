@@ -27,6 +27,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from search import environment, fill, queries
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.model import Fragment, RetrievalRequest, RetrievalResponse
 from wenyuan.core.ports import Deadline
+from wenyuan.service.probes import SCRIPTS
 
 CASES = ("echo", "stub", "hybrid", "remembered")
 LIMIT = 10
@@ -217,6 +219,12 @@ def made(options: argparse.Namespace) -> Path:
         fill(catalog, options.corpus, options.passages)
         library.engine.sync(catalog, deadline=Deadline(time.monotonic() + 3600, time.monotonic))
         library.engine.checkpoint(always=True)  # type: ignore[attr-defined]
+        assert library.encoder is not None
+        catalog.set_value(
+            "encoder", asdict(library.encoder.fingerprint)
+        )  # as it were, else vectors are not looked at
+        traits = {"weight": 0.6, "centre": 0.5, "score": 0.0, "most": 0.0, "lift": 0.0}
+        catalog.set_value("floor", {"hybrid": dict.fromkeys(SCRIPTS, traits)})
     return folder
 
 

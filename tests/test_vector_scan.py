@@ -95,3 +95,33 @@ def test_codes_are_learned_anew_only_when_rows_have_become_many_more(
         scan.extend(step)
     assert learned == [len(step), 9 * len(step)]
     assert scan._coded == len(scan)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("limit", [1, 30, 5_000])
+def test_cores_that_share_a_scan_find_what_one_finds(
+    rows: tuple[Any, Any], masked: bool, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In three parts or whole: the same candidates, with and without a mask that leaves a part nothing."""
+    vectors, _ = rows
+    codes = grown(vectors)._codes
+    assert codes is not None
+    mask = np.arange(len(vectors)) > 2_000 if masked else None
+    whole = [codes.search(query, mask, limit) for query in vectors[:20]]
+    monkeypatch.setattr(scans, "_cores", lambda: 3)
+    monkeypatch.setattr(scans, "_ROWS_TO_SHARE", 1_000)
+    parts: list[tuple[int, int]] = []
+    part = type(codes)._part
+
+    def counted(self: Any, query: Any, packed: Any, limit: int, first: int, last: int) -> Any:
+        parts.append((first, last))
+        return part(self, query, packed, limit, first, last)
+
+    monkeypatch.setattr(type(codes), "_part", counted)
+    for query, expected in zip(vectors[:20], whole, strict=True):
+        found = codes.search(query, mask, limit)
+        assert len(found) == len(expected)
+        assert (
+            len(set(found.tolist()) ^ set(expected.tolist())) <= 2
+        )  # rows come in pairs of equal ones: one may stand for the other
+    assert len(parts) == 60
