@@ -143,7 +143,7 @@ def asked(folder: Path, files: list[Path], count: int, rounds: int) -> dict[str,
         found = [vector(engine, vectors, scope)(n) for n in range(min(rounds, _ASKED_FOR_RECALL))]
         hits = [len(set(ids) & set(truth)) / 10 for ids, truth in zip(found, best[name], strict=False)]
         out[f"recall {name}"] = round(statistics.mean(hits), 4)
-    out |= hybrid(catalog, engine, written, rounds)
+    out |= hybrid(catalog, engine, written, vectors, rounds)
     out["counts ms"] = elapsed(catalog.counts_by_source)
     out["sample ms"] = elapsed(lambda: catalog.some_passages(240))
     out["upsert ms"] = timed(upsert(catalog, engine), _UPSERTS)

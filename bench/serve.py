@@ -32,11 +32,10 @@ from pathlib import Path
 from typing import Any
 
 import wenyuan
-from search import environment, fill, queries
+from search import TRAITS, Synthetic, Vectors, environment, fill, queries
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.model import Fragment, RetrievalRequest, RetrievalResponse
 from wenyuan.core.ports import Deadline
-from wenyuan.service.probes import SCRIPTS
 
 CASES = ("echo", "stub", "hybrid", "remembered")
 LIMIT = 10
@@ -91,7 +90,14 @@ def serve_echo() -> None:
     uvicorn.Server(uvicorn.Config(app, access_log=False, log_config=None, lifespan="off")).run(sockets=[listener])
 
 
-def serve_case(case: str, library: str, threads: int) -> None:
+def vectored(library: wenyuan.Library, synthetic: bool) -> None:
+    """Let questions have vectors like those of the rows, where these are synthetic."""
+    if synthetic:
+        own: Any = library._retriever._own._vectors
+        own.encoder = Synthetic(own.encoder, Vectors().take(1_000))
+
+
+def serve_case(case: str, library: str, threads: int, synthetic: bool) -> None:
     from wenyuan.server.run import serve
     from wenyuan.server.seams import ServerSettings
 
@@ -101,6 +107,7 @@ def serve_case(case: str, library: str, threads: int) -> None:
         return
     search = {"deadline": 30.0, "query_vectors": 0 if case == "hybrid" else 2 * QUERIES}
     with wenyuan.open(library, search=search) as found:
+        vectored(found, synthetic)
         serve(found, port=0, settings=settings, on_listening=lambda url: print(url, flush=True))
 
 
@@ -175,7 +182,7 @@ def cpu_of(pid: int) -> float:
 
 def measure(case: str, options: argparse.Namespace, bodies: Sequence[bytes]) -> dict[str, Any]:
     command = [sys.executable, __file__, "--serve", case, "--library", str(options.library),
-               "--threads", str(options.threads)]  # fmt: skip
+               "--threads", str(options.threads), *["--synthetic"] * options.synthetic]  # fmt: skip
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
@@ -194,9 +201,10 @@ def measure(case: str, options: argparse.Namespace, bodies: Sequence[bytes]) -> 
     return {"one caller": one, f"{options.clients} callers": many, "cpu ms a request": cpu}
 
 
-def in_process(library: str, asked: Sequence[str], query_vectors: int) -> dict[str, float]:
+def in_process(library: str, asked: Sequence[str], query_vectors: int, synthetic: bool) -> dict[str, float]:
     """The same questions asked of the library object itself, ms."""
     with wenyuan.open(library, search={"deadline": 30.0, "query_vectors": query_vectors}) as found:
+        vectored(found, synthetic)
         for text in asked if query_vectors else asked[:20]:
             found.retrieve_fragments(RetrievalRequest(query=text, max_results=LIMIT))
         gc.collect()
@@ -223,8 +231,7 @@ def made(options: argparse.Namespace) -> Path:
         catalog.set_value(
             "encoder", asdict(library.encoder.fingerprint)
         )  # as it were, else vectors are not looked at
-        traits = {"weight": 0.6, "centre": 0.5, "score": 0.0, "most": 0.0, "lift": 0.0}
-        catalog.set_value("floor", {"hybrid": dict.fromkeys(SCRIPTS, traits)})
+        catalog.set_value("floor", TRAITS)
     return folder
 
 
@@ -247,20 +254,23 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=8, help="of the server, as server.threads")
     parser.add_argument("--cases", nargs="*", default=CASES, choices=CASES)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--synthetic", action="store_true", help="the library's vectors are")
     parser.add_argument("--serve", choices=CASES, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve == "echo":
         return serve_echo()
     if options.serve:
-        return serve_case(options.serve, str(options.library), options.threads)
+        return serve_case(options.serve, str(options.library), options.threads, options.synthetic)
     if options.library is None and {"hybrid", "remembered"} & set(options.cases):
-        options.library = made(options)
+        options.library, options.synthetic = made(options), True
     asked = questions(options)
     bodies = [json.dumps({"query": text, "max_results": LIMIT}, ensure_ascii=False).encode() for text in asked]
     result: dict[str, Any] = {"environment": environment()}
     for case in options.cases:
         if case in ("hybrid", "remembered"):
-            result[f"{case} in process"] = in_process(options.library, asked, 0 if case == "hybrid" else 2 * QUERIES)
+            result[f"{case} in process"] = in_process(
+                options.library, asked, 0 if case == "hybrid" else 2 * QUERIES, options.synthetic
+            )
         result[case] = measure(case, options, bodies)
         if not options.json:
             print(case, json.dumps({k: v for k, v in result.items() if k.startswith(case)}, indent=1), flush=True)

@@ -109,7 +109,7 @@ def test_cores_that_share_a_scan_find_what_one_finds(
     mask = np.arange(len(vectors)) > 2_000 if masked else None
     whole = [codes.search(query, mask, limit) for query in vectors[:20]]
     monkeypatch.setattr(scans, "_cores", lambda: 3)
-    monkeypatch.setattr(scans, "_ROWS_TO_SHARE", 1_000)
+    monkeypatch.setattr(scans, "_ROWS_TO_SHARE", 700)
     parts: list[tuple[int, int]] = []
     part = type(codes)._part
 

@@ -254,7 +254,10 @@ class _Codes:
     def search(self, query: Array, mask: Array | None, limit: int) -> Array:
         """Numbers of the rows whose codes are nearest; the cores share them where there are many."""
         rows = self.index.ntotal
-        parts = min(_cores(), rows // _ROWS_TO_SHARE) or 1
+        matching = (
+            rows if mask is None else int(np.count_nonzero(mask))
+        )  # those left out are passed over by each core
+        parts = min(_cores(), matching // _ROWS_TO_SHARE) or 1
         packed = None if mask is None else np.packbits(mask, bitorder="little")
         if parts == 1:
             _, numbers = self._part(query, packed, limit, 0, rows)
