@@ -114,6 +114,19 @@ def test_every_page_fits_its_window(visit: Any, name: str, tmp_path: Path) -> No
         assert (tmp_path / f"{size}.png").stat().st_size > 5_000
 
 
+@pytest.mark.parametrize("language", ["zh-CN", "en"])
+@pytest.mark.parametrize("width", [390, 760, 1000, 1280])
+def test_every_page_is_in_the_menu_s_sight(visit: Any, language: str, width: int) -> None:
+    """However wide the window, no entry of the menu is cut off."""
+    page = visit("/", language=language)
+    page.set_viewport_size({"width": width, "height": 800})
+    shown = page.locator(".top nav a").evaluate_all("all => all.map((one) => one.getBoundingClientRect().right)")
+    edge = page.locator(".top nav").evaluate("nav => nav.getBoundingClientRect().right")
+    assert len(shown) >= 8
+    assert max(shown) <= min(edge, width) + 1
+    page.locator(".top nav a").last.click(trial=True)
+
+
 @pytest.mark.parametrize("name", PATHS)
 def test_every_page_is_accessible(visit: Any, name: str) -> None:
     """axe finds nothing: names, contrast, structure, at both widths and in both lights."""
