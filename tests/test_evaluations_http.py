@@ -95,11 +95,8 @@ def test_what_cannot_be_asked_is_told(served: tuple[str, Any, str], body: dict[s
     assert "wenyuan-upload" not in answer.body.decode()
 
 
-def test_one_runs_at_a_time_and_can_be_followed(
-    served: tuple[str, Any, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """While one runs the list says how far it is, and a second one is refused; why it failed is told afterwards."""
-    url, library, token = served
+def waiting(library: Any, patched: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
+    """Keyword searches wait from now on: set when the first has begun; to be set for them to go on."""
     entered, gate = threading.Event(), threading.Event()
     real = library.engine.keyword
 
@@ -108,7 +105,16 @@ def test_one_runs_at_a_time_and_can_be_followed(
         assert gate.wait(20)
         return real(*args, **named)
 
-    monkeypatch.setattr(library.engine, "keyword", slow)
+    patched.setattr(library.engine, "keyword", slow)
+    return entered, gate
+
+
+def test_one_runs_at_a_time_and_can_be_followed(
+    served: tuple[str, Any, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While one runs the list says how far it is, and a second one is refused; why it failed is told afterwards."""
+    url, library, token = served
+    entered, gate = waiting(library, monkeypatch)
     answers: list[Any] = []
     caller = threading.Thread(target=lambda: answers.append(send(url, "POST", PATH, file(GOLDEN), token)))
     caller.start()
@@ -136,16 +142,8 @@ def test_a_running_one_is_stopped(served: tuple[str, Any, str], monkeypatch: pyt
     url, library, token = served
     running = f"{PATH}/running"
     assert_problem(send(url, "DELETE", running, token=token), 404, "not_found")
-    entered, gate = threading.Event(), threading.Event()
-    real = library.engine.keyword
-
-    def slow(*args: Any, **named: Any) -> Any:
-        entered.set()
-        assert gate.wait(20)
-        return real(*args, **named)
-
     with monkeypatch.context() as patched:
-        patched.setattr(library.engine, "keyword", slow)
+        entered, gate = waiting(library, patched)
         answers: list[Any] = []
         caller = threading.Thread(target=lambda: answers.append(send(url, "POST", PATH, file(GOLDEN), token)))
         caller.start()

@@ -16,7 +16,7 @@ from wenyuan.catalog.connect import reading, translated
 from wenyuan.catalog.dialect import insert_new
 from wenyuan.catalog.rows import vector_rows
 from wenyuan.core.errors import VectorsGone
-from wenyuan.core.model import EncoderFingerprint, embedded_text
+from wenyuan.core.model import EncoderFingerprint, embedded_text, heading_text
 
 __all__ = ["CatalogVectors"]
 
@@ -94,7 +94,9 @@ class CatalogVectors:
             connection.execute(t.vectors.delete().where(v.not_in(sa.select(p.vector_key).where(live))))
             said = {"encoder": encoder, "reembedded": {"from": before}}
             connection.execute(t.library.delete().where(c.in_([f"value/{name}" for name in (*said, "floor")])))
-            rows = [{"key": f"value/{k}", "value": json.dumps(v, ensure_ascii=False)} for k, v in said.items()]
+            rows = [
+                {"key": f"value/{name}", "value": json.dumps(one, ensure_ascii=False)} for name, one in said.items()
+            ]
             connection.execute(t.library.insert(), rows)
         return given
 
@@ -125,6 +127,6 @@ def _texts(connection: sa.Connection, after: int, limit: int) -> list[_Text]:
         .limit(limit)
     )
     return [
-        _Text(number, embedded_text(title, headings, text))
+        _Text(number, embedded_text(heading_text(title, headings), text))
         for number, title, headings, text in connection.execute(query)
     ]

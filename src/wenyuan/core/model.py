@@ -29,6 +29,7 @@ __all__ = [
     "RetrievalResponse",
     "Source",
     "SourceType",
+    "embedded_text",
     "heading_text",
 ]
 
@@ -267,9 +268,9 @@ def heading_text(title: str, headings: Sequence[str]) -> str:
     return "\n".join(dict.fromkeys(part for part in (title, *headings) if part))
 
 
-def embedded_text(title: str, headings: Sequence[str], text: str) -> str:
-    """What is embedded of a passage."""
-    return f"{heading_text(title, headings)}\n{text}".strip()
+def embedded_text(heading: str, text: str) -> str:
+    """What is embedded of a passage: its text below its `heading_text`."""
+    return f"{heading}\n{text}".strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -351,7 +351,8 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoo
         """After a change: measure the floor anew if much has changed, and make the next start quick."""
         passages = self.catalog.counts()["passages"]
         measured = self.catalog.value("floor") or {"passages": 0}
-        if passages and abs(passages - measured["passages"]) > _REMEASURE * passages:
+        changed = abs(passages - measured["passages"]) > _REMEASURE * passages
+        if passages and (changed or measured.get("measure") != MEASURE):
             self.measure_floor()
         checkpoint = getattr(self.engine, "checkpoint", None)
         if checkpoint is not None:

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from wenyuan.core.chunk import chunk
 from wenyuan.core.errors import DocumentRejected, InvalidRequest, SourceError, VectorsGone
-from wenyuan.core.model import Document, Draft, NewDocument, NewPassage, Source, embedded_text
+from wenyuan.core.model import Document, Draft, NewDocument, NewPassage, Source, embedded_text, heading_text
 from wenyuan.core.ports import ChangeFeed, Deadline, Encoder, Engine
 from wenyuan.core.text import language_of
 from wenyuan.core.uri import file_uri, legible, with_fragment
@@ -283,7 +283,7 @@ class _Run:
         )
         if self._to.encoder is None:
             return passage
-        embedded = embedded_text(document.title, draft.headings, text)
+        embedded = embedded_text(heading_text(document.title, draft.headings), text)
         key = vector_key(self._to.encoder.fingerprint.key, embedded)
         self._texts[key] = embedded
         return replace(passage, vector_key=key)

@@ -10,7 +10,7 @@ import numpy as np
 
 from wenyuan.core.adapt import Tuning
 from wenyuan.core.filters import Scope
-from wenyuan.core.model import Passage
+from wenyuan.core.model import Passage, embedded_text
 from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.score import Traits, rescale
 from wenyuan.core.text import passage_terms, query_terms
@@ -26,7 +26,7 @@ TRAITS = ("weight", "centre", "bridge", "found")
 """What `Measurer.traits` measures, by name."""
 
 MEASURE = 4
-"""Version of what `Measurer.traits` measures, and how: a library that was measured by another one is measured anew."""
+"""Version of what a `Measurer` measures, and how: a library that was measured by another one is measured anew."""
 
 CENTRE = 0.5
 """How far queries are moved away from general questions. All the way loses as much as it gains."""
@@ -68,7 +68,7 @@ class Measurer:
         if self._encoder is None or len(asked) < LEAST_CLOZES:
             return {}
         vectors = checked_vectors(
-            self._encoder.encode_passages([f"{c.heading}\n{c.rest}".strip() for c in asked]),
+            self._encoder.encode_passages([embedded_text(c.heading, c.rest) for c in asked]),
             len(asked),
             self._encoder.fingerprint.dimension,
             "encoder",

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from wenyuan.core.adapt import Tuning
 from wenyuan.core.errors import KnowledgeError
-from wenyuan.core.model import IndexRow, Passage, Source
+from wenyuan.core.model import IndexRow, Passage, Source, embedded_text
 from wenyuan.core.ports import Change, ChangeFeed, Deadline, Encoder, Engine
 from wenyuan.core.profiles import TaskProfile
 from wenyuan.service.audit import query_of
@@ -83,7 +83,7 @@ class FeedAt:
                 hint="compare with the library as it is instead",
             )
         if vectors and row.vector is None and self._embed is not None:
-            return replace(row, vector=self._embed(f"{row.heading_text}\n{row.text}".strip()))
+            return replace(row, vector=self._embed(embedded_text(row.heading_text, row.text)))
         return row
 
 

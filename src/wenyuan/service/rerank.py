@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from wenyuan.core.calibrate import raw_of
 from wenyuan.core.errors import KnowledgeError
-from wenyuan.core.model import Passage, heading_text
+from wenyuan.core.model import Passage, embedded_text, heading_text
 from wenyuan.core.ports import Deadline, Reranker
 from wenyuan.core.ranking import Hit
 from wenyuan.core.reference import reference_of
@@ -104,4 +104,4 @@ def _needless(query: str, found: Found) -> str:
 
 def _text(passage: Passage) -> str:
     """What is embedded is judged, too: title, headings and text."""
-    return f"{heading_text(passage.title, passage.headings)}\n{passage.text}".strip()[:_MOST_CHARS]
+    return embedded_text(heading_text(passage.title, passage.headings), passage.text)[:_MOST_CHARS]

@@ -379,11 +379,8 @@ class Retriever:
         """What was measured for queries of this script, as it is stored, and what it means."""
         measured = self.floors().get(script_of(query.text), {})
         curve = curve_of(measured, self.mode)
-        return (
-            {**measured, **(curve.measured() if curve else {})},
-            self._floor(measured, query.text),
-            Traits.of(measured),
-        )
+        told = {**measured, **(curve.measured() if curve else {})}
+        return told, self._floor(measured, query.text), Traits.of(measured)
 
     def _floor(self, measured: Mapping[str, float], text: str) -> Floor:
         if self._settings.floor is not None:
