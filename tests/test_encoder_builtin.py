@@ -334,3 +334,13 @@ def test_a_vocabulary_that_is_refused_is_an_error(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(EncoderUnavailable, match="refuses the vocabulary") as caught:
         Tokenizer(file)  # type: ignore[arg-type]
     assert caught.value.__cause__ is not None
+
+
+def test_nothing_calls_home(tmp_path: Path) -> None:
+    """onnxruntime is told so before it is loaded; without that it writes an id of the machine, and its events."""
+    code = "import wenyuan, wenyuan.encoders.builtin as b; b.load_builtin(threads=1).encode_queries(['你好'])"
+    unset = {name: value for name, value in os.environ.items() if not name.startswith(("ORT_", "CI"))}
+    env = {**unset, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    subprocess.run([sys.executable, "-c", code], env=env, check=True, timeout=120)
+    written = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert written == {"cache/wenyuan/verified-weights.json"}

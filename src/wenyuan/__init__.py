@@ -10,6 +10,7 @@ Importing this module loads no driver, no model and no numpy; a name is loaded w
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
     from wenyuan.service.facade import Library
 
 __version__ = VERSION
+
+# The wheels of onnxruntime 1.29 and later report to their maker, over the network, unless the environment says otherwise
+# before they are first imported, by whoever it be: https://github.com/microsoft/onnxruntime/pull/29843. Its own switch
+# comes too late: one event is sent, and an id of the machine is written, when it is loaded.
+for _name in ("ORT_DISABLE_TELEMETRY", "ORT_TELEMETRY_DISABLED"):
+    os.environ.setdefault(_name, "1")
 
 _HOME = {
     "Client": "wenyuan.client:Client",
