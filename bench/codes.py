@@ -1,8 +1,9 @@
 """Which codes find the nearest rows, with how many candidates: recall and processor time of one query, on one core.
 
-    python bench/codes.py [--rows 1000000] [--queries 30] [--codes RR384,RaBitQ RR384,RaBitQ2] [--candidates 400 1000 4000]
+    python bench/codes.py [--rows 1000000] [--queries 30] [--codes RR384,RaBitQ2 RR384,IVF1,PQ384x4fs] [--candidates 400 1000]
 
-Vectors and scopes are those of bench/made.py, in memory; a million rows need 4 GB. The time is that of the scan and of comparing
+Codes are named as in faiss's index factory: RaBitQ, of which rows are compared one by one, or lists of IVF, 4-bit ones of
+which are compared 32 at a time. Vectors and scopes are those of bench/made.py, in memory; a million rows need 4 GB. The time is that of the scan and of comparing
 the candidates in float32.
 """
 
@@ -20,7 +21,7 @@ import numpy as np
 from made import DIMENSION, SCOPES, Vectors, allowed
 from search import environment
 
-_TRAINED_ON = 50_000
+_TRAINED_ON = 16_384
 _QUERY_BITS = 4
 
 
@@ -43,13 +44,19 @@ def truth(rows: Any, queries: Any, mask: Any) -> list[Any]:
     return found
 
 
-def measured(index: Any, rows: Any, queries: Any, mask: Any, best: list[Any], candidates: int) -> dict[str, float]:
+def measured(
+    codes: str, index: Any, rows: Any, queries: Any, mask: Any, best: list[Any], candidates: int
+) -> dict[str, float]:
     packed = np.packbits(mask, bitorder="little")
     spent, ten, hundred = [], [], []
     for query, nearest in zip(queries, best, strict=True):
         begun = time.thread_time()
         selected = faiss.IDSelectorBitmap(packed)
-        parameters = faiss.RaBitQSearchParameters(qb=_QUERY_BITS, sel=selected)
+        parameters = (
+            faiss.IVFSearchParameters(nprobe=1, sel=selected)
+            if "IVF1" in codes
+            else faiss.RaBitQSearchParameters(qb=_QUERY_BITS, sel=selected)
+        )
         _, numbers = index.search(query[None], candidates, params=parameters)
         found = numbers[0][numbers[0] >= 0]
         found = found[np.argsort(-(rows[found] @ query))][:100]
@@ -67,8 +74,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--queries", type=int, default=30)
-    parser.add_argument("--codes", nargs="+", default=["RR384,RaBitQ", "RR384,RaBitQ2"])
-    parser.add_argument("--candidates", type=int, nargs="+", default=[400, 1_000, 4_000])
+    parser.add_argument("--codes", nargs="+", default=["RR384,RaBitQ", "RR384,RaBitQ2", "RR384,IVF1,PQ384x4fs"])
+    parser.add_argument("--candidates", type=int, nargs="+", default=[400, 1_000])
     options = parser.parse_args()
     faiss.omp_set_num_threads(1)
     print(json.dumps(environment()))
@@ -80,7 +87,7 @@ def main() -> None:
         index = encoded(codes, rows)
         for name, mask in masks.items():
             for candidates in options.candidates:
-                found = measured(index, rows, queries, mask, best[name], candidates)
+                found = measured(codes, index, rows, queries, mask, best[name], candidates)
                 print(json.dumps({"codes": codes, "scope": name, "candidates": candidates, **found}), flush=True)
 
 

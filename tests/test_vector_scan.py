@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from wenyuan.core.errors import IndexCorrupt
 from wenyuan.core.ports import Deadline
 from wenyuan.engines.local import vectors as scans
 from wenyuan.engines.local.vectors import EXACT_ROWS, VectorScan, as_vectors
@@ -97,31 +99,44 @@ def test_codes_are_learned_anew_only_when_rows_have_become_many_more(
     assert scan._coded == len(scan)
 
 
-@pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize("limit", [1, 30, 5_000])
-def test_cores_that_share_a_scan_find_what_one_finds(
-    rows: tuple[Any, Any], masked: bool, limit: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In three parts or whole: the same candidates, with and without a mask that leaves a part nothing."""
-    vectors, _ = rows
-    codes = grown(vectors)._codes
-    assert codes is not None
-    mask = np.arange(len(vectors)) > 2_000 if masked else None
-    whole = [codes.search(query, mask, limit) for query in vectors[:20]]
-    monkeypatch.setattr(scans, "_cores", lambda: 3)
-    monkeypatch.setattr(scans, "_ROWS_TO_SHARE", 700)
-    parts: list[tuple[int, int]] = []
-    part = type(codes)._part
+@pytest.mark.parametrize("dimension", [5, 384, 768])
+@pytest.mark.parametrize("every", [1, 2, 7])
+def test_codes_tell_what_is_nearest(dimension: int, every: int) -> None:
+    """Of 5,000 rows of topics, 200 candidates hold the ten nearest of those that a mask leaves, and no other row."""
+    draw = np.random.default_rng(dimension)
+    topics = draw.normal(size=(100, dimension))
+    rows = (1.0 + topics[draw.integers(0, 100, 5_000)] + draw.normal(size=(5_000, dimension))).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    codes = scans._Codes.trained(dimension, rows, len(rows))
+    codes.index.add(rows)
+    mask = np.arange(len(rows)) % every == 0
+    held = 0
+    for query in rows[:40]:
+        found = codes.search(query, None if every == 1 else mask, 200)
+        assert len(found) == len(set(found.tolist())) == 200 and mask[found].all()
+        nearest = np.argsort(-np.where(mask, rows @ query, -2.0))[:10]
+        held += len(set(nearest.tolist()) & set(found.tolist()))
+    assert held >= 0.995 * 400
 
-    def counted(self: Any, query: Any, packed: Any, limit: int, first: int, last: int) -> Any:
-        parts.append((first, last))
-        return part(self, query, packed, limit, first, last)
 
-    monkeypatch.setattr(type(codes), "_part", counted)
-    for query, expected in zip(vectors[:20], whole, strict=True):
-        found = codes.search(query, mask, limit)
-        assert len(found) == len(expected)
-        assert (
-            len(set(found.tolist()) ^ set(expected.tolist())) <= 2
-        )  # rows come in pairs of equal ones: one may stand for the other
-    assert len(parts) == 60
+def test_rows_that_are_all_alike_can_be_coded() -> None:
+    """A library of one text many times, or of texts without any word the encoder knows."""
+    rows = np.tile(np.eye(1, DIMENSION, dtype=np.float32), (EXACT_ROWS + 10, 1))
+    scan = VectorScan(DIMENSION)
+    scan.extend(rows)
+    numbers, cosines = asked(scan, rows[0], None, np.ones(len(rows), int) * zlib.crc32(rows[0]), 5)
+    assert len(set(numbers)) == 5
+    assert cosines == pytest.approx(1.0)
+
+
+def test_codes_of_another_kind_are_refused(rows: tuple[Any, Any], tmp_path: Path) -> None:
+    """As an earlier version wrote them, checksum and all: then the index is built again."""
+    vectors, codes = tmp_path / "rows.f32", tmp_path / "codes.faiss"
+    scan = grown(rows[0])
+    scan.save(vectors, codes, append=False)
+    other = scans.faiss.index_factory(DIMENSION, f"RR{DIMENSION},RaBitQ2", scans.faiss.METRIC_INNER_PRODUCT)
+    other.train(rows[0])
+    other.add(rows[0])
+    codes.write_bytes(bytes(scans.faiss.serialize_index(other)))
+    with pytest.raises(IndexCorrupt, match="another kind"):
+        VectorScan.load(DIMENSION, len(scan), vectors, codes, zlib.crc32(codes.read_bytes()), None)

@@ -1,19 +1,15 @@
-"""The vector half: an exact-recall scan. 2-bit codes find candidates, float32 rows decide.
+"""The vector half: an exact-recall scan. 4-bit codes find candidates, float32 rows decide.
 
-Codes are RaBitQ (Gao & Long 2024, Gao et al. 2025, in faiss): 116 bytes a row at 384 dimensions. The candidates' float32 rows
-are read from a memory-mapped file and checked against their checksums before they count. A filter is a row mask
-handed to the scan, so it makes the scan faster and keeps it exact; few enough rows are compared in float32, and so are
-the newest, which get their codes some thousands at a time.
+Codes are those of a product quantiser (Jégou et al. 2011) with one part a dimension, 200 bytes a row at 384, scanned 32
+rows at a time by table look-ups in registers (André et al. 2015, in faiss). The candidates' float32 rows are read from a
+memory-mapped file and checked against their checksums before they count. A filter is a row mask handed to the scan, which
+stays exact; few enough rows are compared in float32, and so are the newest, which get their codes some thousands at a time.
 """
 
 from __future__ import annotations
 
-import itertools
-import os
 import zlib
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +24,11 @@ __all__ = ["VectorScan"]
 
 _COMPONENT = "engine local/vector"
 EXACT_ROWS = 4_096  # up to here comparing all float32 rows is as fast as the coded scan
-# Candidates rescored. Of a million rows, 1,000 candidates hold .999 of the hundred nearest, with or without a filter;
-# codes of one bit need 4,000 for .987, in the same time, and each is a row to be read (docs/explanation/scale.md). Enough
-# for recall@10 1.0 even where hundreds of rows are about equally near, as real passages are.
-_RESCORE_FLOOR, _RESCORE_FACTOR, _RESCORE_SHARE = 400, 10, 1 / 1_000
-_TRAIN_ROWS = 50_000
-_QUERY_BITS = 4
-_ROWS_TO_SHARE = 200_000  # for each core: to hand them over takes .1 ms, to scan them 8
+# Candidates rescored: see docs/explanation/scale.md. Enough for recall@10 1.0 even where hundreds of rows are about equally
+# near, as real passages are.
+_RESCORE_FLOOR, _RESCORE_FACTOR, _RESCORE_SHARE = 400, 4, 1 / 2_000
+_TRAIN_ROWS = 16_384
+_FINE = 512  # dimensions up to which each is a part of its own; above, two are, or the sums in 16 bits would be too coarse
 
 faiss: Any = _faiss  # its stubs know the C++ signatures only, not the Python ones
 faiss.omp_set_num_threads(1)  # requests run in threads of their own
@@ -176,7 +170,7 @@ class VectorScan:
             return 0
         if self._coded < len(self):
             self._codes = self._codes.grown(self.rows(np.arange(self._coded, len(self))))
-        raw = faiss.serialize_index(self._codes.index).tobytes()
+        raw = self._codes.write()
         codes.write_bytes(raw)
         return zlib.crc32(raw)
 
@@ -199,13 +193,12 @@ class VectorScan:
                     scan.sum += scan._stored[at : at + 65_536].sum(axis=0, dtype=np.float64)
             raw = codes.read_bytes() if crc else b""
             if zlib.crc32(raw) != crc or (not crc and count > EXACT_ROWS):
-                raise ValueError(f"{codes.name}: wrong checksum, or missing")
-        except (OSError, ValueError) as error:
-            raise IndexCorrupt(str(error), component=_COMPONENT) from error
-        if crc:
-            scan._codes = _Codes(faiss.deserialize_index(np.frombuffer(raw, dtype=np.uint8)))
-            if not 0 <= count - scan._coded <= EXACT_ROWS:
-                raise IndexCorrupt(f"{codes.name} holds another number of rows", component=_COMPONENT)
+                raise ValueError("wrong checksum, or missing")
+            scan._codes = _Codes.read(raw) if crc else None
+            if crc and not 0 <= count - scan._coded <= EXACT_ROWS:
+                raise ValueError("another number of rows")
+        except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: faiss
+            raise IndexCorrupt(f"{codes.name}: {error}", component=_COMPONENT) from error
         return scan
 
 
@@ -241,10 +234,23 @@ class _Codes:
 
     @classmethod
     def trained(cls, dimension: int, sample: Array, count: int) -> _Codes:
-        # Turned at random first (RR), as the paper supposes: signs tell little of vectors whose axes differ in weight.
-        index = faiss.index_factory(dimension, f"RR{dimension},RaBitQ2", faiss.METRIC_INNER_PRODUCT)
+        # Turned at random first (RR): a table's steps are those of the widest part. One list (IVF1): it takes a filter.
+        parts = dimension if dimension <= _FINE or dimension % 2 else dimension // 2
+        index = faiss.index_factory(dimension, f"RR{dimension},IVF1,PQ{parts}x4fs", faiss.METRIC_INNER_PRODUCT)
         index.train(np.ascontiguousarray(sample))
         return cls(index, trained_on=count)
+
+    @classmethod
+    def read(cls, raw: bytes) -> _Codes:
+        """Of what `write` gave; ValueError for codes of another kind."""
+        index = faiss.deserialize_index(np.frombuffer(raw, dtype=np.uint8))
+        inner = faiss.downcast_index(index.index) if isinstance(index, faiss.IndexPreTransform) else index
+        if not isinstance(inner, faiss.IndexIVFPQFastScan):
+            raise ValueError("codes of another kind")
+        return cls(index)
+
+    def write(self) -> bytes:
+        return bytes(faiss.serialize_index(self.index))
 
     def grown(self, vectors: Array) -> _Codes:
         codes = _Codes(faiss.clone_index(self.index), self.trained_on) if self.shared else self
@@ -252,46 +258,16 @@ class _Codes:
         return codes
 
     def search(self, query: Array, mask: Array | None, limit: int) -> Array:
-        """Numbers of the rows whose codes are nearest; the cores share them where there are many."""
-        rows = self.index.ntotal
-        matching = (
-            rows if mask is None else int(np.count_nonzero(mask))
-        )  # those left out are passed over by each core
-        parts = min(_cores(), matching // _ROWS_TO_SHARE) or 1
-        packed = None if mask is None else np.packbits(mask, bitorder="little")
-        if parts == 1:
-            _, numbers = self._part(query, packed, limit, 0, rows)
-            return numbers[numbers >= 0]
-        ends = [rows * part // parts for part in range(parts + 1)]
-        shared = [
-            _crew().submit(self._part, query, packed, limit, first, last) for first, last in itertools.pairwise(ends)
-        ]
-        found = [part.result() for part in shared]
-        scores, numbers = (np.concatenate(both) for both in zip(*found, strict=True))
-        scores, numbers = scores[numbers >= 0], numbers[numbers >= 0]
-        return numbers[_best(scores, limit)]
-
-    def _part(self, query: Array, packed: Array | None, limit: int, first: int, last: int) -> tuple[Array, Array]:
-        """Estimated scores and numbers of the nearest of the rows from `first` up to `last`; -1 where there are too few."""
-        chosen = faiss.IDSelectorRange(first, last) if last - first < self.index.ntotal else None
-        if packed is not None:
-            allowed = faiss.IDSelectorBitmap(packed)
-            chosen = allowed if chosen is None else faiss.IDSelectorAnd(chosen, allowed)
-        parameters = faiss.RaBitQSearchParameters(qb=_QUERY_BITS)
-        if chosen is not None:
-            parameters.sel = chosen
-        scores, numbers = self.index.search(query[None, :], limit, params=parameters)
-        return scores[0], numbers[0]
-
-
-def _cores() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-@lru_cache(maxsize=1)
-def _crew() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_cores(), thread_name_prefix="wenyuan-scan")
+        """Numbers of the rows whose codes are nearest."""
+        parameters = faiss.IVFSearchParameters(nprobe=1)
+        if mask is not None:
+            allowed = faiss.IDSelectorBitmap(
+                np.packbits(mask, bitorder="little")
+            )  # named, for `sel` does not hold it
+            parameters.sel = allowed
+        _, numbers = self.index.search(query[None, :], limit, params=parameters)
+        found: Array = numbers[0][numbers[0] >= 0]
+        return found
 
 
 def as_vectors(rows: Sequence[Any], dimension: int) -> tuple[Array, list[int]]:
