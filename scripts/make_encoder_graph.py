@@ -51,9 +51,11 @@ class Template:
         biases = self.weight(f"{name}.b", columns)
         return self.node("DynamicQuantizeMatMul", [*inputs, "", biases] if bias else inputs, f"{name}.out")
 
-    def add_and_normalise(self, x: str, residual: str, bias: str, name: str) -> str:
-        scale, shift = self.weight(f"{name}.w", HIDDEN), self.weight(f"{name}.b", HIDDEN)
-        return self.node("SkipLayerNormalization", [x, residual, scale, shift, bias], f"{name}.out", epsilon=EPSILON)
+    def add_and_normalise(self, x: str, residual: str, name: str) -> str:
+        """Not as one `SkipLayerNormalization`, which takes longer: see `sessions`."""
+        total = self.node("Add", [x, residual], f"{name}.in", domain="")
+        ends = [self.weight(f"{name}.w", HIDDEN), self.weight(f"{name}.b", HIDDEN)]
+        return self.node("LayerNormalization", [total, *ends], f"{name}.out", domain="", axis=-1, epsilon=EPSILON)
 
     def layer(self, x: str, p: str) -> str:
         """Attention and feed-forward; a bias goes into the operation that can add it on its way."""
@@ -61,10 +63,10 @@ class Template:
         qkv = self.project(x, f"{p}qkv", HIDDEN, len(PROJECTIONS["qkv"]) * HIDDEN, bias=True)
         self.node("Split", [qkv, "thirds"], *parts, domain="", axis=2)
         seen = self.node("MultiHeadAttention", parts, f"{p}seen", num_heads=HEADS)
-        x = self.add_and_normalise(self.project(seen, f"{p}ao", HIDDEN, HIDDEN, bias=False), x, f"{p}ao.b", f"{p}aln")
+        x = self.add_and_normalise(self.project(seen, f"{p}ao", HIDDEN, HIDDEN, bias=True), x, f"{p}aln")
         wide = self.project(x, f"{p}fi", HIDDEN, FFN, bias=False)
         wide = self.node("BiasGelu", [wide, f"{p}fi.b"], f"{p}gelu")
-        return self.add_and_normalise(self.project(wide, f"{p}fo", FFN, HIDDEN, bias=False), x, f"{p}fo.b", f"{p}oln")
+        return self.add_and_normalise(self.project(wide, f"{p}fo", FFN, HIDDEN, bias=True), x, f"{p}oln")
 
 
 def make_graph() -> onnx.ModelProto:
