@@ -131,7 +131,7 @@ def measure(made: Made, catalog: Catalog, words: list[list[str]], expected: dict
         found = [keyword(n) for n in range(rounds)]
         held = np.flatnonzero([allowed(n) for n in range(len(matrix))])
         hit = 0
-        for n in range(100):
+        for n in range(looked := min(100, rounds)):
             truth = set((held[np.argsort(-(matrix[held] @ asked[n]))[:10]] + 1).tolist())
             hit += len(truth & set(vector(n)[:10]))
         reference = expected.setdefault(name, found)
@@ -140,7 +140,7 @@ def measure(made: Made, catalog: Catalog, words: list[list[str]], expected: dict
             "vector ms": timed(vector, rounds),
             "keyword agreement@10": overlap(found, reference, 10),
             f"keyword agreement@{DEPTH}": overlap(found, reference, DEPTH),
-            "vector recall@10": hit / 1000,
+            "vector recall@10": hit / (10 * looked),
         }
     out["both scored ms"] = timed(lambda n: both(engine, words[n], asked[n]), rounds)
     return out
