@@ -97,18 +97,18 @@ def vectored(library: wenyuan.Library, synthetic: bool) -> None:
         own.encoder = Synthetic(own.encoder, Vectors().take(1_000))
 
 
-def serve_case(case: str, library: str, threads: int, synthetic: bool) -> None:
+def serve_case(case: str, library: str, threads: int, synthetic: bool, port: int) -> None:
     from wenyuan.server.run import serve
     from wenyuan.server.seams import ServerSettings
 
     settings = ServerSettings(threads=threads)
     if case == "stub":
-        serve(Stub(), port=0, settings=settings, on_listening=lambda url: print(url, flush=True))
+        serve(Stub(), port=port, settings=settings, shared_port=True, on_listening=lambda url: print(url, flush=True))
         return
     search = {"deadline": 30.0, "query_vectors": 0 if case == "hybrid" else 2 * QUERIES}
     with wenyuan.open(library, search=search) as found:
         vectored(found, synthetic)
-        serve(found, port=0, settings=settings, on_listening=lambda url: print(url, flush=True))
+        serve(found, port=port, settings=settings, shared_port=True, on_listening=lambda url: print(url, flush=True))
 
 
 # --- the client -------------------------------------------------------------------------------------------------
@@ -181,23 +181,31 @@ def cpu_of(pid: int) -> float:
 
 
 def measure(case: str, options: argparse.Namespace, bodies: Sequence[bytes]) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--serve", case, "--library", str(options.library),
-               "--threads", str(options.threads), *["--synthetic"] * options.synthetic]  # fmt: skip
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    servers: list[subprocess.Popen[str]] = []
+    port = 0
     try:
-        assert server.stdout is not None
-        port = int(server.stdout.readline().strip().rpartition(":")[2])
+        for _ in range(options.servers if case != "echo" else 1):
+            command = [sys.executable, __file__, "--serve", case, "--library", str(options.library), "--port", str(port),
+                       "--threads", str(options.threads), *["--synthetic"] * options.synthetic]  # fmt: skip
+            servers.append(server := subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+            assert server.stdout is not None
+            port = int(server.stdout.readline().strip().rpartition(":")[2])
         asyncio.run(load(port, bodies, 1, 0.5))  # warm
         if case == "remembered":
-            asyncio.run(load(port, bodies, 4, max(2.0, len(bodies) / 50)))
+            asyncio.run(load(port, bodies, 8 * len(servers), max(2.0, len(bodies) / 25)))
         one = asyncio.run(load(port, bodies, 1, options.seconds / 2))
-        server_before, client_before = cpu_of(server.pid), time.process_time()
+        server_before, client_before = sum(cpu_of(server.pid) for server in servers), time.process_time()
         many = asyncio.run(load(port, bodies, options.clients, options.seconds))
-        spent = {"server": cpu_of(server.pid) - server_before, "client": time.process_time() - client_before}
+        spent = {
+            "server": sum(cpu_of(server.pid) for server in servers) - server_before,
+            "client": time.process_time() - client_before,
+        }
         cpu = {name: round(seconds / many["requests"] * 1e3, 3) for name, seconds in spent.items()}
     finally:
-        server.terminate()
-        server.wait(30)
+        for server in servers:
+            server.terminate()
+        for server in servers:
+            server.wait(30)
     return {"one caller": one, f"{options.clients} callers": many, "cpu ms a request": cpu}
 
 
@@ -252,6 +260,8 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--threads", type=int, default=8, help="of the server, as server.threads")
+    parser.add_argument("--servers", type=int, default=1, help="processes that share the port")
+    parser.add_argument("--port", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--cases", nargs="*", default=CASES, choices=CASES)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--synthetic", action="store_true", help="the library's vectors are")
@@ -260,7 +270,7 @@ def main() -> None:
     if options.serve == "echo":
         return serve_echo()
     if options.serve:
-        return serve_case(options.serve, str(options.library), options.threads, options.synthetic)
+        return serve_case(options.serve, str(options.library), options.threads, options.synthetic, options.port)
     if options.library is None and {"hybrid", "remembered"} & set(options.cases):
         options.library, options.synthetic = made(options), True
     asked = questions(options)

@@ -188,6 +188,7 @@ class ServerSettings(_Section):
 
     host: str = "127.0.0.1"
     port: int = Field(default=8765, ge=0, le=65_535)
+    shared_port: bool = False  # several servers, a process each, listen on it, and connections are spread over them
     failed_http_status: Literal[200, 503] = 200
     dify_failure_record: bool = False  # tell Dify of a failure in a record, not by status
     allowed_origins: tuple[str, ...] = ()  # whose pages may speak MCP to it, besides its own

@@ -65,6 +65,7 @@ def serve(
                 ),
             ),
             keys=found.catalog,
+            shared_port=wanted.shared_port,
             front=(lambda app: with_console(app, Words(translated, marks))) if wanted.console else None,
             on_listening=lambda url: _begin(terminal, found, url),
         )

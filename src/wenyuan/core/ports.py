@@ -92,7 +92,11 @@ class ChangeFeed(Protocol):
 
 @runtime_checkable
 class Engine(Protocol):
-    """Stores rows and ranks them. Scores are absolute, 0..1 (see `core.score`)."""
+    """Stores rows and ranks them. Scores are absolute, 0..1 (see `core.score`).
+
+    An engine or encoder that computes in this process, instead of waiting for another one, may say so by an attribute
+    ``works_here = True``: then no more requests are worked on at once than there are cores.
+    """
 
     name: str
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wenyuan.core.cores import usable_cores
 from wenyuan.core.errors import EncoderUnavailable
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline
@@ -26,7 +27,7 @@ from wenyuan.encoders import builtin_weights
 from wenyuan.encoders.builtin_graph import HIDDEN, MAX_TOKENS, Graph
 from wenyuan.encoders.builtin_tokens import Tokenizer
 from wenyuan.encoders.builtin_weights import COMPONENT
-from wenyuan.encoders.sessions import encode_each, usable_cores
+from wenyuan.encoders.sessions import encode_each
 
 __all__ = ["GUARD_TEXTS", "BuiltinEncoder", "load_builtin"]
 
@@ -48,6 +49,7 @@ class BuiltinEncoder:
     """Text → vectors with the built-in model; made by `load_builtin`. Safe to use from several threads."""
 
     max_tokens = MAX_TOKENS
+    works_here = True
     fingerprint = EncoderFingerprint(
         id="multilingual-e5-small",
         sha256=builtin_weights.SHA256,

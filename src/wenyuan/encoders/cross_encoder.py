@@ -14,11 +14,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from wenyuan.core.cores import usable_cores
 from wenyuan.core.errors import EncoderError, RerankerTimeout, RerankerUnavailable, ScoresRejected
 from wenyuan.core.ports import Deadline
 from wenyuan.core.rerank import checked_scores
 from wenyuan.encoders.folder import MODELS, first_file, input_types, load_tokenizer, model_sha256, most_tokens
-from wenyuan.encoders.sessions import open_session, run_session, usable_cores
+from wenyuan.encoders.sessions import open_session, run_session
 
 __all__ = ["CrossEncoder"]
 

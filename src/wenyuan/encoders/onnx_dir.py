@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from wenyuan.core.cores import usable_cores
 from wenyuan.core.errors import EncoderUnavailable, VectorRejected
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline
@@ -30,7 +31,7 @@ from wenyuan.encoders.folder import (
     read_json,
     read_object,
 )
-from wenyuan.encoders.sessions import encode_each, open_session, run_session, usable_cores
+from wenyuan.encoders.sessions import encode_each, open_session, run_session
 
 __all__ = ["OnnxEncoder", "Pooling", "open_onnx_dir"]
 
@@ -105,6 +106,8 @@ def open_onnx_dir(
 
 class OnnxEncoder:
     """Text → vectors with a local ONNX model; made by `open_onnx_dir`. Safe to use from several threads."""
+
+    works_here = True
 
     def __init__(self, layout: _Layout, name: str, threads: int, scale: tuple[float, float]) -> None:
         self._layout, self._threads = layout, threads

@@ -7,7 +7,6 @@ gains nothing at 200 tokens, a tenth at 30 and a quarter at 12. So a text has on
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -19,19 +18,12 @@ from wenyuan.core.errors import EncoderUnavailable
 from wenyuan.core.ports import Deadline
 from wenyuan.core.vectors import check_deadline, checked_vectors
 
-__all__ = ["encode_each", "open_session", "run_session", "usable_cores"]
+__all__ = ["encode_each", "open_session", "run_session"]
 
 
 _SLOWER = "SkipLayerNormFusion"
 """Makes one operation of an addition and a normalisation, which takes four times as long as both do (1.31, measured): a fifth
 of the time of the built-in encoder."""
-
-
-def usable_cores() -> int:
-    """How many cores this process may use: its affinity where the system tells, else all."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def open_session(model: str | bytes, *, component: str, weights: Mapping[str, Any] | None = None) -> Any:

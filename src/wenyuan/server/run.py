@@ -54,13 +54,15 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # With the protocol named, asyncio switches Nagle's algorithm off on what it accepts; without, each answer
     # waits 40 ms for the client's delayed acknowledgement.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if shared:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         listener.bind((host, port))
         listener.listen(_BACKLOG)
     except (OSError, OverflowError) as error:
@@ -106,6 +108,7 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
     keys: Keys | None = None,
     fault: FaultSwitch | None = None,
     allow_remote: bool = False,
+    shared_port: bool = False,
     on_listening: Callable[[str], None] | None = None,
     front: Callable[[ASGIApp], ASGIApp] | None = None,
 ) -> None:
@@ -118,6 +121,8 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
         keys: Where the API keys of callers are; with them, and without `authenticate`, see `access.key_ring`.
         allow_remote: Listen on other than loopback addresses though there are no `keys`; then `authenticate` is
             open unless given.
+        shared_port: Other servers, too, that say so may listen on the port, processes of the same user; the system spreads
+            connections over them. A process computes in Python on one core, so it takes one for each core to use all.
         on_listening: Is told the URL as soon as clients can connect.
         front: What is put in front of the application, such as the console.
 
@@ -141,7 +146,7 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
     app: ASGIApp = create_app(service, settings=settings, authenticate=authenticate, fault=fault)
     if front is not None:
         app = front(app)
-    listener = _listen(host, port)
+    listener = _listen(host, port, shared=shared_port)
     with listener:
         if on_listening:
             on_listening(_url(listener))

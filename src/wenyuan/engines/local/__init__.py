@@ -73,6 +73,7 @@ class LocalEngine:
     """
 
     name = "local"
+    works_here = True
 
     def __init__(
         self,

@@ -1,0 +1,99 @@
+"""How many questions are computed at once: one a core where computing is all that there is to do."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wenyuan
+from wenyuan.core.ports import Deadline
+from wenyuan.engines.local import LocalEngine
+from wenyuan.service import legs
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "leave.md").write_text("# 年假\n\n职工累计工作满一年的，年休假五天。\n", "utf-8")
+    return tmp_path / "docs"
+
+
+class Watched:
+    """Counts who is in the keyword leg at the same time; they stay until they are let go."""
+
+    def __init__(self, engine: Any, patched: pytest.MonkeyPatch) -> None:
+        self.inside, self.most, self.go = 0, 0, threading.Event()
+        self._lock, self._real = threading.Lock(), engine.keyword
+        patched.setattr(engine, "keyword", self._keyword)
+
+    def _keyword(self, *args: Any, **named: Any) -> Any:
+        with self._lock:
+            self.inside += 1
+            self.most = max(self.most, self.inside)
+        try:
+            assert self.go.wait(20)
+            return self._real(*args, **named)
+        finally:
+            with self._lock:
+                self.inside -= 1
+
+
+@pytest.fixture(params=[True, False], ids=["here", "elsewhere"])
+def shelf(
+    request: pytest.FixtureRequest, tmp_path: Path, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[wenyuan.Library]:
+    """A library on two cores, whose engine says that it computes in this process, or does not."""
+    monkeypatch.setattr(legs, "usable_cores", lambda: 2)
+    monkeypatch.setattr(LocalEngine, "works_here", request.param)
+    with wenyuan.open(
+        tmp_path / "library", create=True, encoder={"kind": "none"}, search={"deadline": 5}, cache={"seconds": 0}
+    ) as library:
+        library.add(wenyuan.Source(source_id="hr", path=str(docs)))
+        yield library
+
+
+def ask(library: wenyuan.Library) -> wenyuan.RetrievalResponse:
+    return library.retrieve_fragments(wenyuan.RetrievalRequest(query="年假几天", max_results=3))
+
+
+def test_no_more_than_cores_compute(shelf: wenyuan.Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of six compute while the others wait; where an engine waits for a server itself, all six do. All are answered."""
+    here = shelf.engine.works_here  # type: ignore[attr-defined]
+    watched = Watched(shelf.engine, monkeypatch)
+    with ThreadPoolExecutor(6) as pool:
+        asked = [pool.submit(ask, shelf) for _ in range(6)]
+        until = time.monotonic() + 4
+        while watched.inside < (2 if here else 6) and time.monotonic() < until:
+            time.sleep(0.01)
+        time.sleep(0.1)
+        assert watched.most == (2 if here else 6)
+        watched.go.set()
+        answers = [one.result(20) for one in asked]
+    assert [answer.status for answer in answers] == ["SUCCESS"] * 6
+    assert all("五天" in answer.fragments[0].content for answer in answers)
+    assert watched.most == (2 if here else 6)
+
+
+@pytest.mark.parametrize("shelf", [True], indirect=True)
+def test_who_finds_no_place_in_time_is_told_so(shelf: wenyuan.Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question that waits behind others is FAILED at its own deadline; afterwards the places are free again."""
+    watched = Watched(shelf.engine, monkeypatch)
+    with ThreadPoolExecutor(2) as pool:
+        before = [pool.submit(ask, shelf) for _ in range(2)]
+        until = time.monotonic() + 4
+        while watched.inside < 2 and time.monotonic() < until:
+            time.sleep(0.01)
+        with monkeypatch.context() as patched:
+            patched.setattr(shelf._retriever, "deadline", lambda: Deadline(time.monotonic() + 0.2, time.monotonic))
+            late = ask(shelf)
+        watched.go.set()
+        assert [one.result(20).status for one in before] == ["SUCCESS"] * 2
+    assert late.status == "FAILED"
+    assert "too many requests were before this one" in str(late.error_message)
+    assert ask(shelf).status == "SUCCESS"
