@@ -1,11 +1,10 @@
 """What a library of a given size needs, on paper: multiplication of constants that other scripts print.
 
     python bench/capacity.py [--passages 1e6 1e7 1e8] [--characters 109] [--dimension 384] [--rate 17] [--cores 8]
-                             [--questions 100000] [--share 1.0]
+                             [--questions 100000]
 
 Nothing is measured here. Put in your own numbers: characters of a passage, dimensions of its vector, passages that the
-encoder embeds in a second on one core (bench/encoder.py), cores, questions a day, and the share of the rows that a usual
-scope leaves. docs/capacity.md says where each constant comes from.
+encoder embeds in a second on one core (bench/encoder.py), cores, and questions a day. docs/capacity.md says where each constant comes from.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ ROW = 1_000  # bytes of catalog a passage, beside text and vector: addresses, ha
 UTF8 = 3  # bytes a Chinese character
 WORDS = 2.6  # bytes of keyword index a character (bench/scale.py)
 COLUMNS = 60  # bytes a row, held in memory (bench/scale.py)
-CODE = 20  # bytes of a row's code beside two bits a dimension (bench/codes.py)
-BUILDING = 3_400  # bytes a row at most in memory while an index is built anew, at 384 dimensions (bench/scale.py)
-FOLLOWED = 3_960  # rows indexed in a CPU second (bench/scale.py)
-SCAN = 44e-3  # CPU seconds of a vector scan of a million rows of 384 dimensions (bench/scale.py)
-QUERY = 3.1e-3  # CPU seconds to embed a question (bench/scale.py)
-KEYWORDS = (0.3e-3, 9.3e-3)  # CPU seconds of a keyword search: always, and more a million rows (bench/scale.py)
+CODE = 8  # bytes of a row's code beside four bits a dimension
+BUILDING = 3_500  # bytes a row at most in memory while an index is built anew, at 384 dimensions (bench/scale.py)
+FOLLOWED = 4_400  # rows indexed in a CPU second (bench/scale.py)
+SCAN = 9.4e-3  # CPU seconds of a vector scan of a million rows of 384 dimensions, without a filter (bench/scale.py)
+QUERY = 4.1e-3  # CPU seconds to embed a question (bench/scale.py)
+KEYWORDS = (0.2e-3, 9.7e-3)  # CPU seconds of a keyword search: always, and more a million rows (bench/scale.py)
 ON_POSTGRES = 9_600  # bytes of the index on PostgreSQL a passage at 384 dimensions, without graph (bench/engines.py)
 LINKS = 400  # bytes a row of a graph with m = 16 beside its vector: an estimate
 RECORD = 3_700  # bytes of a record of the audit with ten fragments (bench/audit.py)
@@ -34,11 +33,11 @@ def plan(passages: float, given: argparse.Namespace) -> dict[str, str]:
     """Name → figure."""
     vector = 4 * given.dimension
     catalog = ROW + UTF8 * given.characters + vector
-    held = COLUMNS + CODE + given.dimension / 4
+    held = COLUMNS + CODE + given.dimension / 2
     local = vector + held + WORDS * given.characters
     share = given.dimension / 384
     millions = passages / 1e6
-    scan = SCAN * millions * share * given.share
+    scan = SCAN * millions * share
     keyword = KEYWORDS[0] + KEYWORDS[1] * millions
     return {
         "disk: catalog, GB": _said(passages * catalog / GB),
@@ -71,7 +70,6 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=17)
     parser.add_argument("--cores", type=int, default=8)
     parser.add_argument("--questions", type=float, default=100_000)
-    parser.add_argument("--share", type=float, default=1.0)
     given = parser.parse_args()
     plans = [plan(passages, given) for passages in given.passages]
     print("| passages | " + " | ".join(f"{passages:,.0f}" for passages in given.passages) + " |")

@@ -251,20 +251,26 @@ def questions(options: argparse.Namespace) -> list[str]:
     return [text for text in queries(options.corpus, QUERIES) if len(text) <= 100]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options_for(description: str | None) -> argparse.ArgumentParser:
+    """What says which library is asked what; see `made` and `questions`."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", type=Path)
     parser.add_argument("--corpus", type=Path, nargs="*", default=[])
     parser.add_argument("--passages", type=int, default=100_000)
     parser.add_argument("--questions", type=Path)
+    parser.add_argument("--synthetic", action="store_true", help="the library's vectors are")
+    parser.add_argument("--json", action="store_true")
+    return parser
+
+
+def main() -> None:
+    parser = options_for(__doc__)
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--threads", type=int, default=8, help="of the server, as server.threads")
     parser.add_argument("--servers", type=int, default=1, help="processes that share the port")
     parser.add_argument("--port", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--cases", nargs="*", default=CASES, choices=CASES)
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--synthetic", action="store_true", help="the library's vectors are")
     parser.add_argument("--serve", choices=CASES, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve == "echo":

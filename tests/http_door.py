@@ -7,6 +7,7 @@ import http.client
 import json
 import math
 import socket
+import subprocess
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +20,17 @@ from wenyuan.server.run import start_in_thread
 
 PATH = "/v1/retrieve_fragments"
 JSON = {"Content-Type": "application/json"}
+
+
+def url_of(process: subprocess.Popen[str]) -> str:
+    """Where a ``wenyuan serve --json`` listens, as soon as it does."""
+    assert process.stdout is not None
+    said = ""
+    for line in process.stdout:
+        said += line
+        if line == "}\n":
+            break
+    return str(json.loads(said)["url"])
 
 
 @dataclass

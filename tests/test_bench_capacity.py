@@ -36,11 +36,11 @@ def test_pages_have_what_the_script_prints(page: str) -> None:
 
 
 def test_own_numbers_count() -> None:
-    """Twice the dimensions, a tenth of the rows, another encoder: each figure follows."""
-    larger = figures(printed("--passages", "1e6", "--dimension", "768", "--rate", "34", "--share", "0.1"))
+    """Twice the dimensions, another encoder: each figure follows."""
+    larger = figures(printed("--passages", "1e6", "--dimension", "768", "--rate", "34"))
     names = [line.split("|")[1].strip() for line in printed("--passages", "1e6") if line.startswith("|")]
     found = {name: row[0] for name, row in zip(names, larger, strict=True)}
     assert found["memory: `local`, mapped rows that should fit, GB"] == "3.1"
-    assert found["memory: `local`, held, GB"] == "0.27"
+    assert found["memory: `local`, held, GB"] == "0.45"
     assert found["time: embedding, hours"] == "1"
-    assert found["time: a question with `local`, meaning, CPU ms"] == "12"
+    assert found["time: a question with `local`, meaning, CPU ms"] == "23"

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import wenyuan
+from http_door import url_of
 from wenyuan.core.errors import CatalogUnavailable
 from wenyuan.service.hired import HiredWorker
 
@@ -130,14 +131,8 @@ def served(library: wenyuan.Library) -> Iterator[tuple[subprocess.Popen[str], st
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdout is not None
-        said = ""
-        for line in process.stdout:
-            said += line
-            if line == "}\n":
-                break
         try:
-            yield process, json.loads(said)["url"]
+            yield process, url_of(process)
         finally:
             process.kill()
 

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import wenyuan
+from http_door import url_of
 from wenyuan.core.errors import ConfigError
 from wenyuan.server.run import serve
 
@@ -30,13 +31,7 @@ def started(stack: ExitStack, folder: Path, port: int) -> tuple[subprocess.Popen
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     stack.callback(process.communicate)
     stack.callback(process.kill)
-    assert process.stdout is not None
-    said = ""
-    for line in process.stdout:
-        said += line
-        if line == "}\n":
-            break
-    return process, json.loads(said)["url"]
+    return process, url_of(process)
 
 
 @pytest.fixture
