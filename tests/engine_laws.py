@@ -20,6 +20,7 @@ from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, matches
 from wenyuan.core.model import EncoderFingerprint, NewDocument, NewPassage, Source
 from wenyuan.core.ports import Deadline, Engine, IndexSpec
 from wenyuan.core.text import query_terms
+from wenyuan.engines.local.vectors import faiss
 from wenyuan.engines.memory import MemoryEngine
 
 DIMENSION = 16
@@ -370,3 +371,11 @@ class EngineLaws:
         for thread in threads:
             thread.join()
         assert wrong == []
+
+
+def earlier_codes(rows: Any) -> bytes:
+    """Codes of rows, (n, dim) float32, as version 0.1.0 of the engine ``local`` wrote them at first."""
+    index = faiss.index_factory(rows.shape[1], f"RR{rows.shape[1]},RaBitQ2", faiss.METRIC_INNER_PRODUCT)
+    index.train(rows)
+    index.add(rows)
+    return bytes(faiss.serialize_index(index))

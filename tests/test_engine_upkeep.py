@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tantivy
 
-from engine_laws import QUERIES, SPEC, TEXTS, World, document, same, unit
+from engine_laws import QUERIES, SPEC, TEXTS, World, document, earlier_codes, same, unit
 from wenyuan.core.errors import (
     CatalogBusy,
     EngineUnavailable,
@@ -19,7 +22,7 @@ from wenyuan.core.errors import (
     KnowledgeError,
 )
 from wenyuan.core.text import query_terms
-from wenyuan.engines.local import LocalEngine
+from wenyuan.engines.local import LocalEngine, vectors
 
 SECRET = "kleinod"
 
@@ -194,6 +197,29 @@ def test_small_files_that_say_nonsense(world: World, name: str, content: str) ->
     (file,) = files(world, name)
     file.write_text(content)
     agrees(world, reopened(world))
+
+
+@pytest.mark.parametrize("busy", [False, True], ids=["free", "somebody writes"])
+def test_codes_of_an_earlier_version(world: World, busy: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are made anew when the engine is opened, which answers at once, and kept if nobody else writes."""
+    monkeypatch.setattr(vectors, "EXACT_ROWS", 10)
+    engine: Any = world.engine
+    engine.purge(world.catalog)
+    (manifest,), (codes,) = files(world, "rows.json"), files(world, "codes-*.faiss")
+    rows = engine._scan.rows(np.arange(len(engine._scan)))
+    codes.write_bytes(earlier_codes(rows))
+    state = json.loads(manifest.read_text("utf-8"))
+    manifest.write_text(json.dumps(state | {"codes_crc": zlib.crc32(codes.read_bytes())}), "utf-8")
+
+    def taken(**_: Any) -> Any:
+        raise CatalogBusy("somebody else writes", component="catalog")
+
+    opened = LocalEngine(world.folder / "index", SPEC, exclusive=taken if busy else world.catalog.writing)
+    agrees(world, opened)
+    assert (files(world, "codes-*.faiss") == [codes]) == busy
+    again: Any = LocalEngine(world.folder / "index", SPEC, exclusive=world.catalog.writing)
+    assert again._scan.recoded == busy
+    agrees(world, again)
 
 
 def test_manifest_damaged_while_open(world: World) -> None:

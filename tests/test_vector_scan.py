@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wenyuan.core.errors import IndexCorrupt
+from engine_laws import earlier_codes
 from wenyuan.core.ports import Deadline
 from wenyuan.engines.local import vectors as scans
 from wenyuan.engines.local.vectors import EXACT_ROWS, VectorScan, as_vectors
@@ -129,14 +129,19 @@ def test_rows_that_are_all_alike_can_be_coded() -> None:
     assert cosines == pytest.approx(1.0)
 
 
-def test_codes_of_another_kind_are_refused(rows: tuple[Any, Any], tmp_path: Path) -> None:
-    """As an earlier version wrote them, checksum and all: then the index is built again."""
+def test_codes_of_another_kind_are_made_anew(rows: tuple[Any, Any], tmp_path: Path) -> None:
+    """As an earlier version wrote them, checksum and all: the rows are coded again, and found as before."""
+    given, crcs = rows
     vectors, codes = tmp_path / "rows.f32", tmp_path / "codes.faiss"
-    scan = grown(rows[0])
+    scan = grown(given)
     scan.save(vectors, codes, append=False)
-    other = scans.faiss.index_factory(DIMENSION, f"RR{DIMENSION},RaBitQ2", scans.faiss.METRIC_INNER_PRODUCT)
-    other.train(rows[0])
-    other.add(rows[0])
-    codes.write_bytes(bytes(scans.faiss.serialize_index(other)))
-    with pytest.raises(IndexCorrupt, match="another kind"):
-        VectorScan.load(DIMENSION, len(scan), vectors, codes, zlib.crc32(codes.read_bytes()), None)
+    codes.write_bytes(earlier_codes(given))
+    loaded = VectorScan.load(DIMENSION, len(scan), vectors, codes, zlib.crc32(codes.read_bytes()), None)
+    assert loaded.recoded and loaded._coded == len(scan)
+    for number in (5, EXACT_ROWS + 200):
+        _, found = asked(loaded, given[number], None, crcs, 5)
+        assert found == pytest.approx(asked(scan, given[number], None, crcs, 5)[1], abs=1e-6)
+    vectors, codes = tmp_path / "new.f32", tmp_path / "new.faiss"  # what is mapped is never written over
+    crc = loaded.save(vectors, codes, append=False)
+    again = VectorScan.load(DIMENSION, len(scan), vectors, codes, crc, None)
+    assert not again.recoded

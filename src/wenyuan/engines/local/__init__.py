@@ -95,6 +95,16 @@ class LocalEngine:
             self._load_twice()
         except IndexCorrupt as error:
             self._start_anew(error)
+        if self._scan is not None and self._scan.recoded:
+            self._keep_recoded()
+
+    def _keep_recoded(self) -> None:
+        """Write the codes that were made anew, so that the next start has them; who cannot write now makes them each time."""
+        self._saved, self._unsaved = 0, 1
+        try:
+            self.checkpoint(always=True)
+        except (CatalogBusy, EngineUnavailable) as error:
+            log.warning("codes of an earlier version were made anew, and not kept: %s", error)
 
     def _load_twice(self) -> None:
         """Another process may replace the row files while they are being read; then the new ones are there."""

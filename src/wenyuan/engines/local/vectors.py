@@ -46,6 +46,8 @@ class VectorScan:
         self._tail = Grown(np.empty((0, dimension), dtype=np.float32))
         self._codes: _Codes | None = None  # of the first rows; None while they are few
         self.sum: Array = np.zeros(dimension, dtype=np.float64)
+        self.recoded = False
+        """The codes on disk are of a kind that an earlier version wrote; those in memory were made anew."""
 
     def __len__(self) -> int:
         return len(self._stored) + len(self._tail)
@@ -195,6 +197,8 @@ class VectorScan:
             if zlib.crc32(raw) != crc or (not crc and count > EXACT_ROWS):
                 raise ValueError("wrong checksum, or missing")
             scan._codes = _Codes.read(raw) if crc else None
+            if crc and scan._codes is None:
+                scan._codes, scan.recoded = scan._encode_all(), True
             if crc and not 0 <= count - scan._coded <= EXACT_ROWS:
                 raise ValueError("another number of rows")
         except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: faiss
@@ -241,13 +245,11 @@ class _Codes:
         return cls(index, trained_on=count)
 
     @classmethod
-    def read(cls, raw: bytes) -> _Codes:
-        """Of what `write` gave; ValueError for codes of another kind."""
+    def read(cls, raw: bytes) -> _Codes | None:
+        """Of what `write` gave; None for codes of another kind."""
         index = faiss.deserialize_index(np.frombuffer(raw, dtype=np.uint8))
         inner = faiss.downcast_index(index.index) if isinstance(index, faiss.IndexPreTransform) else index
-        if not isinstance(inner, faiss.IndexIVFPQFastScan):
-            raise ValueError("codes of another kind")
-        return cls(index)
+        return cls(index) if isinstance(inner, faiss.IndexIVFPQFastScan) else None
 
     def write(self) -> bytes:
         return bytes(faiss.serialize_index(self.index))
