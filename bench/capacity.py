@@ -4,7 +4,8 @@
                              [--questions 100000]
 
 Nothing is measured here. Put in your own numbers: characters of a passage, dimensions of its vector, passages that the
-encoder embeds in a second on one core (bench/encoder.py), cores, and questions a day. docs/capacity.md says where each constant comes from.
+encoder embeds in a second on one core (bench/encoder.py), cores, and questions a day.
+docs/capacity.md says where each constant comes from.
 """
 
 from __future__ import annotations

@@ -22,8 +22,7 @@ __all__ = ["encode_each", "open_session", "run_session"]
 
 
 _SLOWER = "SkipLayerNormFusion"
-"""Makes one operation of an addition and a normalisation, which takes three times as long as both do (1.31, measured): a fifth
-of the time of the built-in encoder."""
+"""Makes one operation of an addition and a normalisation, which takes longer than both do (onnxruntime 1.31)."""
 
 
 def open_session(model: str | bytes, *, component: str, weights: Mapping[str, Any] | None = None) -> Any:

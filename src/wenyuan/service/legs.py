@@ -177,8 +177,7 @@ class OwnLegs:
     def _placed(self, deadline: Deadline) -> Iterator[None]:
         """Wait for a place among those that are computing, where computing is all that there is to do.
 
-        More at once than there are cores hinder one another: of 16 callers on two cores, a tenth to a fifth more are answered
-        a second when 14 of them wait.
+        More at once than there are cores hinder one another, at the interpreter's lock.
 
         Raises:
             EngineTimeout: there was none before the deadline.

@@ -28,6 +28,7 @@ from wenyuan.core.errors import (
     EngineUnavailable,
     IndexCorrupt,
     IndexMismatch,
+    KnowledgeError,
 )
 from wenyuan.core.filters import Scope
 from wenyuan.core.ports import Change, ChangeFeed, Deadline, EngineStatus, IndexSpec
@@ -103,7 +104,9 @@ class LocalEngine:
         self._saved, self._unsaved = 0, 1
         try:
             self.checkpoint(always=True)
-        except (CatalogBusy, EngineUnavailable) as error:
+        except (
+            KnowledgeError
+        ) as error:  # a folder that cannot be written, say: those in memory are right all the same
             log.warning("codes of an earlier version were made anew, and not kept: %s", error)
 
     def _load_twice(self) -> None:

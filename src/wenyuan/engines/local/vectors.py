@@ -195,14 +195,14 @@ class VectorScan:
                     scan.sum += scan._stored[at : at + 65_536].sum(axis=0, dtype=np.float64)
             raw = codes.read_bytes() if crc else b""
             if zlib.crc32(raw) != crc or (not crc and count > EXACT_ROWS):
-                raise ValueError("wrong checksum, or missing")
+                raise ValueError(f"{codes.name}: wrong checksum, or missing")
             scan._codes = _Codes.read(raw) if crc else None
             if crc and scan._codes is None:
                 scan._codes, scan.recoded = scan._encode_all(), True
             if crc and not 0 <= count - scan._coded <= EXACT_ROWS:
-                raise ValueError("another number of rows")
+                raise ValueError(f"{codes.name} holds another number of rows")
         except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: faiss
-            raise IndexCorrupt(f"{codes.name}: {error}", component=_COMPONENT) from error
+            raise IndexCorrupt(str(error), component=_COMPONENT) from error
         return scan
 
 
@@ -263,10 +263,8 @@ class _Codes:
         """Numbers of the rows whose codes are nearest."""
         parameters = faiss.IVFSearchParameters(nprobe=1)
         if mask is not None:
-            allowed = faiss.IDSelectorBitmap(
-                np.packbits(mask, bitorder="little")
-            )  # named, for `sel` does not hold it
-            parameters.sel = allowed
+            allowed = faiss.IDSelectorBitmap(np.packbits(mask, bitorder="little"))
+            parameters.sel = allowed  # which does not hold it: the name does
         _, numbers = self.index.search(query[None, :], limit, params=parameters)
         found: Array = numbers[0][numbers[0] >= 0]
         return found
