@@ -223,8 +223,7 @@ class CatalogReads(CatalogHistory):
 
     def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
         """The measured floor in this mode, by script: ``score`` and ``lift``; empty while none was measured."""
-        measured: Mapping[str, Mapping[str, float]] = (self.value("floor") or {}).get(mode, {})
-        return measured
+        return self._remembered.get(("floor", mode), lambda: (self.value("floor") or {}).get(mode, {}))
 
     def counts(self, source_id: str | None = None) -> Mapping[str, int]:
         """Live documents, passages and vectors, and failures: of one source, or of all."""

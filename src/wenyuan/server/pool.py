@@ -3,16 +3,61 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import weakref
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
-from typing import TypeVar
+from contextvars import Context, copy_context
+from functools import partial
+from queue import SimpleQueue
+from typing import Any, TypeVar
 
 from wenyuan.server.problem import Problem
 
 __all__ = ["Pool"]
 
 T = TypeVar("T")
+_Jobs = SimpleQueue["Callable[[], None] | None"]
+
+
+class _Post:
+    """Brings results from threads to an event loop: one call of it brings all that are there.
+
+    To wake the loop for each of them, as `run_in_executor` does, takes a system call and a turn of the loop each.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self._ready: deque[tuple[asyncio.Future[Any], Any, BaseException | None]] = deque()
+        self._called = False
+
+    def work(self, answer: asyncio.Future[Any], context: Context, call: Callable[[], Any]) -> None:
+        """Make a result, in a thread."""
+        result, error = None, None  # type: Any, BaseException | None
+        try:
+            result = context.run(call)
+        except StopIteration as raised:  # which no future takes: who waits would wait for ever
+            error = RuntimeError(f"StopIteration: {raised}")
+        except BaseException as raised:
+            error = raised
+        self._ready.append((answer, result, error))
+        if not self._called:  # who sees a call that is on its way has put the result there before it arrives
+            self._called = True
+            try:
+                self.loop.call_soon_threadsafe(self._bring)
+            except RuntimeError:  # the loop is closed: nobody waits any more
+                self._ready.clear()
+
+    def _bring(self) -> None:
+        self._called = False
+        while self._ready:
+            answer, result, error = self._ready.popleft()
+            if answer.done():  # cancelled
+                continue
+            if error is None:
+                answer.set_result(result)
+            else:
+                answer.set_exception(error)
 
 
 class Pool:
@@ -22,9 +67,12 @@ class Pool:
     """
 
     def __init__(self, threads: int, queue_limit: int) -> None:
-        self._threads = ThreadPoolExecutor(threads, "wenyuan-request")
+        self._size = threads
+        self._jobs: _Jobs | None = None
+        self._hiring = threading.Lock()
         self._places = threads + queue_limit
         self._inside = 0
+        self._post: _Post | None = None
 
     async def run(self, call: Callable[[], T]) -> T:
         """The result of `call`, made in a thread, in a copy of the caller's context.
@@ -34,8 +82,41 @@ class Pool:
         """
         if self._inside >= self._places:
             raise Problem(503, "overloaded", "too many requests are waiting; try again", headers={"Retry-After": "1"})
+        loop, post = asyncio.get_running_loop(), self._post
+        if post is None or post.loop is not loop:
+            post = self._post = _Post(loop)
+        answer: asyncio.Future[T] = loop.create_future()
         self._inside += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, call)
+            self._queue().put(partial(post.work, answer, copy_context(), call))
+            return await answer
         finally:
             self._inside -= 1
+
+    def _queue(self) -> _Jobs:
+        """Where threads take calls from; they are there from the first call on."""
+        if self._jobs is None:
+            with self._hiring:
+                if self._jobs is None:
+                    self._jobs = _hired(self._size)
+                    weakref.finalize(self, _dismiss, self._jobs, self._size)
+        return self._jobs
+
+
+def _hired(size: int) -> _Jobs:
+    """A queue with threads that do what is put there. They are daemons: one that is stuck must not keep the process."""
+    jobs: _Jobs = SimpleQueue()
+    for number in range(size):
+        threading.Thread(target=_work, args=(jobs,), name=f"wenyuan-request_{number}", daemon=True).start()
+    return jobs
+
+
+def _work(jobs: _Jobs) -> None:
+    while (job := jobs.get()) is not None:
+        job()
+        del job  # what was asked and answered does not stay until the next request
+
+
+def _dismiss(jobs: _Jobs, size: int) -> None:
+    for _ in range(size):
+        jobs.put(None)
