@@ -1,4 +1,4 @@
-"""Threads for the legs of a request: what a leg raises, and what becomes of one that hangs."""
+"""Where the legs of a request run: what a leg raises, and what becomes of one that hangs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from wenyuan.core.errors import EngineTimeout, EngineUnavailable, IndexCorrupt, KnowledgeError
 from wenyuan.core.ports import Deadline
-from wenyuan.service.crew import Crew, outcome
+from wenyuan.service.crew import Crew, Legs, outcome
 
 
 @pytest.fixture
@@ -66,4 +66,70 @@ def test_deadline(crew: Crew) -> None:
     assert time.monotonic() - since < 2.0
     release.set()
     assert outcome(crew.begin(lambda: 7), "leg", within(5)) == 7
+    assert begun == []
+
+
+def counted(crew: Crew) -> dict[tuple[str, ...], int]:
+    return {names: timing.count for names, timing in crew.meter.read([]).items()}
+
+
+def test_together(crew: Crew) -> None:
+    """Legs that run together share a thread that is not the caller's, and are counted one by one."""
+
+    def call(legs: Legs) -> list[str]:
+        first = legs.begin(lambda: threading.current_thread().name, "vector")
+        second = legs.begin(lambda: threading.current_thread().name, "keyword")
+        return [legs.outcome(leg, "leg", within(5)) for leg in (second, first)]
+
+    names = crew.together(call, within(5))
+    assert len(set(names)) == 1
+    assert names[0] != threading.current_thread().name
+    assert counted(crew) == {("vector", "", "ok"): 1, ("keyword", "", "ok"): 1}
+
+
+@pytest.mark.parametrize("error", [IndexCorrupt("row 3", component="engine local"), RuntimeError("lost")])
+def test_together_an_error_is_that_of_its_leg(crew: Crew, error: Exception) -> None:
+    def call(legs: Legs) -> Any:
+        return legs.outcome(legs.begin(raises(error), "keyword"), "keyword leg", within(5))
+
+    with pytest.raises(KnowledgeError) as caught:
+        crew.together(call, within(5))
+    if isinstance(error, KnowledgeError):
+        assert caught.value is error
+    else:
+        assert str(caught.value).startswith("keyword leg: RuntimeError: lost")
+    assert counted(crew) == {("keyword", "", "failed"): 1}
+
+
+def test_together_the_one_that_hangs_is_named(crew: Crew) -> None:
+    """At the deadline the caller is told which leg it was; the thread does not go on with the others afterwards."""
+    release, ended, later = threading.Event(), threading.Event(), []
+
+    def call(legs: Legs) -> None:
+        try:
+            legs.outcome(legs.begin(lambda: "found", "keyword"), "keyword leg", within(5))
+            legs.outcome(legs.begin(lambda: release.wait(20), "vector"), "vector leg", within(5))
+            later.append(legs.begin(lambda: "cosines", "cosines"))
+        finally:
+            ended.set()
+
+    since = time.monotonic()
+    with pytest.raises(EngineTimeout, match="vector leg: no answer before the deadline"):
+        crew.together(call, within(0.1))
+    assert time.monotonic() - since < 2.0
+    release.set()
+    assert ended.wait(5)
+    assert later == []
+    assert counted(crew) == {("keyword", "", "ok"): 1, ("vector", "", "timeout"): 1}
+
+
+def test_together_where_no_thread_is_free(crew: Crew) -> None:
+    """What could not even begin is an error at the deadline, and never begins."""
+    release, begun = threading.Event(), []
+    for _ in range(2):
+        crew.begin(lambda: release.wait(20))
+    with pytest.raises(EngineTimeout, match="no answer before the deadline"):
+        crew.together(lambda _: begun.append(1), within(0.1))
+    release.set()
+    assert crew.together(lambda _: 7, within(5)) == 7
     assert begun == []

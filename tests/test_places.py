@@ -97,3 +97,24 @@ def test_who_finds_no_place_in_time_is_told_so(shelf: wenyuan.Library, monkeypat
     assert late.status == "FAILED"
     assert "too many requests were before this one" in str(late.error_message)
     assert ask(shelf).status == "SUCCESS"
+
+
+def test_legs_that_compute_share_a_thread(shelf: wenyuan.Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all is computed here, one thread, not the caller's, runs all legs; where a server is waited for, each has one."""
+    threads: list[threading.Thread] = []
+    begun: list[str] = []
+    keyword, begin = shelf.engine.keyword, shelf._retriever._crew.begin
+
+    def noting(*args: Any, **named: Any) -> Any:
+        threads.append(threading.current_thread())
+        return keyword(*args, **named)
+
+    def beginning(call: Any, leg: str = "", source: str = "") -> Any:
+        begun.append(leg)
+        return begin(call, leg, source)
+
+    monkeypatch.setattr(shelf.engine, "keyword", noting)
+    monkeypatch.setattr(shelf._retriever._crew, "begin", beginning)
+    assert ask(shelf).status == "SUCCESS"
+    assert threading.current_thread() not in threads
+    assert begun == ([""] if shelf.engine.works_here else ["keyword"])  # type: ignore[attr-defined]

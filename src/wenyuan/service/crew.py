@@ -1,4 +1,4 @@
-"""Where the legs of a request run: threads of their own, so that one that hangs cannot hold the request."""
+"""Where the legs of a request run: in threads other than its own, so that one that hangs cannot hold the request."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotDone
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from wenyuan.core.errors import EngineTimeout, EngineUnavailable, KnowledgeError
 from wenyuan.core.ports import Deadline
 from wenyuan.service.meters import LegMeter
 from wenyuan.service.traces import NO_TRACES, LegTrace, Traces
 
-__all__ = ["Crew", "Leg", "outcome"]
+__all__ = ["Crew", "Leg", "Legs", "Together", "outcome"]
 
 T = TypeVar("T")
 
@@ -43,6 +43,14 @@ class Leg(Future[T], Generic[T]):
         return self.seconds
 
 
+class Legs(Protocol):
+    """Runs legs: a `Crew` each in a thread of its own, `Together` one after the other."""
+
+    def begin(self, call: Callable[[], T], leg: str = "", source: str = "") -> Leg[T]: ...
+
+    def outcome(self, future: Leg[T], name: str, deadline: Deadline) -> T: ...
+
+
 class Crew:
     """A fixed number of daemon threads. They are daemons, because one stuck in a library must not keep the
     process from ending; their number is fixed, so that stuck ones are found out instead of piling up.
@@ -58,17 +66,8 @@ class Crew:
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
-            future, call = job
-            if not future.set_running_or_notify_cancel():
-                continue
-            try:
-                result = call()
-            except BaseException as error:
-                future.stop_watch()
-                future.set_exception(error)
-            else:
-                future.stop_watch()
-                future.set_result(result)
+            _run(*job)
+            del job  # what was asked and found does not stay until the next one
 
     def begin(self, call: Callable[[], T], leg: str = "", source: str = "") -> Leg[T]:
         """Start `call` in a thread, in the context (`contextvars`) of the caller.
@@ -94,6 +93,28 @@ class Crew:
         self._count(future, "ok", future.seconds, _size(result))
         return result
 
+    def together(self, call: Callable[[Together], T], deadline: Deadline) -> T:
+        """The result of a call that runs its legs one after the other, in one thread of this crew.
+
+        For legs that compute and wait for nothing: each change of threads would take longer than it saves.
+
+        Raises:
+            KnowledgeError: as `outcome`; where nothing came before the deadline, the leg that was under way is named.
+        """
+        legs = Together(self, self._traces)
+        whole = self.begin(lambda: call(legs))
+        try:
+            return outcome(whole, "own legs", deadline)
+        except EngineTimeout as error:
+            if whole.done() and not whole.cancelled():
+                raise  # a leg said so itself, and was counted
+            legs.abandoned = True
+            doing, name = legs.doing
+            if doing is None:
+                raise
+            self._count(doing, "timeout", doing.stop_watch())
+            raise EngineTimeout(error.message, component=name) from error
+
     def _count(self, future: Leg[Any], state: str, seconds: float, hits: int | None = None) -> None:
         self.meter.add(future.leg, future.source, state, seconds)
         future.trace.end(state, hits)
@@ -101,6 +122,49 @@ class Crew:
     def close(self) -> None:
         for _ in range(self._size):
             self._jobs.put(None)
+
+
+class Together:
+    """Runs legs in the thread that begins them, counted as those of a crew.
+
+    Attributes:
+        doing: The leg under way, and what messages call it.
+        abandoned: Nobody waits for them any more: they are neither gone on with nor counted.
+    """
+
+    def __init__(self, crew: Crew, traces: Traces) -> None:
+        self._crew, self._traces = crew, traces
+        self.doing: tuple[Leg[Any] | None, str] = (None, "")
+        self.abandoned = False
+
+    def begin(self, call: Callable[[], T], leg: str = "", source: str = "") -> Leg[T]:
+        self._check_wanted()
+        future: Leg[T] = Leg(leg, source, self._traces.leg(leg, source))
+        self.doing = future, f"{leg} leg"
+        _run(future, lambda: future.trace.run(call))
+        return future
+
+    def outcome(self, future: Leg[T], name: str, deadline: Deadline) -> T:
+        self._check_wanted()
+        return self._crew.outcome(future, name, deadline)
+
+    def _check_wanted(self) -> None:
+        if self.abandoned:
+            raise EngineTimeout("nobody waits for it any more", component=self.doing[1])
+
+
+def _run(future: Leg[T], call: Callable[[], T]) -> None:
+    """Make a leg's result, in this thread, unless nobody waits for it any more."""
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        result = call()
+    except BaseException as error:
+        future.stop_watch()
+        future.set_exception(error)
+    else:
+        future.stop_watch()
+        future.set_result(result)
 
 
 def _size(result: Any) -> int | None:

@@ -1,4 +1,4 @@
-"""The legs of a request: the two halves of our own index, each in a thread of its own."""
+"""The legs of a request: the two halves of our own index."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from wenyuan.core.score import PLAIN, Traits
 from wenyuan.core.vectors import checked_vectors
 from wenyuan.service.cache import CacheCounts
 from wenyuan.service.candidates import Cut, contenders
-from wenyuan.service.crew import Crew, Leg
+from wenyuan.service.crew import Crew, Leg, Legs
 from wenyuan.service.probes import GENERAL, SCRIPTS, script_of
 from wenyuan.settings import SearchSettings
 
@@ -229,7 +229,12 @@ class OwnLegs:
             KnowledgeError: a leg failed or did not answer in time.
         """
         with self._placed(deadline):
-            found = self.found(query, words, scope, depth, deadline, tuning, traits, wanted)
+
+            def found_by(legs: Legs) -> Found:
+                return self.found(query, words, scope, depth, deadline, tuning, traits, wanted, legs)
+
+            # Where all is computed here, to change threads four times would take longer than two legs at once save.
+            found = found_by(self._crew) if self._places is None else self._crew.together(found_by, deadline)
             hits = self._fusion(tuning, traits, found.mean).hits(found.keyword, found.cosines, found.plain)
         return hits, found.reports
 
@@ -237,7 +242,7 @@ class OwnLegs:
         scale = self._vectors.encoder.fingerprint.scale if self._vectors is not None else (0.0, 1.0)
         return Fusion(weight=self.weight(tuning, traits), scale=scale, mean=mean, lifted=bool(traits.centre))
 
-    def found(
+    def found(  # noqa: PLR0913, PLR0917  (as `candidates`, and what runs the legs)
         self,
         query: str,
         words: list[str],
@@ -247,8 +252,14 @@ class OwnLegs:
         tuning: Tuning | None,
         traits: Traits,
         wanted: Cut | None = None,
+        legs: Legs | None = None,
     ) -> Found:
-        """The scores that `candidates` are made of; arguments and errors as there."""
+        """The scores that `candidates` are made of; arguments and errors as there.
+
+        Args:
+            legs: What runs them; each in a thread of its own unless told otherwise.
+        """
+        legs = self._crew if legs is None else legs
         second: Leg[tuple[LegResult, Aim, float, bool]] | None = None
         if self._vectors is not None:
             vectors = self._vectors
@@ -260,25 +271,25 @@ class OwnLegs:
                 result = self._engine.vector(aim.vector, scope=scope, limit=depth, deadline=deadline)
                 return result, aim, (time.perf_counter() - begun) * 1e3, remembered
 
-            second = self._crew.begin(by_meaning, "vector")
-        first = self._crew.begin(lambda: self._keyword(words, scope, depth, deadline), "keyword")
-        by_keyword, ms = self._crew.outcome(first, "keyword leg", deadline)
+            second = legs.begin(by_meaning, "vector")
+        first = legs.begin(lambda: self._keyword(words, scope, depth, deadline), "keyword")
+        by_keyword, ms = legs.outcome(first, "keyword leg", deadline)
         keyword = {hit.passage_id: hit.score for hit in by_keyword.hits}
         reports = [LegReport(name="keyword", state="ok", ms=ms, hits=len(keyword))]
         if second is None:
             return Found(keyword=keyword, cosines=None, mean=0.0, aim=None, reports=reports)
-        by_vector, aim, ms, remembered = self._crew.outcome(second, "vector leg", deadline)
+        by_vector, aim, ms, remembered = legs.outcome(second, "vector leg", deadline)
         cosines = {hit.passage_id: aim.level(hit.parts["cosine"]) for hit in by_vector.hits}
         reports.append(LegReport(name="vector", state="ok", ms=ms, hits=len(cosines), remembered=remembered))
-        cosines |= self._cosines(aim, [i for i in keyword if i not in cosines], deadline)
-        plain = cosines if aim.unbridged is None else self._cosines(aim.unbridged, list(cosines), deadline)
+        cosines |= self._cosines(legs, aim, [i for i in keyword if i not in cosines], deadline)
+        plain = cosines if aim.unbridged is None else self._cosines(legs, aim.unbridged, list(cosines), deadline)
         mean = aim.level(self._engine.mean_cosine(aim.vector))
         if wanted is not None:
             ceiling = (1.0 + _ROUNDING) * by_keyword.hits[-1].score if len(keyword) >= depth else 0.0
             chosen = contenders(keyword, cosines, ceiling, self._fusion(tuning, traits, mean), wanted, plain)
             keyword = {i: score for i, score in keyword.items() if i in chosen}
             cosines = {i: cosine for i, cosine in cosines.items() if i in chosen}
-        keyword |= self._keyword_scores(words, [i for i in cosines if i not in keyword], deadline)
+        keyword |= self._keyword_scores(legs, words, [i for i in cosines if i not in keyword], deadline)
         return Found(keyword=keyword, cosines=cosines, plain=plain, mean=mean, aim=aim, reports=reports)
 
     def aim(self, query: str, vector: Any, tuning: Tuning | None, traits: Traits, deadline: Deadline) -> Aim:
@@ -316,21 +327,23 @@ class OwnLegs:
     def naming(self, named: Sequence[str], hits: Sequence[Hit], deadline: Deadline) -> Collection[int]:
         """The passages among the hits that have one of these identifiers (see `text.identifiers`) anywhere."""
         marks = ["#" + name for name in named]
-        return self._keyword_scores(marks, [hit.passage_id for hit in hits], deadline).keys()
+        return self._keyword_scores(self._crew, marks, [hit.passage_id for hit in hits], deadline).keys()
 
     def _keyword(self, words: list[str], scope: Scope, depth: int, deadline: Deadline) -> tuple[LegResult, float]:
         begun = time.perf_counter()
         result = self._engine.keyword(words, scope=scope, limit=depth, deadline=deadline)
         return result, (time.perf_counter() - begun) * 1e3
 
-    def _cosines(self, aim: Aim, passages: Sequence[int], deadline: Deadline) -> Mapping[int, float]:
+    def _cosines(self, legs: Legs, aim: Aim, passages: Sequence[int], deadline: Deadline) -> Mapping[int, float]:
         """The cosines of what only the keyword leg found."""
-        asked = self._crew.begin(lambda: self._engine.cosines(aim.vector, passages, deadline=deadline), "cosines")
-        found = self._crew.outcome(asked, "vector leg", deadline)
+        asked = legs.begin(lambda: self._engine.cosines(aim.vector, passages, deadline=deadline), "cosines")
+        found = legs.outcome(asked, "vector leg", deadline)
         return {i: aim.level(cosine) for i, cosine in found.items()}
 
-    def _keyword_scores(self, words: list[str], passages: Sequence[int], deadline: Deadline) -> Mapping[int, float]:
+    def _keyword_scores(
+        self, legs: Legs, words: list[str], passages: Sequence[int], deadline: Deadline
+    ) -> Mapping[int, float]:
         """The keyword scores of what only the vector leg found."""
         engine = self._engine
-        asked = self._crew.begin(lambda: engine.keyword_scores(words, passages, deadline=deadline), "keyword_scores")
-        return self._crew.outcome(asked, "keyword leg", deadline)
+        asked = legs.begin(lambda: engine.keyword_scores(words, passages, deadline=deadline), "keyword_scores")
+        return legs.outcome(asked, "keyword leg", deadline)
