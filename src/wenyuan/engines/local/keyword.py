@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,11 @@ def _facet_term(field: str, value: Facet) -> str:
     return f"{field}{_SEPARATOR}n{float(value)!r}"
 
 
+def _holding(searcher: Any, term: str) -> int:
+    """How many rows have a term."""
+    return int(searcher.doc_freq("body", term))
+
+
 class KeywordIndex:
     """A folder with a tantivy index and ``watermark.json``.
 
@@ -78,6 +84,7 @@ class KeywordIndex:
             self._index = tantivy.Index(self._schema, path=str(folder), reuse=True)
             self._index.config_reader(reload_policy="manual")
         self.searcher: Any = None
+        self._holding = lru_cache(8_192)(_holding)  # the words of a question are looked up twice, and many come again
         self.watermark = 0
         self.reload()
 
@@ -87,6 +94,7 @@ class KeywordIndex:
             mark = self._read_mark()
             self._index.reload()
             self.searcher = self._index.searcher()
+            self._holding.cache_clear()
             committed = self._opstamp()
         if mark is None:
             if self.searcher.num_docs:
@@ -177,7 +185,7 @@ class KeywordIndex:
         """Idf by term. Removed rows count in both numbers, as in tantivy's own scores, until they are cleared."""
         with _translated("counting terms"):
             rows = searcher.doc_freq("facet", _EVERY)
-            return term_weights(rows, {t: searcher.doc_freq("body", t) for t in terms})
+            return term_weights(rows, {t: self._holding(searcher, t) for t in terms})
 
     def removed_share(self) -> float:
         """How many of the rows in the files are removed ones, 0..1."""
