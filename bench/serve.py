@@ -184,8 +184,9 @@ def measure(case: str, options: argparse.Namespace, bodies: Sequence[bytes]) -> 
     servers: list[subprocess.Popen[str]] = []
     port = 0
     try:
-        for _ in range(options.servers if case != "echo" else 1):
-            command = [sys.executable, __file__, "--serve", case, "--library", str(options.library), "--port", str(port),
+        for number in range(options.servers if case != "echo" else 1):
+            pinned = ["taskset", "-c", str(number % (os.cpu_count() or 1))] if options.pinned else []
+            command = [*pinned, sys.executable, __file__, "--serve", case, "--library", str(options.library), "--port", str(port),
                        "--threads", str(options.threads), *["--synthetic"] * options.synthetic]  # fmt: skip
             servers.append(server := subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
             assert server.stdout is not None
@@ -269,6 +270,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--threads", type=int, default=8, help="of the server, as server.threads")
     parser.add_argument("--servers", type=int, default=1, help="processes that share the port")
+    parser.add_argument("--pinned", action="store_true", help="each of them on a core of its own")
     parser.add_argument("--port", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--cases", nargs="*", default=CASES, choices=CASES)
     parser.add_argument("--serve", choices=CASES, help=argparse.SUPPRESS)
