@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import sqlite
 
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.connect import now, reading
@@ -30,7 +31,8 @@ def batches(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
         yield values[at : at + _BATCH]
 
 
-def _passages() -> sa.Select[Any]:
+def _passages(among: Any) -> sa.Select[Any]:
+    """Live passages among some numbers, each with what `passage_of` needs."""
     p, d, s = t.passages.c, t.documents.c, t.sources.c
     columns = (
         [c for c in p if c.name not in ("vector_key", "seq", "removed_seq")]
@@ -41,11 +43,31 @@ def _passages() -> sa.Select[Any]:
         sa.select(*columns)
         .join(t.documents, d.document_id == p.document_id)
         .join(t.sources, s.source_id == p.source_id)
-        .where(p.removed_seq.is_(None), p.passage_id.in_(sa.bindparam("ids", expanding=True)))
+        .where(p.removed_seq.is_(None), p.passage_id.in_(among))
     )
 
 
-_PASSAGES = _passages()  # made once: to make it anew for each request takes longer than to read ten passages
+# Made once: to make it anew for each request takes longer than to read ten passages.
+_PASSAGES = _passages(sa.bindparam("ids", expanding=True))
+# Numbers as one JSON value, whose text is the same however many there are.
+_PASSAGES_SQLITE = _passages(sa.select(sa.func.json_each(sa.bindparam("ids")).table_valued("value").c.value))
+_TEXT_SQLITE = str(_PASSAGES_SQLITE.compile(dialect=sqlite.dialect()))
+_NAMES = tuple(c.name for c in _PASSAGES.selected_columns)
+_JSON = tuple(c.name for c in _PASSAGES.selected_columns if isinstance(c.type, sa.JSON))
+
+
+def _passage_rows(
+    connection: sa.Connection, passage_ids: Sequence[int]
+) -> Iterator[sa.RowMapping | Mapping[str, Any]]:
+    """The rows of `_passages`. Every question reads some: from SQLite as its driver gives them, in two thirds of the time."""
+    if connection.dialect.name != "sqlite":
+        yield from connection.execute(_PASSAGES, {"ids": passage_ids}).mappings()
+        return
+    for values in connection.exec_driver_sql(_TEXT_SQLITE, (json.dumps(list(passage_ids)),)).all():
+        row = dict(zip(_NAMES, values, strict=True))
+        for name in _JSON:
+            row[name] = json.loads(row[name])
+        yield row
 
 
 class CatalogReads(CatalogHistory):
@@ -114,7 +136,7 @@ class CatalogReads(CatalogHistory):
         found: dict[int, Passage] = {}
         with reading(self._reader, "reading passages", deadline) as connection:
             for part in batches(passage_ids):
-                for row in connection.execute(_PASSAGES, {"ids": part}).mappings():
+                for row in _passage_rows(connection, part):
                     found[row["passage_id"]] = passage_of(row)
         return found
 

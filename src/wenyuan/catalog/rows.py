@@ -125,7 +125,7 @@ def version_of(row: sa.RowMapping) -> LiveVersion:
     )
 
 
-def passage_of(row: sa.RowMapping) -> Passage:
+def passage_of(row: sa.RowMapping | Mapping[str, Any]) -> Passage:
     return Passage(
         passage_id=row["passage_id"],
         source_id=row["source_id"],
