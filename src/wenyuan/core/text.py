@@ -67,6 +67,7 @@ _WORDS_BEFORE_NUMBERS = frozenset(
     weeks were which with within
     """.split()
 )
+_BEFORE_YEAR = re.compile(r"[ \-:—–]")
 _MAX_TERM = 64
 OWN = "@"
 """Mark of an identifier in a passage's own title or headings."""
@@ -104,8 +105,9 @@ def _word_terms(word: str) -> tuple[str, ...]:
 
 def _codes(folded: str) -> Iterator[str]:
     for match in _CODE.finditer(folded):
-        letters, number = match["letters"], match["number"]
-        year = re.sub(r"[ \-:—–]", "", match["year"] or "")
+        letters, number, year = match["letters"], match["number"], match["year"] or ""
+        if year:
+            year = _BEFORE_YEAR.sub("", year)
         short = len(number) < 3 and len(year) != 4  # JGJ 59-2011 is a standard, "box 12" is not
         if letters in _WORDS_BEFORE_NUMBERS or (match["gap"] == " " and (len(letters) > 4 or short)):
             continue
@@ -157,7 +159,7 @@ def language_of(text: str) -> str:
     """``zh`` or ``en`` by the share of CJK characters among letters; ``""`` for a text without letters."""
     sample = text[:4_000]
     cjk = sum(len(run) for run in _CJK_RUN.findall(sample))
-    letters = sum(c.isalpha() for c in sample) - cjk
+    letters = sum(map(str.isalpha, sample)) - cjk
     if cjk + letters == 0:
         return ""
     return "zh" if cjk * 4 >= letters else "en"  # one Chinese character says about as much as four letters

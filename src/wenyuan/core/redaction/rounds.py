@@ -27,7 +27,7 @@ _MAX_ROUNDS = 12  # real texts need two; each round leaves less to find
 def findings(view: View, policy: RedactionPolicy, names: NameRecognizer | None) -> list[Finding]:
     """What stands in a view, of the kinds that the policy does not keep: in order, not overlapping."""
     found: Iterable[Finding] = chain.from_iterable(
-        find(rule, view) for rule in _RULES if policy.actions[rule.kind] != "keep"
+        find(rule, view) for rule in _RULES if rule.may_be_in(view.lower) and policy.actions[rule.kind] != "keep"
     )
     if names is not None and policy.actions["person"] != "keep":
         found = chain(found, _recognised(view, names))
