@@ -155,3 +155,42 @@ def test_its_threads_end_with_it() -> None:
     for thread in own:
         thread.join(5)
     assert not any(thread.is_alive() for thread in own)
+
+
+def test_closing_waits_for_what_is_under_way() -> None:
+    """After it no call computes; what was asked before is done, and a pool that is used again works."""
+    done: list[int] = []
+
+    def slow(number: int) -> None:
+        time.sleep(0.1)
+        done.append(number)
+
+    async def begin() -> Pool:
+        pool = Pool(2, 8)
+        for number in range(4):
+            asyncio.ensure_future(pool.run(lambda n=number: slow(n)))  # noqa: RUF006  (left behind, as by a server that stops)
+        await asyncio.sleep(0.02)
+        return pool
+
+    pool = asyncio.run(begin())
+    before = threading.active_count()
+    pool.close(10)
+    assert sorted(done) == [0, 1, 2, 3]
+    assert threading.active_count() == before - 2
+    assert asyncio.run(pool.run(lambda: "again")) == "again"
+
+
+def test_closing_does_not_wait_for_ever() -> None:
+    go = threading.Event()
+
+    async def begin() -> Pool:
+        pool = Pool(1, 8)
+        asyncio.ensure_future(pool.run(lambda: go.wait(20)))  # noqa: RUF006
+        await asyncio.sleep(0.02)
+        return pool
+
+    pool = asyncio.run(begin())
+    since = time.monotonic()
+    pool.close(0.2)
+    assert time.monotonic() - since < 2
+    go.set()

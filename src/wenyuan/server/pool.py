@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from typing import Any, TypeVar
 
 from wenyuan.server.problem import Problem
 
-__all__ = ["Pool"]
+__all__ = ["Pool", "close_pools"]
 
 T = TypeVar("T")
 _Jobs = SimpleQueue["Callable[[], None] | None"]
@@ -60,6 +61,16 @@ class _Post:
                 answer.set_exception(error)
 
 
+_POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
+
+
+def close_pools(seconds: float) -> None:
+    """Close the pools of this process, whose server has stopped: what still computes when a process ends may crash it."""
+    until = time.monotonic() + seconds
+    for pool in list(_POOLS):
+        pool.close(max(0.0, until - time.monotonic()))
+
+
 class Pool:
     """At most `threads` calls at a time, at most `queue_limit` waiting; the rest is refused at once.
 
@@ -69,10 +80,12 @@ class Pool:
     def __init__(self, threads: int, queue_limit: int) -> None:
         self._size = threads
         self._jobs: _Jobs | None = None
+        self._hired: list[threading.Thread] = []
         self._hiring = threading.Lock()
         self._places = threads + queue_limit
         self._inside = 0
         self._post: _Post | None = None
+        _POOLS.add(self)
 
     async def run(self, call: Callable[[], T]) -> T:
         """The result of `call`, made in a thread, in a copy of the caller's context.
@@ -98,17 +111,28 @@ class Pool:
         if self._jobs is None:
             with self._hiring:
                 if self._jobs is None:
-                    self._jobs = _hired(self._size)
-                    weakref.finalize(self, _dismiss, self._jobs, self._size)
+                    jobs: _Jobs = SimpleQueue()
+                    # Daemons: one that is stuck must not keep the process from ending.
+                    self._hired = [
+                        threading.Thread(target=_work, args=(jobs,), name=f"wenyuan-request_{number}", daemon=True)
+                        for number in range(self._size)
+                    ]
+                    for thread in self._hired:
+                        thread.start()
+                    weakref.finalize(self, _dismiss, jobs, self._size)
+                    self._jobs = jobs
         return self._jobs
 
-
-def _hired(size: int) -> _Jobs:
-    """A queue with threads that do what is put there. They are daemons: one that is stuck must not keep the process."""
-    jobs: _Jobs = SimpleQueue()
-    for number in range(size):
-        threading.Thread(target=_work, args=(jobs,), name=f"wenyuan-request_{number}", daemon=True).start()
-    return jobs
+    def close(self, seconds: float) -> None:
+        """End the threads after what was asked of them; wait for that as long as said."""
+        with self._hiring:
+            jobs, hired = self._jobs, self._hired
+            self._jobs, self._hired = None, []
+        if jobs is not None:
+            _dismiss(jobs, len(hired))
+        until = time.monotonic() + seconds
+        for thread in hired:
+            thread.join(max(0.0, until - time.monotonic()))
 
 
 def _work(jobs: _Jobs) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from wenyuan.core.errors import ConfigError
+from wenyuan.server.pool import close_pools
 from wenyuan.server.protocol import StrictProtocol
 from wenyuan.server.seams import (
     Authenticate,
@@ -154,7 +155,10 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
         # and would be done in the middle of one.
         gc.collect()
         gc.freeze()
-        _server(app, settings.grace).run(sockets=[listener])
+        try:
+            _server(app, settings.grace).run(sockets=[listener])
+        finally:
+            close_pools(settings.grace)
 
 
 def start_in_thread(app: ASGIApp, *, port: int = 0, grace: float = 5.0) -> tuple[str, Callable[[], None]]:
