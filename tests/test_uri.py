@@ -8,7 +8,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 from urllib.request import url2pathname
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wenyuan.core.uri import file_uri, folder_of, legible, path_words, with_fragment
@@ -58,6 +58,8 @@ def test_file_uri_opens(tmp_path: Path) -> None:
 
 
 @given(names, st.text(st.characters(exclude_categories=("Cs",)), max_size=20))
+@example("0", "第一章\u3000总则")
+@example("0", "\u1680")
 def test_fragment_comes_apart(name: str, fragment: str) -> None:
     """A fragment can be taken off again, and unescaped it is what was put on."""
     uri = file_uri(PurePosixPath("/") / name)

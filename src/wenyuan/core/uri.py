@@ -20,10 +20,10 @@ __all__ = [
     "with_fragment",
 ]
 
-_PATH_KEEP = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@/]|[^\x00-\xa0\u2028\u2029\ufeff\ud800-\udfff]")
+_PATH_KEEP = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@/]|[^\x00-\xa0\s\ufeff\ud800-\udfff]")
 P = TypeVar("P", bound=PurePath)
 _ADDRESS = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.\-]+:/")
-_FRAGMENT_KEEP = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@/?]|[^\x00-\xa0\u2028\u2029\ufeff\ud800-\udfff]")
+_FRAGMENT_KEEP = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@/?]|[^\x00-\xa0\s\ufeff\ud800-\udfff]")
 
 
 def _escape(text: str, keep: re.Pattern[str]) -> str:
