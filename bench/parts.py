@@ -3,7 +3,7 @@
     python bench/parts.py --library FOLDER [--questions FILE.jsonl] [--synthetic] [--json]
     python bench/parts.py --corpus FILE.jsonl [--passages 100000] …       # makes a library with synthetic vectors
 
-Each part is timed where it is called, so what one calls counts in both. Legs run in threads of their own and at the same time.
+Each part is timed where it is called, so what one calls counts in both.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -80,6 +81,7 @@ class Slow(EchoService):
     def retrieve_fragments(self, request):
         print("entered", flush=True)
         time.sleep(0.5)
+        print("worked", flush=True)
         return super().retrieve_fragments(request)
 
 serve(Slow(), host=sys.argv[1], port=0, allow_remote=True, on_listening=lambda url: print(url, flush=True))
@@ -87,9 +89,8 @@ print("returned", flush=True)
 """
 
 
-@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_drains_and_the_process_exits_with_0(stop):
-    """Upon SIGTERM or SIGINT the open request is answered whole, and the exit code is 0."""
+def stopped(*signals: signal.Signals) -> tuple[list[Answer], tuple[int, str, str]]:
+    """What a server that is stopped while it works answers; its exit code, and what it printed since on both streams."""
     path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     with subprocess.Popen(
         [sys.executable, "-c", SERVE, "127.0.0.1"],
@@ -104,13 +105,30 @@ def test_a_signal_drains_and_the_process_exits_with_0(stop):
             caller = threading.Thread(target=lambda: answers.append(ask(url)))
             caller.start()
             assert process.stdout.readline() == "entered\n"
-            process.send_signal(stop)
+            for number in signals:
+                process.send_signal(number)
+                time.sleep(0.1)
             caller.join(20)
             rest, errors = process.communicate(timeout=20)
         finally:
             process.kill()
+    return answers, (process.returncode, rest, errors)
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_drains_and_the_process_exits_with_0(stop):
+    """Upon SIGTERM or SIGINT the open request is answered whole, and the exit code is 0."""
+    answers, ended = stopped(stop)
     assert [answer.status for answer in answers] == [200]
-    assert (process.returncode, rest, errors) == (0, "returned\n", "")
+    assert ended == (0, "worked\nreturned\n", "")
+
+
+def test_a_second_signal_ends_the_waiting_but_no_work():
+    """Told twice, it tells the open request that it stops; what is computing is done before `serve` returns and the library is closed."""
+    answers, ended = stopped(signal.SIGTERM, signal.SIGTERM)
+    (answer,) = answers
+    assert_problem(answer, 503, "shutting_down")
+    assert ended == (0, "worked\nreturned\n", "")
 
 
 def test_a_remote_server_answers_to_any_host_name():

@@ -59,7 +59,7 @@ _JSON = tuple(c.name for c in _PASSAGES.selected_columns if isinstance(c.type, s
 def _passage_rows(
     connection: sa.Connection, passage_ids: Sequence[int]
 ) -> Iterator[sa.RowMapping | Mapping[str, Any]]:
-    """The rows of `_passages`. Every question reads some: from SQLite as its driver gives them, in two thirds of the time."""
+    """The rows of `_passages`. Every question reads some: from SQLite as its driver gives them, which is faster."""
     if connection.dialect.name != "sqlite":
         yield from connection.execute(_PASSAGES, {"ids": passage_ids}).mappings()
         return
