@@ -104,9 +104,7 @@ class LocalEngine:
         self._saved, self._unsaved = 0, 1
         try:
             self.checkpoint(always=True)
-        except (
-            KnowledgeError
-        ) as error:  # a folder that cannot be written, say: those in memory are right all the same
+        except KnowledgeError as error:  # a folder that cannot be written, say: those in memory are right
             log.warning("codes of an earlier version were made anew, and not kept: %s", error)
 
     def _load_twice(self) -> None:
