@@ -1,7 +1,9 @@
-"""Small HTTP servers of tests, each in a thread of its own."""
+"""Small HTTP servers of tests, each in a thread of its own, and ports for the servers that are processes."""
 
 from __future__ import annotations
 
+import secrets
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,3 +21,20 @@ def listening(server: HTTPServer) -> Iterator[str]:
         server.shutdown()
         server.server_close()
         thread.join(5)
+
+
+def free_port() -> int:
+    """A port of loopback for a server that is started soon, and perhaps again after a crash.
+
+    It is not one that the system gives to whoever connects: between two lives of a server somebody would get it.
+    It is drawn by the system's chance: `random` is seeded alike in all processes of a test run.
+    """
+    for _ in range(200):
+        port = 10_000 + secrets.randbelow(20_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise RuntimeError("no port of loopback between 10,000 and 30,000 is free")

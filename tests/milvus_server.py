@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 
+from listening import free_port
+
 GIVEN = os.environ.get("WENYUAN_TEST_MILVUS", "")  # read before the tests clear the environment
 PREFIX = f"wenyuan_test_{secrets.token_hex(4)}"
 """Of the collections that tests make; they are dropped at the end, for the server may be somebody's."""
@@ -27,8 +29,7 @@ class Server:
     """A milvus-lite that can be broken off and started again on the same data."""
 
     def __init__(self, folder: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
         self.address = f"http://127.0.0.1:{self.port}"

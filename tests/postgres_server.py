@@ -7,7 +7,6 @@ import importlib.util
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -17,6 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from listening import free_port
 
 GIVEN = os.environ.get("WENYUAN_TEST_POSTGRES", "")  # read before the tests clear the environment
 NOBODY = 65534
@@ -34,7 +35,7 @@ class Server:
 
     def __init__(self, programs: Path, folder: Path, who: dict[str, int]) -> None:
         self._programs, self._folder, self._who = programs, folder, who
-        self._port = _free_port()
+        self._port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self.dsn = f"host=127.0.0.1 port={self._port} user=postgres password={PASSWORD} dbname=postgres"
 
@@ -128,9 +129,3 @@ def _wait(folder: Path, port: int, server: subprocess.Popen[bytes]) -> None:
                 break
             time.sleep(0.05)
     raise RuntimeError(f"PostgreSQL did not start: {(folder / 'log').read_text()}")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

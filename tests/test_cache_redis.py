@@ -18,6 +18,7 @@ import pytest
 import redis
 
 import wenyuan
+from listening import free_port
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.filters import And, In, Not, Or, Range
 from wenyuan.service.cache import AnswerCache
@@ -33,12 +34,6 @@ REQUEST = SearchRequest(
     as_of=date(2026, 6, 1),
 )
 PLAIN = SearchRequest(query="客户投诉多久响应 complaint")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class Server:
