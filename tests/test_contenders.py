@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +139,7 @@ def test_answers_are_the_same(
 
     monkeypatch.setattr(legs, "contenders", all_of_them)
     for one, other in zip(quick, answers(), strict=True):
-        assert list(one.hits) == [replace(h, parts=pytest.approx(dict(h.parts), abs=1e-6)) for h in other.hits]
+        assert list(one.hits) == [h._replace(parts=pytest.approx(dict(h.parts), abs=1e-6)) for h in other.hits]
     assert sum(spared) > 0
     assert all(query_terms(q) for q in asked)
 

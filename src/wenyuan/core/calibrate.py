@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from heapq import nlargest
 
 from wenyuan.core.ranking import Hit
@@ -119,8 +119,8 @@ class Field:
         """The hit with its probability as its score; what that was made of joins its parts."""
         rivals = self.rivals(hit.score)
         chance = probability(self._curve.intercept + self._steep * (hit.score - rivals))
-        return replace(
-            hit, score=chance, parts={**hit.parts, "raw": hit.score, "rivals": rivals, "spread": self.spread}
+        return hit._replace(
+            score=chance, parts={**hit.parts, "raw": hit.score, "rivals": rivals, "spread": self.spread}
         )
 
 
@@ -132,7 +132,7 @@ def raw_of(hit: Hit) -> float:
 def unsettled(hit: Hit) -> Hit:
     """The hit as it was before its score became a probability."""
     parts = {name: value for name, value in hit.parts.items() if name not in ("raw", "rivals", "spread")}
-    return replace(hit, score=raw_of(hit), parts=parts)
+    return hit._replace(score=raw_of(hit), parts=parts)
 
 
 def shown(hit: Hit, curve: Curve) -> str:

@@ -61,8 +61,7 @@ class Fusion:
         """How far such a passage stands out: its part ``evidence``, or its score; it never falls when `keyword` rises."""
         if not self.lifted:
             return score
-        parts = {"keyword": keyword} if cosine is None else {"keyword": keyword, "lift": cosine - self.mean}
-        return evidence(parts, self.scale[1] - self.scale[0])
+        return evidence(keyword, 0.0 if cosine is None else cosine - self.mean, self.scale[1] - self.scale[0])
 
     def hits(
         self,
@@ -97,17 +96,20 @@ def fused(
     hits = []
     for passage_id in (keyword or {}).keys() | (cosines or {}).keys():
         parts: dict[str, float] = {}
+        words = vector = None
+        lift = 0.0
         if keyword is not None:
-            parts["keyword"] = keyword.get(passage_id, 0.0)
+            words = parts["keyword"] = keyword.get(passage_id, 0.0)
         if cosines is not None:
             cosine = cosines.get(passage_id)
-            parts["vector"] = 0.0 if cosine is None else rescale(cosine, scale)
+            vector = parts["vector"] = 0.0 if cosine is None else rescale(cosine, scale)
             if cosine is not None:
-                parts |= {"cosine": cosine, "lift": (plain or {}).get(passage_id, cosine) - mean}
-        parts["fused"] = fuse(parts.get("keyword"), parts.get("vector"), weight)
+                lift = (cosine if plain is None else plain.get(passage_id, cosine)) - mean
+                parts["cosine"], parts["lift"] = cosine, lift
+        score = parts["fused"] = fuse(words, vector, weight)
         if lifted:
-            parts["evidence"] = evidence(parts, span)
-        hits.append(Hit(passage_id=passage_id, score=parts["fused"], parts=parts))
+            parts["evidence"] = evidence(words or 0.0, lift, span)
+        hits.append(Hit(passage_id, score, parts=parts))
     return sorted(hits, key=lambda h: (-h.score, h.passage_id))
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
 
 __all__ = ["Hit", "LegResult", "Ranking"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
-    """A passage with its score.
+class Hit(NamedTuple):
+    """A passage with its score; a tuple, since a question makes hundreds.
 
     Attributes:
         score: 0..1, absolute: it does not depend on the other hits.
@@ -20,7 +21,7 @@ class Hit:
     passage_id: int
     score: float
     origin: str = "vector"
-    parts: Mapping[str, float] = field(default_factory=dict)
+    parts: Mapping[str, float] = MappingProxyType({})
 
 
 class Ranking(Sequence[Hit]):

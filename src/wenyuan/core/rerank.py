@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from wenyuan.core.errors import ScoresRejected
 from wenyuan.core.ranking import Hit
@@ -81,7 +80,7 @@ def blended(hit: Hit, place: int, score: float, shares: Shares = SHARES) -> Hit:
     # Rounding must not lead out of 0..1.
     mixed = min(1.0, max(0.0, (1.0 - share) * hit.score + share * score))
     parts = {**hit.parts, "retrieved": hit.score, "reranker": score, "share": share}
-    return replace(hit, score=mixed, parts=parts)
+    return hit._replace(score=mixed, parts=parts)
 
 
 def before(hit: Hit) -> Hit:
@@ -89,7 +88,7 @@ def before(hit: Hit) -> Hit:
     if "reranker" not in hit.parts:
         return hit
     parts = {name: value for name, value in hit.parts.items() if name not in ("retrieved", "reranker", "share")}
-    return replace(hit, score=hit.parts["retrieved"], parts=parts)
+    return hit._replace(score=hit.parts["retrieved"], parts=parts)
 
 
 def told(hit: Hit) -> str:

@@ -150,7 +150,7 @@ def fuse(keyword: float | None, vector: float | None, weight: float = VECTOR_WEI
     return weight * vector + (1.0 - weight) * keyword
 
 
-def evidence(parts: Mapping[str, float], span: float) -> float:
+def evidence(keyword: float, lift: float, span: float) -> float:
     """How far a passage stands out of its collection, as meaningless queries do not let any: .9 · lift / span + .2 · keyword.
 
     Unlike the score it is comparable between languages: nonsense in the language of the passages comes nearer to all
@@ -158,10 +158,11 @@ def evidence(parts: Mapping[str, float], span: float) -> float:
     nonsense and from questions about something else best, over all collections.
 
     Args:
-        parts: ``lift``, absent for a passage without a vector, and ``keyword``.
+        keyword: The score of that leg.
+        lift: How far the cosine is above that of the whole collection; 0 for a passage without a vector.
         span: Of the encoder's scale.
     """
-    return 0.9 * max(0.0, parts.get("lift", 0.0)) / span + 0.2 * parts.get("keyword", 0.0)
+    return 0.9 * max(0.0, lift) / span + 0.2 * keyword
 
 
 def trust_factor(trust: int) -> float:

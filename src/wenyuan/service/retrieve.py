@@ -365,7 +365,7 @@ class Retriever:
                 continue  # in the query's own language it would have had to reach the floor
             settled = adjusted(hit, passage, request)
             template = passage.collection == self._united.template_collection
-            ranked.append(replace(settled, origin="template") if template else settled)
+            ranked.append(settled._replace(origin="template") if template else settled)
         ranked = above(ranked, floor) if reference else ranked
         return [(hit, passages[hit.passage_id]) for hit in ranked]
 

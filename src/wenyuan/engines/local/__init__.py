@@ -328,7 +328,7 @@ class LocalEngine:
         view = self._view
         found = self._keyword.search(view.searcher, terms, limit, self._keyword.restriction(scope, view.columns))
         deadline.check("engine local/keyword")
-        return LegResult.ok([Hit(passage_id=i, score=s, parts={"keyword": s}) for i, s in found])
+        return LegResult.ok([Hit(i, s, parts={"keyword": s}) for i, s in found])
 
     def vector(self, vector: Any, *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
         view = self._view
@@ -339,7 +339,7 @@ class LocalEngine:
         hits = []
         for passage_id, cosine in zip(ids, cosines.tolist(), strict=True):
             score = rescale(cosine, self._scale)
-            hits.append(Hit(passage_id=passage_id, score=score, parts={"vector": score, "cosine": cosine}))
+            hits.append(Hit(passage_id, score, parts={"vector": score, "cosine": cosine}))
         return LegResult.ok(hits)
 
     def _vectors(self, view: _View) -> VectorScan:
