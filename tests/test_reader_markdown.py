@@ -3,8 +3,9 @@
 from datetime import date
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.readers.markdown import read_markdown
@@ -175,6 +176,22 @@ def test_any_markdown_is_covered_and_stable(text):
         return
     again = _read(document.text)
     assert (again.text, again.blocks) == (document.text, document.blocks)
+
+
+@given(st.text("ab第十三条 1.:/@#$%^()-+=|;'\",?。，《》*_`&!<>[]{}~\\\u3000\t", min_size=1, max_size=24))
+def test_a_heading_is_called_what_the_parser_of_markup_makes_of_it(heading):
+    """A heading without markup is not parsed, and is called the same as if it were."""
+    try:
+        document = _read(f"# {heading}\n\ntext")
+    except DocumentRejected:
+        return
+    first = document.blocks[0]
+    assume(first.kind == "heading")
+    source = next(t.content for t in MarkdownIt("commonmark").parse(f"# {heading}\n") if t.type == "inline")
+    parsed = MarkdownIt("commonmark").parseInline(source)[0].children or []
+    plain = "".join(part.content for part in parsed if part.type != "html_inline")
+    assume("{" not in plain)  # attributes are taken off
+    assert first.label == " ".join(plain.split())
 
 
 _COMMENTED = st.sampled_from(["<!--", "-->", "<", "!", "-", "{% comment %}", "{% endcomment %}", "a", "\n"])

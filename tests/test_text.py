@@ -98,6 +98,17 @@ def test_compatible_forms_ask_for_the_same(text: str) -> None:
 
 
 @given(
+    st.lists(st.sampled_from("，：；？！（）\u3000,?<= \u0338\u0301\u3099ＡａA客") | writable, max_size=20).map(
+        "".join
+    )
+)
+def test_wide_marks_are_composed_as_any_other(text: str) -> None:
+    """To write wide marks narrow first changes nothing, whatever combines with what stands there."""
+    composed = unicodedata.normalize("NFKC", text)
+    assert fold(text) == composed.translate(str.maketrans(TRADITIONAL, SIMPLIFIED)).lower()
+
+
+@given(
     st.text(st.sampled_from(TRADITIONAL) | st.sampled_from("第十三条節條萬GB 50300abc，"), max_size=20) | mixed_text
 )
 def test_traditional_asks_for_simplified(text: str) -> None:

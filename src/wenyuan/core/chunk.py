@@ -64,12 +64,11 @@ def chunk(
     drafts: list[Draft] = []
     for section in _attached(_sections(document), document.text):
         cutter = _Cutter(document.text, meter, section, max_tokens * 100, target_tokens * 100)
-        for draft in _drafts(document.text, section, cutter.spans()):
-            drafts.append(replace(draft, fragment=names.part(draft.fragment)))
+        drafts += _drafts(document.text, section, cutter.spans(), names)
     return tuple(drafts)
 
 
-def _drafts(text: str, section: _Section, spans: Iterable[Span]) -> Iterator[Draft]:
+def _drafts(text: str, section: _Section, spans: Iterable[Span], names: _Names) -> Iterator[Draft]:
     """The spans of a section with their address."""
     index, seen, breaks = 0, section.blocks[0].start, 0
     for start, end in spans:
@@ -82,8 +81,8 @@ def _drafts(text: str, section: _Section, spans: Iterable[Span]) -> Iterator[Dra
         line = None if block.line is None else block.line + breaks
         cell = section.cell or block.cell
         fragment = cell or _fragment(section, block) or (f"L{line}" if line else "")
-        yield Draft(start=start, end=end, headings=section.path, fragment=fragment, line=line, page=block.page,
-                    cell=cell)  # fmt: skip
+        yield Draft(start=start, end=end, headings=section.path, fragment=names.part(fragment), line=line,
+                    page=block.page, cell=cell)  # fmt: skip
 
 
 def _fragment(section: _Section, block: Block) -> str:
@@ -131,7 +130,8 @@ def _attached(sections: Iterable[_Section], text: str) -> list[_Section]:
         if _says_nothing(section, text):
             waiting += section.blocks
         else:
-            kept.append(replace(section, blocks=waiting + section.blocks))
+            section.blocks[:0] = waiting
+            kept.append(section)
             waiting = []
     if waiting and kept:
         kept[-1].blocks.extend(waiting)

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
-from wenyuan.core.model import Document, Facet
+from wenyuan.core.model import Block, Document, Facet
 from wenyuan.core.redaction.policy import (
     KINDS,
     LABELS,
@@ -86,14 +86,20 @@ def redact_document(
     text, spans, counts = rewrite(document.text, [(b.start, b.end) for b in document.blocks], policy, key, names)
 
     def clean(said: str) -> str:
+        if not said:
+            return said
         new, _, found = rewrite(said, (), policy, key, names)
         counts.update(found)
         return new
 
+    def cleaned(block: Block, start: int, end: int) -> Block:
+        label, cell = clean(block.label), block.cell and clean(block.cell)
+        if (start, end, label, cell) == (block.start, block.end, block.label, block.cell):
+            return block  # most are, and a copy takes longer than the look
+        return replace(block, start=start, end=end, label=label, cell=cell)
+
     blocks = tuple(
-        replace(block, start=start, end=end, label=clean(block.label), cell=block.cell and clean(block.cell))
-        for block, (start, end) in zip(document.blocks, spans, strict=True)
-        if start < end
+        cleaned(block, start, end) for block, (start, end) in zip(document.blocks, spans, strict=True) if start < end
     )
     metadata = {name: _facet(name, value, policy, key, names, counts) for name, value in document.metadata.items()}
     redacted = replace(

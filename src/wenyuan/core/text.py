@@ -67,6 +67,7 @@ _WORDS_BEFORE_NUMBERS = frozenset(
     weeks were which with within
     """.split()
 )
+_WIDE_MARKS = tuple(zip("，：；？！（）\u3000", ",:;?!() ", strict=True))  # as NFKC does
 _BEFORE_YEAR = re.compile(r"[ \-:—–]")
 _MAX_TERM = 64
 OWN = "@"
@@ -78,9 +79,17 @@ def fold(text: str) -> str:
     return _with_case(text).lower()
 
 
+def _composed(text: str) -> str:
+    """NFKC. Wide marks are written narrow first: a text that has nothing else to change is not taken apart."""
+    if not text.isascii():
+        for wide, narrow in _WIDE_MARKS:
+            text = text.replace(wide, narrow)
+    return unicodedata.normalize("NFKC", text)
+
+
 def _with_case(text: str) -> str:
     """As `fold`, but for the case: Roman numbers and letters of appendices are told by it."""
-    composed = unicodedata.normalize("NFKC", text)
+    composed = _composed(text)
     # To translate text in which there is nothing to translate takes longest: every miss is an exception.
     return composed.translate(_T2S) if _ANY_TRADITIONAL.search(composed) else composed
 

@@ -40,6 +40,7 @@ _COMMENTS = (
     ("endcomment", re.compile(
         rf"{_CODE}|(?P<comment>\{{%-?\s*comment\s*-?%\}}.*?\{{%-?\s*endcomment\s*-?%\}})", re.M | re.S)),
 )  # fmt: skip
+_MARKUP = re.compile(r"[\x00\\`*_\[\]<>!&{}~\n]")  # without any of these a line is its own text
 _ATTRIBUTES = re.compile(r"\s*\{[#:.][^{}]*\}\s*$")
 _HTML_TABLE = re.compile(r"\s*<table\b", re.IGNORECASE)
 _MAX_UNDERLINED = 120
@@ -129,6 +130,8 @@ def _parsers() -> tuple[Any, Any]:
 
 def _plain(source: str) -> str:
     """A heading's text without markup."""
+    if not _MARKUP.search(source):
+        return " ".join(source[:_MAX_HEADING].split())
     children = _parsers()[1].parseInline(source[:_MAX_HEADING])[0].children or []
     parts = [" " if c.type in ("softbreak", "hardbreak") else c.content for c in children if c.type != "html_inline"]
     return " ".join(_ATTRIBUTES.sub("", "".join(parts)).split())

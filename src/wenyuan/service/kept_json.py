@@ -1,6 +1,6 @@
 """Answers as JSON and back, for keeping them outside of this process. Only the classes named here come back.
 
-A dataclass is ``{"$": its name, field: value …}``; what JSON does not have is tagged likewise. Arrays are tuples.
+A dataclass, and a hit, is ``{"$": its name, field: value …}``; what JSON does not have is tagged likewise. Arrays are tuples.
 """
 
 from __future__ import annotations
@@ -75,6 +75,8 @@ def _plain(value: Any) -> Any:
             return {_TAG: "date", "at": value.isoformat()}
         case Ranking():
             return {_TAG: "Ranking", "hits": [_plain(hit) for hit in value]}
+        case Hit():  # before tuples, of which it is one
+            return {_TAG: "Hit", **{name: _plain(item) for name, item in value._asdict().items()}}
         case tuple() | list():
             return [_plain(item) for item in value]
         case frozenset():

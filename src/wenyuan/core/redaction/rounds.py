@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
@@ -20,14 +21,17 @@ NameRecognizer = Callable[[str], Iterable[tuple[int, int]]]
 """Text → spans ``[start, end)`` of names of persons in it: the socket of a recogniser that knows more than cue words."""
 
 _RULES = (*secrets.RULES, *numbers.RULES, *papers.RULES, *network.RULES, *places.RULES, *persons.RULES)
+_WITHOUT_NEEDS = tuple(rule for rule in _RULES if not rule.needs)
+_ANY_NEED = re.compile("|".join(sorted({re.escape(word) for rule in _RULES for word in rule.needs})))
 _RANK = {kind: rank for rank, kind in enumerate(KINDS)}
 _MAX_ROUNDS = 12  # real texts need two; each round leaves less to find
 
 
 def findings(view: View, policy: RedactionPolicy, names: NameRecognizer | None) -> list[Finding]:
     """What stands in a view, of the kinds that the policy does not keep: in order, not overlapping."""
+    rules = _RULES if _ANY_NEED.search(view.lower) else _WITHOUT_NEEDS  # a heading has mostly none of their words
     found: Iterable[Finding] = chain.from_iterable(
-        find(rule, view) for rule in _RULES if rule.may_be_in(view.lower) and policy.actions[rule.kind] != "keep"
+        find(rule, view) for rule in rules if rule.may_be_in(view.lower) and policy.actions[rule.kind] != "keep"
     )
     if names is not None and policy.actions["person"] != "keep":
         found = chain(found, _recognised(view, names))

@@ -71,22 +71,35 @@ class View:
         return self.offsets[start], self.offsets[end - 1] + 1
 
 
+class _Folds(dict[int, str]):
+    """`_fold` by code point, for `str.translate`; `_MOVES` for a character that vanishes or grows."""
+
+    def __missing__(self, code: int) -> str:
+        folded = _fold(chr(code))
+        if len(self) >= _MOST_FOLDS:
+            self.clear()
+        self[code] = found = folded if len(folded) == 1 else _MOVES
+        return found
+
+
+_MOVES = "\uffff"  # no character; who writes it all the same is looked at more closely
+_MOST_FOLDS = 32_768  # more than any language has
+_FOLDS = _Folds()
+
+
 def view_of(text: str) -> View:
     """The view of a text; linear in its length."""
-    folds = {c: _fold(c) for c in set(text)}
-    table = {
-        ord(c): folded for c, folded in folds.items() if len(folded) == 1
-    }  # all: a missing key costs an exception
-    moving = "".join(c for c, folded in folds.items() if len(folded) != 1)
-    folded, offsets = text.translate(table), None
-    if moving or "⟦" in text:
-        folded, offsets = _moved(text, table, folds, moving)
+    folded, offsets = text.translate(_FOLDS), None
+    if _MOVES in folded or "⟦" in text:
+        folded, offsets = _moved(text)
     folded, offsets = _unspelled(folded, offsets)
     return View(folded, folded.lower(), None if offsets is None else tuple(offsets))
 
 
-def _moved(text: str, table: dict[int, str], folds: dict[str, str], moving: str) -> tuple[str, list[int]]:
+def _moved(text: str) -> tuple[str, list[int]]:
     """The folded text and its offsets, where characters vanish, grow, or belong to a mark."""
+    folds = {c: _fold(c) for c in set(text)}
+    moving = "".join(c for c, folded in folds.items() if len(folded) != 1)
     pieces: list[str] = []
     offsets: list[int] = []
     at = 0
@@ -94,11 +107,11 @@ def _moved(text: str, table: dict[int, str], folds: dict[str, str], moving: str)
     for match in odd.finditer(text):
         start, token = match.start(), match[0]
         new = folds[token] if len(token) == 1 else OPAQUE
-        pieces += (text[at:start].translate(table), new)
+        pieces += (text[at:start].translate(_FOLDS), new)
         offsets.extend(range(at, start))
         offsets.extend([start] * len(new))
         at = match.end()
-    pieces.append(text[at:].translate(table))
+    pieces.append(text[at:].translate(_FOLDS))
     offsets.extend(range(at, len(text)))
     return "".join(pieces), offsets
 
