@@ -142,9 +142,10 @@ def _plain_terms(folded: str, *, single: bool = True) -> list[str]:
     for match in _RUN.finditer(folded):
         run = match[0]
         if match.lastgroup == "cjk":
+            characters = list(run)
             if single or len(run) == 1:
-                found += run
-            found += map(add, run, run[1:])  # pairs; half of what indexing costs is done here
+                found += characters
+            found += map(add, characters, characters[1:])  # pairs; much of what indexing costs is done here
         elif match.lastgroup == "latin":
             found += _word_terms(run)
         else:
