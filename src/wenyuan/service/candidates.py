@@ -17,7 +17,6 @@ from wenyuan.core.score import trust_factor
 
 __all__ = ["Cut", "Floor", "above", "contenders", "guard", "likely", "meeting", "outstanding", "why_empty"]
 
-_SPARE = 5  # rows read beyond those asked for, in case some are gone from the record
 _ROUNDING = 1e-9  # of a division, so that what stands exactly at the edge stays
 
 
@@ -139,8 +138,8 @@ class Cut:
         """The first `limit` hits, and all that trust and context could lift among them: a limit only cuts."""
         if len(hits) <= self.limit:
             return hits
-        least = hits[self.limit - 1].score / self.reach
-        return hits[: max(self.limit + _SPARE, sum(hit.score >= least for hit in hits))]
+        least = hits[self.limit - 1].score / self.reach * (1.0 - _ROUNDING)
+        return hits[: sum(hit.score >= least for hit in hits)]
 
     def placed(self, hits: list[Hit], naming: Container[int]) -> list[Hit]:
         """Where the query names a place: the hits that name it, too, and what of the others could stand beside them.
@@ -188,7 +187,7 @@ def contenders(
         return everyone
     least_half, most_half = 0.5 * low[best[0]], 0.5 * max(high.values())
     certain = (low[i] for i in best if low[i] >= most_half or counts(i, keyword.get(i, 0.0), low[i]))
-    enough = max(cut.limit + _SPARE, NEAR)
+    enough = max(cut.limit, NEAR)
     last = next(islice(certain, enough - 1, None), 0.0) / cut.reach * (1.0 - _ROUNDING)
     return {
         i for i in best if high[i] >= last and (high[i] >= least_half or counts(i, keyword.get(i, ceiling), high[i]))
