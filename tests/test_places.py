@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +17,7 @@ import wenyuan
 from wenyuan.core.ports import Deadline
 from wenyuan.engines.local import LocalEngine
 from wenyuan.service import legs
+from wenyuan.service.places import Places
 
 
 @pytest.fixture
@@ -118,3 +121,57 @@ def test_legs_that_compute_share_a_thread(shelf: wenyuan.Library, monkeypatch: p
     assert ask(shelf).status == "SUCCESS"
     assert threading.current_thread() not in threads
     assert begun == ([""] if shelf.engine.works_here else ["keyword"])  # type: ignore[attr-defined]
+
+
+def test_who_asked_first_is_served_first() -> None:
+    """A place goes to those that wait, in their order, and not to who comes by when it becomes free."""
+    places, served = Places(1), []
+    assert places.acquire(0)
+
+    def wait(number: int) -> None:
+        assert places.acquire(20)
+        served.append(number)
+        places.release()
+
+    waiting = []
+    for number in range(5):
+        waiting.append(threading.Thread(target=wait, args=(number,)))
+        waiting[-1].start()
+        until = time.monotonic() + 10
+        while len(places._waiting) <= number and time.monotonic() < until:
+            time.sleep(0.001)
+    assert not places.acquire(0.01)
+    places.release()
+    assert places.acquire(20)  # behind all of them
+    assert served == [0, 1, 2, 3, 4]
+    places.release()
+    for thread in waiting:
+        thread.join()
+
+
+def test_places_are_neither_lost_nor_made() -> None:
+    """However many ask, and give up at whatever moment: never more than there are hold a place, and all come back."""
+    places, inside, most, got = Places(3), 0, 0, Counter[bool]()
+    lock = threading.Lock()
+
+    def ask_again(seed: int) -> None:
+        nonlocal inside, most
+        chance = random.Random(seed)
+        for _ in range(200):
+            held = places.acquire(chance.choice((0.0, 0.0002, 0.001, 0.01)))
+            with lock:
+                got[held] += 1
+                inside += held
+                most = max(most, inside)
+            if held:
+                time.sleep(chance.choice((0.0, 0.0005)))
+                with lock:
+                    inside -= 1
+                places.release()
+
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(ask_again, range(12)))
+    assert most == 3
+    assert got[True]
+    assert got[False]
+    assert [places.acquire(0) for _ in range(4)] == [True, True, True, False]

@@ -24,6 +24,7 @@ from wenyuan.core.vectors import checked_vectors
 from wenyuan.service.cache import CacheCounts
 from wenyuan.service.candidates import Cut, contenders
 from wenyuan.service.crew import Crew, Leg, Legs
+from wenyuan.service.places import Places
 from wenyuan.service.probes import GENERAL, SCRIPTS, script_of
 from wenyuan.settings import SearchSettings
 
@@ -171,7 +172,7 @@ class OwnLegs:
         self._crew = crew
         parts = [engine] if vectors is None else [engine, vectors.encoder]
         here = all(getattr(part, "works_here", False) for part in parts)
-        self._places = threading.BoundedSemaphore(usable_cores()) if here else None
+        self._places = Places(usable_cores()) if here else None
 
     @contextmanager
     def _placed(self, deadline: Deadline) -> Iterator[None]:

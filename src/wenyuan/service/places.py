@@ -1,0 +1,55 @@
+"""Places for those that compute: who asked first is served first."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+
+__all__ = ["Places"]
+
+
+class Places:
+    """At most `number` hold a place at a time. Safe to share between threads.
+
+    A `threading.Semaphore` would let whoever comes by just then go before those that were woken and have not run
+    yet: under load some requests wait several times as long as others.
+    """
+
+    def __init__(self, number: int) -> None:
+        self._free = number
+        self._lock = threading.Lock()
+        self._waiting: deque[threading.Lock] = deque()
+
+    def acquire(self, timeout: float) -> bool:
+        """Wait for a place, at most `timeout` seconds; whether one was got."""
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                return True
+            gate = threading.Lock()
+            gate.acquire()
+            self._waiting.append(gate)
+        try:
+            if gate.acquire(timeout=max(0.0, timeout)):
+                return True
+        except BaseException:  # an interrupt of the main thread
+            if not self._left(gate):
+                self.release()
+            raise
+        return not self._left(gate)
+
+    def release(self) -> None:
+        """Give the place to the next, if one waits."""
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._free += 1
+
+    def _left(self, gate: threading.Lock) -> bool:
+        """Wait no more; False when the place has been given already."""
+        with self._lock:
+            if gate not in self._waiting:
+                return False
+            self._waiting.remove(gate)
+            return True
