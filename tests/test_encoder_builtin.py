@@ -147,6 +147,8 @@ def test_what_people_ask_is_likely(encoder: BuiltinEncoder, text: str) -> None:
         "72df6e2e3dfc0f390d72",
         "慗雉黏躿猦锆鑢",
         "캂흡퐋뤛랠뢙",
+        "휟줹쨰",
+        "祛礜鱎穿",
         "\0q\nzxkjq wvq",
     ],
 )

@@ -43,10 +43,24 @@ def test_a_library_that_was_measured_before_asks_for_no_more() -> None:
     assert Floor.of(before, "normal", strange=True) == Floor.of(before, "normal")
 
 
-def test_a_library_of_few_passages() -> None:
-    """Without centring the score must reach the floor, and nothing is known of other languages."""
-    floor = Floor.of({"score": 0.1, "strange": 1.6}, "normal", strange=True)
-    assert (floor.score, floor.least, floor.lift) == (0.1, pytest.approx(0.16), math.inf)
+def test_without_centring() -> None:
+    """The score must reach the floor, and nothing is known of other languages; what looks like nonsense takes its words."""
+    plain, odd = (Floor.of({"score": 0.1, "strange": 1.6}, "normal", strange=told) for told in (False, True))
+    assert (plain.score, plain.least, plain.lift) == (0.1, 0.1, math.inf)
+    assert (odd.score, odd.least, odd.lift) == (0.1, pytest.approx(1.0), math.inf)
+    half = Hit(passage_id=1, score=0.5, parts={"keyword": 0.6})
+    whole = Hit(passage_id=1, score=0.5, parts={"keyword": 0.8})
+    assert [above([one], floor) for one in (half, whole) for floor in (plain, odd)] == [[half], [], [whole], [whole]]
+    assert Floor.of({"score": 0.0, "strange": 1.6}, "normal", strange=True).least == 0.0
+
+
+def test_one_character_over_and_over_is_in_no_passage() -> None:
+    """That a passage has it twice in a row is not what was asked for; before there was such a floor, it was."""
+    repeated = Floor.of(MEASURED, "normal", strange=True, repeated=True)
+    assert not above([hit(0.3, keyword=0.9)], repeated)
+    assert above([hit(0.33, keyword=0.9)], repeated)
+    before = {name: value for name, value in MEASURED.items() if name != "strange"}
+    assert above([hit(0.3, keyword=0.9)], Floor.of(before, "normal", strange=True, repeated=True))
 
 
 class Suspicious:

@@ -41,10 +41,14 @@ class Tokenizer:
 
     def likelihood(self, text: str) -> tuple[float, float]:
         """Mean log-probability of its pieces, and of its characters, by the vocabulary's own unigram model (0 if none)."""
-        ids, unknown = self._pieces.encode(self.normalised(text)), self._pieces.unk_id()
-        told = sum(_UNSEEN if i == unknown else self._pieces.get_score(i) for i in ids)
+        written, unknown = self._pieces.encode(self.normalised(text), out_type=str), self._pieces.unk_id()
+        told, pieces = 0.0, 0
+        for piece, number in zip(written, self._pieces.piece_to_id(written), strict=True):
+            count = len(piece) if number == unknown else 1  # unknown characters in a row are one piece
+            told += count * (_UNSEEN if number == unknown else self._pieces.get_score(number))
+            pieces += count
         characters = sum(not c.isspace() for c in text)
-        return told / max(1, len(ids)), told / max(1, characters)
+        return told / max(1, pieces), told / max(1, characters)
 
     def normalised(self, text: str) -> str:
         """The form the model was trained on (NFKC with its own view of white space and controls).

@@ -21,10 +21,10 @@ _ROUNDING = 1e-9  # of a division, so that what stands exactly at the edge stays
 
 
 ABSTAIN = {"lenient": (0.5, 1.0), "normal": (1.0, 1.0), "strict": (1.0, 1.25)}
-"""How much more than nonsense an answer must have: where between what most and what all nonsense reaches the floor
+"""How much more than nonsense an answer must have: where between what most and what nearly all nonsense reaches the floor
 lies (0..1), and what it is multiplied with. The trade-off of each is in docs/explanation/scoring.md."""
 
-_WORDS = 0.7  # keyword score of a passage that has what was asked for, however odd it looks
+_WORDS = 0.7
 
 _ACROSS = {"lenient": 0.0, "normal": 0.25, "strict": 1.0}
 
@@ -39,30 +39,37 @@ class Floor:
         given: It is set, not measured: then it is the score that must reach it.
         more: How many times as much it takes for a passage that has few of the query's words; of a query that looks
             like nonsense.
+        words: Keyword score of a passage that has what was asked for, however odd it looks.
     """
 
     score: float
     lift: float
     given: bool = False
     more: float = 1.0
+    words: float = _WORDS
 
     @classmethod
-    def of(cls, measured: Mapping[str, float], abstain: str, *, strange: bool = False) -> Floor:
-        """From what nonsense reached: ``score`` and ``lift`` most of it, ``most`` all of it.
+    def of(
+        cls, measured: Mapping[str, float], abstain: str, *, strange: bool = False, repeated: bool = False
+    ) -> Floor:
+        """From what nonsense reached: ``score`` and ``lift`` most of it, ``most`` nearly all of it.
 
         A library too small to be measured keeps to what most nonsense reaches.
 
         Args:
-            strange: The query looks like nonsense, too: then it takes ``strange`` times as much.
+            strange: The query looks like nonsense, too: then it takes ``strange`` times as much; where scores are not
+                centred, and what words such a query shares by chance counts in full, it takes the words.
+            repeated: It is one Chinese character over and over: that a passage has it twice says nothing.
         """
         more = measured.get("strange", 1.0) if strange else 1.0
+        words = math.inf if repeated and more > 1.0 else _WORDS
         low, lift = measured.get("score", 0.0), measured.get("lift", math.inf)
         if not measured.get("centre"):
-            return cls(score=low, lift=lift * more, more=more)
+            return cls(score=low, lift=lift * more, more=1.0 / low if more > 1.0 and low else more, words=words)
         share, factor = ABSTAIN[abstain]
         high = measured.get("most", low)
         lift = low + _ACROSS[abstain] * (high - low)
-        return cls(score=factor * (low + share * (high - low)), lift=lift * more, more=more)
+        return cls(score=factor * (low + share * (high - low)), lift=lift * more, more=more, words=words)
 
     def reached(self, hit: Hit) -> bool:
         """Whether a hit may be an answer: by its evidence, or because the query names the place."""
@@ -71,7 +78,7 @@ class Floor:
 
     def enough(self, score: float, evidence: float, words: float) -> bool:
         """Whether what has this score, evidence and keyword score may be an answer; more words never make it none."""
-        return (score if self.given else evidence) >= (self.score if words >= _WORDS else self.least)
+        return (score if self.given else evidence) >= (self.score if words >= self.words else self.least)
 
     @property
     def least(self) -> float:

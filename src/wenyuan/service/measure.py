@@ -17,7 +17,7 @@ from wenyuan.core.text import passage_terms, query_terms
 from wenyuan.core.vectors import checked_vectors
 from wenyuan.service.cloze import LEAST_CLOZES, Cloze, Rivals, clozes, found_by_weight, keyword_of, leaning, weight_of
 from wenyuan.service.legs import OwnLegs
-from wenyuan.service.probes import FLOOR_SHARE, SCRIPTS, STRANGE, junk_queries, percentile
+from wenyuan.service.probes import FLOOR_SHARE, NEARLY, SCRIPTS, STRANGE, junk_queries, percentile
 from wenyuan.service.record import Record
 
 __all__ = ["BRIDGE", "CENTRE", "MEASURE", "TRAITS", "Measurer"]
@@ -25,7 +25,7 @@ __all__ = ["BRIDGE", "CENTRE", "MEASURE", "TRAITS", "Measurer"]
 TRAITS = ("weight", "centre", "bridge", "found")
 """What `Measurer.traits` measures, by name."""
 
-MEASURE = 4
+MEASURE = 5
 """Version of what a `Measurer` measures, and how: a library that was measured by another one is measured anew."""
 
 CENTRE = 0.5
@@ -106,9 +106,10 @@ class Measurer:
         for script in SCRIPTS:
             asked = (self._best(text, tuning, Traits.of(traits)) for text in junk_queries(script))
             scores, lifts = zip(*asked, strict=True)
+            low = percentile(scores, FLOOR_SHARE["score"])
             measured[script] = {
-                "score": percentile(scores, FLOOR_SHARE["score"]),
-                "most": max(scores),
+                "score": low,
+                "most": low + NEARLY * (max(scores) - low),
                 "lift": percentile(lifts, FLOOR_SHARE["lift"]),
                 "strange": STRANGE,
                 **traits,

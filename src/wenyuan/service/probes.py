@@ -14,7 +14,18 @@ from typing import Any
 
 from wenyuan.core.text import has_han
 
-__all__ = ["FLOOR_SHARE", "GENERAL", "SCRIPTS", "STRANGE", "junk_queries", "percentile", "script_of", "strange"]
+__all__ = [
+    "FLOOR_SHARE",
+    "GENERAL",
+    "NEARLY",
+    "SCRIPTS",
+    "STRANGE",
+    "junk_queries",
+    "percentile",
+    "repeats",
+    "script_of",
+    "strange",
+]
 
 SCRIPTS = ("han", "latin")
 
@@ -63,11 +74,16 @@ def strange(query: str, encoder: Any) -> bool:
     Args:
         encoder: Asked if it can tell (`unlikely`).
     """
-    characters = "".join(query.split())
-    if len(characters) >= _REPEATED and len(set(characters)) == 1:
+    if repeats(query):
         return True
     unlikely = getattr(encoder, "unlikely", None)
     return unlikely is not None and bool(unlikely(query))
+
+
+def repeats(query: str) -> bool:
+    """Whether a query is one character over and over."""
+    characters = "".join(query.split())
+    return len(characters) >= _REPEATED and len(set(characters)) == 1
 
 
 def _word(draw: random.Random, alphabet: str, low: int, high: int) -> str:
@@ -113,6 +129,9 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 STRANGE = 1.6
 """How much more than other questions one must find that looks like no text at all (`strange`)."""
+
+NEARLY = 0.9
+"""How far it is to ``most``, from what most nonsense reaches to the highest: which of some fifty is that is chance."""
 
 FLOOR_SHARE = {"score": 0.93, "lift": 0.97}
 """The share of nonsense that each of the two floors keeps out. The second is a second chance for a query that

@@ -27,7 +27,7 @@ from wenyuan.service.crew import Crew, Leg
 from wenyuan.service.derive import Derived, Deriver
 from wenyuan.service.legs import Aim, LegReport, OwnLegs, QueryVectors
 from wenyuan.service.measure import Measurer
-from wenyuan.service.probes import SCRIPTS, script_of, strange
+from wenyuan.service.probes import SCRIPTS, repeats, script_of, strange
 from wenyuan.service.record import Record
 from wenyuan.service.rerank import Reranking
 from wenyuan.service.sight import Sight, Sources
@@ -385,7 +385,8 @@ class Retriever:
     def _floor(self, measured: Mapping[str, float], text: str) -> Floor:
         if self._settings.floor is not None:
             return Floor(score=self._settings.floor, lift=math.inf, given=True)
-        return Floor.of(measured, self._settings.abstain, strange=strange(text, self._encoder))
+        odd, repeated = strange(text, self._encoder), has_han(text) and repeats(text)
+        return Floor.of(measured, self._settings.abstain, strange=odd, repeated=repeated)
 
     def _nothing(self, change: int, scope: Scope, reason: str) -> Answer:
         return Answer(
