@@ -79,6 +79,10 @@ _OPEN_POINT = re.compile(
     r"|(?P<plain>[0-9]{1,2})(?:[.、](?![0-9])|(?=[ \t\u3000]))"
 )
 _NARROW = {ord("．"): ".", **{ord("０") + i: str(i) for i in range(10)}}
+# What a match can begin with: most lines are told from openings by their first character.
+_ASCII_DIGITS = frozenset("0123456789")
+_WORD_BEGINS = frozenset("PCSA§")
+_POINT_BEGINS = frozenset(f"{_HAN}（(0123456789０１２３４５６７８９")
 _EMPHASIS = re.compile(r"\*{1,3}|__")
 _LEADERS = re.compile(r"(?:[.·…]{3,}|[\t \u3000]{3,})[ \u3000]*[0-9]{1,4}$")
 _SENTENCE = re.compile(r"[。；;！!]|[，,：:、.]$|[.?][ ]|，.*，")
@@ -211,8 +215,8 @@ def opening(line: str) -> Opening | None:
 
     Emphasis around the number (``**第十三条**　正文``) is no hindrance.
     """
-    text = _EMPHASIS.sub(" ", line).strip()
-    if not text or _LEADERS.search(text[-100:]):
+    text = (_EMPHASIS.sub(" ", line) if "*" in line or "__" in line else line).strip()
+    if not text or (text[-1] in _ASCII_DIGITS and _LEADERS.search(text[-100:])):
         return None
     return _open_nth(text) or _open_word(text) or _open_annex(text) or _open_point(text)
 
@@ -237,6 +241,8 @@ def _open_nth(text: str) -> Opening | None:
 
 
 def _open_word(text: str) -> Opening | None:
+    if text[0] not in _WORD_BEGINS:
+        return None
     match = _OPEN_WORD.match(_SHOUTED.sub(lambda m: m[0].capitalize(), text, count=1))
     if not match:
         return None
@@ -268,6 +274,8 @@ def _open_annex(text: str) -> Opening | None:
 
 
 def _open_point(text: str) -> Opening | None:
+    if text[0] not in _POINT_BEGINS:
+        return None
     match = _OPEN_POINT.match(text.translate(_NARROW))
     if not match:
         return None

@@ -168,8 +168,8 @@ def has_han(text: str) -> bool:
 def language_of(text: str) -> str:
     """``zh`` or ``en`` by the share of CJK characters among letters; ``""`` for a text without letters."""
     sample = text[:4_000]
-    cjk = sum(len(run) for run in _CJK_RUN.findall(sample))
-    letters = sum(map(str.isalpha, sample)) - cjk
+    others = _CJK_RUN.sub("", sample)
+    cjk, letters = len(sample) - len(others), sum(map(str.isalpha, others))
     if cjk + letters == 0:
         return ""
     return "zh" if cjk * 4 >= letters else "en"  # one Chinese character says about as much as four letters
