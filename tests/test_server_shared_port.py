@@ -76,10 +76,10 @@ def stop(server: subprocess.Popen[str]) -> None:
 def test_two_servers_answer_as_one(shared: tuple[Path, Path, str, list[subprocess.Popen[str]]]) -> None:
     """Connections reach both, each sees what the other's process or a third one changes, and the audit is one chain."""
     folder, docs, url, servers = shared
-    assert all("五天" in asked(url, "年假几天")["fragments"][0]["content"] for _ in range(60))
-    counts = {requests(url) for _ in range(40)}
+    assert all("五天" in asked(url, "年假几天")["fragments"][0]["content"] for _ in range(61))
+    counts = {requests(url) for _ in range(40)}  # never equal: the sum is odd
     assert len(counts) == 2
-    assert sum(counts) == 60  # each counts its own
+    assert sum(counts) == 61  # each counts its own
     (docs / "leave.md").write_text("# 年假\n\n职工累计工作满一年的，年休假十五天。\n", "utf-8")
     with wenyuan.open(folder, encoder={"kind": "hashing"}) as library:
         library.ingest("hr")
@@ -89,7 +89,7 @@ def test_two_servers_answer_as_one(shared: tuple[Path, Path, str, list[subproces
     stop(servers[1])  # what it has answered is in the audit by then
     with wenyuan.open(folder, encoder={"kind": "hashing"}) as library:
         assert library.audit.verify().ok
-        assert len([r for r in library.audit.list(limit=200) if "retriev" in r.kind]) == 120
+        assert len([r for r in library.audit.list(limit=200) if "retriev" in r.kind]) == 121
 
 
 def test_a_port_that_is_not_shared_stays_its_owners(
