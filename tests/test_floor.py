@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import wenyuan
 from wenyuan.core.ranking import Hit
 from wenyuan.encoders.hashing import HashingEncoder
 from wenyuan.service.candidates import Floor, above, outstanding, why_empty
-from wenyuan.service.probes import STRANGE, strange
+from wenyuan.service.probes import SCRIPTS, STRANGE, strange
 
 MEASURED = {"score": 0.1, "most": 0.2, "lift": 0.15, "centre": 0.5, "strange": 1.6}
 
@@ -61,6 +63,27 @@ def test_one_character_over_and_over_is_in_no_passage() -> None:
     assert above([hit(0.33, keyword=0.9)], repeated)
     before = {name: value for name, value in MEASURED.items() if name != "strange"}
     assert above([hit(0.3, keyword=0.9)], Floor.of(before, "normal", strange=True, repeated=True))
+
+
+def test_a_library_gives_nothing_for_one_character_over_and_over(tmp_path: Path) -> None:
+    """哈哈 is in the passage and found; a run of it is not, though the passage shares its only pair."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "mirrors.md").write_text("# 哈哈镜\n\n哈哈镜在二楼，游客哈哈大笑。\n", "utf-8")
+    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as library:
+        library.add(wenyuan.Source(source_id="park", path=str(tmp_path / "docs")))
+        measured = {"score": 0.1, "most": 0.1, "lift": 0.1, "strange": STRANGE}
+        library.catalog.set_value("floor", {"keyword-only": dict.fromkeys(SCRIPTS, measured), "passages": 1})
+        assert [len(library.search(query).hits) for query in ("哈哈镜", "哈哈", "哈哈哈哈哈哈")] == [1, 1, 0]
+        assert "below the floor" in library.search("哈哈哈哈哈哈").reason
+
+
+def test_the_highest_of_the_probes_is_chance(library: wenyuan.Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What nearly all nonsense reaches lies short of what the luckiest of it did."""
+    scores = iter([*[0.1] * 47, 0.2] * 2)
+    measurer = library._retriever.measurer
+    monkeypatch.setattr(measurer, "_best", lambda *_: (next(scores), 0.0))
+    measured = measurer.floors(None, {})
+    assert [(measured[s]["score"], measured[s]["most"]) for s in SCRIPTS] == [(0.1, pytest.approx(0.19))] * 2
 
 
 class Suspicious:

@@ -105,7 +105,9 @@ class VectorScan:
     def checked_rows(self, numbers: Array, crcs: Array) -> Array:
         """As `rows`; IndexCorrupt when one does not match its checksum."""
         rows = self.rows(numbers)
-        _check(rows, numbers, crcs)
+        for row, number, crc in zip(rows, numbers.tolist(), crcs[numbers].tolist(), strict=True):
+            if zlib.crc32(row) != crc:
+                raise IndexCorrupt(f"row {number} does not match its checksum", component=_COMPONENT)
         return rows
 
     def search(
@@ -133,17 +135,13 @@ class VectorScan:
             newest = self._coded
         deadline.check(_COMPONENT)
         candidates = candidates[crcs[candidates] != 0]
-        rows = self.rows(candidates)
         # Not `rows @ query`: BLAS would share out a tenth of a millisecond's work among threads, which then spin.
-        cosines = np.vecdot(rows, query)
+        cosines = np.vecdot(self.rows(candidates), query)
         if newest < count:
             numbers, likeness = self._newest(newest, query, mask, crcs)
             candidates, cosines = np.concatenate([candidates, numbers]), np.concatenate([cosines, likeness])
         best = _best(cosines, limit)
-        if newest < count:
-            self.checked_rows(candidates[best], crcs)
-        else:
-            _check(rows[best], candidates[best], crcs)
+        self.checked_rows(candidates[best], crcs)
         return candidates[best], cosines[best]
 
     def _newest(self, first: int, query: Array, mask: Array | None, crcs: Array) -> tuple[Array, Array]:
@@ -206,13 +204,6 @@ class VectorScan:
         except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: faiss
             raise IndexCorrupt(str(error), component=_COMPONENT) from error
         return scan
-
-
-def _check(rows: Array, numbers: Array, crcs: Array) -> None:
-    """IndexCorrupt when one of these rows does not match its checksum."""
-    for row, number, crc in zip(rows, numbers.tolist(), crcs[numbers].tolist(), strict=True):
-        if zlib.crc32(row) != crc:
-            raise IndexCorrupt(f"row {number} does not match its checksum", component=_COMPONENT)
 
 
 def _best(cosines: Array, limit: int) -> Array:
