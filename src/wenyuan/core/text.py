@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib import resources
 from operator import add
@@ -27,6 +27,7 @@ from wenyuan.core.structure import CLAUSE, clause_keys
 
 __all__ = [
     "ANALYZER",
+    "CJK",
     "OWN",
     "fold",
     "has_han",
@@ -35,6 +36,7 @@ __all__ = [
     "passage_terms",
     "query_terms",
     "terms",
+    "without_cjk",
 ]
 
 ANALYZER = "cjk-bigram+en-stem/1"
@@ -44,13 +46,14 @@ _TRADITIONAL, _SIMPLIFIED = resources.files("wenyuan.core").joinpath("t2s.txt").
 _T2S = str.maketrans(_TRADITIONAL, _SIMPLIFIED)
 _ANY_TRADITIONAL = re.compile(f"[{re.escape(_TRADITIONAL)}]")
 
-_CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff々〇"
-_RUN = re.compile(
-    rf"(?P<cjk>[{_CJK}]+)"
-    r"|(?P<latin>[^\W\d_](?:(?![" + _CJK + r"])[^\W_])*(?:[_\-'’.+#/&]*(?:(?![" + _CJK + r"])[^\W_])+)*[+#]*)"
+CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff々〇"
+"""Characters that are terms, alone and by two, as the inside of a character class."""
+_OTHER = (
+    rf"(?P<latin>[^\W\d_{CJK}][^\W_{CJK}]*(?:[_\-'’.+#/&]*[^\W_{CJK}]+)*[+#]*)"
     r"|(?P<number>\d+(?:[.,:/\-]\d+)*%?)"
 )
-_CJK_RUN = re.compile(rf"[{_CJK}]+")
+_RUN, _OTHER_RUN = re.compile(rf"(?P<cjk>[{CJK}]+)|{_OTHER}"), re.compile(_OTHER)
+_CJK_RUN = re.compile(rf"[{CJK}]+")
 _PART = re.compile(r"[^\W_]+")
 _BETWEEN_NUMBERS = re.compile(r"[:/\-]")
 # Letters, then digits: GB 50300-2013, GB/T 50300, ISO 9001:2015, JGJ 59-2011, ZX-4471, CVE-2026-41947.
@@ -129,11 +132,12 @@ def _codes(folded: str) -> Iterator[str]:
 
 def identifiers(text: str) -> tuple[str, ...]:
     """Canonical identifiers that a text names, most specific last; each once, in order."""
-    return _identifiers(_with_case(text))
+    with_case = _with_case(text)
+    return _identifiers(with_case, with_case.lower())
 
 
-def _identifiers(with_case: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([*clause_keys(with_case), *_codes(with_case.lower())]))
+def _identifiers(with_case: str, folded: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*clause_keys(with_case), *_codes(folded)]))
 
 
 def _plain_terms(folded: str, *, single: bool = True) -> list[str]:
@@ -145,19 +149,41 @@ def _plain_terms(folded: str, *, single: bool = True) -> list[str]:
             characters = list(run)
             if single or len(run) == 1:
                 found += characters
-            found += map(add, characters, characters[1:])  # pairs; much of what indexing costs is done here
-        elif match.lastgroup == "latin":
-            found += _word_terms(run)
+            found += map(add, characters, characters[1:])
         else:
-            parts = _BETWEEN_NUMBERS.split(run)
-            found += [part[:_MAX_TERM] for part in (parts if len(parts) == 1 else (run, *parts))]
+            found += _other_terms(match)
     return found
+
+
+def _other_terms(match: re.Match[str]) -> Sequence[str]:
+    """Of a Latin word, or of a number."""
+    run = match[0]
+    if match.lastgroup == "latin":
+        return _word_terms(run)
+    parts = _BETWEEN_NUMBERS.split(run)
+    return [part[:_MAX_TERM] for part in (parts if len(parts) == 1 else (run, *parts))]
 
 
 def terms(text: str) -> list[str]:
     """All terms of a text, repeated as often as they occur (their order is of no meaning)."""
     with_case = _with_case(text)
-    return [*_plain_terms(with_case.lower()), *("#" + name for name in _identifiers(with_case))]
+    folded = with_case.lower()
+    return [*_plain_terms(folded), *("#" + name for name in _identifiers(with_case, folded))]
+
+
+def without_cjk(text: str, *, own: bool = False) -> tuple[str, list[str]]:
+    """A text as it is compared (see `fold`), and its `terms` but for those of its CJK runs.
+
+    Args:
+        own: It is a passage's own title and headings; see `passage_terms`.
+    """
+    with_case = _with_case(text)
+    folded = with_case.lower()
+    found = [term for match in _OTHER_RUN.finditer(folded) for term in _other_terms(match)]
+    if named := _identifiers(with_case, folded):
+        found += ["#" + name for name in named]
+        found += [OWN + name for name in named if own]
+    return folded, found
 
 
 def has_han(text: str) -> bool:
@@ -178,8 +204,9 @@ def language_of(text: str) -> str:
 def passage_terms(heading_text: str, text: str) -> list[str]:
     """The terms under which a passage is indexed: its own title and headings, and its text."""
     with_case = _with_case(heading_text)
-    named = _identifiers(with_case)
-    own = [*_plain_terms(with_case.lower()), *("#" + name for name in named), *(OWN + name for name in named)]
+    folded = with_case.lower()
+    named = _identifiers(with_case, folded)
+    own = [*_plain_terms(folded), *("#" + name for name in named), *(OWN + name for name in named)]
     return own + terms(text)
 
 
@@ -193,6 +220,6 @@ def query_terms(query: str) -> list[str]:
     """
     with_case = _with_case(query)
     plain = CLAUSE.sub(" ", with_case).lower()
-    named = _identifiers(with_case)
+    named = _identifiers(with_case, with_case.lower())
     found = [*_plain_terms(plain, single=False), *("#" + name for name in named), *(OWN + name for name in named)]
     return list(dict.fromkeys(found))

@@ -265,9 +265,7 @@ class LocalEngine:
                 news = [change for change in batch if change.seq > indexed]
                 if indexed and news:  # also what is added: a run that died may have left it here
                     self._keyword.remove(writer, [change.passage_id for change in news])
-                for change in news:
-                    if change.row is not None:
-                        self._keyword.put(writer, change.row)
+                self._keyword.put(writer, [change.row for change in news if change.row is not None])
                 self._take_rows(batch)
 
     def _apply_rows(self, changes: Iterator[Change], target: int) -> None:

@@ -13,11 +13,11 @@ from typing import Any
 
 import tantivy
 
+from wenyuan.core.bodies import passage_bodies
 from wenyuan.core.errors import IndexCorrupt
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope
 from wenyuan.core.model import Facet, IndexRow
 from wenyuan.core.score import squash, term_weights
-from wenyuan.core.text import passage_terms
 from wenyuan.engines.local.columns import Columns, leaf_values
 
 __all__ = ["KeywordIndex"]
@@ -161,19 +161,21 @@ class KeywordIndex:
         """Drop every row, with all that was removed before, when the writer commits."""
         writer.delete_all_documents()
 
-    def put(self, writer: Any, row: IndexRow) -> None:
-        document = tantivy.Document()
-        document.add_unsigned("passage", row.passage_id)
-        document.add_unsigned("document", row.document_id)
-        document.add_unsigned("valid_from", row.valid_from)
-        document.add_unsigned("valid_until", row.valid_until)
-        document.add_text("facet", _EVERY)
-        for name in ("source_id", "language", "collection"):
-            document.add_text("facet", _facet_term(name, getattr(row, name)))
-        for name, value in row.facets.items():
-            document.add_text("facet", _facet_term(f"metadata.{name}", value))
-        document.add_text("body", " ".join(passage_terms(row.heading_text, row.text)))
-        writer.add_document(document)
+    def put(self, writer: Any, rows: Sequence[IndexRow]) -> None:
+        bodies = passage_bodies([(row.heading_text, row.text) for row in rows])
+        for row, body in zip(rows, bodies, strict=True):
+            document = tantivy.Document()
+            document.add_unsigned("passage", row.passage_id)
+            document.add_unsigned("document", row.document_id)
+            document.add_unsigned("valid_from", row.valid_from)
+            document.add_unsigned("valid_until", row.valid_until)
+            document.add_text("facet", _EVERY)
+            for name in ("source_id", "language", "collection"):
+                document.add_text("facet", _facet_term(name, getattr(row, name)))
+            for name, value in row.facets.items():
+                document.add_text("facet", _facet_term(f"metadata.{name}", value))
+            document.add_text("body", body)
+            writer.add_document(document)
 
     def remove(self, writer: Any, passage_ids: Sequence[int]) -> None:
         # By query: a deletion by term takes the number for a signed one and matches nothing.
