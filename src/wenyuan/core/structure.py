@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 __all__ = [
     "CLAUSE",
@@ -97,8 +97,7 @@ _MAX_TITLE = 80
 _MAX_POINT_TITLE = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One line of a document; `first` says that a paragraph begins with it."""
 
     text: str

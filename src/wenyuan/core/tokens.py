@@ -19,8 +19,9 @@ __all__ = ["Meter", "estimate_tokens"]
 
 # In hundredths of a token: integers, so that sums are exact.
 _SPACE, _CJK, _MARK, _WIDE, _LETTER, _DIGIT = range(6)
-_FLAT = np.array([0, 75, 70, 100, 0, 0], dtype=np.int64)
-_RUN = {_LETTER: (140, 5, 25), _DIGIT: (200, 4, 40)}
+_RUN = {_LETTER: (140, 5, 25), _DIGIT: (200, 4, 40)}  # the first of a run, how many it covers, each beyond them
+_EACH = ((0, 0, 0), (75, 0, 75), (70, 0, 70), (100, 0, 100))  # of the other kinds: every one as the first
+_FIRST, _COVERED, _BEYOND = np.array([*_EACH, *_RUN.values()], dtype=np.int64).T
 _CJK_RANGES = (
     (0x2E80, 0x2FE0), (0x3005, 0x3008), (0x3040, 0x3400), (0x3400, 0x4DC0), (0x4E00, 0xA4D0),
     (0xAC00, 0xD7B0), (0xF900, 0xFB00), (0xFF66, 0xFFDD),
@@ -51,13 +52,11 @@ class Meter:
     def __init__(self, text: str) -> None:
         codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
         self._kinds = kinds = _classes()[np.minimum(codes, 0x10000)]
-        weights = _FLAT[kinds]
         index = np.arange(len(kinds))
         fresh = np.ones(len(kinds), dtype=bool)
         fresh[1:] = kinds[1:] != kinds[:-1]
         place = index - np.maximum.accumulate(np.where(fresh, index, 0))
-        for kind, (first, free, more) in _RUN.items():
-            weights = np.where(kinds == kind, np.where(place == 0, first, np.where(place >= free, more, 0)), weights)
+        weights = np.where(place == 0, _FIRST[kinds], np.where(place >= _COVERED[kinds], _BEYOND[kinds], 0))
         self._sums = np.concatenate(([0], np.cumsum(weights))).tolist()
         self._place = place
 

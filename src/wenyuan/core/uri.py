@@ -27,6 +27,8 @@ _FRAGMENT_KEEP = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@/?]|[^\x00-\xa0\s\ufef
 
 
 def _escape(text: str, keep: re.Pattern[str]) -> str:
+    if text.isalnum():  # letters and digits of any script are kept
+        return text
     pieces = (
         c if keep.fullmatch(c) else "".join(f"%{b:02X}" for b in c.encode("utf-8", "surrogateescape")) for c in text
     )

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from wenyuan.core.model import Block, BlockKind, Document, Facet
 from wenyuan.core.structure import Line, Opening, openings
@@ -137,8 +137,7 @@ def _plain(source: str) -> str:
     return " ".join(_ATTRIBUTES.sub("", "".join(parts)).split())
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(NamedTuple):
     """Lines ``first:after`` of the text, as one top-level element."""
 
     kind: BlockKind
@@ -166,7 +165,7 @@ def _parts(text: str, lines: Sequence[str]) -> Iterator[_Part]:
 
 
 def _between(lines: Sequence[str], first: int, after: int) -> Iterator[_Part]:
-    if any(line.strip() for line in lines[first:after]):
+    if any(map(str.strip, lines[first:after])):
         yield _Part("paragraph", first, after, prose=True)
 
 

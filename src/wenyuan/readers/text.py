@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Block, BlockKind, Document
@@ -22,8 +23,7 @@ _MAX_TITLE = 60
 _NO_TITLE = re.compile(r"[。；;！!，,：:、.]$|。|；|[.?!] ")
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
+class _Span(NamedTuple):
     """A line of the text: ``text[start:end]``, without its line end."""
 
     start: int

@@ -75,7 +75,8 @@ class Measurer:
         )
         lengths = [len(passage_terms(c.heading, f"{c.sentence} {c.rest}")) for c in asked]
         average = sum(lengths) / len(lengths)
-        found = found_by_weight([self._rivals(c, v, average) for c, v in zip(asked, vectors, strict=True)])
+        scope = self._scope()
+        found = found_by_weight([self._rivals(c, v, average, scope) for c, v in zip(asked, vectors, strict=True)])
         trusted = leaning(found) >= _TRUSTED_WEIGHT and found.max() >= _TRUSTED_FOUND
         return {
             "weight": weight_of(found),
@@ -84,12 +85,10 @@ class Measurer:
             "found": round(float(found.max()), 3),
         }
 
-    def _rivals(self, cloze: Cloze, vector: np.ndarray, average: float) -> Rivals:
+    def _rivals(self, cloze: Cloze, vector: np.ndarray, average: float, scope: Scope) -> Rivals:
         assert self._encoder is not None
         words = query_terms(cloze.sentence)
-        found = self._own.found(
-            cloze.sentence, words, self._scope(), self._depth, _unhurried(), None, Traits(centre=CENTRE)
-        )
+        found = self._own.found(cloze.sentence, words, scope, self._depth, _unhurried(), None, Traits(centre=CENTRE))
         assert found.aim is not None and found.cosines is not None
         scale = self._encoder.fingerprint.scale
         others = [i for i in found.keyword.keys() | found.cosines.keys() if i != cloze.passage_id]
@@ -102,9 +101,9 @@ class Measurer:
 
     def floors(self, tuning: Tuning | None, traits: Mapping[str, float]) -> Mapping[str, Mapping[str, float]]:
         """What nonsense reaches under a tuning, adopted or not, by script; with the traits of the library."""
-        measured = {}
+        measured, scope = {}, self._scope()
         for script in SCRIPTS:
-            asked = (self._best(text, tuning, Traits.of(traits)) for text in junk_queries(script))
+            asked = (self._best(text, scope, tuning, Traits.of(traits)) for text in junk_queries(script))
             scores, lifts = zip(*asked, strict=True)
             low = percentile(scores, FLOOR_SHARE["score"])
             measured[script] = {
@@ -116,9 +115,9 @@ class Measurer:
             }
         return measured
 
-    def _best(self, text: str, tuning: Tuning | None, traits: Traits) -> tuple[float, float]:
+    def _best(self, text: str, scope: Scope, tuning: Tuning | None, traits: Traits) -> tuple[float, float]:
         """The best evidence, and the best across languages, that any passage of the library has, without floor or adjustment."""
-        scope, words = self._scope(), query_terms(text)
+        words = query_terms(text)
         hits, _ = self._own.candidates(text, words, scope, self._depth, _unhurried(), tuning, traits)
         best = max((h.parts.get("evidence", h.score) for h in hits), default=0.0)
         return best, max((h.parts.get("evidence", h.parts.get("lift", 0.0)) for h in hits), default=0.0)

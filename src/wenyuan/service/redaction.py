@@ -6,7 +6,7 @@ import importlib
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError
@@ -68,6 +68,7 @@ class Redactor:
     policy: RedactionPolicy
     key: bytes = b""
     names: Names | None = None
+    _last: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, source: Source, key: bytes = b"", names: Names | None = None) -> Redactor:
@@ -94,7 +95,12 @@ class Redactor:
         return redact(text, self.policy, self.key, self._recognizer).text
 
     def uri(self, uri: str) -> str:
-        return redact_uri(uri, self.policy, self.key, self._recognizer)
+        found = self._last.get(uri)  # a file's is asked for when it is read, taken, and told of
+        if found is None:
+            found = redact_uri(uri, self.policy, self.key, self._recognizer)
+            self._last.clear()
+            self._last[uri] = found
+        return found
 
     def document(self, document: Document) -> tuple[Document, Mapping[str, int]]:
         """The document without what must not be stored, and how many values of each kind that were.

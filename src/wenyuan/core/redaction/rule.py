@@ -44,13 +44,6 @@ class Rule:
     needs: tuple[str, ...] = ()
     cased: bool = False
 
-    def may_be_in(self, lower: str) -> bool:
-        """Whether a text, in lower case, has what this rule needs. Asked of each text by each rule: nothing is made."""
-        for word in self.needs:  # `any` would take twice as long
-            if word in lower:
-                return True
-        return not self.needs
-
 
 def find(rule: Rule, view: View) -> Iterator[Finding]:
     """What a rule finds, in order, not overlapping, in a text that it may be in."""
