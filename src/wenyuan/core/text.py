@@ -31,8 +31,10 @@ __all__ = [
     "OWN",
     "fold",
     "has_han",
+    "has_traditional",
     "identifiers",
     "language_of",
+    "narrowed",
     "passage_terms",
     "query_terms",
     "terms",
@@ -82,19 +84,29 @@ def fold(text: str) -> str:
     return _with_case(text).lower()
 
 
-def _composed(text: str) -> str:
-    """NFKC. Wide marks are written narrow first: a text that has nothing else to change is not taken apart."""
+def narrowed(text: str) -> str:
+    """Wide marks written narrow, character for character: most of what NFKC changes in a Chinese text."""
     if not text.isascii():
         for wide, narrow in _WIDE_MARKS:
             text = text.replace(wide, narrow)
-    return unicodedata.normalize("NFKC", text)
+    return text
+
+
+def has_traditional(text: str) -> bool:
+    """Whether a text has a Traditional character that a Simplified one stands for."""
+    return _ANY_TRADITIONAL.search(text) is not None
+
+
+def _composed(text: str) -> str:
+    """NFKC; a text that has nothing left to change is not taken apart."""
+    return unicodedata.normalize("NFKC", narrowed(text))
 
 
 def _with_case(text: str) -> str:
     """As `fold`, but for the case: Roman numbers and letters of appendices are told by it."""
     composed = _composed(text)
     # To translate text in which there is nothing to translate takes longest: every miss is an exception.
-    return composed.translate(_T2S) if _ANY_TRADITIONAL.search(composed) else composed
+    return composed.translate(_T2S) if has_traditional(composed) else composed
 
 
 @lru_cache(maxsize=1)
