@@ -39,6 +39,7 @@ from wenyuan.core.ports import Deadline
 from wenyuan.core.profiles import parse_profile
 from wenyuan.core.text import has_han, query_terms, terms
 from wenyuan.core.uri import file_uri
+from wenyuan.encoders.builtin import BuiltinEncoder
 from wenyuan.evaluation.asking import Ranked, Run
 from wenyuan.evaluation.building import default_cache
 from wenyuan.evaluation.corpus import open_corpus, read_lines
@@ -147,7 +148,8 @@ def shelved(folder: Path, cache: Path, limit: int) -> tuple[Shelf, list[Asked]]:
     about = Counter(entry.partition("#")[0] for grades in judged.qrels.values() for entry in grades)
     hidden = {squeezed(question.text) for question in judged.questions}
     own = chosen(list(parts(folder, hidden)), about, limit)
-    digest = hashlib.sha256("\0".join(part.entry for part in own).encode()).hexdigest()[:12]
+    made_of = [BuiltinEncoder.fingerprint.key, *(part.entry for part in own)]
+    digest = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:12]
     place = cache / f"context2-{folder.resolve().name}-{digest}"
     files = place / "files"
     written(own, files)

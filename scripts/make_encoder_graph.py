@@ -17,7 +17,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from wenyuan.encoders import builtin, builtin_weights
-from wenyuan.encoders.builtin_graph import EPSILON, FFN, HEADS, HIDDEN, LAYERS, PROJECTIONS
+from wenyuan.encoders.builtin_graph import EPSILON, FFN, HEADS, HIDDEN, LAYERS, PROJECTIONS, information
 from wenyuan.encoders.builtin_tokens import Tokenizer
 from wenyuan.encoders.builtin_weights import WeightFile, unpack
 
@@ -70,19 +70,22 @@ class Template:
 
 
 def make_graph() -> onnx.ModelProto:
-    """``states (1, tokens, 384)`` → ``pooled (1, 384)``, not normalised."""
+    """``states (1, tokens, 384)`` and ``shares (1, tokens)`` → ``pooled (1, 1, 384)``, not normalised."""
     t = Template()
     ends = [t.weight("ln.w", HIDDEN), t.weight("ln.b", HIDDEN)]
     x = t.node("LayerNormalization", ["states", *ends], "x", domain="", axis=-1, epsilon=EPSILON)
     for i in range(LAYERS):
         x = t.layer(x, f"l{i}.")
-    t.node("ReduceMean", [x], "pooled", domain="", axes=[1], keepdims=0)
+    t.node("MatMul", ["shares", x], "pooled", domain="")
     thirds = numpy_helper.from_array(np.array([HIDDEN] * 3, np.int64), "thirds")
     graph = helper.make_graph(
         t.nodes,
         "multilingual-e5-small",
-        [helper.make_tensor_value_info("states", TensorProto.FLOAT, [1, "tokens", HIDDEN])],
-        [helper.make_tensor_value_info("pooled", TensorProto.FLOAT, [1, HIDDEN])],
+        [
+            helper.make_tensor_value_info("states", TensorProto.FLOAT, [1, "tokens", HIDDEN]),
+            helper.make_tensor_value_info("shares", TensorProto.FLOAT, [1, "tokens"]),
+        ],
+        [helper.make_tensor_value_info("pooled", TensorProto.FLOAT, [1, 1, HIDDEN])],
         [thirds, *t.weights],
     )
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)]
@@ -98,7 +101,7 @@ def make_guard() -> np.ndarray:
 
 
 def _forward(file: WeightFile, ids: list[int]) -> np.ndarray:
-    """A BERT encoder (Devlin et al. 2019), post-norm, exact GELU, mean of the last states."""
+    """A BERT encoder (Devlin et al. 2019), post-norm, exact GELU; the last states by their information."""
     gelu = np.vectorize(lambda v: 0.5 * v * (1 + math.erf(v / math.sqrt(2))))
 
     def linear(x: np.ndarray, name: str) -> np.ndarray:
@@ -120,7 +123,7 @@ def _forward(file: WeightFile, ids: list[int]) -> np.ndarray:
         seen = (weights / weights.sum(2, keepdims=True) @ v).swapaxes(0, 1).reshape(len(ids), HIDDEN)
         x = normal(x + linear(seen, p + "ao"), p + "aln")
         x = normal(x + linear(gelu(linear(x, p + "fi")), p + "fo"), p + "oln")
-    return x.mean(0)
+    return information(file)[ids] @ x
 
 
 def main() -> None:

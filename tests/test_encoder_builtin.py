@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import importlib.util
 import json
@@ -11,6 +12,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import numpy as np
 import onnx
@@ -22,6 +24,7 @@ from wenyuan.core.errors import EncoderTimeout, EncoderUnavailable
 from wenyuan.core.ports import Deadline, Encoder
 from wenyuan.encoders import builtin, builtin_tokens, builtin_weights
 from wenyuan.encoders.builtin import BuiltinEncoder, load_builtin
+from wenyuan.encoders.builtin_graph import information
 from wenyuan.encoders.builtin_tokens import Tokenizer
 
 pytestmark = pytest.mark.integration
@@ -327,6 +330,30 @@ def test_the_guard_vectors_come_from_a_plain_float_model(script: ModuleType) -> 
     shipped = np.load(script.FOLDER / "builtin_guard.npy", allow_pickle=False)
     assert np.allclose(script.make_guard(), shipped, atol=1e-4)
     assert np.allclose(np.linalg.norm(shipped, axis=1), 1, atol=1e-5)
+
+
+def test_rare_words_count_more_than_commas(encoder: BuiltinEncoder, script: ModuleType, tokenizer: Tokenizer) -> None:
+    """States are added up by what their pieces say, in the fast model as in the plain one; marks say nothing."""
+    file = builtin_weights.read_weights(builtin_weights.find_weights())
+    told = information(file)
+    assert told[[file.bos, file.eos, file.pad]].max() == 0
+    assert told[file.unk] == told.max()
+    comma, helmet = (told[tokenizer._pieces.piece_to_id(piece)] for piece in (",", "安全"))
+    assert 0 < comma < helmet / 2
+    ids = tokenizer("passage: , , , , , , , , , , 安全帽, , , , , , , , , ,")
+    (plain, fast, equal) = (unit(v) for v in (script._forward(file, ids), encoder._graph(ids), evenly(encoder, ids)))
+    assert plain @ fast > plain @ equal + 0.0005  # states of one text are near to one another
+
+
+def evenly(encoder: BuiltinEncoder, ids: list[int]) -> Any:
+    """The mean of the states."""
+    graph = copy.copy(encoder._graph)
+    graph._information = np.ones_like(graph._information)
+    return graph(ids)
+
+
+def unit(vector: Any) -> Any:
+    return vector / np.linalg.norm(vector)
 
 
 def test_a_vocabulary_that_is_refused_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -262,6 +263,15 @@ def test_fingerprint_key() -> None:
     keys = {EncoderFingerprint(**values | {name: value}).key for name, value in changes.items()}
     assert len(keys | {EncoderFingerprint(**values).key}) == len(changes) + 1
     assert EncoderFingerprint(**values, scale=(0.7, 1.0)).key == EncoderFingerprint(**values).key
+
+
+def test_encoders_are_told_apart() -> None:
+    """Two of one name are named with the first thing in which they differ; others by name and dimension."""
+    old = EncoderFingerprint(id="m", sha256="0" * 64, dimension=8)
+    assert old.told_beside(replace(old, id="n")) == "m (8 dimensions)"
+    assert old.told_beside(replace(old, dimension=9, pooling="cls")) == "m (8 dimensions)"
+    assert old.told_beside(replace(old, pooling="cls")) == "m (pooling 'mean')"
+    assert replace(old, sha256="1" * 64).told_beside(old) == "m (sha256 '1111111111111111')"
 
 
 # -- filters ------------------------------------------------------------------------------------------

@@ -289,8 +289,8 @@ def _agreed(
     may_write = ""
     if encoder is not None and recorded is not None and encoder.fingerprint.key != recorded.key:
         raise EncoderMismatch(
-            f"the library was built with {recorded.id} ({recorded.dimension} dimensions), the settings name "
-            f"{encoder.fingerprint.id} ({encoder.fingerprint.dimension}); their vectors cannot be compared",
+            f"the library was built with {recorded.told_beside(encoder.fingerprint)}, the encoder is "
+            f"{encoder.fingerprint.told_beside(recorded)} now; their vectors cannot be compared",
             component="encoder",
             hint="set the encoder back, or embed the library anew: wenyuan reembed",
         )

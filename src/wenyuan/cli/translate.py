@@ -256,8 +256,11 @@ _CHINESE = {
     "this library was built without an encoder; wenyuan reembed gives it vectors": (
         "此知识库建立时没有编码器；运行 wenyuan reembed 可补上向量"
     ),
-    "the library was built with {a} ({b} dimensions), the settings name {c} ({d}); "
-    "their vectors cannot be compared": "知识库用 {a}（{b} 维）建立，设置中为 {c}（{d} 维），两者的向量不能比较",
+    "the library was built with {a} ({b} dimensions), the encoder is {c} ({d} dimensions) now; "
+    "their vectors cannot be compared": "知识库用 {a}（{b} 维）建立，现在的编码器是 {c}（{d} 维），两者的向量不能比较",
+    "the library was built with {a}, the encoder is {b} now; their vectors cannot be compared": (
+        "知识库用 {a} 建立，现在的编码器是 {b}，两者的向量不能比较"
+    ),
     "the library has vectors of {a}, which is not available: new documents would have none": (
         "知识库含有 {a} 的向量，但该编码器不可用，新文档将没有向量"
     ),

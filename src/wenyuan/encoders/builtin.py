@@ -56,7 +56,7 @@ class BuiltinEncoder:
         dimension=HIDDEN,
         query_prefix=_QUERY,
         passage_prefix=_PASSAGE,
-        pooling="mean",
+        pooling="information",
         quantisation="q4-int7",
         scale=(0.70, 1.0),
     )

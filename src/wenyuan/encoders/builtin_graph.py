@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from wenyuan.encoders.builtin_weights import COMPONENT, WeightFile, unpack
 from wenyuan.encoders.sessions import open_session, run_session
 
-__all__ = ["HIDDEN", "LAYERS", "MAX_TOKENS", "Graph", "graph_weights"]
+__all__ = ["HIDDEN", "LAYERS", "MAX_TOKENS", "Graph", "graph_weights", "information"]
 
 HIDDEN, FFN, HEADS, LAYERS = 384, 1536, 12, 12
 MAX_TOKENS = 512
@@ -41,6 +41,17 @@ def graph_weights(file: WeightFile) -> dict[str, NDArray[Any]]:
     return weights
 
 
+def information(file: WeightFile) -> NDArray[np.float32]:
+    """``(pieces,)``: what each piece of the vocabulary says, −ln of how likely it is; marks say nothing.
+
+    Token states are added up by it: what a text says by its rare words moves its vector more than commas do
+    (docs/explanation/scoring.md). A character that the vocabulary does not know says as much as its rarest piece.
+    """
+    told = -file.scores.astype(np.float32)
+    told[file.unk] = told.max()
+    return told
+
+
 def _quantised(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """``[out, in]`` floats → ``[in, out]`` 7-bit integers and the scale of each output."""
     scales = np.abs(matrix).max(axis=1) / _LARGEST
@@ -49,7 +60,7 @@ def _quantised(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[n
 
 
 class Graph:
-    """Token ids → the mean of the last layer's states, ``(384,)``; safe to call from several threads.
+    """Token ids → the last layer's states, added up by `information`, ``(384,)``; safe to call from several threads.
 
     Raises:
         EncoderUnavailable: onnxruntime refuses the template or its weights.
@@ -67,9 +78,11 @@ class Graph:
         self._session = open_session(template, component=COMPONENT, weights=weights)
         file.release()
         self._words = file.blocks("emb.word", HIDDEN)
+        self._information = information(file)
         self._places = file.floats("emb.pos").reshape(-1, HIDDEN) + file.floats("emb.type")[:HIDDEN]
 
     def __call__(self, ids: list[int]) -> NDArray[np.float32]:
         states = unpack(self._words[ids]) + self._places[: len(ids)]
-        pooled: NDArray[np.float32] = run_session(self._session, None, {"states": states[None]}, COMPONENT)[0]
+        feed = {"states": states[None], "shares": self._information[ids][None]}
+        pooled: NDArray[np.float32] = run_session(self._session, None, feed, COMPONENT)[0, 0]
         return pooled
