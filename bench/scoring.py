@@ -1,6 +1,6 @@
 """What each step of the score is worth: judged questions, asked with all steps, then with one of them switched off.
 
-    python bench/scoring.py DIR … [--limit 300] [--cache DIR]
+    python bench/scoring.py DIR … [--limit 300] [--cache DIR] [--mean]
     python bench/scoring.py --references DIR [--encoder none] [--limit 600]
 
 DIR is a judged set in BEIR layout; its library is built once into the cache. The questions go through the whole search.
@@ -16,7 +16,8 @@ Every figure is nDCG@10 without floor, but for the column ``floor``, which is wh
 
 All but the first two are differences to ``shipped``. A star says that nine in ten bootstrap means over the questions lie
 on that side of zero (`core.measures.changed`). The last rows are means over sets by language;
-``across``: questions in one, passages in the other.
+``across``: questions in one, passages in the other. With ``--mean`` the built-in encoder takes the plain mean of its
+states, in libraries of their own.
 
 With ``--references`` a set is asked for articles by their numbers, in ten ways to write them; the titles of the set's
 judged entries (``TITLE 第…条``, metadata ``law`` and ``article_no``) say which. Printed: Hit@1 and what does not come
@@ -31,7 +32,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,8 @@ from wenyuan.core.measures import changed
 from wenyuan.core.model import Passage
 from wenyuan.core.score import VECTOR_WEIGHT
 from wenyuan.core.text import has_han
+from wenyuan.encoders import builtin_graph
+from wenyuan.encoders.builtin import BuiltinEncoder
 from wenyuan.evaluation.asking import Ranked, Run
 from wenyuan.evaluation.building import default_cache, entries_of, open_built
 from wenyuan.evaluation.corpus import Corpus, open_corpus, read_lines, record_id
@@ -117,6 +120,12 @@ def worth(library: Library, entries: Mapping[int, str], corpus: Corpus, judged: 
             run.ranked[question.query_id] = Ranked(tuple(best), tuple(1.0 / rank for rank, _ in enumerate(best, 1)))
     _, by_question = measured(run, judged.qrels, K)
     return [by_question[question.query_id] for question in judged.questions]
+
+
+def take_means() -> None:
+    """The built-in encoder adds up its states evenly; its vectors are another encoder's."""
+    builtin_graph.information = lambda file: np.ones(len(file.pieces), np.float32)
+    BuiltinEncoder.fingerprint = replace(BuiltinEncoder.fingerprint, pooling="mean")
 
 
 def opened(folder: Path, cache: Path, encoder: str = "builtin") -> tuple[Corpus, Library]:
@@ -236,7 +245,10 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=300)
     parser.add_argument("--cache", type=Path, default=default_cache())
     parser.add_argument("--encoder", choices=("none", "builtin"), default="none")
+    parser.add_argument("--mean", action="store_true")
     given = parser.parse_args()
+    if given.mean:
+        take_means()
     print(f"{platform.machine()}, {platform.python_version()}, at most {given.limit} questions a set")
     if given.references:
         for folder in given.sets:

@@ -53,8 +53,8 @@ def one(folder: Path, learn: int | None, cache: Path, seed: int, force: bool) ->
         for q in lessons
         for document, grade in judged.qrels[q.query_id].items()
     ]
-    open_built(corpus, cache, sys.stderr).close()
-    built = next(p for p in cache.iterdir() if p.name.startswith(f"{corpus.name}-"))
+    with open_built(corpus, cache, sys.stderr) as library:
+        built = library.folder
     with tempfile.TemporaryDirectory(dir=cache.parent) as scratch:
         shutil.copytree(built, Path(scratch) / built.name)
         with open_built(corpus, Path(scratch), sys.stderr) as library:
