@@ -83,9 +83,8 @@ class _Folds(dict[int, str]):
 
 
 _MOVES = "\uffff"  # no character; who writes it all the same is looked at more closely
-_FOLDING = re.compile(
-    "[^\t\n -~、。《》〈〉【】「」“”‘’\u4e00-\u9fff]"
-)  # what may be something else when it is folded
+# What may be something else when it is folded, Traditional characters aside.
+_FOLDING = re.compile("[^\t\n -~、。《》〈〉【】「」“”‘’\u4e00-\u9fff]")
 _MOST_FOLDS = 32_768  # more than any language has
 _FOLDS = _Folds()
 
