@@ -45,7 +45,8 @@ def information(file: WeightFile) -> NDArray[np.float32]:
     """``(pieces,)``: what each piece of the vocabulary says, −ln of how likely it is; marks say nothing.
 
     Token states are added up by it: what a text says by its rare words moves its vector more than commas do
-    (docs/explanation/scoring.md). A character that the vocabulary does not know says as much as its rarest piece.
+    (docs/explanation/scoring.md). A character that the vocabulary does not know says as much as its rarest piece:
+    were it to say nothing, nonsense made of such would be a prefix alone, near to much that is in another language.
     """
     told = -file.scores.astype(np.float32)
     told[file.unk] = told.max()
