@@ -72,7 +72,7 @@ QUESTIONS = (
     ("How often is the pressure of the fire extinguishers checked?", "消防"),
     ("How many days may a contract be borrowed?", "档案"),
     ("水泵的轴承多久加一次润滑油？", "pumps"),
-    ("没用完的年休假什么时候失效？", "leave"),
+    ("没休完的假什么时候作废？", "leave"),
 )
 
 
