@@ -112,15 +112,16 @@ def prepared(folder: Path, most: int, cache: Path) -> Set:
     corpus = open_corpus(folder)
     sample = folder / "qrels_500.tsv"
     judged = read_judged(folder, corpus.uris, qrels=sample if sample.exists() else None, limit=most)
-    to = cache / "sets" / f"{corpus.name}-{most}"
+    encoder = open_encoder(load_settings().encoder)
+    assert encoder is not None
+    digest = hashlib.sha256(encoder.fingerprint.key.encode()).hexdigest()[:8]
+    to = cache / "sets" / f"{corpus.name}-{most}-{digest}"
     if not (to / "texts.json").exists():
         to.mkdir(parents=True, exist_ok=True)
         told = corpus.texts(corpus.uris)
         texts = ["\n".join(filter(None, told[name])) for name in corpus.uris]
         queries = [question.text for question in judged.questions]
         junk = list(nonsense())
-        encoder = open_encoder(load_settings().encoder)
-        assert encoder is not None
         np.save(to / "vectors.npy", encoder.encode_passages(texts))
         for name, asked in (("query_vectors", queries), ("junk_vectors", junk)):
             plain = [unicodedata.normalize("NFKC", text.strip()) for text in asked]

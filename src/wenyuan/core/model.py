@@ -300,11 +300,11 @@ class EncoderFingerprint:
 
     def told_beside(self, other: EncoderFingerprint) -> str:
         """How this one is named where `other` is named, too: with what they differ in."""
-        for name in ("sha256", "query_prefix", "passage_prefix", "pooling", "quantisation"):
-            if (self.id, self.dimension) == (other.id, other.dimension) and getattr(self, name) != getattr(
-                other, name
-            ):
-                return f"{self.id} ({name} {getattr(self, name)[:16]!r})"
+        if (self.id, self.dimension) == (other.id, other.dimension):
+            for name in ("sha256", "query_prefix", "passage_prefix", "pooling", "quantisation"):
+                own = getattr(self, name)
+                if own != getattr(other, name):
+                    return f"{self.id} ({name} {own[:16]!r})"
         return f"{self.id} ({self.dimension} dimensions)"
 
 
