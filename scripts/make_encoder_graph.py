@@ -1,28 +1,36 @@
-"""Make what the built-in encoder ships beside its code: the graph template and the guard vectors.
+"""Make what the built-in encoder ships beside its code: the graph template, the guard vectors and the damping.
 
     python scripts/make_encoder_graph.py
 
 `builtin.onnx` has the operations and no weights: every initializer is declared external and handed over at load.
 `builtin_guard.npy` comes from the plain float32 model below, which shares nothing with onnxruntime's kernels.
+`builtin_damping.npy` says which inputs of a projection are loud, as that model has them for the demo's documents and the
+general questions: those that come to more than three times what is usual among them.
 """
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+from scipy.special import erf
 
+from wenyuan.cli import demo
 from wenyuan.encoders import builtin, builtin_weights
-from wenyuan.encoders.builtin_graph import EPSILON, FFN, HEADS, HIDDEN, LAYERS, PROJECTIONS, information
+from wenyuan.encoders.builtin_graph import DAMPED, EPSILON, FFN, HEADS, HIDDEN, LAYERS, PROJECTIONS, information
 from wenyuan.encoders.builtin_tokens import Tokenizer
 from wenyuan.encoders.builtin_weights import WeightFile, unpack
+from wenyuan.service.probes import GENERAL
 
 FOLDER = Path(builtin.__file__).parent
 MICROSOFT = "com.microsoft"
+LOUD = 3.0
 
 
 class Template:
@@ -43,6 +51,8 @@ class Template:
         return outputs[0]
 
     def project(self, x: str, name: str, rows: int, columns: int, *, bias: bool) -> str:
+        if name.rpartition(".")[2] in DAMPED:
+            x = self.node("Mul", [x, self.weight(f"{name}.d", rows)], f"{name}.damped", domain="")
         inputs = [
             x,
             self.weight(f"{name}.w", rows, columns, kind=TensorProto.INT8),
@@ -100,11 +110,45 @@ def make_guard() -> np.ndarray:
     return np.stack([row / np.linalg.norm(row) for row in rows]).astype(np.float32)
 
 
-def _forward(file: WeightFile, ids: list[int]) -> np.ndarray:
-    """A BERT encoder (Devlin et al. 2019), post-norm, exact GELU; the last states by their information."""
-    gelu = np.vectorize(lambda v: 0.5 * v * (1 + math.erf(v / math.sqrt(2))))
+def make_damping() -> np.ndarray:
+    """``(layers, inputs of all of `DAMPED`)`` uint8: by which power of two each input is divided."""
+    file = builtin_weights.read_weights(builtin_weights.find_weights())
+    tokenizer = Tokenizer(file)
+    loudest: dict[str, Any] = defaultdict(float)
+
+    def watch(name: str, x: np.ndarray) -> None:
+        loudest[name] = np.maximum(loudest[name], np.abs(x).max(axis=0))
+
+    for text in sample():
+        _forward(file, tokenizer(text, builtin.MAX_TOKENS), watch)
+
+    def exponents(name: str) -> np.ndarray:
+        ratio = loudest[name] / (LOUD * np.median(loudest[name]))
+        return np.rint(np.log2(np.maximum(1, ratio))).astype(np.uint8)
+
+    return np.stack([np.concatenate([exponents(f"l{i}.{name}") for name in DAMPED]) for i in range(LAYERS)])
+
+
+def sample() -> Iterator[str]:
+    """What the model is to be shown: questions and passages of both languages."""
+    yield from (f"query: {question}" for questions in GENERAL.values() for question in questions)
+    for file in sorted((Path(demo.__file__).parent / "documents").rglob("*.*")):
+        yield from (f"passage: {part.strip()}" for part in file.read_text("utf-8").split("\n\n") if part.strip())
+
+
+def _forward(file: WeightFile, ids: list[int], watch: Callable[[str, np.ndarray], None] | None = None) -> np.ndarray:
+    """A BERT encoder (Devlin et al. 2019), post-norm, exact GELU; the last states by their information.
+
+    Args:
+        watch: Told what goes into each projection, by its name in the graph.
+    """
+
+    def gelu(x: np.ndarray) -> np.ndarray:
+        return 0.5 * x * (1 + erf(x / math.sqrt(2)))
 
     def linear(x: np.ndarray, name: str) -> np.ndarray:
+        if watch is not None:
+            watch(name.replace(".q", ".qkv"), x)
         return x @ unpack(file.blocks(f"{name}.w", x.shape[1])).T + file.floats(f"{name}.b")
 
     def normal(x: np.ndarray, name: str) -> np.ndarray:
@@ -130,7 +174,8 @@ def main() -> None:
     model = make_graph()
     (FOLDER / "builtin.onnx").write_bytes(model.SerializeToString(deterministic=True))
     np.save(FOLDER / "builtin_guard.npy", make_guard())
-    for name in ("builtin.onnx", "builtin_guard.npy"):
+    np.save(FOLDER / "builtin_damping.npy", make_damping())
+    for name in ("builtin.onnx", "builtin_guard.npy", "builtin_damping.npy"):
         print(f"{name}: {(FOLDER / name).stat().st_size:,} bytes")
 
 

@@ -87,17 +87,29 @@ def bridged(library: wenyuan.Library, bridge: float) -> Iterator[None]:
         library.catalog.set_value("floor", before)
 
 
-def first(library: wenyuan.Library, question: str) -> str:
-    answer = library.search(question, limit=1)
-    return answer.passages[answer.hits[0].passage_id].title
+def ahead(library: wenyuan.Library, question: str, name: str) -> float:
+    """How far the best passage of that name is before the best other one."""
+    answer = library.search(question, limit=50)
+    scores: dict[bool, list[float]] = {True: [], False: []}
+    for hit in answer.hits:
+        scores[answer.passages[hit.passage_id].title.startswith(name)].append(hit.score)
+    return max(scores[True], default=0.0) - max(scores[False])
 
 
 @pytest.mark.parametrize(("question", "name"), QUESTIONS)
 def test_answer_in_the_other_language(mixed: wenyuan.Library, question: str, name: str) -> None:
-    """What answers a question comes first though it is in the other language; else what is merely in the question's own would."""
-    assert first(mixed, question).startswith(name)
+    """What answers a question comes first though it is in the other language, and by more than it would."""
+    with_it = ahead(mixed, question, name)
     with bridged(mixed, 0.0):
-        assert not first(mixed, question).startswith(name)
+        without = ahead(mixed, question, name)
+    assert with_it > 0
+    assert with_it > without + 0.01
+
+
+def test_without_it_the_own_language_comes_first(mixed: wenyuan.Library) -> None:
+    """What is merely in the question's own language would be before some of the answers."""
+    with bridged(mixed, 0.0):
+        assert min(ahead(mixed, question, name) for question, name in QUESTIONS) < 0
 
 
 def cosines(library: wenyuan.Library, question: str, bridge: float) -> dict[int, float]:

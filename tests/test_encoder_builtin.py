@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 
 from wenyuan.core.errors import EncoderTimeout, EncoderUnavailable
 from wenyuan.core.ports import Deadline, Encoder
-from wenyuan.encoders import builtin, builtin_tokens, builtin_weights
-from wenyuan.encoders.builtin import BuiltinEncoder, load_builtin
-from wenyuan.encoders.builtin_graph import information
+from wenyuan.encoders import builtin, builtin_graph, builtin_tokens, builtin_weights
+from wenyuan.encoders.builtin import GUARD_TEXTS, BuiltinEncoder, load_builtin
+from wenyuan.encoders.builtin_graph import DAMPED, LAYERS, Graph, damping, information
 from wenyuan.encoders.builtin_tokens import Tokenizer
 
 pytestmark = pytest.mark.integration
@@ -330,6 +330,38 @@ def test_the_guard_vectors_come_from_a_plain_float_model(script: ModuleType) -> 
     shipped = np.load(script.FOLDER / "builtin_guard.npy", allow_pickle=False)
     assert np.allclose(script.make_guard(), shipped, atol=1e-4)
     assert np.allclose(np.linalg.norm(shipped, axis=1), 1, atol=1e-5)
+
+
+def test_the_shipped_damping_is_what_the_script_makes(script: ModuleType) -> None:
+    """Loud channels of the plain model; an exponent at the edge of two may be either on another processor."""
+    shipped = np.load(script.FOLDER / "builtin_damping.npy", allow_pickle=False).astype(int)
+    made = script.make_damping().astype(int)
+    assert shipped.shape == made.shape == (LAYERS, sum(DAMPED.values()))
+    assert np.abs(shipped - made).max() <= 1
+    assert (shipped != made).mean() < 0.001
+    assert (shipped >= 3).any(axis=1).sum() > LAYERS // 2
+
+
+def test_damping_brings_the_vectors_nearer_to_the_plain_model(
+    encoder: BuiltinEncoder, script: ModuleType, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half the distance at least, on texts that it was not made from; a projection stays the same but for rounding."""
+    file = builtin_weights.read_weights(builtin_weights.find_weights())
+    texts = [f"passage: {text}" for text in GUARD_TEXTS] + [
+        "query: 工伤认定要多长时间？",
+        "query: how do I roll back?",
+    ]
+    plain = [unit(script._forward(file, tokenizer(text))) for text in texts]
+    damped = [unit(encoder._graph(tokenizer(text))) for text in texts]
+    quiet = {name: np.ones_like(by) for name, by in damping().items()}
+    monkeypatch.setattr(builtin_graph, "damping", lambda: quiet)
+    loud = [unit(Graph(file)(tokenizer(text))) for text in texts]
+
+    def distance(vectors: list[Any]) -> float:
+        return 1 - float(np.mean([a @ b for a, b in zip(vectors, plain, strict=True)]))
+
+    assert distance(damped) < 0.002 < distance(loud)
+    assert distance(damped) < distance(loud) / 2
 
 
 def test_rare_words_count_more_than_commas(encoder: BuiltinEncoder, script: ModuleType, tokenizer: Tokenizer) -> None:

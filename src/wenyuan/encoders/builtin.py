@@ -57,7 +57,7 @@ class BuiltinEncoder:
         query_prefix=_QUERY,
         passage_prefix=_PASSAGE,
         pooling="information",
-        quantisation="q4-int7",
+        quantisation="q4-int7-damped",
         scale=(0.70, 1.0),
     )
 
