@@ -1,6 +1,6 @@
 """Whether the context of a request helps: the same question, asked about different documents.
 
-    python bench/context.py DIR … [--cache DIR] [--passages 1500] [--weights DOCUMENT,SIBLING,TOPIC,BOUND,DOMAIN,THEME]
+    python bench/context.py DIR … [--cache DIR] [--passages 1500] [--weights DOCUMENT,SIBLING,TOPIC,CLIMB,DOMAIN,THEME]
 
 DIR is a judged set in BEIR layout whose ids are ``document#part`` and whose metadata name the headings (``headings``
 or ``chapter``). Its parts are put together again as Markdown documents and added to a library of their own, once.
@@ -45,7 +45,6 @@ from wenyuan.evaluation.building import default_cache
 from wenyuan.evaluation.corpus import open_corpus, read_lines
 from wenyuan.evaluation.judged import Judged, read_judged
 from wenyuan.evaluation.measures import measured
-from wenyuan.service import candidates
 from wenyuan.service.facade import Library
 
 NUMBER = re.compile(r"^(第[〇零一二三四五六七八九十百千0-9]+[编章节条]|[0-9.]+)\s*")
@@ -296,10 +295,10 @@ def row(shelf: Shelf, questions: Sequence[Asked], context: Context) -> dict[str,
 
 def weigh(given: str) -> None:
     """Try other weights than those of the program."""
-    document, sibling, topic, bound, domain, theme = (float(value) for value in given.split(","))
+    document, sibling, topic, climb, domain, theme = (float(value) for value in given.split(","))
     fuse._SAME_DOCUMENT, fuse._SIBLING, fuse._TOPIC = document, sibling, topic
     fuse._DOMAIN, fuse._THEME = domain, theme
-    fuse.CONTEXT_BOUND = candidates.CONTEXT_BOUND = bound
+    fuse.CLIMB = climb
 
 
 def main() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from wenyuan.core.fuse import CONTEXT_BOUND, Request, Topic, adjusted, explain, fused
+from wenyuan.core.fuse import CLIMB, CONTEXT_BOUND, Leeway, Request, Topic, adjusted, explain, fused
 from wenyuan.core.model import Passage
 from wenyuan.core.ranking import Hit, Ranking
 from wenyuan.core.reference import reference_of, title_terms
@@ -48,11 +49,11 @@ topics = st.none() | st.builds(
 )
 
 
-def asked(found: Passage, topic: Topic | None = None, query: str = "") -> Request:
+def asked(found: Passage, topic: Topic | None = None, query: str = "", hits: Sequence[Hit] = ()) -> Request:
     """The request as the service makes it, with the same information for every term."""
     reference = reference_of(query)
     known = title_terms(found).union(reference.terms() if reference else ())
-    return Request(topic=topic, reference=reference, information=dict.fromkeys(known, 2.0))
+    return Request(topic=topic, leeway=Leeway.among(hits), reference=reference, information=dict.fromkeys(known, 2.0))
 
 
 @st.composite
@@ -113,7 +114,7 @@ def recomputed(parts: Any) -> float:
 def test_parts_add_up(made: tuple[list[Hit], float], found: Passage, topic: Topic | None, query: str) -> None:
     """Whatever adjusts a score, its parts give the score again to 1e-6, and it stays within 0..1."""
     for hit in made[0]:
-        final = adjusted(hit, found, asked(found, topic, query))
+        final = adjusted(hit, found, asked(found, topic, query, made[0]))
         assert final.score == pytest.approx(recomputed(final.parts), abs=1e-6)
         assert 0.0 <= final.score <= 1.0
         assert (final.passage_id, final.origin) == (hit.passage_id, hit.origin)
@@ -130,7 +131,7 @@ def test_explanation_adds_up(made: tuple[list[Hit], float], found: Passage, topi
     """A person who computes with the numbers of an explanation gets the score that stands at its end."""
     hits, weight = made
     for hit in hits:
-        final = adjusted(hit, found, asked(found, topic, query))
+        final = adjusted(hit, found, asked(found, topic, query, hits))
         told = explain(final, weight)
         assert float(told.rpartition("→ ")[2]) == pytest.approx(final.score, abs=5.1e-4)
         product = number(told, " =") * (1 + number(told, "context")) * number(told, "trust", 1.0)
@@ -156,7 +157,7 @@ def test_context_is_bounded(made: tuple[list[Hit], float], found: Passage, topic
     for hit in made[0]:
         for named in ("", query):
             without = adjusted(hit, found, asked(found, None, named)).score
-            having = adjusted(hit, found, asked(found, topic, named)).score
+            having = adjusted(hit, found, asked(found, topic, named, made[0])).score
             assert without - 1e-12 <= having <= without * (1 + CONTEXT_BOUND) + 1e-12
 
 
@@ -169,7 +170,52 @@ def test_context_prefers_what_is_near() -> None:
     assert own > sibling > stranger == 0.0
     fitting = topic.fit(passage(document_id=3, uri="file:///b/three.md", headings=("连接池",)))
     assert fitting > topic.fit(passage(document_id=3, uri="file:///b/three.md", text="连接")) > 0.0
-    assert topic.fit(passage(document_id=1, title="连接池")) <= CONTEXT_BOUND
+    assert topic.fit(passage(document_id=1, title="连接池")) == 1.0
+
+
+def standing(*scores: float) -> list[Hit]:
+    return [Hit(passage_id=i, score=score, parts={"fused": score}) for i, score in enumerate(scores, 1)]
+
+
+def test_context_settles_what_the_words_leave_open() -> None:
+    """Of passages side by side that of the document at hand comes first; past one far ahead of all others it does not come."""
+    here, there = Topic(document_id=1, weights={"连接": 2.0}), passage(document_id=2, text="无")
+    own = passage(document_id=1, text="连接")
+
+    def second(hits: list[Hit]) -> tuple[float, float]:
+        request = asked(own, here, hits=hits)
+        return adjusted(hits[0], there, request).score, adjusted(hits[1], own, request).score
+
+    side_by_side = standing(0.62, 0.61, 0.6, 0.59, 0.58, 0.57, 0.56, 0.55, 0.54, 0.53)
+    first, lifted = second(side_by_side)
+    assert lifted == pytest.approx(0.61 + CLIMB * 0.09)
+    assert lifted > first == 0.62
+    first, lifted = second(standing(0.62, *(hit.score - 0.04 for hit in side_by_side[1:])))
+    assert lifted < first
+
+
+def test_context_decides_in_a_crowd() -> None:
+    """Where nothing stands out, what fits may come up from far below; the change from one to the other is gradual."""
+    own, here = passage(document_id=1), Topic(document_id=1, weights={})
+
+    def gained(step: float) -> float:
+        hits = standing(*(0.6 - step * n for n in range(40)))
+        request = Request(topic=here, leeway=Leeway.among(hits))
+        return adjusted(hits[20], own, request).score / hits[20].score - 1
+
+    assert gained(0.002) == pytest.approx(0.8 * CONTEXT_BOUND)
+    assert gained(0.002) > gained(0.0055) > gained(0.006) > gained(0.0065)
+    assert gained(0.008) < gained(0.009)
+
+
+def test_leeway_is_told_by_ten_candidates() -> None:
+    """More than ten do not count; fewer count as ten that go on alike; one has nobody to come past."""
+    ten = standing(*(0.9 - 0.02 * n for n in range(10)))
+    assert Leeway.among(ten).climb == pytest.approx(CLIMB * 0.18)
+    assert Leeway.among([*ten, *standing(0.1)]) == Leeway.among(ten)
+    assert Leeway.among(ten[:4]).climb == pytest.approx(CLIMB * 0.18)
+    assert Leeway.among(ten[:1]) == Leeway.among([]) == Leeway(share=CONTEXT_BOUND)
+    assert Leeway(0.1, 0.1).of(0.0, 1.0) == 0.0
 
 
 @given(rankings(), st.integers(1, 5), st.integers(1, 5))

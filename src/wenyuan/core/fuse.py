@@ -5,6 +5,7 @@ score shown (see `explain`):
 
     fused  = w · vector + (1 − w) · keyword
     score  = min(1, fused · (1 + context) · trust), then + identifier (see `reference`; negative where one is missing)
+    context = how well the passage fits · what that may change (see `Leeway`), at most `CONTEXT_BOUND`
 
 What a passage is given with is the probability that follows from it: see `calibrate`.
 """
@@ -12,7 +13,7 @@ What a passage is given with is the probability that follows from it: see `calib
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from wenyuan.core.calibrate import Curve, shown, unsettled
@@ -24,12 +25,16 @@ from wenyuan.core.score import evidence, fuse, rescale, trust_factor
 from wenyuan.core.text import terms
 from wenyuan.core.uri import folder_of
 
-__all__ = ["CONTEXT_BOUND", "Fusion", "Request", "Topic", "adjusted", "explain", "fused"]
+__all__ = ["CLIMB", "CONTEXT_BOUND", "Fusion", "Leeway", "Request", "Topic", "adjusted", "explain", "fused"]
 
 CONTEXT_BOUND = 0.15
 """The most by which the request's context may change a score, relative to it."""
-_SAME_DOCUMENT, _SIBLING, _TOPIC = 0.12, 0.02, 0.07
-_DOMAIN, _THEME, _THEMES = 0.025, 0.05, 3  # more for a domain costs questions that are not about it over .005 nDCG
+CLIMB = 0.35
+"""How far up a passage moves that fits the context wholly: that share of what lies between the first candidate and the tenth."""
+_NEAR = 10
+_CROWDED, _OPEN = 0.08, 0.12  # what lies between them, as shares of the first one's score
+_SAME_DOCUMENT, _SIBLING, _TOPIC = 0.8, 0.13, 0.47
+_DOMAIN, _THEME, _THEMES = 0.17, 0.33, 3  # more for a domain costs questions that are not about it over .005 nDCG
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +137,7 @@ class Topic:
     themes: tuple[frozenset[str], ...] = ()
 
     def fit(self, passage: Passage) -> float:
-        """How well a passage fits, 0 … `CONTEXT_BOUND`."""
+        """How well a passage fits, 0 … 1."""
         gain = 0.0
         if self.document_id is not None and passage.document_id == self.document_id:
             gain += _SAME_DOCUMENT
@@ -146,7 +151,37 @@ class Topic:
             spoken = sum(w for term, w in self.weights.items() if term in own)
             gain += _TOPIC * spoken / total if total > 0 else 0.0
             gain += _THEME * min(_THEMES, sum(theme <= own for theme in self.themes))
-        return min(CONTEXT_BOUND, gain)
+        return min(1.0, gain)
+
+
+@dataclass(frozen=True, slots=True)
+class Leeway:
+    """How much the context may change where the candidates of a question stand.
+
+    A question that one passage answers well leaves the others far behind, and none of them comes past it for where it is
+    asked. The same question about several documents leaves them side by side; about a hundred, in a crowd.
+
+    Attributes:
+        climb: What a passage gains at most where something stands out.
+        share: What it gains at most in a crowd, relative to its score; 0 where there is none.
+    """
+
+    climb: float = 0.0
+    share: float = 0.0
+
+    @classmethod
+    def among(cls, hits: Sequence[Hit]) -> Leeway:
+        """Of these candidates, best first; fewer than ten count as ten that go on as they do, and one comes past nobody."""
+        near = hits[:_NEAR]
+        if len(near) < 2 or not near[0].score:
+            return cls(share=CONTEXT_BOUND)
+        between = (near[0].score - near[-1].score) * (_NEAR - 1) / (len(near) - 1)
+        crowded = (_OPEN - between / near[0].score) / (_OPEN - _CROWDED)
+        return cls(climb=CLIMB * between, share=CONTEXT_BOUND * min(1.0, max(0.0, crowded)))
+
+    def of(self, score: float, fit: float) -> float:
+        """What a passage gains, relative to its score: 0 … `CONTEXT_BOUND`."""
+        return min(CONTEXT_BOUND, fit * max(self.share, self.climb / score)) if score else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,13 +193,14 @@ class Request:
     """
 
     topic: Topic | None = None
+    leeway: Leeway = field(default_factory=Leeway)
     reference: Reference | None = None
     information: Mapping[str, float] = field(default_factory=dict)
 
 
 def adjusted(hit: Hit, passage: Passage, request: Request) -> Hit:
     """The hit with the request's context, the passage's trust and named identifiers taken into account."""
-    context = request.topic.fit(passage) if request.topic is not None else 0.0
+    context = request.leeway.of(hit.score, request.topic.fit(passage)) if request.topic is not None else 0.0
     trust = trust_factor(passage.trust)
     score = min(1.0, hit.score * (1.0 + context) * trust)
     parts = {**hit.parts, "trust": trust}

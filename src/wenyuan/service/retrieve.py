@@ -13,7 +13,7 @@ from wenyuan.core.adapt import Tuning
 from wenyuan.core.calibrate import Curve, curve_of
 from wenyuan.core.errors import EngineUnavailable
 from wenyuan.core.filters import And, Filter, Scope
-from wenyuan.core.fuse import Request, adjusted
+from wenyuan.core.fuse import Leeway, Request, adjusted
 from wenyuan.core.model import ORIGIN_PRIORITY, Passage, Source
 from wenyuan.core.outside import Outside
 from wenyuan.core.ports import Deadline, Encoder, Engine
@@ -354,7 +354,8 @@ class Retriever:
         passages = self._record.passages([hit.passage_id for hit in candidates], deadline)
         if len(passages) < len(candidates) and self._record.seq() != change:
             raise _Moved
-        request = Request(topic=topic, reference=reference, information=self._information(reference, passages))
+        told = self._information(reference, passages)
+        request = Request(topic=topic, leeway=Leeway.among(hits), reference=reference, information=told)
         ranked = []
         for hit in candidates:
             passage = passages.get(hit.passage_id)
@@ -370,10 +371,8 @@ class Retriever:
         return [(hit, passages[hit.passage_id]) for hit in ranked]
 
     def _information(self, reference: Reference | None, passages: Mapping[int, Passage]) -> Mapping[str, float]:
-        if reference is None:
-            return {}
-        titles = (title_terms(passage) for passage in passages.values())
-        return self._engine.information(sorted(reference.terms().union(*titles)))
+        titles = map(title_terms, passages.values())
+        return {} if reference is None else self._engine.information(sorted(reference.terms().union(*titles)))
 
     def _measured(self, query: Query) -> tuple[Mapping[str, float], Floor, Traits]:
         """What was measured for queries of this script, as it is stored, and what it means."""
