@@ -34,7 +34,7 @@ CLIMB = 0.35
 _NEAR = 10
 _CROWDED, _OPEN = 0.08, 0.12  # what lies between them, as shares of the first one's score
 _SAME_DOCUMENT, _SIBLING, _TOPIC = 0.8, 0.13, 0.47
-_DOMAIN, _THEME, _THEMES = 0.17, 0.33, 3  # more for a domain costs questions that are not about it over .005 nDCG
+_DOMAIN, _THEME, _THEMES = 0.08, 0.33, 3  # more for a domain costs questions that are not about it over .005 nDCG
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
