@@ -1,7 +1,7 @@
 """From the scores of two legs to one ranking, and the bounded adjustments after it.
 
-Every step keeps scores absolute and leaves its part in `Hit.parts`, so that the parts shown add up to the
-score shown (see `explain`):
+Every step leaves its part in `Hit.parts`, so that the parts shown add up to the score shown (see `explain`), and all but
+the context keep scores absolute:
 
     fused  = w · vector + (1 − w) · keyword
     score  = min(1, fused · (1 + context) · trust), then + identifier (see `reference`; negative where one is missing)
