@@ -23,7 +23,6 @@ from wenyuan.encoders.builtin import BuiltinEncoder, load_builtin
 from wenyuan.encoders.builtin_tokens import Tokenizer
 
 pytestmark = pytest.mark.integration
-ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(scope="module")

@@ -15,20 +15,9 @@ import pytest
 from wenyuan.encoders import builtin_graph, builtin_weights
 from wenyuan.encoders.builtin import GUARD_TEXTS, BuiltinEncoder, load_builtin
 from wenyuan.encoders.builtin_graph import DAMPED, LAYERS, Graph, damping, information
-from wenyuan.encoders.builtin_tokens import Tokenizer
 
 pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parent.parent
-
-
-@pytest.fixture(scope="module")
-def encoder() -> BuiltinEncoder:
-    return load_builtin(threads=2)
-
-
-@pytest.fixture(scope="module")
-def tokenizer() -> Tokenizer:
-    return Tokenizer(builtin_weights.read_weights(builtin_weights.find_weights()))
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +55,11 @@ def test_the_shipped_damping_is_what_the_script_makes(script: ModuleType) -> Non
 
 
 def test_damping_brings_the_vectors_nearer_to_the_plain_model(
-    encoder: BuiltinEncoder, script: ModuleType, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half the distance at least, on texts that it was not made from; a projection stays the same but for rounding."""
+    encoder = load_builtin()
+    tokenizer = encoder._tokenizer
     file = builtin_weights.read_weights(builtin_weights.find_weights())
     texts = [f"passage: {text}" for text in GUARD_TEXTS] + [
         "query: 工伤认定要多长时间？",
@@ -87,8 +78,10 @@ def test_damping_brings_the_vectors_nearer_to_the_plain_model(
     assert distance(damped) < distance(loud) / 2
 
 
-def test_rare_words_count_more_than_commas(encoder: BuiltinEncoder, script: ModuleType, tokenizer: Tokenizer) -> None:
+def test_rare_words_count_more_than_commas(script: ModuleType) -> None:
     """States are added up by what their pieces say, in the fast model as in the plain one; marks say nothing."""
+    encoder = load_builtin()
+    tokenizer = encoder._tokenizer
     file = builtin_weights.read_weights(builtin_weights.find_weights())
     told = information(file)
     assert told[[file.bos, file.eos, file.pad]].max() == 0
