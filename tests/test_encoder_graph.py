@@ -57,7 +57,7 @@ def test_the_shipped_damping_is_what_the_script_makes(script: ModuleType) -> Non
 def test_damping_brings_the_vectors_nearer_to_the_plain_model(
     script: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Half the distance at least, on texts that it was not made from; a projection stays the same but for rounding."""
+    """Half the distance at least, on texts that it was not made from."""
     encoder = load_builtin()
     tokenizer = encoder._tokenizer
     file = builtin_weights.read_weights(builtin_weights.find_weights())

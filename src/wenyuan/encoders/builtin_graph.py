@@ -6,8 +6,7 @@ scale per output: without VNNI the processor adds pairs of products in 16 bits, 
 
 All inputs of a projection share one 8-bit scale, so a few loud channels would leave the others a handful of steps. They
 are divided by a power of two before, and their weights multiplied with it (SmoothQuant, Xiao et al. 2023, for the loud
-ones only): the vectors' distance to those of the float32 model is a third of what it was, and so is what they differ
-between processors.
+ones only): the vectors are less than half as far from those of the float32 model.
 """
 
 from __future__ import annotations
