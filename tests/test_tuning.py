@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import wenyuan
 from tuning_parts import DOCUMENTS, ENCODER, asked, golden, new_house, write_house, written
+from wenyuan.core.adapt import QueryMap, Tuning
 from wenyuan.core.calibrate import CURVES
 from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, NotPermitted
 from wenyuan.core.learned import Judgement, Pair
 from wenyuan.core.model import Source
+from wenyuan.core.score import Traits
 from wenyuan.service.lessons import judged_pairs
 from wenyuan.service.tuning import LEAST_QUESTIONS
 
@@ -92,6 +96,24 @@ def test_too_few_questions_are_declined_with_how_many_are_needed(house: Any, ori
     report = house.tune(golden(original, LEAST_QUESTIONS - 1))
     assert (report.outcome, report.questions, report.needed) == ("too few", LEAST_QUESTIONS - 1, LEAST_QUESTIONS)
     assert house.tuning() is None
+
+
+def test_a_map_begins_where_questions_are_moved_to_without_it(house: Any) -> None:
+    """One that changes nothing finds what is found without it; one of before began at the question as embedded."""
+    legs, traits, deadline = house._retriever._own, Traits(centre=0.5, bridge=0.3), house._retriever.deadline()
+    vector = house.encoder.encode_queries(["formal3 是什么"], deadline=deadline)[0]
+    nothing = QueryMap(matrix=np.eye(len(vector), dtype=np.float32), shift=np.zeros(len(vector), np.float32))
+    plain = legs.aim("formal3 是什么", vector, None, traits, deadline)
+    same, former = (
+        legs.aim("formal3 是什么", vector, Tuning(weight=0.7, map=learned), traits, deadline)
+        for learned in (nothing, replace(nothing, aimed=False))
+    )
+    assert not np.allclose(plain.vector, vector, atol=1e-3)
+    assert not np.allclose(plain.vector, plain.unbridged.vector, atol=1e-3)
+    assert np.allclose(same.vector, plain.vector, atol=1e-6)
+    assert np.allclose(same.unbridged.vector, plain.unbridged.vector, atol=1e-6)
+    assert np.allclose(former.vector, vector, atol=1e-6)
+    assert former.unbridged is None
 
 
 def test_undo_restores_every_score(house: Any, original: Path) -> None:

@@ -1,10 +1,11 @@
 """A library's own sense of its questions: a linear map on query vectors, learned from judged questions.
 
-The encoder stays as it is and no passage is embedded again: a query's vector ``q`` becomes
+The encoder stays as it is and no passage is embedded again: what the vector leg looks for, ``q``, becomes
 ``unit(M · q + b)``. ``M`` and ``b`` are learned contrastively (temperature .02, as in van den Oord et al. 2018,
 "Representation Learning with Contrastive Predictive Coding") against the collection's own passages, by Adam (Kingma &
 Ba 2015) from the identity, and pulled back towards it. Every answer of a question is a target of its own, so that
-an answer in another language or wording is not left behind the nearest one.
+an answer in another language or wording is not left behind the nearest one. What keywords find counts as found: the
+map learns what they do not know.
 
 A map changes the spread of cosines; `levelled` measures by how much, so that mapped cosines can be fused and
 compared with floors as before.
@@ -24,14 +25,16 @@ from numpy.typing import NDArray
 
 from wenyuan.core.errors import IndexCorrupt
 
-__all__ = ["LEARNING", "Answers", "LearnSettings", "QueryMap", "Tuning", "learn", "levelled"]
+__all__ = ["LEARNING", "Answers", "LearnSettings", "QueryMap", "Tuning", "Words", "learn", "levelled"]
 
 Array = NDArray[np.float32]
 Answers = Sequence[Sequence[NDArray[np.int64]]]
 """By question, by answer: the row numbers of the passages that hold it."""
+Words = Sequence[tuple[NDArray[np.int64], Array]]
+"""By question: the row numbers of the passages that keywords find, each once, and their scores, 0..1."""
 C = TypeVar("C", float, Array)
 
-_MAGIC = b"wenyuan query map 1\n"
+_MAGIC = {False: b"wenyuan query map 1\n", True: b"wenyuan query map 2\n"}  # by `QueryMap.aimed`
 _COMPONENT = "tuning"
 _MEND = "wenyuan tune --undo"
 _BEST = 20  # cosines of a question that the spread is measured on: those that get into an answer
@@ -45,6 +48,7 @@ class LearnSettings:
 
     Attributes:
         pull: Weight of ``|M − 1|² + |b|²`` in the loss.
+        words: What a keyword score of 1 counts as, as a cosine.
         batch: Questions in one step, at most.
         pool: Passages compared with, at most: those that the questions are nearest to, and by chance.
         chance: How many of `pool` are drawn by chance.
@@ -54,6 +58,7 @@ class LearnSettings:
     rate: float = 3e-3
     temperature: float = 0.02
     pull: float = 0.1
+    words: float = 0.05
     batch: int = 256
     pool: int = 4_000
     chance: int = 1_000
@@ -70,12 +75,14 @@ class QueryMap:
     Attributes:
         matrix: ``(d, d)`` float32.
         shift: ``(d,)`` float32.
+        aimed: It is applied to what is looked for without it, centred; else, as once, to the query as it was embedded.
     """
 
     matrix: Array
     shift: Array
     scale: float = 1.0
     offset: float = 0.0
+    aimed: bool = True
 
     def apply(self, vectors: Array) -> Array:
         """Unit vectors, of the shape given: ``(d,)`` or ``(n, d)``."""
@@ -93,14 +100,14 @@ class QueryMap:
         """The map that goes only this share of the way (0: the identity, 1: itself); its spread is not measured."""
         identity = np.eye(len(self.shift), dtype=np.float32)
         matrix = identity + np.float32(strength) * (self.matrix - identity)
-        return QueryMap(matrix=matrix, shift=np.float32(strength) * self.shift)
+        return QueryMap(matrix=matrix, shift=np.float32(strength) * self.shift, aimed=self.aimed)
 
     def to_bytes(self) -> bytes:
         """Arrays in numpy's ``npz`` format behind their SHA-256; the same map gives the same bytes."""
         held = io.BytesIO()
         np.savez(held, matrix=self.matrix, shift=self.shift, level=np.array([self.scale, self.offset]))
         content = held.getvalue()
-        return _MAGIC + hashlib.sha256(content).digest() + content
+        return _MAGIC[self.aimed] + hashlib.sha256(content).digest() + content
 
     @classmethod
     def from_bytes(cls, stored: bytes) -> QueryMap:
@@ -109,14 +116,16 @@ class QueryMap:
         Raises:
             IndexCorrupt: it is not that, or not all of it.
         """
-        start = len(_MAGIC) + hashlib.sha256().digest_size
-        digest, content = stored[len(_MAGIC) : start], stored[start:]
-        if not stored.startswith(_MAGIC) or hashlib.sha256(content).digest() != digest:
+        head = len(_MAGIC[True])
+        start = head + hashlib.sha256().digest_size
+        magic, digest, content = stored[:head], stored[head:start], stored[start:]
+        if magic not in _MAGIC.values() or hashlib.sha256(content).digest() != digest:
             raise IndexCorrupt("the learned map does not match its checksum", component=_COMPONENT, hint=_MEND)
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
                 scale, offset = arrays["level"].tolist()
-                return cls(matrix=arrays["matrix"], shift=arrays["shift"], scale=scale, offset=offset)
+                matrix, shift, aimed = arrays["matrix"], arrays["shift"], magic == _MAGIC[True]
+                return cls(matrix=matrix, shift=shift, scale=scale, offset=offset, aimed=aimed)
         except (OSError, ValueError, KeyError) as error:
             raise IndexCorrupt(
                 f"the learned map cannot be read: {error}", component=_COMPONENT, hint=_MEND
@@ -144,23 +153,32 @@ class Tuning:
         return hashlib.sha256(said).hexdigest()[:16]
 
 
-def learn(queries: Array, answers: Answers, passages: Array, settings: LearnSettings = LEARNING) -> QueryMap:
+def learn(
+    queries: Array, answers: Answers, passages: Array, words: Words, settings: LearnSettings = LEARNING
+) -> QueryMap:
     """Learn a map; the same input gives the same one.
 
     Args:
         queries: ``(n, d)`` float32, unit rows.
         answers: Of each query, at least one, each of at least one passage.
         passages: ``(m, d)`` float32, unit rows; may be memory-mapped.
+        words: Of each query; what is not among them has a keyword score of 0.
 
     Raises:
-        ValueError: there is no query, or one without an answer.
+        ValueError: there is no query, or one without an answer, or without what keywords find of it.
     """
-    if not len(queries) or len(queries) != len(answers) or not all(answers) or not all(map(_held, answers)):
+    told = len(queries) == len(answers) == len(words)
+    if not len(queries) or not told or not all(answers) or not all(map(_held, answers)):
         raise ValueError("every query needs an answer, and every answer a passage")
     rows = _pool(queries, answers, passages, settings)
     place = np.full(len(passages), -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
-    lesson = _Lesson(queries, [[place[answer] for answer in own] for own in answers], np.asarray(passages[rows]))
+    lesson = _Lesson(
+        queries,
+        [[place[answer] for answer in own] for own in answers],
+        np.asarray(passages[rows]),
+        [(place[found], settings.words * scores) for found, scores in words],
+    )
     return _adam(lesson, settings)
 
 
@@ -168,11 +186,17 @@ def _held(answers: Sequence[NDArray[np.int64]]) -> bool:
     return all(len(answer) for answer in answers)
 
 
-def levelled(learned: QueryMap, queries: Array, passages: Array) -> QueryMap:
-    """The map with the `scale` and `offset` that give the best cosines of these queries the spread they had."""
-    some = queries[:: max(1, len(queries) // _MOST_LEVELLED)][:_MOST_LEVELLED]
-    raw = np.concatenate([_top(block, passages) for block in _blocks(some)], axis=None)
-    mapped = np.concatenate([_top(learned.apply(block), passages) for block in _blocks(some)], axis=None)
+def levelled(learned: QueryMap, queries: Array, levels: Array, passages: Array) -> QueryMap:
+    """The map with the `scale` and `offset` that give the best cosines of these queries the spread they had.
+
+    Args:
+        levels: ``(n, 2)``: a cosine of a query counts as ``levels[i, 0] * cosine + levels[i, 1]`` without the map.
+    """
+    some = slice(None, None, max(1, len(queries) // _MOST_LEVELLED))
+    queries, levels = queries[some][:_MOST_LEVELLED], levels[some][:_MOST_LEVELLED]
+    best = np.concatenate([_top(block, passages) for block in _blocks(queries)])
+    raw = levels[:, :1] * best + levels[:, 1:]
+    mapped = np.concatenate([_top(learned.apply(block), passages) for block in _blocks(queries)], axis=None)
     spread = float(mapped.std())
     scale = float(raw.std()) / spread if spread > 0 else 1.0
     return replace(learned, scale=scale, offset=float(raw.mean()) - scale * float(mapped.mean()))
@@ -218,9 +242,13 @@ def _nearest(queries: Array, passages: Array, depth: int) -> NDArray[np.int64]:
 
 
 class _Lesson:
-    """Queries with what answers them, flat: pair ``i`` says that `row[i]` holds the answer `target[i]`."""
+    """Queries with what answers them, flat: pair ``i`` says that `row[i]` holds the answer `target[i]`.
 
-    def __init__(self, queries: Array, answers: Answers, passages: Array) -> None:
+    Args:
+        words: Of each query, rows (below 0: none of these) and what is added to their cosines.
+    """
+
+    def __init__(self, queries: Array, answers: Answers, passages: Array, words: Words) -> None:
         self.queries = queries.astype(np.float32, copy=False)
         self.passages = np.ascontiguousarray(passages, dtype=np.float32)
         pairs = [
@@ -233,20 +261,24 @@ class _Lesson:
         counts = np.array([len(own) for own in answers])
         self._target = local + (np.cumsum(counts) - counts)[self._query]
         self._share = (1.0 / counts)[self._query]
+        self._words = [(rows[rows >= 0], scores[rows >= 0]) for rows, scores in words]
 
     def gradient(
         self, matrix: Array, shift: Array, batch: NDArray[np.int64], temperature: float
     ) -> tuple[Array, Array]:
         """Of the mean loss over a batch, by matrix and shift.
 
-        The loss of a query is the mean over its answers of −ln p(answer), p a softmax of cosines over all passages,
-        summed over those that hold the answer.
+        The loss of a query is the mean over its answers of −ln p(answer), p a softmax of cosines (and what keywords
+        add to them) over all passages, summed over those that hold the answer.
         """
         queries = self.queries[batch]
         moved = queries @ matrix.T + shift
         lengths = np.linalg.norm(moved, axis=1, keepdims=True)
         units = moved / lengths
         shares = units @ self.passages.T
+        for share, query in zip(shares, batch.tolist(), strict=True):
+            rows, scores = self._words[query]
+            share[rows] += scores
         shares /= temperature
         shares -= shares.max(axis=1, keepdims=True)
         np.exp(shares, out=shares)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wenyuan.core.adapt import QueryMap, learn, levelled
+from wenyuan.core.adapt import QueryMap, Words, learn, levelled
 from wenyuan.core.calibration import Judged
 from wenyuan.core.filters import Scope
 from wenyuan.core.folds import STRENGTHS, Trial
@@ -41,12 +42,11 @@ def embedded(encoder: Encoder, questions: Sequence[str], step: Step) -> Array:
     return np.concatenate(parts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Course:
     """Lessons, and the library that they are of.
 
     Attributes:
-        queries: ``(n, d)``: the vectors of their questions.
         aims: What is looked for without a map, by question.
         scale: The encoder's, for cosines.
         depth: Candidates of each leg.
@@ -54,7 +54,6 @@ class Course:
 
     holdings: Holdings
     lessons: Sequence[Lesson]
-    queries: Array
     aims: Sequence[Aim]
     engine: Engine
     scope: Scope
@@ -64,13 +63,30 @@ class Course:
     def learned(self, of: Rows) -> QueryMap:
         """The map that some of the lessons, given by number, teach."""
         answers = [[target.rows for target in self.lessons[i].targets] for i in of]
-        return learn(self.queries[of], answers, self.holdings.vectors)
+        return learn(self._vectors[of], answers, self.holdings.vectors, [self._words[i] for i in of.tolist()])
 
     def weakened(self, learned: QueryMap, strength: float, of: Rows) -> QueryMap | None:
         """The map at a strength, with the spread measured on these lessons; None at no strength."""
         if not strength:
             return None
-        return levelled(learned.weakened(strength), self.queries[of], self.holdings.vectors)
+        levels = np.array([(self.aims[i].scale, self.aims[i].offset) for i in of.tolist()], dtype=np.float32)
+        return levelled(learned.weakened(strength), self._vectors[of], levels, self.holdings.vectors)
+
+    @cached_property
+    def _vectors(self) -> Array:
+        """``(n, d)``: of what is looked for."""
+        return np.stack([aim.vector for aim in self.aims])
+
+    @cached_property
+    def _words(self) -> Words:
+        """What keywords find of each question, with scores."""
+        return [self._by_words(lesson.question) for lesson in self.lessons]
+
+    def _by_words(self, question: str) -> tuple[Rows, Array]:
+        words, place = query_terms(question), self.holdings.place
+        found = self.engine.keyword(words, scope=self.scope, limit=self.depth, deadline=_unhurried()).hits
+        held = [(place[hit.passage_id], hit.score) for hit in found if hit.passage_id in place]
+        return np.array([row for row, _ in held], np.int64), np.array([score for _, score in held], np.float32)
 
     def trials(self, dealt: Rows, step: Step) -> list[Trial]:
         """Every question under every strength of what the other folds teach."""
@@ -83,7 +99,7 @@ class Course:
             for at in range(0, len(own), _AT_ONCE):
                 block = own[at : at + _AT_ONCE]
                 cosines = np.stack([self._cosines(block, tried) for tried in maps], axis=1)
-                trials |= {i: self._trial(self.lessons[i], c) for i, c in zip(block.tolist(), cosines, strict=True)}
+                trials |= {i: self._trial(i, c) for i, c in zip(block.tolist(), cosines, strict=True)}
             step("learn", number, len(folds))
         return [trials[i] for i in range(len(self.lessons))]
 
@@ -91,21 +107,20 @@ class Course:
         """Cosines that count of some questions, given by number, to all passages."""
         vectors = self.holdings.vectors
         if tried is not None:
-            return tried.level(tried.apply(self.queries[of]) @ vectors.T)
+            return tried.level(tried.apply(self._vectors[of]) @ vectors.T)
         aims = [self.aims[i] for i in of.tolist()]
         return np.stack([aim.level(aim.vector @ vectors.T) for aim in aims])
 
-    def _trial(self, lesson: Lesson, cosines: Array) -> Trial:
+    def _trial(self, number: int, cosines: Array) -> Trial:
         """The candidates of both legs, each scored by both, as a request does it; `cosines`: (strengths, passages)."""
-        words, place = query_terms(lesson.question), self.holdings.place
-        by_words = self.engine.keyword(words, scope=self.scope, limit=self.depth, deadline=_unhurried()).hits
-        keyword = {hit.passage_id: hit.score for hit in by_words if hit.passage_id in place}
+        lesson, (by_words, scores) = self.lessons[number], self._words[number]
+        keyword = dict(zip(self.holdings.ids[by_words].tolist(), scores.tolist(), strict=True))
         depth = min(self.depth, cosines.shape[1])
         nearest = np.argpartition(-cosines, depth - 1, axis=1)[:, :depth]
-        rows = np.union1d(nearest, [place[passage_id] for passage_id in keyword]).astype(np.int64)
+        rows = np.union1d(nearest, by_words).astype(np.int64)
         ids = self.holdings.ids[rows].tolist()
         unseen = [passage_id for passage_id in ids if passage_id not in keyword]
-        keyword |= self.engine.keyword_scores(words, unseen, deadline=_unhurried())
+        keyword |= self.engine.keyword_scores(query_terms(lesson.question), unseen, deadline=_unhurried())
         low, high = self.scale
         units, grades = self._graded(lesson, rows)
         return Trial(

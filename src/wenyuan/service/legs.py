@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wenyuan.core.adapt import Tuning
+from wenyuan.core.adapt import QueryMap, Tuning
 from wenyuan.core.cores import usable_cores
 from wenyuan.core.errors import EncoderUnavailable, EngineTimeout
 from wenyuan.core.filters import Scope
@@ -70,6 +70,11 @@ class Aim:
     def level(self, cosine: Any) -> Any:
         """The cosine that counts, or an array of them, of the cosine to `vector`."""
         return self.scale * cosine + self.offset
+
+
+def mapped(learned: QueryMap, aim: Aim) -> Aim:
+    """Where a map sends it."""
+    return Aim(vector=learned.apply(aim.vector), scale=learned.scale, offset=learned.offset)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,7 +299,7 @@ class OwnLegs:
         return Found(keyword=keyword, cosines=cosines, plain=plain, mean=mean, aim=aim, reports=reports)
 
     def aim(self, query: str, vector: Any, tuning: Tuning | None, traits: Traits, deadline: Deadline) -> Aim:
-        """Where a learned map sends the query; without one, away from what all questions have in common.
+        """Away from what all questions have in common, and from there where a learned map sends the query.
 
         Passages that resemble any question stand too near to each of them: what a passage has in common with
         general questions is taken off its cosine, its mean over the collection is put back. Where the library has
@@ -304,8 +309,15 @@ class OwnLegs:
         Args:
             vector: The query's, as it was embedded.
         """
-        if tuning is not None and tuning.map is not None:
-            return Aim(vector=tuning.map.apply(vector), scale=tuning.map.scale, offset=tuning.map.offset)
+        learned = None if tuning is None else tuning.map
+        if learned is None:
+            return self._centred(query, vector, traits, deadline)
+        aim = self._centred(query, vector, traits, deadline) if learned.aimed else Aim(vector=vector)
+        return replace(
+            mapped(learned, aim), unbridged=None if aim.unbridged is None else mapped(learned, aim.unbridged)
+        )
+
+    def _centred(self, query: str, vector: Any, traits: Traits, deadline: Deadline) -> Aim:
         if self._vectors is None or not traits.centre:
             return Aim(vector=vector)
         script = script_of(query)

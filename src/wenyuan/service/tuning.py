@@ -198,7 +198,6 @@ class TuningDoor(FeedbackDoor):
         course = Course(
             holdings=holdings,
             lessons=found.lessons,
-            queries=queries,
             aims=[self._retriever.aim(*asked) for asked in zip(questions, queries, strict=True)],
             engine=self.engine,
             scope=scope,
