@@ -25,7 +25,7 @@ STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
 WEIGHTS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 LEAST_GAIN = 0.005
 """Of mean nDCG@10: less is not worth a change of every score."""
-_SURE = 0.1
+_SURE = 0.01
 """The share of bootstrap means that may lie at or below no gain."""
 _RESAMPLES = 2_000
 _K = 10
@@ -58,7 +58,7 @@ class Verdict:
 
     Attributes:
         before, after: Mean nDCG@10 on held-out questions, 0..1: as it is, and with what the other folds chose.
-        lower: The gain that 90 % of the bootstrap exceeds.
+        lower: The gain that 99 % of the bootstrap exceeds.
         by_fold: ``(before, after)`` of each fold.
         collapsed: Folds, counted from 1, whose questions lose, and no accident.
         better, worse: How many questions gain and lose.

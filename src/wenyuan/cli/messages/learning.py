@@ -85,8 +85,8 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "tune_fold": ("fold {number}", "第{number}折"),
     "tune_all": ("all   ", "全部 "),
     "tune_sure": (
-        "Better: {better:question|questions}, worse: {worse}; 90 % sure of {lower} or more.",
-        "变好 {better} 个问题，变差 {worse} 个；九成把握提升不低于 {lower}。",
+        "Better: {better:question|questions}, worse: {worse}; 99 % sure of {lower} or more.",
+        "变好 {better} 个问题，变差 {worse} 个；99% 的把握提升不低于 {lower}。",
     ),
     "tune_collapsed": (
         "Fold {number} loses, and not by accident.",
