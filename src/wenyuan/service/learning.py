@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wenyuan.core.adapt import QueryMap, Words, learn, levelled
+from wenyuan.core.calibrate import NEAR
 from wenyuan.core.calibration import Judged
 from wenyuan.core.filters import Scope
 from wenyuan.core.folds import STRENGTHS, Trial
@@ -148,7 +149,8 @@ def found(trial: Trial, strength: float, weight: float) -> Judged:
     order = np.argsort(-scores, kind="stable")
     _, first = np.unique(trial.units[order], return_index=True)
     best = order[np.sort(first)[:_FIRST]]
-    return Judged(field=scores.tolist(), scores=scores[best].tolist(), right=(trial.grades[best] > 0).tolist())
+    near = scores[order[:NEAR]]  # no other candidate is a rival, and they are looked through for every curve tried
+    return Judged(field=near.tolist(), scores=scores[best].tolist(), right=(trial.grades[best] > 0).tolist())
 
 
 def _unhurried() -> Deadline:
