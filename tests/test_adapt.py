@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wenyuan.core.adapt import LEARNING, QueryMap, Tuning, learn, levelled
+from wenyuan.core.adapt import LEARNING, QueryMap, Tuning, _pool, learn, levelled
 from wenyuan.core.errors import IndexCorrupt
 
 DIMENSION, PASSAGES, QUESTIONS = 16, 40, 30
@@ -52,12 +52,19 @@ def test_what_keywords_find_need_not_be_learned(lesson: Any) -> None:
 
 
 def test_what_keywords_find_elsewhere_is_of_no_account(lesson: Any) -> None:
-    """Passages that are not compared with, of a large collection, are passed over, and a score of 0 adds nothing."""
+    """Passages that are not compared with, of a large collection, are passed over, whatever keywords say of them."""
     queries, answers, passages = lesson
     few = replace(LEARNING, pool=35, chance=2)
-    silent = [(np.arange(PASSAGES), np.zeros(PASSAGES, np.float32))] * QUESTIONS
-    one, other = (learn(queries, answers, passages, words, few) for words in (silent, [NOTHING] * QUESTIONS))
-    assert np.array_equal(one.matrix, other.matrix)
+    beyond = np.setdiff1d(np.arange(PASSAGES), _pool(queries, answers, passages, few))
+    assert len(beyond)
+    far, near = (
+        [(rows, np.ones(len(rows), np.float32))] * QUESTIONS for rows in (beyond, np.array([answers[0][0][0]]))
+    )
+    plain, same, other = (
+        learn(queries, answers, passages, words, few).matrix for words in ([NOTHING] * QUESTIONS, far, near)
+    )
+    assert np.array_equal(plain, same)
+    assert not np.array_equal(plain, other)
 
 
 @pytest.mark.parametrize("missing", ["queries", "answers", "words"])

@@ -74,7 +74,8 @@ class Aim:
 
 def mapped(learned: QueryMap, aim: Aim) -> Aim:
     """Where a map sends it."""
-    return Aim(vector=learned.apply(aim.vector), scale=learned.scale, offset=learned.offset)
+    unbridged = None if aim.unbridged is None else mapped(learned, aim.unbridged)
+    return Aim(vector=learned.apply(aim.vector), scale=learned.scale, offset=learned.offset, unbridged=unbridged)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -312,9 +313,8 @@ class OwnLegs:
         learned = None if tuning is None else tuning.map
         if learned is None:
             return self._centred(query, vector, traits, deadline)
-        aim = self._centred(query, vector, traits, deadline) if learned.aimed else Aim(vector=vector)
-        return replace(
-            mapped(learned, aim), unbridged=None if aim.unbridged is None else mapped(learned, aim.unbridged)
+        return mapped(
+            learned, self._centred(query, vector, traits, deadline) if learned.aimed else Aim(vector=vector)
         )
 
     def _centred(self, query: str, vector: Any, traits: Traits, deadline: Deadline) -> Aim:
