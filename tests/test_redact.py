@@ -12,11 +12,10 @@ from wenyuan.core.model import Block, Document
 from wenyuan.core.redact import (
     KINDS,
     LABELS,
+    Redaction,
     RedactionPolicy,
     policy_for,
     redact,
-    redact_document,
-    redact_uri,
 )
 from wenyuan.core.redaction import checks
 from wenyuan.core.redaction.view import view_of
@@ -212,7 +211,9 @@ def document(*parts: str, **changes: object) -> Document:
 
 def test_blocks_move_with_the_text() -> None:
     """After redaction each block holds its own words, and labels are redacted as well."""
-    redacted, counts = redact_document(document("电话13800138000找张工", "第二段", "又是13900139000和a1@b.cn"), DROP)
+    redacted, counts = Redaction(DROP).document(
+        document("电话13800138000找张工", "第二段", "又是13900139000和a1@b.cn")
+    )
     assert [redacted.text[b.start : b.end] for b in redacted.blocks] == [
         "电话⟦手机⟧找张工",
         "第二段",
@@ -225,14 +226,14 @@ def test_blocks_move_with_the_text() -> None:
 def test_a_value_across_blocks_belongs_to_the_first() -> None:
     """A key whose lines are blocks of their own is replaced once; blocks that held only its rest vanish."""
     lines = ["before", "-----BEGIN PRIVATE KEY-----", "MIIE" * 16, "-----END PRIVATE KEY-----", "after"]
-    redacted, counts = redact_document(document(*lines), DROP)
+    redacted, counts = Redaction(DROP).document(document(*lines))
     assert [redacted.text[b.start : b.end] for b in redacted.blocks] == ["before", "⟦密钥⟧", "after"]
     assert counts == {"secret": 2}  # in the text, and in a label
 
 
 def test_title_notes_and_facets_are_redacted() -> None:
     """A facet is read with its name as the cue, and a number may be a value too; the rest keeps its type."""
-    redacted, _ = redact_document(
+    redacted, _ = Redaction(DROP).document(
         document(
             "x",
             title="张先生13800138000的投诉",
@@ -246,7 +247,6 @@ def test_title_notes_and_facets_are_redacted() -> None:
                 "tag": "安全",
             },
         ),
-        DROP,
     )
     assert redacted.title == "张先生⟦手机⟧的投诉"
     assert redacted.notes == ("sheet ⟦手机⟧ skipped",)
@@ -267,13 +267,13 @@ def test_title_notes_and_facets_are_redacted() -> None:
 )
 def test_addresses_are_redacted_piece_by_piece(uri: str, clean: str) -> None:
     """File names, queries and credentials are redacted through their escapes; what holds no value stays as it is."""
-    assert redact_uri(uri, DROP) == clean
-    assert redact_uri(clean, DROP) == clean
+    assert Redaction(DROP).uri(uri) == clean
+    assert Redaction(DROP).uri(clean) == clean
 
 
 def test_with_a_key_two_files_stay_two() -> None:
     """Names that differ only in a value do not become one when there is a key, even where values are dropped."""
-    first, second = (redact_uri(f"file:///a/1380013800{i}.pdf", DROP, KEY) for i in (0, 1))
+    first, second = (Redaction(DROP, KEY).uri(f"file:///a/1380013800{i}.pdf") for i in (0, 1))
     assert first != second
     assert first.startswith("file:///a/⟦手机:")
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Block, Document
-from wenyuan.core.redact import KINDS, Action, RedactionPolicy, redact, redact_document, redact_uri
+from wenyuan.core.redact import KINDS, Action, Redaction, RedactionPolicy, redact
 
 KEY = b"0123456789abcdef"
 
@@ -238,18 +238,39 @@ def test_a_redacted_document_is_a_document(pieces: list[str], policy: RedactionP
         blocks.append(Block(kind="paragraph", start=len(text), end=len(text) + len(piece), label=piece))
         text += piece
     document = Document(uri="file:///a.md", title=pieces[0], text=text, blocks=tuple(blocks), sha256="0")
-    redacted, _ = redact_document(document, policy, KEY)
+    redacted, _ = Redaction(policy, KEY).document(document)
     assert redacted.text == redact(text, policy, KEY).text
     assert redacted.title == redact(pieces[0], policy, KEY).text
-    assert redact_document(redacted, policy, KEY) == (redacted, {})
+    assert Redaction(policy, KEY).document(redacted) == (redacted, {})
 
 
 @given(pieces=st.lists(PIECES, max_size=6), policy=st.sampled_from(POLICIES), key=st.sampled_from([KEY]))
 @settings(max_examples=200, deadline=None)
 def test_a_redacted_uri_stays_redacted(pieces: list[str], policy: RedactionPolicy, key: bytes) -> None:
     """Redacting an address twice changes nothing."""
-    once = redact_uri("file:///" + "/".join(pieces), policy, key)
-    assert redact_uri(once, policy, key) == once
+    once = Redaction(policy, key).uri("file:///" + "/".join(pieces))
+    assert Redaction(policy, key).uri(once) == once
+
+
+@given(texts=st.lists(PIECES, max_size=12), policy=st.sampled_from(POLICIES))
+@settings(max_examples=200, deadline=None)
+def test_what_is_remembered_changes_nothing(texts: list[str], policy: RedactionPolicy) -> None:
+    """Texts are redacted as each would be alone, the second time, too, and only clean ones are remembered."""
+    alone = [redact(text, policy, KEY) for text in texts]
+    redaction = Redaction(policy, KEY)
+    for _ in range(2):
+        assert [redaction.text(text) for text in texts] == alone
+    assert redaction._rewrite._clean == {one.text for one in alone}
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    """A source of millions of rows does not fill the memory."""
+    redaction = Redaction(RedactionPolicy(level="public", actions=dict.fromkeys(KINDS, "drop")))
+    for number in range(9_000):
+        redaction.text(f"row {number}")
+    assert 0 < len(redaction._rewrite._clean) <= 4_096
+    redaction.text("long " * 100)
+    assert max(map(len, redaction._rewrite._clean)) <= 200
 
 
 HOSTILE = [

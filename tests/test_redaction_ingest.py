@@ -181,19 +181,19 @@ def test_failing_redactor(
     library: wenyuan.Library, docs: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     """A document that cannot be redacted is not taken in, whatever broke, and the others are."""
-    from wenyuan.service import redaction
+    from wenyuan.core.redact import Redaction
 
     docs.mkdir()
     (docs / "good.md").write_text("# 投诉\n\nHandle it 处理投诉。\n")
     (docs / "bad.md").write_text(f"# 投诉\n\nBADBAD {CANARIES['email']}\n")
-    real = redaction.redact_document
+    real = Redaction.document
 
-    def failing(document: Any, *rest: Any) -> Any:
+    def failing(self: Redaction, document: Any) -> Any:
         if "BADBAD" in document.text:
             raise error
-        return real(document, *rest)
+        return real(self, document)
 
-    monkeypatch.setattr(redaction, "redact_document", failing)
+    monkeypatch.setattr(Redaction, "document", failing)
     report = take(library, docs, "internal")
     assert report.added == 1
     [(uri, reason)] = report.failed.items()

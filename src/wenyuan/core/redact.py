@@ -29,7 +29,7 @@ from wenyuan.core.redaction.policy import (
     parse_policy,
     policy_for,
 )
-from wenyuan.core.redaction.rounds import NameRecognizer, rewrite
+from wenyuan.core.redaction.rounds import NameRecognizer, Rewriter
 
 __all__ = [
     "KINDS",
@@ -40,12 +40,11 @@ __all__ = [
     "Level",
     "NameRecognizer",
     "Redacted",
+    "Redaction",
     "RedactionPolicy",
     "parse_policy",
     "policy_for",
     "redact",
-    "redact_document",
-    "redact_uri",
 ]
 
 
@@ -57,112 +56,105 @@ class Redacted:
     counts: Mapping[str, int]
 
 
-def redact(text: str, policy: RedactionPolicy, key: bytes = b"", names: NameRecognizer | None = None) -> Redacted:
-    """A text without the values that the policy does not keep.
+_PIECE = re.compile(r"[^/?#&;]+")
+_AUTHORITY = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^/?#]*")
+_ESCAPED = re.compile(r"[\x00-\x20%/?#&;\x7f-\xa0\u2028\u2029\ufeff\ud800-\udfff]")
+
+
+class Redaction:
+    """What a policy takes out of texts, documents and addresses. It remembers what many documents have in common.
 
     Args:
         key: At least 16 bytes where the policy makes pseudonyms; one tenant, one key.
 
     Raises:
         ConfigError: the policy needs a key.
-        DocumentRejected: the text cannot be redacted; it must not be taken in.
     """
-    new, _, counts = rewrite(text, (), policy, key, names)
-    return Redacted(new, dict(counts))
 
+    def __init__(self, policy: RedactionPolicy, key: bytes = b"", names: NameRecognizer | None = None) -> None:
+        self._rewrite = self._rewrite_part = Rewriter(policy, key, names)
+        if key:
+            apart: dict[str, Action] = {
+                kind: action if action == "keep" or kind == "secret" else "pseudonym"
+                for kind, action in policy.actions.items()
+            }
+            self._rewrite_part = Rewriter(replace(policy, actions=apart), key, names)
 
-def redact_document(
-    document: Document, policy: RedactionPolicy, key: bytes = b"", names: NameRecognizer | None = None
-) -> tuple[Document, Mapping[str, int]]:
-    """A document with its text, title, labels, notes and metadata redacted, and the counts of all of them.
+    def text(self, text: str) -> Redacted:
+        """A text without the values that the policy does not keep.
 
-    Blocks keep covering the text; one that held nothing but the rest of a value vanishes. The URI is left: it is
-    what the document is found by when read again (see `redact_uri`).
+        Raises:
+            DocumentRejected: the text cannot be redacted; it must not be taken in.
+        """
+        new, _, counts = self._rewrite(text)
+        return Redacted(new, dict(counts))
 
-    Raises:
-        ConfigError: the policy needs a key.
-        DocumentRejected: it cannot be redacted.
-    """
-    text, spans, counts = rewrite(document.text, [(b.start, b.end) for b in document.blocks], policy, key, names)
+    def document(self, document: Document) -> tuple[Document, Mapping[str, int]]:
+        """A document with its text, title, labels, notes and metadata redacted, and the counts of all of them.
 
-    def clean(said: str) -> str:
-        if not said:
-            return said
-        new, _, found = rewrite(said, (), policy, key, names)
+        Blocks keep covering the text; one that held nothing but the rest of a value vanishes. The URI is left: it is
+        what the document is found by when read again (see `uri`).
+
+        Raises:
+            DocumentRejected: it cannot be redacted.
+        """
+        text, spans, counts = self._rewrite(document.text, [(b.start, b.end) for b in document.blocks])
+
+        def clean(said: str) -> str:
+            if not said:
+                return said
+            new, _, found = self._rewrite(said)
+            counts.update(found)
+            return new
+
+        def cleaned(block: Block, start: int, end: int) -> Block:
+            label, cell = clean(block.label), block.cell and clean(block.cell)
+            if (start, end, label, cell) == (block.start, block.end, block.label, block.cell):
+                return block  # most are, and a copy takes longer than the look
+            return replace(block, start=start, end=end, label=label, cell=cell)
+
+        blocks = tuple(
+            cleaned(block, start, end)
+            for block, (start, end) in zip(document.blocks, spans, strict=True)
+            if start < end
+        )
+        metadata = {name: self._facet(name, value, counts) for name, value in document.metadata.items()}
+        title, notes = clean(document.title), tuple(map(clean, document.notes))
+        redacted = replace(document, text=text, title=title, blocks=blocks, notes=notes, metadata=metadata)
+        return redacted, dict(counts)
+
+    def _facet(self, name: str, value: Facet, counts: Counter[str]) -> Facet:
+        """A facet's value, read together with its name, which may be the cue: ``联系人: 张三``, ``phone: 13800138000``."""
+        said = f"{name}: "
+        line = said + str(value)
+        new, [(start, end)], found = self._rewrite(line, [(len(said), len(line))])
+        if not found:
+            return value
         counts.update(found)
-        return new
+        return new[start:end]
 
-    def cleaned(block: Block, start: int, end: int) -> Block:
-        label, cell = clean(block.label), block.cell and clean(block.cell)
-        if (start, end, label, cell) == (block.start, block.end, block.label, block.cell):
-            return block  # most are, and a copy takes longer than the look
-        return replace(block, start=start, end=end, label=label, cell=cell)
+    def uri(self, uri: str) -> str:
+        """A URI, path or file name whose parts hold no value that the policy does not keep; percent-escapes are seen through.
 
-    blocks = tuple(
-        cleaned(block, start, end) for block, (start, end) in zip(document.blocks, spans, strict=True) if start < end
-    )
-    metadata = {name: _facet(name, value, policy, key, names, counts) for name, value in document.metadata.items()}
-    redacted = replace(
-        document,
-        text=text,
-        title=clean(document.title),
-        blocks=blocks,
-        notes=tuple(map(clean, document.notes)),
-        metadata=metadata,
-    )
-    return redacted, dict(counts)
+        Two addresses that differ only in a value become one when it is masked or dropped. With a key, pseudonyms are
+        therefore written here whatever the policy says, but for secrets.
 
+        Raises:
+            DocumentRejected: it cannot be redacted.
+        """
+        authority = _AUTHORITY.match(uri)
+        head = self._rewrite_part(authority[0])[0] if authority else ""
+        return head + _PIECE.sub(self._part, uri[authority.end() if authority else 0 :])
 
-def _facet(
-    name: str,
-    value: Facet,
-    policy: RedactionPolicy,
-    key: bytes,
-    names: NameRecognizer | None,
-    counts: Counter[str],
-) -> Facet:
-    """A facet's value, read together with its name, which may be the cue: ``联系人: 张三``, ``phone: 13800138000``."""
-    said = f"{name}: "
-    line = said + str(value)
-    new, [(start, end)], found = rewrite(line, [(len(said), len(line))], policy, key, names)
-    if not found:
-        return value
-    counts.update(found)
-    return new[start:end]
-
-
-_PIECE = re.compile(r"[^/?#&;]+")
-_AUTHORITY = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^/?#]*")
-_ESCAPED = re.compile(r"[\x00-\x20%/?#&;\x7f-\xa0\u2028\u2029\ufeff\ud800-\udfff]")
-
-
-def redact_uri(uri: str, policy: RedactionPolicy, key: bytes = b"", names: NameRecognizer | None = None) -> str:
-    """A URI, path or file name whose parts hold no value that the policy does not keep; percent-escapes are seen through.
-
-    Two addresses that differ only in a value become one when it is masked or dropped. With a key, pseudonyms are
-    therefore written here whatever the policy says, but for secrets.
-
-    Raises:
-        ConfigError: the policy needs a key.
-        DocumentRejected: it cannot be redacted.
-    """
-    policy.check_key(key)
-    if key:
-        apart: dict[str, Action] = {
-            kind: action if action == "keep" or kind == "secret" else "pseudonym"
-            for kind, action in policy.actions.items()
-        }
-        policy = replace(policy, actions=apart)
-        policy.check_key(key)
-    authority = _AUTHORITY.match(uri)
-    head = rewrite(authority[0], (), policy, key, names)[0] if authority else ""
-
-    def clean(piece: re.Match[str]) -> str:
+    def _part(self, piece: re.Match[str]) -> str:
         said = unquote(piece[0], errors="surrogateescape")
-        new, _, found = rewrite(said, (), policy, key, names)
+        new, _, found = self._rewrite_part(said)
         return _ESCAPED.sub(_escape, new) if found else piece[0]
 
-    return head + _PIECE.sub(clean, uri[authority.end() if authority else 0 :])
+
+def redact(text: str, policy: RedactionPolicy, key: bytes = b"", names: NameRecognizer | None = None) -> Redacted:
+    """`Redaction.text`, of one text."""
+    return Redaction(policy, key, names).text(text)
 
 
 def _escape(match: re.Match[str]) -> str:

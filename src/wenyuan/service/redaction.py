@@ -6,18 +6,17 @@ import importlib
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError
 from wenyuan.core.model import Document, Source
 from wenyuan.core.redact import (
     NameRecognizer,
+    Redaction,
     RedactionPolicy,
     parse_policy,
-    redact,
-    redact_document,
-    redact_uri,
 )
 
 __all__ = ["Names", "Redactor", "library_key", "load_names"]
@@ -61,14 +60,13 @@ def load_names(place: str) -> Names:
     return Names(found, f"{place}@{getattr(found, 'version', '')}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Redactor:
     """What is done to every document of one source before it is stored."""
 
     policy: RedactionPolicy
     key: bytes = b""
     names: Names | None = None
-    _last: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, source: Source, key: bytes = b"", names: Names | None = None) -> Redactor:
@@ -86,21 +84,17 @@ class Redactor:
         asked = self.names is not None and self.policy.actions["person"] != "keep"
         return f"{found}:{self.names.version}" if self.names is not None and asked else found
 
-    @property
-    def _recognizer(self) -> NameRecognizer | None:
-        return None if self.names is None else self.names.find
+    @cached_property
+    def _redaction(self) -> Redaction:
+        return Redaction(self.policy, self.key, None if self.names is None else self.names.find)
 
     def text(self, text: str) -> str:
         """A text that is told, a reason say."""
-        return redact(text, self.policy, self.key, self._recognizer).text
+        return self._redaction.text(text).text
 
     def uri(self, uri: str) -> str:
-        found = self._last.get(uri)  # a file's is asked for when it is read, taken, and told of
-        if found is None:
-            found = redact_uri(uri, self.policy, self.key, self._recognizer)
-            self._last.clear()
-            self._last[uri] = found
-        return found
+        """An address, a file's say."""
+        return self._redaction.uri(uri)
 
     def document(self, document: Document) -> tuple[Document, Mapping[str, int]]:
         """The document without what must not be stored, and how many values of each kind that were.
@@ -109,7 +103,7 @@ class Redactor:
             DocumentRejected: it cannot be redacted, so it is not taken in.
         """
         try:
-            clean, counts = redact_document(document, self.policy, self.key, self._recognizer)
+            clean, counts = self._redaction.document(document)
         except KnowledgeError:
             raise
         except Exception as error:  # whatever broke: a text that was not searched is not taken in

@@ -14,7 +14,7 @@ from wenyuan.core.redaction.rule import Finding, Rule, find
 from wenyuan.core.redaction.view import OPAQUE, View, view_of
 from wenyuan.core.redaction.write import replacement
 
-__all__ = ["NameRecognizer", "findings", "rewrite"]
+__all__ = ["NameRecognizer", "Rewriter", "findings"]
 
 NameRecognizer = Callable[[str], Iterable[tuple[int, int]]]
 """Text → spans ``[start, end)`` of names of persons in it: the socket of a recogniser that knows more than cue words."""
@@ -25,6 +25,8 @@ _NEEDED = sorted({word for rule in _RULES for word in rule.needs})
 _BY_FIRST = {first: tuple(words) for first, words in groupby(_NEEDED, key=lambda word: word[0])}
 _RANK = {kind: rank for rank, kind in enumerate(KINDS)}
 _MAX_ROUNDS = 12  # real texts need two; each round leaves less to find
+_SHORT, _MOST_REMEMBERED = 200, 4_096  # characters; texts
+_Edit = tuple[int, int, str]
 
 
 def findings(view: View, policy: RedactionPolicy, names: NameRecognizer | None) -> list[Finding]:
@@ -79,47 +81,65 @@ def _choose(found: Iterable[Finding], length: int) -> list[Finding]:
     return sorted(chosen, key=lambda f: f.start)
 
 
-def rewrite(
-    text: str, spans: Sequence[tuple[int, int]], policy: RedactionPolicy, key: bytes, names: NameRecognizer | None
-) -> tuple[str, list[tuple[int, int]], Counter[str]]:
-    """The redacted text, `spans` of the text moved with it, and how many values of each kind were replaced.
+class Rewriter:
+    """Takes out of texts what a policy does not keep; it remembers short texts that hold nothing.
 
-    A span that begins or ends inside a replaced value is cut there: what replaced it belongs to the span in
-    which the value began. A span may come out empty.
+    What a source's documents have in common, folders and facets say, is looked through once.
+
+    Args:
+        key: At least 16 bytes where the policy makes pseudonyms.
 
     Raises:
         ConfigError: the policy needs a key.
-        DocumentRejected: the text does not settle, or the recogniser failed.
     """
-    policy.check_key(key)
-    counts: Counter[str] = Counter()
-    moved = list(spans)
-    for _ in range(_MAX_ROUNDS):
-        edits = _edits(text, policy, key, names, counts)
-        if not edits:
+
+    def __init__(self, policy: RedactionPolicy, key: bytes, names: NameRecognizer | None) -> None:
+        policy.check_key(key)
+        self._policy, self._key, self._names = policy, key, names
+        self._clean: set[str] = set()
+
+    def __call__(
+        self, text: str, spans: Sequence[tuple[int, int]] = ()
+    ) -> tuple[str, list[tuple[int, int]], Counter[str]]:
+        """The redacted text, `spans` of the text moved with it, and how many values of each kind were replaced.
+
+        A span that begins or ends inside a replaced value is cut there: what replaced it belongs to the span in
+        which the value began. A span may come out empty.
+
+        Raises:
+            DocumentRejected: the text does not settle, or the recogniser failed.
+        """
+        counts: Counter[str] = Counter()
+        moved = list(spans)
+        if text in self._clean:
             return text, moved, counts
-        text, moved = _apply(text, moved, edits)
-    raise DocumentRejected(
-        f"the text does not settle: after {_MAX_ROUNDS} rounds of redaction there is more to find",
-        component="redaction",
-    )
+        for _ in range(_MAX_ROUNDS):
+            edits = self._edits(text, counts)
+            if not edits:
+                self._remember(text)
+                return text, moved, counts
+            text, moved = _apply(text, moved, edits)
+        raise DocumentRejected(
+            f"the text does not settle: after {_MAX_ROUNDS} rounds of redaction there is more to find",
+            component="redaction",
+        )
 
+    def _edits(self, text: str, counts: Counter[str]) -> list[_Edit]:
+        view = view_of(text)
+        edits = []
+        for finding in findings(view, self._policy, self._names):
+            start, end = view.original(finding.start, finding.end)
+            new = replacement(finding, self._policy.actions[finding.kind], self._key)
+            if new != text[start:end]:
+                edits.append((start, end, new))
+                counts[finding.kind] += 1
+        return edits
 
-_Edit = tuple[int, int, str]
-
-
-def _edits(
-    text: str, policy: RedactionPolicy, key: bytes, names: NameRecognizer | None, counts: Counter[str]
-) -> list[_Edit]:
-    view = view_of(text)
-    edits = []
-    for finding in findings(view, policy, names):
-        start, end = view.original(finding.start, finding.end)
-        new = replacement(finding, policy.actions[finding.kind], key)
-        if new != text[start:end]:
-            edits.append((start, end, new))
-            counts[finding.kind] += 1
-    return edits
+    def _remember(self, text: str) -> None:
+        if len(text) <= _SHORT:
+            if len(self._clean) >= _MOST_REMEMBERED:
+                self._clean.clear()
+            self._clean.add(text)
 
 
 def _apply(text: str, spans: list[tuple[int, int]], edits: list[_Edit]) -> tuple[str, list[tuple[int, int]]]:
