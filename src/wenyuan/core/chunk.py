@@ -215,19 +215,20 @@ class _Cutter:
         """The spans of the section's passages, without white space around them."""
         blocks = self._section.blocks
         start, end = trimmed(self._text, blocks[0].start, blocks[-1].end)
-        total = self._meter(start, end)
-        wanted = ceil(total / self._limit)
-        if not self._section.whole:
-            wanted = max(wanted, round(total / self._target))
-        if wanted <= 1:
+        if self._wanted(Meter.MOST * (end - start)) <= 1 or (wanted := self._wanted(self._meter(start, end))) <= 1:
             yield start, end
             return
         headings = sum(self._meter(b.start, b.end) for b in blocks if b.kind == "heading")
         # Room is left in each piece for the headings, so that none of them must stand alone.
         room = self._limit - headings if headings <= self._limit // 2 else self._limit
         atoms = [atom for block in blocks for atom in self._atoms(block, room)]
-        for group in self._packed(atoms, total // wanted):
+        for group in self._packed(atoms, self._meter(start, end) // wanted):
             yield group[0].start, group[-1].end
+
+    def _wanted(self, cost: int) -> int:
+        """Passages that a section of this cost becomes."""
+        least = ceil(cost / self._limit)
+        return least if self._section.whole else max(least, round(cost / self._target))
 
     def _atoms(self, block: Block, room: int) -> Iterator[_Atom]:
         levels = (_SPLITS.get(block.kind, ITEM_BREAK), SENTENCE_END, CLAUSE_END, _WORDS)

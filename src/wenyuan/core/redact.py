@@ -104,7 +104,8 @@ class Redaction:
             if not said:
                 return said
             new, _, found = self._rewrite(said)
-            counts.update(found)
+            if found:
+                counts.update(found)
             return new
 
         def cleaned(block: Block, start: int, end: int) -> Block:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import bisect
 import unicodedata
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -49,35 +49,44 @@ def _classes() -> Any:
 class Meter:
     """Token estimates of any part of one text, in hundredths, each in constant time."""
 
+    MOST = 200
+    """No character costs more."""
+
     def __init__(self, text: str) -> None:
-        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-        self._kinds = kinds = _classes()[np.minimum(codes, 0x10000)]
+        self._text = text
+
+    @cached_property
+    def _measured(self) -> tuple[Any, Any, list[int]]:
+        """Class and place in its run of each character, and what those before it cost. Short texts seldom need it."""
+        codes = np.frombuffer(self._text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+        kinds = _classes()[np.minimum(codes, 0x10000)]
         index = np.arange(len(kinds))
         fresh = np.ones(len(kinds), dtype=bool)
         fresh[1:] = kinds[1:] != kinds[:-1]
         place = index - np.maximum.accumulate(np.where(fresh, index, 0))
         weights = np.where(place == 0, _FIRST[kinds], np.where(place >= _COVERED[kinds], _BEYOND[kinds], 0))
-        self._sums = np.concatenate(([0], np.cumsum(weights))).tolist()
-        self._place = place
+        return kinds, place, np.concatenate(([0], np.cumsum(weights))).tolist()
 
     def __call__(self, start: int, end: int) -> int:
         """Hundredths of a token in ``text[start:end]``, as if it stood alone."""
         if end <= start:
             return 0
-        total: int = self._sums[end] - self._sums[start]
-        kind = int(self._kinds[start])
-        if kind not in _RUN or self._place[start] == 0:
+        kinds, place, sums = self._measured
+        total = sums[end] - sums[start]
+        kind = int(kinds[start])
+        if kind not in _RUN or place[start] == 0:
             return total
         stop = start  # the part begins inside a word: that rest counts as a word of its own
-        while stop < end and self._kinds[stop] == kind and self._place[stop] > 0:
+        while stop < end and kinds[stop] == kind and place[stop] > 0:
             stop += 1
         first, free, more = _RUN[kind]
         alone = first + more * max(0, stop - start - free)
-        return int(total - (self._sums[stop] - self._sums[start]) + alone)
+        return total - (sums[stop] - sums[start]) + alone
 
     def reach(self, start: int, room: int) -> int:
         """The largest end, at least ``start + 1``, for which the part costs no more than `room`."""
-        end = bisect.bisect_right(self._sums, self._sums[start] + room) - 1
+        sums = self._measured[2]
+        end = bisect.bisect_right(sums, sums[start] + room) - 1
         while end > start + 1 and self(start, end) > room:
             end -= 1
         return max(end, start + 1)

@@ -41,13 +41,13 @@ def read_jsonl(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
         if not line.strip():
             continue
         try:
-            document = _document(_parsed(line), line.strip(), uri, name, number)
+            document = _document(_parsed(line), line.strip(), uri, name, number, decoded.notes)
         except (ValueError, RecursionError, DocumentRejected) as error:
             reason = error.message if isinstance(error, DocumentRejected) else str(error)
             raise rejected(f"line {number}: {reason}", name) from error
         if document.uri in documents:
             raise rejected(f"line {number}: its address {document.uri!r} was used before", name)
-        documents[document.uri] = replace(document, notes=(*decoded.notes, *document.notes))
+        documents[document.uri] = document
     if not documents:
         raise rejected("it holds no lines", name)
     return tuple(documents.values())
@@ -81,7 +81,9 @@ def _string(record: Mapping[str, Any], keys: tuple[str, ...]) -> str:
     return ""
 
 
-def _document(record: Mapping[str, Any], line: str, uri: str, name: str, number: int) -> Document:
+def _document(
+    record: Mapping[str, Any], line: str, uri: str, name: str, number: int, notes: tuple[str, ...]
+) -> Document:
     body = _string(record, _TEXTS)
     question = _string(record, ("question",))
     title = _string(record, _TITLES)
@@ -92,12 +94,18 @@ def _document(record: Mapping[str, Any], line: str, uri: str, name: str, number:
     if question and _string(record, ("answer",)) == body:
         pieces = [Piece("row", f"{question}\n{body}", line=number)]
         document = assemble(pieces, Original(content, own, name), title=title)
+        title = document.title
     else:
         (document,) = read_text(body.encode("utf-8", "replace"), uri=own, name=name)
-        blocks = tuple(replace(block, line=number) for block in document.blocks)
-        document = replace(document, blocks=blocks, title=title or document.title)
-    sha256 = hashlib.sha256(content).hexdigest()
-    return replace(document, sha256=sha256, media_type=_MEDIA_TYPE, metadata=_facets(record))
+    return replace(
+        document,
+        title=title or document.title,
+        blocks=tuple(replace(block, line=number) if block.line != number else block for block in document.blocks),
+        sha256=hashlib.sha256(content).hexdigest(),
+        media_type=_MEDIA_TYPE,
+        notes=(*notes, *document.notes),
+        metadata=_facets(record),
+    )
 
 
 def _address(record: Mapping[str, Any], uri: str) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Protocol
@@ -45,6 +46,8 @@ def dated(document: Document) -> Document:
         begin, end = _NOT_YET, None
     elif status == "retired":
         end = end or _UNKNOWN_END
+    if (begin, end) == (document.effective_from, document.effective_until) and not notes:
+        return document
     return replace(document, effective_from=begin, effective_until=end, notes=(*document.notes, *notes))
 
 
@@ -90,7 +93,12 @@ def settle(versions: Versions, source_id: str) -> int:
 
 
 def _stem(uri: str) -> str:
-    return PurePosixPath(unquote(uri.partition("?")[0])).stem
+    return _stem_of_path(uri.partition("?")[0])
+
+
+@lru_cache(maxsize=1_024)
+def _stem_of_path(path: str) -> str:
+    return PurePosixPath(unquote(path)).stem  # rows of one file have it in common
 
 
 def _series(live: Sequence[LiveVersion]) -> Mapping[int, tuple[str, ...]]:

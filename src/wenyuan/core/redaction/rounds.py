@@ -35,7 +35,7 @@ def findings(view: View, policy: RedactionPolicy, names: NameRecognizer | None) 
     found: Iterable[Finding] = chain.from_iterable(find(rule, view) for rule in rules)
     if names is not None and policy.actions["person"] != "keep":
         found = chain(found, _recognised(view, names))
-    return _choose(found, len(view.text))
+    return _choose(list(found), len(view.text))
 
 
 def _to_try(lower: str) -> Sequence[Rule]:
@@ -70,8 +70,10 @@ def _recognised(view: View, names: NameRecognizer) -> list[Finding]:
     ]
 
 
-def _choose(found: Iterable[Finding], length: int) -> list[Finding]:
+def _choose(found: Sequence[Finding], length: int) -> list[Finding]:
     """Where findings overlap, a secret, then the longest; of two as long, the more specific kind."""
+    if not found:
+        return []
     taken = bytearray(length)
     chosen = []
     for finding in sorted(found, key=lambda f: (f.kind != "secret", f.start - f.end, _RANK[f.kind], f.start)):
