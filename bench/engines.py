@@ -34,7 +34,7 @@ from wenyuan.catalog import Catalog
 from wenyuan.core.filters import In, Scope
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline, Engine, IndexSpec
-from wenyuan.core.text import ANALYZER, query_terms
+from wenyuan.core.text import ANALYZER, search_terms
 from wenyuan.engines.local import LocalEngine
 
 TESTS = Path(__file__).parents[1] / "tests"
@@ -231,7 +231,7 @@ def main() -> None:
     INDEX[:] = [options.milvus_index]
     print(json.dumps(environment()))
     results: list[dict[str, Any]] = []
-    words = [query_terms(query) for query in queries(options.corpus, options.rounds)]
+    words = [search_terms(query) for query in queries(options.corpus, options.rounds)]
     asked = Vectors(seed=5).take(max(100, options.rounds))
     for count in options.passages:
         matrix = Vectors().take(count)

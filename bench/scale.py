@@ -30,7 +30,7 @@ from wenyuan.catalog import Catalog
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import EncoderFingerprint, NewDocument, NewPassage
 from wenyuan.core.ports import Deadline, IndexSpec
-from wenyuan.core.text import ANALYZER, query_terms
+from wenyuan.core.text import ANALYZER, search_terms
 from wenyuan.engines.local import LocalEngine
 
 SPEC = IndexSpec(
@@ -134,7 +134,7 @@ def asked(folder: Path, files: list[Path], count: int, rounds: int) -> dict[str,
     made = Vectors(count)
     vectors = made.queries(rounds)
     written = queries(files, rounds)
-    words = [query_terms(text) for text in written]
+    words = [search_terms(text) for text in written]
     for name, scope in SCOPES.items():
         out[f"keyword {name}"] = timed(keyword(engine, words, scope), rounds)
         out[f"vector {name}"] = timed(vector(engine, vectors, scope), rounds)
@@ -196,7 +196,7 @@ def upsert(catalog: Catalog, engine: LocalEngine) -> Callable[[int], object]:
         document = NewDocument(source_id="s0", uri="urn:bench:new", title="", fingerprint=str(n), passages=(passage,))
         catalog.commit_documents([document], {f"u{n}": vectors[n]})
         engine.sync(catalog, deadline=soon())
-        found = engine.keyword(query_terms(f"upsert-{n}-marker"), scope=SCOPES["all"], limit=1, deadline=soon())
+        found = engine.keyword(search_terms(f"upsert-{n}-marker"), scope=SCOPES["all"], limit=1, deadline=soon())
         assert len(found.hits) == 1
         return found
 

@@ -30,7 +30,7 @@ from wenyuan.catalog import Catalog
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import EncoderFingerprint, NewDocument, NewPassage, Source
 from wenyuan.core.ports import Deadline, IndexSpec
-from wenyuan.core.text import ANALYZER, has_han, query_terms
+from wenyuan.core.text import ANALYZER, has_han, search_terms
 from wenyuan.encoders.builtin import BuiltinEncoder, load_builtin
 from wenyuan.engines.local import LocalEngine
 from wenyuan.service.probes import SCRIPTS
@@ -216,7 +216,7 @@ def measure(folder: Path, files: list[Path], count: int, rounds: int) -> dict[st
     scope = Scope(sources=everything, as_of=date(2026, 1, 1))
     tenth = Scope(sources=frozenset({"s3"}), as_of=date(2026, 1, 1))
     asked = Vectors(seed=5).take(rounds)
-    words = [query_terms(q) for q in queries(files, rounds)]
+    words = [search_terms(q) for q in queries(files, rounds)]
 
     def keyword(where: Scope) -> Callable[[int], object]:
         return lambda n: engine.keyword(words[n], scope=where, limit=100, deadline=soon())
@@ -254,7 +254,7 @@ def upserts(catalog: Catalog, engine: LocalEngine) -> dict[str, float]:
         begun = time.perf_counter()
         catalog.commit_documents([document], {f"u{number}": vectors[number]})
         engine.sync(catalog, deadline=soon())
-        found = engine.keyword(query_terms(f"upsert-{number}-marker"), limit=1,
+        found = engine.keyword(search_terms(f"upsert-{number}-marker"), limit=1,
                                scope=Scope(sources=frozenset({"s0"}), as_of=date(2026, 1, 1)), deadline=soon())  # fmt: skip
         times.append((time.perf_counter() - begun) * 1e3)
         assert len(found.hits) == 1

@@ -19,7 +19,7 @@ from wenyuan.core.errors import EngineError, EngineTimeout
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, matches
 from wenyuan.core.model import EncoderFingerprint, NewDocument, NewPassage, Source
 from wenyuan.core.ports import Deadline, Engine, IndexSpec
-from wenyuan.core.text import query_terms
+from wenyuan.core.text import search_terms
 from wenyuan.engines.local.vectors import faiss
 from wenyuan.engines.memory import MemoryEngine
 
@@ -125,7 +125,7 @@ class World:
     def keyword(self, query: str, scope: Scope | None = None, limit: int = 50, engine: Engine | None = None) -> Any:
         chosen = engine or self.engine
         return chosen.keyword(
-            query_terms(query), scope=scope or self.scope(), limit=limit, deadline=self.deadline()
+            search_terms(query), scope=scope or self.scope(), limit=limit, deadline=self.deadline()
         ).hits
 
     def vector(self, v: Any, scope: Scope | None = None, limit: int = 50, engine: Engine | None = None) -> Any:
@@ -205,12 +205,22 @@ class EngineLaws:
         """Scores asked for by id are the scores of the ranking; rows without a term are absent."""
         ranking = {h.passage_id: h.score for h in filled.keyword("连接池 pool")}
         ids = list(range(1, len(TEXTS) + 3))
-        asked = filled.engine.keyword_scores(query_terms("连接池 pool"), ids, deadline=filled.deadline())
+        asked = filled.engine.keyword_scores(search_terms("连接池 pool"), ids, deadline=filled.deadline())
         assert dict(asked) == pytest.approx(ranking, abs=1e-6)
         cosines = filled.engine.cosines(unit(3), ids, deadline=filled.deadline())
         assert dict(cosines) == pytest.approx(
             {h.passage_id: h.parts["cosine"] for h in filled.vector(unit(3))}, abs=1e-6
         )
+
+    def test_neighbours(self, world: World) -> None:
+        """Of two passages with the same words, the one that has them side by side comes first, in every engine."""
+        apart = document(1, text="the vehicle stood still beside another motor")
+        beside = document(3, text="the still stood another beside motor vehicle")
+        world.put(apart, beside)
+        world.sync()
+        found = world.keyword("the motor vehicle")
+        assert [h.passage_id for h in found] == [*self.ids_of(world, 3), *self.ids_of(world, 1)]
+        same(found, world.keyword("the motor vehicle", engine=world.reference))
 
     def test_meaningless(self, filled: World) -> None:
         """A query whose terms no passage has finds nothing, and that is an answer."""
@@ -324,7 +334,7 @@ class EngineLaws:
         """Work past its deadline ends in EngineTimeout, not in fewer hits."""
         over = filled.deadline(-1.0)
         for call in (
-            lambda: filled.engine.keyword(query_terms("的"), scope=filled.scope(), limit=5, deadline=over),
+            lambda: filled.engine.keyword(search_terms("的"), scope=filled.scope(), limit=5, deadline=over),
             lambda: filled.engine.vector(unit(1), scope=filled.scope(), limit=5, deadline=over),
         ):
             with pytest.raises(EngineTimeout):

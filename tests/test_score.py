@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from wenyuan.core.score import (
     K1,
     KNEE,
+    PAIRED,
     VECTOR_WEIGHT,
     B,
     bm25,
@@ -121,9 +122,13 @@ def test_bm25_bounds(counts: dict[str, int], weights: dict[str, float], length: 
 
 
 def test_weights_of_terms() -> None:
-    """An own identifier that no passage has asks for nothing; an unknown word keeps its information."""
+    """An own identifier or a pair that no passage has asks for nothing; an unknown word keeps its information."""
     weights = term_weights(10, {"池": 2, "zxqv": 0, "#article:13": 0, "@article:13": 0, "@article:14": 1})
     assert weights == {"池": idf(10, 2), "zxqv": idf(10, 0), "#article:13": idf(10, 0), "@article:14": idf(10, 1)}
+    assert term_weights(10, {"motor": 2, "motor~vehicl": 1, "vehicl~zxqv": 0}) == {
+        "motor": idf(10, 2),
+        "motor~vehicl": PAIRED * idf(10, 1),
+    }
 
 
 @pytest.mark.parametrize(

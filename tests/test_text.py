@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 from wenyuan.core.structure import CLAUSE, clause_key, clause_keys
 from wenyuan.core.text import (
     OWN,
+    PAIR,
     fold,
     has_han,
     identifiers,
     language_of,
     passage_terms,
     query_terms,
+    search_terms,
     terms,
 )
 
@@ -84,6 +86,40 @@ def test_known_query_terms(query: str, expected: str) -> None:
     assert query_terms(query) == expected.split()
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("连接池", "连接 接池"),
+        ("motor vehicle accidents", "motor vehicl accid motor~vehicl vehicl~accid"),
+        ("What is the limit, please?", "what limit pleas what~is is~the the~limit limit~pleas"),
+        ("is the", "is the is~the"),
+        ("python 3 wheels", "python 3 wheel python~3 3~wheel"),
+        ("rough-terrain forklift", "rough terrain rough-terrain forklift rough~terrain terrain~forklift"),
+        ("ＭＯＴＯＲ　Vehicle", "motor vehicl motor~vehicl"),
+        ("使用Python的list方法", "使用 python 的 list 方法"),
+        ("motor — vehicle", "motor vehicl"),
+        ("？", ""),
+    ],
+)
+def test_known_search_terms(query: str, expected: str) -> None:
+    """An engine is asked for pairs of neighbouring words, too, and for articles only where there is nothing else."""
+    assert search_terms(query) == expected.split()
+
+
+@given(any_text | mixed_text)
+def test_a_passage_answers_its_own_question(text: str) -> None:
+    """Asked for by its own words, a passage has every pair of them."""
+    assume(not any(":" in name for name in identifiers(text)))  # words of a clause reference are not asked for
+    assert {t for t in search_terms(text) if not t.startswith(OWN)} <= set(passage_terms("", text))
+
+
+@given(any_text | mixed_text)
+def test_only_pairs_have_the_mark_of_pairs(text: str) -> None:
+    """What stands between the words of a pair is in no term, so that no term counts as a pair."""
+    assert not any(PAIR in term for term in (*terms(text), *query_terms(text)))
+    assert all(term.count(PAIR) <= 1 for term in search_terms(text))
+
+
 @given(any_text | mixed_text)
 @example("ａｒｔｉｃｌｅ　１３")
 @example("Article\u00a013")
@@ -93,6 +129,7 @@ def test_compatible_forms_ask_for_the_same(text: str) -> None:
     for form in ("NFC", "NFD", "NFKC", "NFKD"):
         other = unicodedata.normalize(form, text)
         assert query_terms(other) == query_terms(text)
+        assert search_terms(other) == search_terms(text)
         assert identifiers(other) == identifiers(text)
         assert Counter(terms(other)) == Counter(terms(text))
 
@@ -259,8 +296,10 @@ def test_own_identifiers_are_marked() -> None:
 
 
 def test_headings_are_indexed() -> None:
-    """A passage is indexed under the words of its headings and of its text."""
+    """A passage is indexed under the words of its headings and of its text, and pairs of neighbours in each."""
     assert Counter(passage_terms("投诉", "24 小时")) == Counter(terms("投诉")) + Counter(terms("24 小时"))
+    pairs = [term for term in passage_terms("motor vehicle", "accident on a road") if PAIR in term]
+    assert pairs == ["motor~vehicl", "accid~on", "on~a", "a~road"]
 
 
 @pytest.mark.parametrize(

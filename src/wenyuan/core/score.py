@@ -2,6 +2,7 @@
 
 * keyword: BM25 (k1 = 1.2, b = 0.75; Robertson & Zaragoza 2009) over `text.passage_terms`, divided by the
   summed idf of the query's distinct terms → the share of the query's information that a passage covers.
+  Pairs of words count `PAIRED` of their idf, and not at all where no passage has them.
   A passage of average length that has every term once has share 1; repetition and brevity go beyond (up to
   k1 + 1), so the part above `KNEE` is bent into 0..1 without a tie: `squash`.
 * vector: the cosine on the encoder's own scale, clip((cos − lo) / (hi − lo), 0, 1).
@@ -19,12 +20,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from wenyuan.core.text import OWN
+from wenyuan.core.text import OWN, PAIR
 
 __all__ = [
     "K1",
     "KNEE",
     "LENGTHS",
+    "PAIRED",
     "PLAIN",
     "VECTOR_WEIGHT",
     "B",
@@ -46,6 +48,7 @@ Term = TypeVar("Term")
 K1 = 1.2
 B = 0.75
 KNEE = 0.5
+PAIRED = 0.15
 VECTOR_WEIGHT = 0.7
 
 
@@ -98,13 +101,17 @@ def idf(documents: int, with_term: int) -> float:
 
 
 def term_weights(documents: int, holding: Mapping[str, int]) -> Mapping[str, float]:
-    """Idf of each query term; a passage's own identifier that no passage has asks for nothing.
+    """Idf of each query term. What no passage has asks for nothing if it is an own identifier, or a pair of words.
 
     Args:
         documents: Number of passages in the index.
         holding: By term, the number of passages that hold it.
     """
-    return {term: idf(documents, n) for term, n in holding.items() if n or not term.startswith(OWN)}
+    return {
+        term: idf(documents, n) * (PAIRED if PAIR in term else 1.0)
+        for term, n in holding.items()
+        if n or not (term.startswith(OWN) or PAIR in term)
+    }
 
 
 def bm25(frequencies: Mapping[Term, int], length: int, average_length: float, weights: Mapping[Term, float]) -> float:

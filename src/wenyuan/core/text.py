@@ -11,13 +11,16 @@ A document's terms are, after folding (NFKC, lower case, Traditional → Simplif
 
 Terms of a passage's own title and headings are indexed with it; identifiers found there also get the mark
 ``@`` instead of ``#``, so that Article 13 itself outranks the articles that merely cite it.
+
+Pairs of neighbouring words (``motor~vehicle``) are indexed, too, and asked for beside the words: passages that have
+them side by side come first (the sequential dependence model of Metzler & Croft 2005).
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from importlib import resources
 from operator import add
@@ -29,6 +32,7 @@ __all__ = [
     "ANALYZER",
     "CJK",
     "OWN",
+    "PAIR",
     "fold",
     "has_han",
     "has_traditional",
@@ -37,11 +41,12 @@ __all__ = [
     "narrowed",
     "passage_terms",
     "query_terms",
+    "search_terms",
     "terms",
     "without_cjk",
 ]
 
-ANALYZER = "cjk-bigram+en-stem/1"
+ANALYZER = "cjk-bigram+en-stem-pair/2"
 """Name and version of the rules below; an index built with another one is another generation."""
 
 _TRADITIONAL, _SIMPLIFIED = resources.files("wenyuan.core").joinpath("t2s.txt").read_text("utf-8").split()
@@ -77,6 +82,11 @@ _BEFORE_YEAR = re.compile(r"[ \-:—–]")
 _MAX_TERM = 64
 OWN = "@"
 """Mark of an identifier in a passage's own title or headings."""
+PAIR = "~"
+"""Stands between the two words of a pair; in no other term."""
+_BESIDE = 2  # characters between neighbours, none of them CJK
+# What nearly every English passage has, and says nothing: where anything else is asked for, it is not.
+_GLUE = frozenset("a an the is are was were be been".split())
 
 
 def fold(text: str) -> str:
@@ -117,14 +127,14 @@ def _stemmer() -> Any:
 
 
 @lru_cache(maxsize=65_536)
-def _word_terms(word: str) -> tuple[str, ...]:
-    """Terms of one Latin word, which may hold ``_ - ' .`` inside."""
+def _stems(word: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Of one Latin word, which may hold ``_ - ' .`` inside: its parts, and its terms, which have the whole, too."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
     parts = _PART.findall(plain.replace("'s", "").replace("’s", "").replace("'", "").replace("’", ""))
-    stemmed = [s[:_MAX_TERM] for s in _stemmer().stemWords(parts)]
+    stemmed = tuple(s[:_MAX_TERM] for s in _stemmer().stemWords(parts))
     if len(parts) > 1 or plain.endswith(("+", "#")):
-        stemmed.append(plain.strip("-_./'’&")[:_MAX_TERM])
-    return tuple(stemmed)
+        return stemmed, (*stemmed, plain.strip("-_./'’&")[:_MAX_TERM])
+    return stemmed, stemmed
 
 
 def _codes(folded: str) -> Iterator[str]:
@@ -171,9 +181,24 @@ def _other_terms(match: re.Match[str]) -> Sequence[str]:
     """Of a Latin word, or of a number."""
     run = match[0]
     if match.lastgroup == "latin":
-        return _word_terms(run)
+        return _stems(run)[1]
     parts = _BETWEEN_NUMBERS.split(run)
     return [part[:_MAX_TERM] for part in (parts if len(parts) == 1 else (run, *parts))]
+
+
+def _pairs(folded: str, runs: Iterable[re.Match[str]]) -> Iterator[str]:
+    """Neighbouring words and numbers, by two; `runs` are matches of `_OTHER_RUN` in the text."""
+    last, end = "", 0
+    for match in runs:
+        run, start = match[0], match.start()
+        parts = _stems(run)[0] if match.lastgroup == "latin" else (run[:_MAX_TERM],)
+        if not parts:
+            continue
+        if last and start - end <= _BESIDE and (folded[end:start] == " " or not has_han(folded[end:start])):
+            yield f"{last}{PAIR}{parts[0]}"
+        if len(parts) > 1:
+            yield from map(f"{{}}{PAIR}{{}}".format, parts, parts[1:])
+        last, end = parts[-1], match.end()
 
 
 def terms(text: str) -> list[str]:
@@ -184,14 +209,16 @@ def terms(text: str) -> list[str]:
 
 
 def without_cjk(text: str, *, own: bool = False) -> tuple[str, list[str]]:
-    """A text as it is compared (see `fold`), and its `terms` but for those of its CJK runs.
+    """A text as it is compared (see `fold`), and its `terms` and pairs of words but for those of its CJK runs.
 
     Args:
         own: It is a passage's own title and headings; see `passage_terms`.
     """
     with_case = _with_case(text)
     folded = with_case.lower()
-    found = [term for match in _OTHER_RUN.finditer(folded) for term in _other_terms(match)]
+    runs = list(_OTHER_RUN.finditer(folded))
+    found = [term for match in runs for term in _other_terms(match)]
+    found += _pairs(folded, runs)
     if named := _identifiers(with_case, folded):
         found += ["#" + name for name in named]
         found += [OWN + name for name in named if own]
@@ -219,7 +246,11 @@ def passage_terms(heading_text: str, text: str) -> list[str]:
     folded = with_case.lower()
     named = _identifiers(with_case, folded)
     own = [*_plain_terms(folded), *("#" + name for name in named), *(OWN + name for name in named)]
-    return own + terms(text)
+    return [*own, *_pairs_of(folded), *terms(text), *_pairs_of(fold(text))]
+
+
+def _pairs_of(folded: str) -> Iterator[str]:
+    return _pairs(folded, _OTHER_RUN.finditer(folded))
 
 
 def query_terms(query: str) -> list[str]:
@@ -235,3 +266,11 @@ def query_terms(query: str) -> list[str]:
     named = _identifiers(with_case, with_case.lower())
     found = [*_plain_terms(plain, single=False), *("#" + name for name in named), *(OWN + name for name in named)]
     return list(dict.fromkeys(found))
+
+
+def search_terms(query: str) -> list[str]:
+    """What an engine is asked for: `query_terms` without articles and forms of *to be*, and pairs of neighbouring words."""
+    asked = query_terms(query)
+    saying = [term for term in asked if term not in _GLUE]
+    pairs = _pairs_of(CLAUSE.sub(" ", _with_case(query)).lower())
+    return list(dict.fromkeys([*(saying or asked), *pairs]))

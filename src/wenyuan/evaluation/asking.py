@@ -12,7 +12,7 @@ from wenyuan.core.errors import ConfigError, KnowledgeError, RetrievalFailed
 from wenyuan.core.filters import Scope
 from wenyuan.core.ports import Deadline
 from wenyuan.core.ranking import Hit
-from wenyuan.core.text import query_terms
+from wenyuan.core.text import search_terms
 from wenyuan.evaluation.building import SOURCE_ID
 from wenyuan.evaluation.judged import Question
 from wenyuan.evaluation.pace import Pace
@@ -103,7 +103,7 @@ class Asker:
 
     def _keyword(self, question: Question, ms: Stages) -> Iterable[Hit]:
         begun = time.perf_counter()
-        words = query_terms(question.text)
+        words = search_terms(question.text)
         found = self._library.engine.keyword(words, scope=self._scope(question), limit=DEPTH, deadline=_deadline())
         ms["keyword"] = (time.perf_counter() - begun) * 1e3
         return found.hits

@@ -16,7 +16,7 @@ from wenyuan.core.calibration import Judged
 from wenyuan.core.filters import Scope
 from wenyuan.core.folds import STRENGTHS, Trial
 from wenyuan.core.ports import Deadline, Encoder, Engine
-from wenyuan.core.text import query_terms
+from wenyuan.core.text import search_terms
 from wenyuan.core.vectors import checked_vectors
 from wenyuan.service.legs import Aim
 from wenyuan.service.lessons import Holdings, Lesson, Rows
@@ -84,7 +84,7 @@ class Course:
         return [self._by_words(lesson.question) for lesson in self.lessons]
 
     def _by_words(self, question: str) -> tuple[Rows, Array]:
-        words, place = query_terms(question), self.holdings.place
+        words, place = search_terms(question), self.holdings.place
         found = self.engine.keyword(words, scope=self.scope, limit=self.depth, deadline=_unhurried()).hits
         held = [(place[hit.passage_id], hit.score) for hit in found if hit.passage_id in place]
         return np.array([row for row, _ in held], np.int64), np.array([score for _, score in held], np.float32)
@@ -121,7 +121,7 @@ class Course:
         rows = np.union1d(nearest, by_words).astype(np.int64)
         ids = self.holdings.ids[rows].tolist()
         unseen = [passage_id for passage_id in ids if passage_id not in keyword]
-        keyword |= self.engine.keyword_scores(query_terms(lesson.question), unseen, deadline=_unhurried())
+        keyword |= self.engine.keyword_scores(search_terms(lesson.question), unseen, deadline=_unhurried())
         low, high = self.scale
         units, grades = self._graded(lesson, rows)
         return Trial(

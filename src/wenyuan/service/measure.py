@@ -13,7 +13,7 @@ from wenyuan.core.filters import Scope
 from wenyuan.core.model import Passage, embedded_text
 from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.score import Traits, rescale
-from wenyuan.core.text import passage_terms, query_terms
+from wenyuan.core.text import passage_terms, search_terms
 from wenyuan.core.vectors import checked_vectors
 from wenyuan.service.cloze import LEAST_CLOZES, Cloze, Rivals, clozes, found_by_weight, keyword_of, leaning, weight_of
 from wenyuan.service.legs import OwnLegs
@@ -25,7 +25,7 @@ __all__ = ["BRIDGE", "CENTRE", "MEASURE", "TRAITS", "Measurer"]
 TRAITS = ("weight", "centre", "bridge", "found")
 """What `Measurer.traits` measures, by name."""
 
-MEASURE = 5
+MEASURE = 6
 """Version of what a `Measurer` measures, and how: a library that was measured by another one is measured anew."""
 
 CENTRE = 0.5
@@ -87,7 +87,7 @@ class Measurer:
 
     def _rivals(self, cloze: Cloze, vector: np.ndarray, average: float, scope: Scope) -> Rivals:
         assert self._encoder is not None
-        words = query_terms(cloze.sentence)
+        words = search_terms(cloze.sentence)
         found = self._own.found(cloze.sentence, words, scope, self._depth, _unhurried(), None, Traits(centre=CENTRE))
         assert found.aim is not None and found.cosines is not None
         scale = self._encoder.fingerprint.scale
@@ -117,7 +117,7 @@ class Measurer:
 
     def _best(self, text: str, scope: Scope, tuning: Tuning | None, traits: Traits) -> tuple[float, float]:
         """The best evidence, and the best across languages, that any passage of the library has, without floor or adjustment."""
-        words = query_terms(text)
+        words = search_terms(text)
         hits, _ = self._own.candidates(text, words, scope, self._depth, _unhurried(), tuning, traits)
         best = max((h.parts.get("evidence", h.score) for h in hits), default=0.0)
         return best, max((h.parts.get("evidence", h.parts.get("lift", 0.0)) for h in hits), default=0.0)

@@ -20,7 +20,7 @@ from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.ranking import Hit, Ranking
 from wenyuan.core.reference import Reference, reference_of, title_terms
 from wenyuan.core.score import Traits
-from wenyuan.core.text import has_han, identifiers, query_terms
+from wenyuan.core.text import has_han, identifiers, search_terms
 from wenyuan.service.abroad import Abroad, no_outside
 from wenyuan.service.candidates import Cut, Floor, above, guard, likely, meeting, outstanding, why_empty
 from wenyuan.service.crew import Crew, Leg
@@ -177,7 +177,7 @@ class Retriever:
         registry = self.registry()  # not as of `change`: the index may be behind, rights may not
         own, outside = self._sight.seen(registry, query.sources, min_trust=query.min_trust, day=day)
         scope = Scope(sources=frozenset(own), as_of=day, filter=self._filter(query, change, deadline))
-        words = query_terms(query.text)
+        words = search_terms(query.text)
         if not words:
             return self._nothing(change, scope, "the query has no word or character to search for")
         if not own and not outside:

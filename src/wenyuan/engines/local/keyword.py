@@ -17,7 +17,8 @@ from wenyuan.core.bodies import passage_bodies
 from wenyuan.core.errors import IndexCorrupt
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope
 from wenyuan.core.model import Facet, IndexRow
-from wenyuan.core.score import squash, term_weights
+from wenyuan.core.score import PAIRED, squash, term_weights
+from wenyuan.core.text import PAIR
 from wenyuan.engines.local.columns import Columns, leaf_values
 
 __all__ = ["KeywordIndex"]
@@ -203,8 +204,7 @@ class KeywordIndex:
         if not weights or not searcher.num_docs:
             return []
         with _translated("searching"):
-            parts = [(_Should, tantivy.Query.term_query(self._schema, "body", t, "freq")) for t in weights]
-            query = tantivy.Query.boolean_query(parts)
+            query = tantivy.Query.boolean_query([(_Should, self._asking(term)) for term in weights])
             if restriction is not None:
                 query = tantivy.Query.boolean_query([(_Must, query), (_Must, restriction)])
             hits = searcher.search(query, limit, count=False).hits
@@ -212,6 +212,11 @@ class KeywordIndex:
         total = math.fsum(weights.values())
         found = [(int(i), squash(score / total)) for i, (score, _) in zip(ids, hits, strict=True)]
         return sorted(found, key=lambda pair: (-pair[1], pair[0]))
+
+    def _asking(self, term: str) -> Any:
+        """For a term, with the score that `core.score` says."""
+        query = tantivy.Query.term_query(self._schema, "body", term, "freq")
+        return tantivy.Query.boost_query(query, PAIRED) if PAIR in term else query
 
     def among(self, passage_ids: Sequence[int]) -> Any:
         """A restriction to given passages that adds nothing to the score."""
