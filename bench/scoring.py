@@ -6,10 +6,11 @@
 DIR is a judged set in BEIR layout; its library is built once into the cache. The questions go through the whole search.
 Every figure is nDCG@10 without floor, but for the column ``floor``, which is what `search.abstain = normal` costs:
 
-    plain       w = .7, queries as they were embedded, clauses not looked for by name
+    plain       w = .7, queries as they were embedded, without pairs of words, clauses not looked for by name
     shipped     as the program answers
     w           w = .7 instead of the measured one        centre   queries are not moved off general questions
     bridge      nor off their own language, in a library of both
+    pairs       words are asked for, articles too, but not which of them stand side by side
     names       a query that names a clause or a standard is asked as any other
     keywords, vectors   that leg alone
     floor       what nonsense reaches is not answered     elsewhere   asked from within another document
@@ -41,7 +42,7 @@ import numpy as np
 from wenyuan.core.measures import changed
 from wenyuan.core.model import Passage
 from wenyuan.core.score import VECTOR_WEIGHT
-from wenyuan.core.text import has_han
+from wenyuan.core.text import has_han, query_terms
 from wenyuan.encoders import builtin_graph
 from wenyuan.encoders.builtin import BuiltinEncoder
 from wenyuan.evaluation.asking import Ranked, Run
@@ -65,12 +66,14 @@ class Step:
 
     Attributes:
         traits: Of the collection, instead of those that were measured.
+        pairs: Whether pairs of neighbouring words are asked for.
         names: Whether naming a clause counts.
         floor: Whether what does not stand out is left out.
         elsewhere: Asked from within another document.
     """
 
     traits: Mapping[str, float]
+    pairs: bool = True
     names: bool = True
     floor: bool = False
     elsewhere: bool = False
@@ -78,11 +81,12 @@ class Step:
 
 AS_EMBEDDED = {"centre": 0.0, "bridge": 0.0}
 STEPS = {
-    "plain": Step(traits={"weight": VECTOR_WEIGHT, **AS_EMBEDDED}, names=False),
+    "plain": Step(traits={"weight": VECTOR_WEIGHT, **AS_EMBEDDED}, pairs=False, names=False),
     "shipped": Step(traits={}),
     "w": Step(traits={"weight": VECTOR_WEIGHT}),
     "centre": Step(traits=AS_EMBEDDED),
     "bridge": Step(traits={"bridge": 0.0}),
+    "pairs": Step(traits={}, pairs=False),
     "names": Step(traits={}, names=False),
     "keywords": Step(traits={"weight": 0.0}),
     "vectors": Step(traits={"weight": 1.0}),
@@ -94,17 +98,18 @@ STEPS = {
 @contextmanager
 def switched(library: Library, step: Step) -> Iterator[None]:
     """The library answers in that way; what it has measured stays as it is."""
-    retriever, reference_of = library._retriever, retrieve.reference_of
+    retriever, reference_of, terms_of = library._retriever, retrieve.reference_of, retrieve.search_terms
     known = retriever.floors()
     opened = {} if step.floor else OPEN
     told = {script: {**floors, **opened, **step.traits} for script, floors in known.items()}
     retriever.floors = lambda: told  # type: ignore[method-assign]
     retrieve.reference_of = reference_of if step.names else lambda _query: None
+    retrieve.search_terms = terms_of if step.pairs else query_terms
     try:
         yield
     finally:
         del retriever.floors
-        retrieve.reference_of = reference_of
+        retrieve.reference_of, retrieve.search_terms = reference_of, terms_of
 
 
 def worth(library: Library, entries: Mapping[int, str], corpus: Corpus, judged: Judged, step: Step) -> list[float]:
