@@ -13,7 +13,7 @@ from wenyuan.core.filters import Scope
 from wenyuan.core.model import Passage, embedded_text
 from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.score import Traits, rescale
-from wenyuan.core.text import passage_terms, search_terms
+from wenyuan.core.text import passage_terms, query_terms, search_terms
 from wenyuan.core.vectors import checked_vectors
 from wenyuan.service.cloze import LEAST_CLOZES, Cloze, Rivals, clozes, found_by_weight, keyword_of, leaning, weight_of
 from wenyuan.service.legs import OwnLegs
@@ -87,7 +87,7 @@ class Measurer:
 
     def _rivals(self, cloze: Cloze, vector: np.ndarray, average: float, scope: Scope) -> Rivals:
         assert self._encoder is not None
-        words = search_terms(cloze.sentence)
+        words = query_terms(cloze.sentence)  # pairs would say more of the sentence's neighbours than questions' do
         found = self._own.found(cloze.sentence, words, scope, self._depth, _unhurried(), None, Traits(centre=CENTRE))
         assert found.aim is not None and found.cosines is not None
         scale = self._encoder.fingerprint.scale
