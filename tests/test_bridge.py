@@ -13,6 +13,8 @@ import pytest
 import wenyuan
 from wenyuan.core.ports import Deadline
 from wenyuan.core.score import Traits
+from wenyuan.service import measure
+from wenyuan.service.cloze import weight_across
 from wenyuan.service.legs import QueryVectors
 from wenyuan.service.measure import BRIDGE
 
@@ -58,6 +60,13 @@ def traits(library: wenyuan.Library) -> Traits:
 def test_measured(mixed: wenyuan.Library) -> None:
     """A library with passages in both languages is measured to be one."""
     assert traits(mixed).bridge == BRIDGE
+
+
+def test_questions_come_in_both_languages(mixed: wenyuan.Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Vectors count more than the sentences say, which are in the language of their own passage each."""
+    monkeypatch.setattr(measure, "_both", lambda passages: False)
+    alone = mixed._retriever.measurer.traits(mixed.catalog.some_passages(1_000))["weight"]
+    assert alone < traits(mixed).weight == weight_across(alone) <= 0.9
 
 
 def test_one_language_needs_none(mixed: wenyuan.Library) -> None:

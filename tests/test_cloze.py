@@ -11,7 +11,7 @@ import pytest
 import wenyuan
 from wenyuan.core.model import Passage
 from wenyuan.core.score import PLAIN, Traits
-from wenyuan.service.cloze import WEIGHTS, Rivals, clozes, found_by_weight, keyword_of, weight_of
+from wenyuan.service.cloze import WEIGHTS, Rivals, clozes, found_by_weight, keyword_of, weight_across, weight_of
 from wenyuan.service.legs import QueryVectors
 
 TOPICS = ("pumps", "valves", "boilers", "turbines", "sensors", "filters", "motors", "cables")
@@ -82,6 +82,11 @@ def test_weight_is_bounded() -> None:
 def test_both_count_alike() -> None:
     """Where every weight finds the same, the weight stays near the default."""
     assert abs(weight_of(np.full(len(WEIGHTS), 0.8)) - PLAIN.weight) < 0.15
+
+
+def test_weights_across_languages() -> None:
+    """In a library of two languages vectors never count less, whatever sentences say, and the order of weights stays."""
+    assert [weight_across(weight) for weight in (0.3, 0.7, 0.9)] == [0.6, 0.8, 0.9]
 
 
 def test_easy_collections_say_little() -> None:

@@ -32,6 +32,7 @@ __all__ = [
     "found_by_weight",
     "keyword_of",
     "leaning",
+    "weight_across",
     "weight_of",
 ]
 
@@ -134,3 +135,12 @@ def weight_of(found: Floats) -> float:
     """
     telling = min(1.0, max(_STILL, (1.0 - float(found.max())) / _EASY))
     return round(VECTOR_WEIGHT + telling * (leaning(found) - VECTOR_WEIGHT), 2)
+
+
+def weight_across(weight: float) -> float:
+    """The weight in a library of two languages: halfway between that of its sentences and the most.
+
+    A sentence asks for a passage in its own language. A question shares words with those in its own only, and they would
+    come before the ones in the other language for that alone.
+    """
+    return round((weight + _MOST) / 2, 2)

@@ -15,7 +15,17 @@ from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.score import Traits, rescale
 from wenyuan.core.text import passage_terms, query_terms, search_terms
 from wenyuan.core.vectors import checked_vectors
-from wenyuan.service.cloze import LEAST_CLOZES, Cloze, Rivals, clozes, found_by_weight, keyword_of, leaning, weight_of
+from wenyuan.service.cloze import (
+    LEAST_CLOZES,
+    Cloze,
+    Rivals,
+    clozes,
+    found_by_weight,
+    keyword_of,
+    leaning,
+    weight_across,
+    weight_of,
+)
 from wenyuan.service.legs import OwnLegs
 from wenyuan.service.probes import FLOOR_SHARE, NEARLY, SCRIPTS, STRANGE, junk_queries, percentile
 from wenyuan.service.record import Record
@@ -78,10 +88,11 @@ class Measurer:
         scope = self._scope()
         found = found_by_weight([self._rivals(c, v, average, scope) for c, v in zip(asked, vectors, strict=True)])
         trusted = leaning(found) >= _TRUSTED_WEIGHT and found.max() >= _TRUSTED_FOUND
+        across = trusted and _both(passages)
         return {
-            "weight": weight_of(found),
+            "weight": weight_across(weight_of(found)) if across else weight_of(found),
             "centre": CENTRE if trusted else 0.0,
-            "bridge": BRIDGE if trusted and _both(passages) else 0.0,
+            "bridge": BRIDGE if across else 0.0,
             "found": round(float(found.max()), 3),
         }
 
