@@ -1,10 +1,10 @@
 """What taking documents in costs: passages a second, and how much of the time is not the encoder's.
 
-    python bench/ingest.py [--passages 20000] [--encoder none|builtin|hashing] [--corpus FILE.jsonl …] [--profile FILE]
+    python bench/ingest.py [--passages 20000] [--encoder none|builtin|hashing] [--corpus FILE.jsonl …] [--rows] [--profile FILE]
 
-The documents are Markdown files of twenty sections, made of the texts of bench/made.py, taken in by `Library.add` as it
-is set by default: read, dated, redacted, cut, stored, indexed, and the floor measured. With ``--profile`` what each function
-costs is written to FILE (cProfile), and times are longer.
+The documents are Markdown files of twenty sections, or with ``--rows`` the lines of one JSONL file, made of the texts of
+bench/made.py, taken in by `Library.add` as it is set by default: read, dated, redacted, cut, stored, indexed, and the
+floor measured. With ``--profile`` what each function costs is written to FILE (cProfile), and times are longer.
 """
 
 from __future__ import annotations
@@ -35,6 +35,14 @@ def write(folder: Path, files: list[Path], count: int) -> None:
         group = list(itertools.islice(made, _SECTIONS))
         parts = [f"# {group[0][0]} {number}", *(f"## {title} {n}\n\n{text}" for n, (title, text) in enumerate(group))]
         (folder / f"{number:06}.md").write_text("\n\n".join(parts), encoding="utf-8")
+
+
+def write_rows(folder: Path, files: list[Path], count: int) -> None:
+    """One file with a document for each passage."""
+    with (folder / "rows.jsonl").open("w", encoding="utf-8") as file:
+        for number, (title, text) in enumerate(itertools.islice(texts(files, count), count)):
+            row = {"id": number, "title": f"{title} {number}", "text": text, "metadata": {"made": True}}
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
 class Clock:
@@ -94,6 +102,7 @@ def main() -> None:
     parser.add_argument("--passages", type=int, default=20_000)
     parser.add_argument("--encoder", nargs="*", default=["none"], choices=["none", "builtin", "hashing"])
     parser.add_argument("--corpus", type=Path, nargs="*", default=[])
+    parser.add_argument("--rows", action="store_true")
     parser.add_argument("--profile", type=Path)
     options = parser.parse_args()
     print(json.dumps(environment()))
@@ -101,7 +110,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="wenyuan-ingest-") as name:
             folder = Path(name)
             (folder / "files").mkdir()
-            write(folder / "files", options.corpus, options.passages)
+            (write_rows if options.rows else write)(folder / "files", options.corpus, options.passages)
             print(json.dumps(measure(folder, encoder, options.profile)), flush=True)
 
 
