@@ -22,6 +22,7 @@ from wenyuan.core.errors import (
     KnowledgeError,
 )
 from wenyuan.core.text import query_terms
+from wenyuan.engines import local
 from wenyuan.engines.local import LocalEngine, vectors
 
 SECRET = "kleinod"
@@ -220,6 +221,34 @@ def test_codes_of_an_earlier_version(world: World, busy: bool, monkeypatch: pyte
     again: Any = LocalEngine(world.folder / "index", SPEC, exclusive=world.catalog.writing)
     assert again._scan.recoded == busy
     agrees(world, again)
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_lost_rows_are_replayed_once(world: World, monkeypatch: pytest.MonkeyPatch, busy: bool) -> None:
+    """Who only asked has replayed rows that were lost, and writes them when it closes: whoever asks next need not."""
+
+    def taken(*, wait: float = 10.0) -> Any:
+        raise CatalogBusy("somebody else writes", component="catalog")
+
+    monkeypatch.setattr(local, "_SAVE_AFTER", 40)
+    (file,) = files(world, "rows.json")
+    file.unlink()
+    asking: Any = reopened(world)
+    asking._exclusive = taken if busy else asking._exclusive
+    asking.close()
+    assert bool(files(world, "rows.json")) != busy
+    next_one: Any = LocalEngine(world.folder / "index", SPEC, exclusive=world.catalog.writing)
+    assert (next_one.status().watermark == world.catalog.seq()) != busy
+    agrees(world, reopened(world))
+
+
+def test_few_replayed_rows_are_not_written(world: World) -> None:
+    """To write the row files for a few changes takes longer than to replay them."""
+    (file,) = files(world, "rows.json")
+    before = file.read_bytes()
+    world.put(document(73))
+    reopened(world).close()
+    assert file.read_bytes() == before
 
 
 def test_manifest_damaged_while_open(world: World) -> None:

@@ -97,15 +97,15 @@ class LocalEngine:
         except IndexCorrupt as error:
             self._start_anew(error)
         if self._scan is not None and self._scan.recoded:
-            self._keep_recoded()
+            self._saved, self._unsaved = 0, 1
+            self._keep("codes of an earlier version were made anew")
 
-    def _keep_recoded(self) -> None:
-        """Write the codes that were made anew, so that the next start has them; who cannot write now makes them each time."""
-        self._saved, self._unsaved = 0, 1
+    def _keep(self, what: str) -> None:
+        """Write what was made anew, so that the next start has it; who cannot write now makes it each time."""
         try:
-            self.checkpoint(always=True)
-        except KnowledgeError as error:  # a folder that cannot be written, say: those in memory are right
-            log.warning("codes of an earlier version were made anew, and not kept: %s", error)
+            self.checkpoint(always=True, wait=_BRIEFLY)
+        except KnowledgeError as error:  # a folder that cannot be written, say: what is in memory is right
+            log.warning("%s, and not kept: %s", what, error)
 
     def _load_twice(self) -> None:
         """Another process may replace the row files while they are being read; then the new ones are there."""
@@ -284,9 +284,9 @@ class LocalEngine:
             self._columns.append(rows, crcs)
         self._unsaved += len(batch)
 
-    def checkpoint(self, *, always: bool = False) -> None:
+    def checkpoint(self, *, always: bool = False, wait: float = 10.0) -> None:
         """Write the row files, if enough has changed, so that the next start has little to replay."""
-        with self._exclusive(), self._lock:  # in this order: who ingests holds the first, and waits for the second
+        with self._exclusive(wait=wait), self._lock:  # in this order: who ingests holds the first, and waits for the second
             if self._unsaved == 0 or not (always or self._unsaved >= _SAVE_AFTER):
                 return
             manifest = self._folder / "rows.json"
@@ -382,6 +382,8 @@ class LocalEngine:
         )
 
     def close(self) -> None:
+        if self._unsaved >= _SAVE_AFTER:  # who only asks has replayed them, too, and who asks next would again
+            self._keep("the row files were behind")
         self._set_view(self._view.watermark)
 
 
