@@ -49,6 +49,7 @@ K1 = 1.2
 B = 0.75
 KNEE = 0.5
 PAIRED = 0.15
+"""What a pair of neighbouring words counts, of its idf."""
 VECTOR_WEIGHT = 0.7
 
 

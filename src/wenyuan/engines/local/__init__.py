@@ -286,7 +286,8 @@ class LocalEngine:
 
     def checkpoint(self, *, always: bool = False, wait: float = 10.0) -> None:
         """Write the row files, if enough has changed, so that the next start has little to replay."""
-        with self._exclusive(wait=wait), self._lock:  # in this order: who ingests holds the first, and waits for the second
+        # In this order: who ingests holds the first, and waits for the second.
+        with self._exclusive(wait=wait), self._lock:
             if self._unsaved == 0 or not (always or self._unsaved >= _SAVE_AFTER):
                 return
             manifest = self._folder / "rows.json"
