@@ -79,6 +79,7 @@ def measure(folder: Path, encoder: str, profile: Path | None) -> dict[str, Any]:
         report = library.add(Source(source_id="bench", path=str(folder / "files")))
         tracer.disable()
         seconds, cpu = time.perf_counter() - begun, time.process_time() - used
+    keywords = sum(file.stat().st_size for file in (folder / "library").rglob("keyword/*"))
     if profile is not None:
         tracer.dump_stats(profile)
     rest = {"all but the encoder": round((seconds - encoding.seconds) / seconds, 3)} if encoding.seconds else {}
@@ -93,6 +94,7 @@ def measure(folder: Path, encoder: str, profile: Path | None) -> dict[str, Any]:
         "of these, index": round(following.seconds, 1),
         "of these, encoder": round(encoding.seconds, 1),
         "CPU s": round(cpu, 1),
+        "keyword index MB": round(keywords / 1e6, 1),
         **rest,
     }
 

@@ -1,6 +1,7 @@
 """What each step of the score is worth: judged questions, asked with all steps, then with one of them switched off.
 
     python bench/scoring.py DIR … [--limit 300] [--cache DIR] [--mean]
+    python bench/scoring.py DIR … --weights .7 .8 .9 [--limit 300] [--cache DIR]
     python bench/scoring.py --references DIR [--encoder none] [--limit 600]
 
 DIR is a judged set in BEIR layout; its library is built once into the cache. The questions go through the whole search.
@@ -19,6 +20,8 @@ All but the first two are differences to ``shipped``. A star says that nine in t
 on that side of zero (`core.measures.changed`). The last rows are means over sets by language;
 ``across``: questions in one, passages in the other. With ``--mean`` the built-in encoder takes the plain mean of its
 states, in libraries of their own.
+
+With ``--weights`` every set is asked with each of these weights of the vector leg instead, without floor.
 
 With ``--references`` a set is asked for articles by their numbers, in ten ways to write them; the titles of the set's
 judged entries (``TITLE 第…条``, metadata ``law`` and ``article_no``) say which. Printed: Hit@1 and what does not come
@@ -165,6 +168,23 @@ def ablations(folders: Sequence[Path], cache: Path, limit: int) -> None:
         print(f"| *mean of {len(rows)}, {kind}* | | | {' | '.join(row)} |")
 
 
+def weighed(folders: Sequence[Path], cache: Path, limit: int, weights: Sequence[float]) -> None:
+    """One row a set: what each weight of the vector leg finds, and the one that was measured."""
+    print(
+        f"| set | questions | {' | '.join(f'{w:g}' for w in weights)} | measured |\n|---|{'---|' * (len(weights) + 2)}"
+    )
+    for folder in folders:
+        corpus, library = opened(folder, cache)
+        with library:
+            judged = read_judged(folder, corpus.uris, limit=limit)
+            entries = entries_of(library, corpus)
+            steps = [Step(traits={"weight": weight}) for weight in weights]
+            found = [bare(np.mean(worth(library, entries, corpus, judged, step))) for step in steps]
+            own = library._retriever.weight()
+        told = f"{len(judged.questions)} | {' | '.join(found)} | {own:.2f}"
+        print(f"| {folder.name} | {told} |", flush=True)
+
+
 def languages(questions: Sequence[Question], passages: Sequence[Passage]) -> str:
     """Those of a set's questions and passages, in a word."""
     asked = float(np.mean([has_han(question.text) for question in questions]))
@@ -251,6 +271,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=default_cache())
     parser.add_argument("--encoder", choices=("none", "builtin"), default="none")
     parser.add_argument("--mean", action="store_true")
+    parser.add_argument("--weights", type=float, nargs="+", metavar="W")
     given = parser.parse_args()
     if given.mean:
         take_means()
@@ -258,6 +279,8 @@ def main() -> None:
     if given.references:
         for folder in given.sets:
             references(folder, given.cache, given.limit, given.encoder)
+    elif given.weights:
+        weighed(given.sets, given.cache, given.limit, given.weights)
     else:
         ablations(given.sets, given.cache, given.limit)
 
