@@ -332,6 +332,18 @@ def test_deadline_stops_a_long_query(catalog: Catalog) -> None:
     assert len(catalog.sources(soon())) == 2
 
 
+def test_deadline_stops_a_long_statement(catalog: Catalog) -> None:
+    """One that is asked of the driver alone ends close to its deadline, too, and no later one hears of it."""
+    begun = time.monotonic()
+    with pytest.raises(EngineTimeout, match="counting for ever: the deadline passed"):
+        connect.told_at_once(catalog._reader, ENDLESS, (), "counting for ever", soon(0.2))
+    assert 0.19 <= time.monotonic() - begun < 1.0
+    limited = ENDLESS.replace("FROM n)", "FROM n LIMIT 300000)")
+    assert connect.told_at_once(catalog._reader, limited, (), "counting a little") == [(300_000,)]
+    with pytest.raises(CatalogUnavailable, match="asking for what there is not: no such table"):
+        connect.told_at_once(catalog._reader, "SELECT * FROM nowhere", (), "asking for what there is not")
+
+
 def test_damaged_pages(catalog: Catalog) -> None:
     """A database whose pages are damaged is an error when they are read, and never fewer rows."""
     put(catalog, *range(300))

@@ -6,11 +6,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from wenyuan.core.fuse import CLIMB, CONTEXT_BOUND, Leeway, Request, Topic, adjusted, explain, fused
+from wenyuan.core.fuse import CLIMB, CONTEXT_BOUND, Fusion, Leeway, Request, Topic, adjusted, column, explain, fused
 from wenyuan.core.model import Passage
 from wenyuan.core.ranking import Hit, Ranking
 from wenyuan.core.reference import reference_of, title_terms
@@ -294,3 +295,30 @@ def test_lift_keeps_order(made: tuple[list[Hit], float], found: Passage, query: 
 def test_a_score_of_another_kind_is_explained_as_a_product(parts: dict[str, float], score: float, says: str) -> None:
     """A rule, and a hit of a source elsewhere, have no keyword and no vector: their parts are factors."""
     assert explain(Hit(passage_id=1, score=score, parts=parts), 0.7) == says
+
+
+@given(
+    st.dictionaries(passage_ids, shares),
+    st.dictionaries(passage_ids, cosines),
+    shares,
+    scales,
+    cosines,
+    st.booleans(),
+)
+def test_many_at_once_are_what_each_is(
+    keyword: dict[int, float],
+    near: dict[int, float],
+    weight: float,
+    scale: tuple[float, float],
+    mean: float,
+    lifted: bool,
+) -> None:
+    """Scores and evidence of arrays are those of the hits, to the last digit: by them candidates are left out."""
+    fusion = Fusion(weight=weight, scale=scale, mean=mean, lifted=lifted)
+    hits = fusion.hits(keyword, near)
+    found = [hit.passage_id for hit in hits]
+    words, vectors = [keyword.get(i, 0.0) for i in found], column(near, found)
+    scores = fusion.scores(np.array(words), fusion.vectors(vectors))
+    assert scores.tolist() == [hit.score for hit in hits]
+    evidence = fusion.evidence(scores, np.array(words), vectors)
+    assert evidence.tolist() == [hit.parts.get("evidence", hit.score) for hit in hits]

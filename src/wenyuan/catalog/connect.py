@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ __all__ = [
     "copy_database",
     "empty_log",
     "reading",
+    "told_at_once",
     "translated",
     "watching",
 ]
@@ -172,17 +173,41 @@ def reading(engine: sa.Engine, doing: str, deadline: Deadline | None = None) -> 
         with _reading_elsewhere(engine, doing, deadline) as connection:
             yield connection
         return
-    with translated(doing), engine.connect() as connection:
-        driver = connection.connection.driver_connection
-        if deadline is not None and driver is not None:
-            at, clock = deadline.at, deadline.clock
-            driver.set_progress_handler(lambda: int(clock() > at), 20_000)
-        try:
-            with connection.begin():
-                yield connection
-        finally:
-            if deadline is not None and driver is not None:
-                driver.set_progress_handler(None, 0)
+    with (
+        translated(doing),
+        engine.connect() as connection,
+        _stopped_at(deadline, connection.connection.driver_connection),
+        connection.begin(),
+    ):
+        yield connection
+
+
+@contextmanager
+def _stopped_at(deadline: Deadline | None, driver: Any) -> Iterator[None]:
+    """SQLite asks now and then whether to go on."""
+    if deadline is None:
+        yield
+        return
+    at, clock = deadline.at, deadline.clock
+    driver.set_progress_handler(lambda: int(clock() > at), 20_000)
+    try:
+        yield
+    finally:
+        driver.set_progress_handler(None, 0)
+
+
+def told_at_once(
+    engine: sa.Engine, statement: str, values: Sequence[Any], doing: str, deadline: Deadline | None = None
+) -> list[tuple[Any, ...]]:
+    """The rows of one statement of SQLite, which needs no transaction to see one snapshot.
+
+    By the driver alone: SQLAlchemy's connection and transaction take longer than to read ten passages.
+    """
+    with translated(doing), closing(engine.raw_connection()) as connection:
+        driver: Any = connection.driver_connection
+        with _stopped_at(deadline, driver):
+            rows: list[tuple[Any, ...]] = driver.execute(statement, values).fetchall()
+            return rows
 
 
 @contextmanager

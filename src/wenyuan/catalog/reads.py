@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
 from wenyuan.catalog import schema as t
-from wenyuan.catalog.connect import now, reading
+from wenyuan.catalog.connect import now, reading, told_at_once
 from wenyuan.catalog.history import CatalogHistory
 from wenyuan.catalog.remembered import Remembered
 from wenyuan.catalog.rows import index_row, passage_of, source_of, version_of
@@ -56,19 +56,11 @@ _NAMES = tuple(c.name for c in _PASSAGES.selected_columns)
 _JSON = tuple(c.name for c in _PASSAGES.selected_columns if isinstance(c.type, sa.JSON))
 
 
-def _passage_rows(
-    connection: sa.Connection, passage_ids: Sequence[int]
-) -> Iterator[sa.RowMapping | Mapping[str, Any]]:
-    """The rows of `_passages`. Every question reads some: from SQLite by its driver alone, in half the time."""
-    if connection.dialect.name != "sqlite":
-        yield from connection.execute(_PASSAGES, {"ids": passage_ids}).mappings()
-        return
-    driver: Any = connection.connection.driver_connection
-    for values in driver.execute(_TEXT_SQLITE, (json.dumps(list(passage_ids)),)).fetchall():
-        row = dict(zip(_NAMES, values, strict=True))
-        for name in _JSON:
-            row[name] = json.loads(row[name])
-        yield row
+def _from_sqlite(values: Sequence[Any]) -> dict[str, Any]:
+    row = dict(zip(_NAMES, values, strict=True))
+    for name in _JSON:
+        row[name] = json.loads(row[name])
+    return row
 
 
 class CatalogReads(CatalogHistory):
@@ -134,12 +126,16 @@ class CatalogReads(CatalogHistory):
 
     def passages(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Passage]:
         """The live passages among `passage_ids`; a removed one is absent."""
-        found: dict[int, Passage] = {}
-        with reading(self._reader, "reading passages", deadline) as connection:
-            for part in batches(passage_ids):
-                for row in _passage_rows(connection, part):
-                    found[row["passage_id"]] = passage_of(row)
-        return found
+        doing = "reading passages"
+        if self._reader.dialect.name == "sqlite":
+            found = told_at_once(self._reader, _TEXT_SQLITE, (json.dumps(list(passage_ids)),), doing, deadline)
+            return {row["passage_id"]: passage_of(row) for row in map(_from_sqlite, found)}
+        with reading(self._reader, doing, deadline) as connection:
+            return {
+                row["passage_id"]: passage_of(row)
+                for part in batches(passage_ids)
+                for row in connection.execute(_PASSAGES, {"ids": part}).mappings()
+            }
 
     def some_passages(self, count: int) -> list[Passage]:
         """At most `count` live passages from all over the library: the same of the same texts, however they came."""

@@ -15,17 +15,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
+from typing import Any
+
+import numpy as np
 
 from wenyuan.core.calibrate import Curve, shown, unsettled
 from wenyuan.core.model import Passage
 from wenyuan.core.ranking import Hit
 from wenyuan.core.reference import Reference
 from wenyuan.core.rerank import before, told
-from wenyuan.core.score import evidence, fuse, rescale, trust_factor
+from wenyuan.core.score import evidence, fuse, rescale, rescaled, trust_factor
 from wenyuan.core.text import terms
 from wenyuan.core.uri import folder_of
 
-__all__ = ["CLIMB", "CONTEXT_BOUND", "Fusion", "Leeway", "Request", "Topic", "adjusted", "explain", "fused"]
+__all__ = ["CLIMB", "CONTEXT_BOUND", "Fusion", "Leeway", "Request", "Topic", "adjusted", "column", "explain", "fused"]
+
+Array = np.ndarray[Any, Any]
 
 CONTEXT_BOUND = 0.15
 """The most by which the request's context may change a score, relative to it."""
@@ -54,19 +60,20 @@ class Fusion:
     mean: float = 0.0
     lifted: bool = False
 
-    def vectors(self, cosines: Mapping[int, float]) -> Mapping[int, float]:
-        """Their scores in the vector leg."""
-        return {i: rescale(cosine, self.scale) for i, cosine in cosines.items()}
+    def vectors(self, cosines: Array) -> Array:
+        """Scores in the vector leg; 0 for NaN, where there is no vector."""
+        return rescaled(cosines, self.scale)
 
-    def score(self, keyword: float, vector: float) -> float:
-        """The score of a passage that has these two; it never falls when `keyword` rises."""
-        return fuse(keyword, vector, self.weight)
+    def scores(self, keyword: Array, vectors: Array) -> Array:
+        """Of passages that have these two; they never fall when `keyword` rises."""
+        return self.weight * vectors + (1.0 - self.weight) * keyword
 
-    def evidence(self, score: float, keyword: float, cosine: float | None) -> float:
-        """How far such a passage stands out: its part ``evidence``, or its score; it never falls when `keyword` rises."""
+    def evidence(self, scores: Array, keyword: Array, cosines: Array) -> Array:
+        """How far such passages stand out: their parts ``evidence``, or their scores; never less when `keyword` rises."""
         if not self.lifted:
-            return score
-        return evidence(keyword, 0.0 if cosine is None else cosine - self.mean, self.scale[1] - self.scale[0])
+            return scores
+        lifts = np.where(np.isnan(cosines), 0.0, np.maximum(0.0, cosines - self.mean))
+        return evidence(keyword, lifts, self.scale[1] - self.scale[0])
 
     def hits(
         self,
@@ -113,9 +120,14 @@ def fused(
                 parts["cosine"], parts["lift"] = cosine, lift
         score = parts["fused"] = fuse(words, vector, weight)
         if lifted:
-            parts["evidence"] = evidence(words or 0.0, lift, span)
-        hits.append(Hit(passage_id, score, parts=parts))
+            parts["evidence"] = evidence(words or 0.0, max(0.0, lift), span)
+        hits.append(Hit(passage_id, score, "vector", parts))
     return sorted(hits, key=lambda h: (-h.score, h.passage_id))
+
+
+def column(scores: Mapping[int, float], passage_ids: Sequence[int]) -> Array:
+    """The scores of these passages, (n,) float64; NaN for one that has none."""
+    return np.fromiter(map(scores.get, passage_ids, repeat(math.nan)), np.float64, len(passage_ids))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,9 @@ import math
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import numpy as np
 
 from wenyuan.core.text import OWN, PAIR
 
@@ -37,6 +39,7 @@ __all__ = [
     "idf",
     "quantised_length",
     "rescale",
+    "rescaled",
     "squash",
     "support_factor",
     "term_weights",
@@ -44,6 +47,8 @@ __all__ = [
 ]
 
 Term = TypeVar("Term")
+Array = np.ndarray[Any, Any]
+Scores = TypeVar("Scores", float, Array)
 
 K1 = 1.2
 B = 0.75
@@ -147,6 +152,12 @@ def rescale(cosine: float, scale: tuple[float, float]) -> float:
     return min(1.0, max(0.0, (cosine - low) / (high - low)))
 
 
+def rescaled(cosines: Array, scale: tuple[float, float]) -> Array:
+    """`rescale`, of each; NaN, where there is no vector, is 0."""
+    low, high = scale
+    return np.where(np.isnan(cosines), 0.0, np.minimum(1.0, np.maximum(0.0, (cosines - low) / (high - low))))
+
+
 def fuse(keyword: float | None, vector: float | None, weight: float = VECTOR_WEIGHT) -> float:
     """The retrieval score of the two legs; None for a leg that is not configured (one of them must be)."""
     if vector is None and keyword is None:
@@ -158,7 +169,7 @@ def fuse(keyword: float | None, vector: float | None, weight: float = VECTOR_WEI
     return weight * vector + (1.0 - weight) * keyword
 
 
-def evidence(keyword: float, lift: float, span: float) -> float:
+def evidence(keyword: Scores, lift: Scores, span: float) -> Scores:
     """How far a passage stands out of its collection, as meaningless queries do not let any: .9 · lift / span + .2 · keyword.
 
     Unlike the score it is comparable between languages: nonsense in the language of the passages comes nearer to all
@@ -166,11 +177,11 @@ def evidence(keyword: float, lift: float, span: float) -> float:
     nonsense and from questions about something else best, over all collections.
 
     Args:
-        keyword: The score of that leg.
-        lift: How far the cosine is above that of the whole collection; 0 for a passage without a vector.
+        keyword: The score of that leg; or an array, of several.
+        lift: How far the cosine is above that of the whole collection; 0 where it is below, and without a vector.
         span: Of the encoder's scale.
     """
-    return 0.9 * max(0.0, lift) / span + 0.2 * keyword
+    return 0.9 * lift / span + 0.2 * keyword
 
 
 def trust_factor(trust: int) -> float:

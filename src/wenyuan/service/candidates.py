@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import compress
+from typing import Any
+
+import numpy as np
 
 from wenyuan.core.calibrate import NEAR, Curve, Field
 from wenyuan.core.errors import EngineError
 from wenyuan.core.filters import Filter, Scope, matches
-from wenyuan.core.fuse import CONTEXT_BOUND, Fusion
+from wenyuan.core.fuse import CONTEXT_BOUND, Fusion, column
 from wenyuan.core.model import FOREVER, IndexRow, Passage
 from wenyuan.core.ranking import Hit
 from wenyuan.core.score import trust_factor
 
 __all__ = ["Cut", "Floor", "above", "contenders", "guard", "likely", "meeting", "outstanding", "why_empty"]
 
+Array = np.ndarray[Any, Any]
 _ROUNDING = 1e-9  # of a division, so that what stands exactly at the edge stays
 
 
@@ -73,12 +77,14 @@ class Floor:
 
     def reached(self, hit: Hit) -> bool:
         """Whether a hit may be an answer: by its evidence, or because the query names the place."""
-        named = hit.parts.get("identifier", 0.0) > 0.0
-        return named or self.enough(hit.score, hit.parts.get("evidence", hit.score), hit.parts.get("keyword", 0.0))
+        if hit.parts.get("identifier", 0.0) > 0.0:
+            return True
+        least = self.score if hit.parts.get("keyword", 0.0) >= self.words else self.least
+        return (hit.score if self.given else hit.parts.get("evidence", hit.score)) >= least
 
-    def enough(self, score: float, evidence: float, words: float) -> bool:
-        """Whether what has this score, evidence and keyword score may be an answer; more words never make it none."""
-        return (score if self.given else evidence) >= (self.score if words >= self.words else self.least)
+    def enough(self, scores: Array, evidence: Array, words: Array) -> Array:
+        """Which of passages that have these may be answers; more words never make one none."""
+        return (scores if self.given else evidence) >= np.where(words >= self.words, self.score, self.least)
 
     @property
     def least(self) -> float:
@@ -180,25 +186,25 @@ def contenders(
         ceiling: The most that a keyword score which is not known can be.
         plain: The cosines that evidence is made of, where they are others.
     """
-    everyone = keyword.keys() | cosines.keys()
-    standing = cosines if plain is None else plain
-    vectors, score = fusion.vectors(cosines), fusion.score
-    low = {i: score(keyword.get(i, 0.0), vectors.get(i, 0.0)) for i in everyone}
-    high = low | {i: score(ceiling, vectors[i]) for i in cosines.keys() - keyword.keys()}
+    everyone = list(keyword.keys() | cosines.keys())
+    known, near = column(keyword, everyone), column(cosines, everyone)
+    standing = near if plain is None else column(plain, everyone)
+    vectors = fusion.vectors(near)
 
-    def counts(i: int, words: float, score: float) -> bool:
-        return score > 0 and cut.floor.enough(score, fusion.evidence(score, words, standing.get(i)), words)
+    def standings(unknown: float) -> tuple[Array, Array]:
+        """Their scores if all that is not known were that, and which of them then count."""
+        words = np.where(np.isnan(known), unknown, known)
+        scores = fusion.scores(words, vectors)
+        return scores, (scores > 0) & cut.floor.enough(scores, fusion.evidence(scores, words, standing), words)
 
-    best = sorted(everyone, key=low.__getitem__, reverse=True)
-    if not any(counts(i, keyword.get(i, 0.0), low[i]) for i in best):
+    low, count_surely = standings(0.0)
+    if not count_surely.any():
         return everyone
-    least_half, most_half = 0.5 * low[best[0]], 0.5 * max(high.values())
-    certain = (low[i] for i in best if low[i] >= most_half or counts(i, keyword.get(i, 0.0), low[i]))
+    high, may_count = standings(ceiling)
+    certain = np.sort(low[(low >= 0.5 * high.max()) | count_surely])
     enough = max(cut.limit, NEAR)
-    last = next(islice(certain, enough - 1, None), 0.0) / cut.reach * (1.0 - _ROUNDING)
-    return {
-        i for i in best if high[i] >= last and (high[i] >= least_half or counts(i, keyword.get(i, ceiling), high[i]))
-    }
+    last = (certain[-enough] if len(certain) >= enough else 0.0) / cut.reach * (1.0 - _ROUNDING)
+    return set(compress(everyone, (high >= last) & ((high >= 0.5 * low.max()) | may_count)))
 
 
 def likely(
