@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib import resources
 from operator import add
@@ -55,17 +55,15 @@ _ANY_TRADITIONAL = re.compile(f"[{re.escape(_TRADITIONAL)}]")
 
 CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff々〇"
 """Characters that are terms, alone and by two, as the inside of a character class."""
-_OTHER = (
-    rf"(?P<latin>[^\W\d_{CJK}][^\W_{CJK}]*(?:[_\-'’.+#/&]*[^\W_{CJK}]+)*[+#]*)"
-    r"|(?P<number>\d+(?:[.,:/\-]\d+)*%?)"
-)
-_RUN, _OTHER_RUN = re.compile(rf"(?P<cjk>[{CJK}]+)|{_OTHER}"), re.compile(_OTHER)
+# A Latin word, or a number.
+_OTHER = rf"[^\W\d_{CJK}][^\W_{CJK}]*(?:[_\-'’.+#/&]*[^\W_{CJK}]+)*[+#]*|\d+(?:[.,:/\-]\d+)*%?"
+_RUN, _OTHER_RUN = re.compile(rf"(?P<cjk>[{CJK}]+)|{_OTHER}"), re.compile(f"({_OTHER})")
 _CJK_RUN = re.compile(rf"[{CJK}]+")
 _PART = re.compile(r"[^\W_]+")
 _BETWEEN_NUMBERS = re.compile(r"[:/\-]")
 # Letters, then digits: GB 50300-2013, GB/T 50300, ISO 9001:2015, JGJ 59-2011, ZX-4471, CVE-2026-41947.
 _CODE = re.compile(
-    r"(?P<letters>[a-z](?<![a-z0-9].)[a-z]{0,7})(?P<kind>/[a-z]{1,2})?(?P<gap>[ _\-]?)(?P<number>\d{1,8}(?:\.\d{1,4}){0,5})"
+    r"(?P<letters>[a-z](?<![a-z0-9].)[a-z]{0,7}+)(?P<kind>/[a-z]{1,2})?(?P<gap>[ _\-]?)(?P<number>\d{1,8}(?:\.\d{1,4}){0,5})"
     r"(?P<year>[ ]?[-:—–][ ]?\d{1,8})?(?![a-z0-9])"
 )
 _WORDS_BEFORE_NUMBERS = frozenset(
@@ -173,32 +171,37 @@ def _plain_terms(folded: str, *, single: bool = True) -> list[str]:
                 found += characters
             found += map(add, characters, characters[1:])
         else:
-            found += _other_terms(match)
+            found += _spoken(run)[1]
     return found
 
 
-def _other_terms(match: re.Match[str]) -> Sequence[str]:
-    """Of a Latin word, or of a number."""
-    run = match[0]
-    if match.lastgroup == "latin":
-        return _stems(run)[1]
+def _spoken(run: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Of a Latin word, or of a number: what stands beside its neighbours, and its terms."""
+    if not run[0].isdecimal():
+        return _stems(run)
     parts = _BETWEEN_NUMBERS.split(run)
-    return [part[:_MAX_TERM] for part in (parts if len(parts) == 1 else (run, *parts))]
+    return (run[:_MAX_TERM],), tuple(part[:_MAX_TERM] for part in (parts if len(parts) == 1 else (run, *parts)))
 
 
-def _pairs(folded: str, runs: Iterable[re.Match[str]]) -> Iterator[str]:
-    """Neighbouring words and numbers, by two; `runs` are matches of `_OTHER_RUN` in the text."""
-    last, end = "", 0
-    for match in runs:
-        run, start = match[0], match.start()
-        parts = _stems(run)[0] if match.lastgroup == "latin" else (run[:_MAX_TERM],)
+def _words_and_pairs(folded: str) -> tuple[list[str], list[str]]:
+    """Terms of a text's words and numbers, and pairs of those that stand side by side."""
+    found: list[str] = []
+    pairs: list[str] = []
+    pieces = iter(_OTHER_RUN.split(folded))  # what is between the runs, and the runs, in turns
+    last = between = ""
+    for gap, run in zip(pieces, pieces, strict=False):
+        parts, own = _spoken(run)
+        found += own
+        between += gap
         if not parts:
+            between += run
             continue
-        if last and start - end <= _BESIDE and (folded[end:start] == " " or not has_han(folded[end:start])):
-            yield f"{last}{PAIR}{parts[0]}"
+        if last and len(between) <= _BESIDE and (between == " " or not has_han(between)):
+            pairs.append(f"{last}{PAIR}{parts[0]}")
         if len(parts) > 1:
-            yield from map(f"{{}}{PAIR}{{}}".format, parts, parts[1:])
-        last, end = parts[-1], match.end()
+            pairs += map(f"{{}}{PAIR}{{}}".format, parts, parts[1:])
+        last, between = parts[-1], ""
+    return found, pairs
 
 
 def terms(text: str) -> list[str]:
@@ -216,9 +219,8 @@ def without_cjk(text: str, *, own: bool = False) -> tuple[str, list[str]]:
     """
     with_case = _with_case(text)
     folded = with_case.lower()
-    runs = list(_OTHER_RUN.finditer(folded))
-    found = [term for match in runs for term in _other_terms(match)]
-    found += _pairs(folded, runs)
+    found, pairs = _words_and_pairs(folded)
+    found += pairs
     if named := _identifiers(with_case, folded):
         found += ["#" + name for name in named]
         found += [OWN + name for name in named if own]
@@ -246,11 +248,7 @@ def passage_terms(heading_text: str, text: str) -> list[str]:
     folded = with_case.lower()
     named = _identifiers(with_case, folded)
     own = [*_plain_terms(folded), *("#" + name for name in named), *(OWN + name for name in named)]
-    return [*own, *_pairs_of(folded), *terms(text), *_pairs_of(fold(text))]
-
-
-def _pairs_of(folded: str) -> Iterator[str]:
-    return _pairs(folded, _OTHER_RUN.finditer(folded))
+    return [*own, *_words_and_pairs(folded)[1], *terms(text), *_words_and_pairs(fold(text))[1]]
 
 
 def query_terms(query: str) -> list[str]:
@@ -272,5 +270,5 @@ def search_terms(query: str) -> list[str]:
     """What an engine is asked for: `query_terms` without articles and forms of *to be*, and pairs of neighbouring words."""
     asked = query_terms(query)
     saying = [term for term in asked if term not in _GLUE]
-    pairs = _pairs_of(CLAUSE.sub(" ", _with_case(query)).lower())
+    _, pairs = _words_and_pairs(CLAUSE.sub(" ", _with_case(query)).lower())
     return list(dict.fromkeys([*(saying or asked), *pairs]))
