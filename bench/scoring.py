@@ -7,11 +7,12 @@
 DIR is a judged set in BEIR layout; its library is built once into the cache. The questions go through the whole search.
 Every figure is nDCG@10 without floor, but for the column ``floor``, which is what `search.abstain = normal` costs:
 
-    plain       w = .7, queries as they were embedded, without pairs of words, clauses not looked for by name
+    plain       w = .7, queries as they were embedded, without pairs of words or quantities, no clause looked for by name
     shipped     as the program answers
     w           w = .7 instead of the measured one        centre   queries are not moved off general questions
     bridge      nor off their own language, in a library of both
     pairs       words are asked for, articles too, but not which of them stand side by side
+    quantities  numbers with a unit are asked for as they are written only
     names       a query that names a clause or a standard is asked as any other
     keywords, vectors   that leg alone
     floor       what nonsense reaches is not answered     elsewhere   asked from within another document
@@ -37,6 +38,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +46,9 @@ import numpy as np
 
 from wenyuan.core.measures import changed
 from wenyuan.core.model import Passage
+from wenyuan.core.quantity import QUANTITY
 from wenyuan.core.score import VECTOR_WEIGHT
-from wenyuan.core.text import has_han, query_terms
+from wenyuan.core.text import has_han, query_terms, search_terms
 from wenyuan.encoders import builtin_graph
 from wenyuan.encoders.builtin import BuiltinEncoder
 from wenyuan.evaluation.asking import Ranked, Run
@@ -70,6 +73,7 @@ class Step:
     Attributes:
         traits: Of the collection, instead of those that were measured.
         pairs: Whether pairs of neighbouring words are asked for.
+        quantities: Whether numbers with a unit are asked for in the form that all ways to write them have.
         names: Whether naming a clause counts.
         floor: Whether what does not stand out is left out.
         elsewhere: Asked from within another document.
@@ -77,6 +81,7 @@ class Step:
 
     traits: Mapping[str, float]
     pairs: bool = True
+    quantities: bool = True
     names: bool = True
     floor: bool = False
     elsewhere: bool = False
@@ -84,18 +89,27 @@ class Step:
 
 AS_EMBEDDED = {"centre": 0.0, "bridge": 0.0}
 STEPS = {
-    "plain": Step(traits={"weight": VECTOR_WEIGHT, **AS_EMBEDDED}, pairs=False, names=False),
+    "plain": Step(traits={"weight": VECTOR_WEIGHT, **AS_EMBEDDED}, pairs=False, quantities=False, names=False),
     "shipped": Step(traits={}),
     "w": Step(traits={"weight": VECTOR_WEIGHT}),
     "centre": Step(traits=AS_EMBEDDED),
     "bridge": Step(traits={"bridge": 0.0}),
     "pairs": Step(traits={}, pairs=False),
+    "quantities": Step(traits={}, quantities=False),
     "names": Step(traits={}, names=False),
     "keywords": Step(traits={"weight": 0.0}),
     "vectors": Step(traits={"weight": 1.0}),
     "floor": Step(traits={}, floor=True),
     "elsewhere": Step(traits={}, elsewhere=True),
 }
+
+
+def asked_for(step: Step, query: str) -> list[str]:
+    """The terms of a query, in that way."""
+    whole = search_terms(query)
+    quantities = [term for term in whole if term.startswith(QUANTITY)] if step.quantities else []
+    rest = [term for term in whole if not term.startswith(QUANTITY)] if step.pairs else query_terms(query)
+    return [*rest, *quantities]
 
 
 @contextmanager
@@ -107,7 +121,7 @@ def switched(library: Library, step: Step) -> Iterator[None]:
     told = {script: {**floors, **opened, **step.traits} for script, floors in known.items()}
     retriever.floors = lambda: told  # type: ignore[method-assign]
     retrieve.reference_of = reference_of if step.names else lambda _query: None
-    retrieve.search_terms = terms_of if step.pairs else query_terms
+    retrieve.search_terms = partial(asked_for, step)
     try:
         yield
     finally:

@@ -222,6 +222,19 @@ class EngineLaws:
         assert [h.passage_id for h in found] == [*self.ids_of(world, 3), *self.ids_of(world, 1)]
         same(found, world.keyword("the motor vehicle", engine=world.reference))
 
+    def test_quantities(self, world: World) -> None:
+        """三十日 is found as 30天 and as 30 days before another number of days, in every engine."""
+        other, asked_for = (
+            document(1, text="应当在十五日内提出，逾期不予受理"),
+            document(3, text="应当在三十日内提出，逾期不予受理"),
+        )
+        world.put(other, asked_for)
+        world.sync()
+        for query in ("30天内提出", "within 30 days", "３０天"):
+            found = world.keyword(query)
+            assert found[0].passage_id in self.ids_of(world, 3)
+            same(found, world.keyword(query, engine=world.reference))
+
     def test_meaningless(self, filled: World) -> None:
         """A query whose terms no passage has finds nothing, and that is an answer."""
         assert len(filled.keyword("zxqv wvkj 龘靐齉爩")) == 0

@@ -296,8 +296,9 @@ def test_own_identifiers_are_marked() -> None:
 
 
 def test_headings_are_indexed() -> None:
-    """A passage is indexed under the words of its headings and of its text, and pairs of neighbours in each."""
-    assert Counter(passage_terms("投诉", "24 小时")) == Counter(terms("投诉")) + Counter(terms("24 小时"))
+    """A passage is indexed under the words of its headings and of its text, and pairs and quantities in each."""
+    quantity = Counter(["=24hour"])
+    assert Counter(passage_terms("投诉", "24 小时")) == Counter(terms("投诉")) + Counter(terms("24 小时")) + quantity
     pairs = [term for term in passage_terms("motor vehicle", "accident on a road") if PAIR in term]
     assert pairs == ["motor~vehicl", "accid~on", "on~a", "a~road"]
 

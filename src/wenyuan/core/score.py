@@ -2,7 +2,7 @@
 
 * keyword: BM25 (k1 = 1.2, b = 0.75; Robertson & Zaragoza 2009) over `text.passage_terms`, divided by the
   summed idf of the query's distinct terms → the share of the query's information that a passage covers.
-  Pairs of words count `PAIRED` of their idf, and not at all where no passage has them.
+  Pairs of words count `PAIRED` of their idf; where no passage has them, they and quantities do not count at all.
   A passage of average length that has every term once has share 1; repetition and brevity go beyond (up to
   k1 + 1), so the part above `KNEE` is bent into 0..1 without a tie: `squash`.
 * vector: the cosine on the encoder's own scale, clip((cos − lo) / (hi − lo), 0, 1).
@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from wenyuan.core.quantity import QUANTITY
 from wenyuan.core.text import OWN, PAIR
 
 __all__ = [
@@ -107,7 +108,7 @@ def idf(documents: int, with_term: int) -> float:
 
 
 def term_weights(documents: int, holding: Mapping[str, int]) -> Mapping[str, float]:
-    """Idf of each query term. What no passage has asks for nothing if it is an own identifier, or a pair of words.
+    """Idf of each query term. What no passage has asks for nothing if it is an own identifier, a pair of words, or a quantity.
 
     Args:
         documents: Number of passages in the index.
@@ -116,7 +117,7 @@ def term_weights(documents: int, holding: Mapping[str, int]) -> Mapping[str, flo
     return {
         term: idf(documents, n) * (PAIRED if PAIR in term else 1.0)
         for term, n in holding.items()
-        if n or not (term.startswith(OWN) or PAIR in term)
+        if n or not (term.startswith((OWN, QUANTITY)) or PAIR in term)
     }
 
 

@@ -13,7 +13,8 @@ Terms of a passage's own title and headings are indexed with it; identifiers fou
 ``@`` instead of ``#``, so that Article 13 itself outranks the articles that merely cite it.
 
 Pairs of neighbouring words (``motor~vehicle``) are indexed, too, and asked for beside the words: passages that have
-them side by side come first (the sequential dependence model of Metzler & Croft 2005).
+them side by side come first (the sequential dependence model of Metzler & Croft 2005). So are **quantities** in one form
+each (``三十日`` = ``30天`` = ``thirty days`` → ``=30day``; see `core.quantity`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from importlib import resources
 from operator import add
 from typing import Any
 
+from wenyuan.core.quantity import quantities
 from wenyuan.core.structure import CLAUSE, clause_keys
 
 __all__ = [
@@ -46,7 +48,7 @@ __all__ = [
     "without_cjk",
 ]
 
-ANALYZER = "cjk-bigram+en-stem-pair/2"
+ANALYZER = "cjk-bigram+en-stem-pair+quantity/3"
 """Name and version of the rules below; an index built with another one is another generation."""
 
 _TRADITIONAL, _SIMPLIFIED = resources.files("wenyuan.core").joinpath("t2s.txt").read_text("utf-8").split()
@@ -212,7 +214,7 @@ def terms(text: str) -> list[str]:
 
 
 def without_cjk(text: str, *, own: bool = False) -> tuple[str, list[str]]:
-    """A text as it is compared (see `fold`), and its `terms` and pairs of words but for those of its CJK runs.
+    """A text as it is compared (see `fold`), and its `terms`, pairs of words and quantities, without the terms of CJK runs.
 
     Args:
         own: It is a passage's own title and headings; see `passage_terms`.
@@ -221,6 +223,7 @@ def without_cjk(text: str, *, own: bool = False) -> tuple[str, list[str]]:
     folded = with_case.lower()
     found, pairs = _words_and_pairs(folded)
     found += pairs
+    found += quantities(folded)
     if named := _identifiers(with_case, folded):
         found += ["#" + name for name in named]
         found += [OWN + name for name in named if own]
@@ -248,7 +251,12 @@ def passage_terms(heading_text: str, text: str) -> list[str]:
     folded = with_case.lower()
     named = _identifiers(with_case, folded)
     own = [*_plain_terms(folded), *("#" + name for name in named), *(OWN + name for name in named)]
-    return [*own, *_words_and_pairs(folded)[1], *terms(text), *_words_and_pairs(fold(text))[1]]
+    return [*own, *_beside(folded), *terms(text), *_beside(fold(text))]
+
+
+def _beside(folded: str) -> list[str]:
+    """What a text is found by beside its `terms`: pairs of words, and quantities."""
+    return [*_words_and_pairs(folded)[1], *quantities(folded)]
 
 
 def query_terms(query: str) -> list[str]:
@@ -267,8 +275,7 @@ def query_terms(query: str) -> list[str]:
 
 
 def search_terms(query: str) -> list[str]:
-    """What an engine is asked for: `query_terms` without articles and forms of *to be*, and pairs of neighbouring words."""
+    """What an engine is asked for: `query_terms` without articles and forms of *to be*, pairs of words, and quantities."""
     asked = query_terms(query)
     saying = [term for term in asked if term not in _GLUE]
-    _, pairs = _words_and_pairs(CLAUSE.sub(" ", _with_case(query)).lower())
-    return list(dict.fromkeys([*(saying or asked), *pairs]))
+    return list(dict.fromkeys([*(saying or asked), *_beside(CLAUSE.sub(" ", _with_case(query)).lower())]))
