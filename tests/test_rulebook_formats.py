@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,8 +21,10 @@ from wenyuan.core.rules.model import Alias, Evidence, Node, Place, Statement
 from wenyuan.core.text import language_of
 from wenyuan.readers.rulebooks import book_to_jsonl, book_to_yaml
 from wenyuan.readers.rulebooks import graphml as graphml_module
+from wenyuan.readers.rulebooks.form import Form
 from wenyuan.readers.rulebooks.graphml import read_graphml
 from wenyuan.readers.rulebooks.jsonl import read_jsonl_book
+from wenyuan.readers.rulebooks.tree import yaml_tree
 from wenyuan.readers.rulebooks.yaml_pack import read_yaml
 
 HEAD = """<?xml version='1.0' encoding='utf-8'?>
@@ -365,6 +368,15 @@ SOURCES = (
         source=Source(source_id="order37", title="规定: 一", trust=5, effective_from=date(2018, 6, 1), language="zh"),
     ),
 )
+
+
+@given(st.floats(0, 1))
+def test_a_weight_is_read_however_long_it_is_written(weight: float) -> None:
+    """A small float has more digits behind its point than a large one: as a number of YAML, and as text in a cell."""
+    assert yaml_tree(yaml.safe_dump({"weight": weight}))["weight"] == weight
+    for written in (weight, repr(weight)):
+        form = Form({"weight": written}, Place("a.yaml", 1), [], {"weight"})
+        assert (form.number("weight", 2.0, 0.0, 1.0), form.faults) == (weight, [])
 
 
 @settings(deadline=None)

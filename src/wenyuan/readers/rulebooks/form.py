@@ -18,7 +18,7 @@ from wenyuan.readers.rulebooks.tree import Tree
 __all__ = ["Form", "folded", "near", "place_in"]
 
 _DAY = re.compile(r"([0-9]{4})[-/.年]([0-9]{1,2})[-/.月]([0-9]{1,2})日?")
-_NUMBER = re.compile(r"[-+]?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:[eE][-+]?[0-9]{1,3})?")
+_NUMBER = re.compile(r"[-+]?[0-9]{1,15}(?:\.[0-9]{1,24})?(?:[eE][-+]?[0-9]{1,3})?")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}")
 _MAX_TEXT = 20_000
 

@@ -20,7 +20,7 @@ __all__ = ["Items", "Tree", "doubled_keys", "json_tree", "yaml_tree"]
 
 _MAX_DEPTH = 32
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")
-_FLOAT = re.compile(r"[-+]?[0-9]{1,18}\.[0-9]{0,18}(?:[eE][-+][0-9]{1,3})?")
+_FLOAT = re.compile(r"[-+]?[0-9]{1,18}\.[0-9]{0,24}(?:[eE][-+][0-9]{1,3})?")
 _WORDS: dict[str, bool | None] = {"": None, "~": None, "null": None, "Null": None, "NULL": None}
 _WORDS |= dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(("false", "False", "FALSE"), False)
 
