@@ -751,6 +751,7 @@ def test_a_library_that_is_being_written_is_named(empty: Path, tmp_path: Path) -
         ("依照第十三条处理。", "第13条", ["第十三条"]),
         ("The rules of leave", "what are the rules of it", ["rules"]),
         ("投诉的答复时限", "投诉的时限", ["投诉", "时限"]),
+        ("应当提前三十日，或者 two weeks 通知。", "提前30天 14天 2周", ["提前三十日", "two weeks"]),
     ],
 )
 def test_words_are_marked_as_the_index_compares_them(text: str, query: str, marked: list[str]) -> None:

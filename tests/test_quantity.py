@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wenyuan.core.quantity import QUANTITY, quantities
+from wenyuan.core.quantity import QUANTITY, located, quantities
 from wenyuan.core.score import idf, term_weights
 from wenyuan.core.text import fold, passage_terms, search_terms, terms
 
@@ -90,6 +90,16 @@ def test_any_text(text: str) -> None:
     assert all(term.startswith(QUANTITY) and " " not in term for term in found)
     assert set(found) <= set(passage_terms("", text))
     assert not any(term.startswith(QUANTITY) for term in terms(text))
+
+
+def test_where_they_stand() -> None:
+    text = fold("满三十日，或者 two weeks，最多 ¥5万。")
+    assert [(term, text[start:end]) for term, start, end in located(text)] == [
+        ("=30day", "三十日"),
+        ("=2week", "two weeks"),
+        ("=50000元", "¥5万"),
+    ]
+    assert sorted(term for term, _, _ in located(text)) == sorted(quantities(text))
 
 
 def test_asked_for_beside_what_is_written() -> None:

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from wenyuan.core.quantity import located, quantities
 from wenyuan.core.structure import CLAUSE, clause_keys
 from wenyuan.core.text import fold, query_terms, terms
 
@@ -54,6 +55,8 @@ def marks(text: str, query: str) -> list[Span]:
     for word in _WORD.finditer(folded):
         if _LATIN.match(word[0]) and word[0] not in _WEAK and wanted.intersection(terms(word[0])):
             found.append((origin[word.start()], origin[word.end() - 1] + 1))
+    if amounts := set(quantities(fold(query))):
+        found += [(origin[start], origin[end - 1] + 1) for term, start, end in located(folded) if term in amounts]
     named = {term[1:] for term in asked if term[0] in "#@"}
     found += [at.span() for at in CLAUSE.finditer(text) if named.intersection(clause_keys(at[0]))]
     return list(_merged(sorted(found)))

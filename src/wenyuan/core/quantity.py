@@ -12,7 +12,7 @@ from itertools import groupby
 
 from wenyuan.core.structure import chinese_number
 
-__all__ = ["QUANTITY", "quantities"]
+__all__ = ["QUANTITY", "located", "quantities"]
 
 QUANTITY = "="
 """Begins the term of a quantity, and no other term."""
@@ -109,11 +109,21 @@ def quantities(folded: str) -> list[str]:
     Args:
         folded: As texts are compared (`text.fold`).
     """
-    return [f"{QUANTITY}{value:.10g}{unit}" for value, unit in (*_in_figures(folded), *_in_words(folded))]
+    return [_term(value, unit) for value, unit, _ in (*_in_figures(folded), *_in_words(folded))]
 
 
-def _in_figures(folded: str) -> Iterator[tuple[float, str]]:
-    """Value and unit of what is written in figures, or with Chinese numerals."""
+def located(folded: str) -> list[tuple[str, int, int]]:
+    """`quantities` with where each begins and ends, in the order of the text."""
+    found = ((_term(value, unit), *span) for value, unit, span in (*_in_figures(folded), *_in_words(folded)))
+    return sorted(found, key=lambda each: each[1])
+
+
+def _term(value: float, unit: str) -> str:
+    return f"{QUANTITY}{value:.10g}{unit}"
+
+
+def _in_figures(folded: str) -> Iterator[tuple[float, str, tuple[int, int]]]:
+    """Value, unit and place of what is written in figures, or with Chinese numerals."""
     at, month_ends = 0, -1
     while begins := _BEGINS.search(folded, at):  # in two steps, as few characters begin a number
         match = _QUANTITY.match(folded, begins.start())
@@ -126,16 +136,16 @@ def _in_figures(folded: str) -> Iterator[tuple[float, str]]:
             unit = "号"
         at = match.end()
         month_ends = at if unit == "月" else -1
-        yield value, unit
+        yield value, unit, match.span()
 
 
-def _in_words(folded: str) -> Iterator[tuple[float, str]]:
-    """Value and unit of what is written in English words."""
+def _in_words(folded: str) -> Iterator[tuple[float, str, tuple[int, int]]]:
+    """Value, unit and place of what is written in English words."""
     for word in _WORD.finditer(folded):
         before, unit = folded[word.start() - 1 : word.start()], _AFTER_WORD.match(folded, word.end())
         if unit and not ((before.isascii() and before.isalnum()) or before == "-"):
             name, factor = _NAMED[unit["en"]]
-            yield factor * _WORDS[word[0]], name
+            yield factor * _WORDS[word[0]], name, (word.start(), unit.end())
 
 
 def _read(match: re.Match[str]) -> tuple[float, str]:
