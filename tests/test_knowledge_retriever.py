@@ -9,6 +9,7 @@ from unittest.mock import Mock
 import pytest
 
 from wenyuan.core.errors import ConfigError, EngineUnavailable, InvalidRequest, NotPermitted
+from wenyuan.core.united import united
 from wenyuan.knowledge_retriever import (
     CHAPTERS_NEED_KG,
     DEFAULT_VECTOR_THRESHOLD,
@@ -185,6 +186,42 @@ def test_what_repeats_a_rule_is_not_given_twice() -> None:
     found = KnowledgeRetriever(*engines(cases=repeats)).retrieve("开挖", processes=["深基坑开挖"])
     assert [item.content for item in found.cases] == [CASES[0].content]
     assert found.query_context["repeated"] == 2
+
+
+PLAN = "施工单位应当在深基坑施工前编制专项方案，审核签字后方可实施。"
+
+
+@pytest.mark.parametrize(
+    ("rule", "other"),
+    [
+        ("与带电体保持1.5m距离", "与带电体保持15m距离"),
+        ("风速>6级时停止作业", "风速<6级时停止作业"),
+        ("气温不低于-5℃", "气温不低于5℃"),
+        (PLAN, PLAN.replace("应当", "不应当")),
+        (PLAN.replace("应当", "不应当"), PLAN.removeprefix("施工单位不")),
+        (PLAN, f"{PLAN}抢险工程除外。"),
+        ("基坑深度超过15m的", "5m"),
+    ],
+)
+def test_what_differs_by_a_sign_or_a_word_is_no_repeat(rule: str, other: str) -> None:
+    """Neither another rule nor a case is left out that says something else in nearly the same words."""
+    mandatory = RetrievalItem(
+        content="规则", source="kg_rule", priority=1, score=1.0, metadata={"evidence": [{"quote": rule}]}
+    )
+    for kind, priority in (("kg_rule", 1), ("vector", 2)):
+        asked = [RetrievalItem(content=rule, source="kg_rule", priority=1, score=0.9), mandatory]
+        asked.append(RetrievalItem(content=other, source=kind, priority=priority, score=0.5))
+        found = united(asked)
+        assert other in [item.content for item in found.items] and "repeated" not in found.query_context
+
+
+def test_a_case_that_a_rule_quotes_is_a_repeat() -> None:
+    """Whatever its marks and white space, with the number of its clause or without, all of it or one sentence."""
+    quoted = {"evidence": [{"quote": f"{PLAN}\n作业时应当监护。"}]}
+    rule = RetrievalItem(content="编制专项方案", source="kg_rule", priority=1, score=1.0, metadata=quoted)
+    for text in (PLAN, f"第十三条　{PLAN}", PLAN.replace("，", " "), "作业时应当监护", f"作业时应当监护。{PLAN}"):
+        found = united([RetrievalItem(content=text, source="vector", priority=2, score=0.9), rule])
+        assert (found.cases, found.query_context) == ([], {"repeated": 1}), text
 
 
 # --- the single steps -----------------------------------------------------------------------------------

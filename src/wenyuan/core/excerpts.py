@@ -14,7 +14,7 @@ from wenyuan.core.sentences import Span, clauses, sentences, trimmed
 from wenyuan.core.summarize import merged
 from wenyuan.core.text import fold
 
-__all__ = ["Candidate", "Place", "ScoredPassage", "document_key", "size", "without"]
+__all__ = ["Candidate", "Place", "ScoredPassage", "compared", "document_key", "size", "without"]
 
 Place = tuple[Any, ...]
 _ELISION = re.compile(r"\s*…+\s*")
@@ -88,7 +88,7 @@ class Candidate:
         start = passage.start if located else 0
         text = item.summary if generated else passage.text
         spans = tuple((start + a, start + b) for a, b in (_all(text) if generated else own))
-        return cls(item, text, start, spans, _compared(passage.text) or passage.text, located, generated)
+        return cls(item, text, start, spans, compared(passage.text) or passage.text, located, generated)
 
     @property
     def end(self) -> int:
@@ -162,6 +162,10 @@ def _pieces(summary: str, text: str) -> tuple[Span, ...]:
 
 
 @lru_cache(maxsize=1_024)
-def _compared(text: str) -> str:
-    """What texts that say the same have in common: marks and white space do not count, numbers and signs do."""
-    return _MARKS.sub("", fold(visible(text)))
+def compared(text: str, between: str = "") -> str:
+    """What texts that say the same have in common: marks and white space do not count, numbers and signs do.
+
+    Args:
+        between: Stands where there were marks or white space.
+    """
+    return _MARKS.sub(between, fold(visible(text)))

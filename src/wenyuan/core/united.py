@@ -11,15 +11,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wenyuan.core.errors import Fault, InvalidRequest
+from wenyuan.core.excerpts import compared
 from wenyuan.core.model import ORIGIN_PRIORITY
-from wenyuan.core.text import fold, terms
+from wenyuan.core.sentences import sentences
+from wenyuan.core.structure import CLAUSE
 
 __all__ = ["PRIORITY_FREE_GEN", "RetrievalItem", "UnifiedResponse", "united"]
 
 PRIORITY_FREE_GEN = 4
 """What a language model writes by itself; retrieval never gives it."""
-_REPEATS = 0.95  # share of a case's terms that the rule has too: then the case says nothing more
-_NO_LONGER = 1.5  # …unless it is longer than the rule by this factor
+_EDGE = "\x00"
 
 
 @dataclass(slots=True)
@@ -104,7 +105,7 @@ def united(found: Iterable[RetrievalItem], query_context: Mapping[str, Any] | No
     """
     ordered = sorted(found, key=lambda item: (item.priority, -item.score))
     kept: list[RetrievalItem] = []
-    rules: list[tuple[str, frozenset[str]]] = []
+    rules: list[str] = []
     seen: set[str] = set()
     for item in ordered:
         same = _identity(item)
@@ -113,7 +114,7 @@ def united(found: Iterable[RetrievalItem], query_context: Mapping[str, Any] | No
         seen |= same
         kept.append(item)
         if item.source == "kg_rule":
-            rules += _said(item)
+            rules.append(_said(item))
     context = dict(query_context or {})
     if len(kept) < len(ordered):
         context["repeated"] = len(ordered) - len(kept)
@@ -128,31 +129,30 @@ def united(found: Iterable[RetrievalItem], query_context: Mapping[str, Any] | No
 def _identity(item: RetrievalItem) -> set[str]:
     """What makes two items the same one: their text, and where they come from."""
     passage = item.metadata.get("passage_id")
-    return {f"text {item.source == 'kg_rule'} {_plain(item.content)}"} | (
-        {f"passage {passage}"} if passage else set()
-    )
+    text = compared(item.content) or item.content
+    return {f"text {item.source == 'kg_rule'} {text}"} | ({f"passage {passage}"} if passage else set())
 
 
-def _plain(text: str) -> str:
-    return "".join(c for c in fold(text) if c.isalnum())
-
-
-def _said(rule: RetrievalItem) -> list[tuple[str, frozenset[str]]]:
+def _said(rule: RetrievalItem) -> str:
     """What a rule says, in its own words and in those of its evidence."""
     evidences: Sequence[Any] = rule.metadata.get("evidence") or ()
     quotes = [e["quote"] for e in evidences if isinstance(e, Mapping) and e.get("quote")]
-    return [(_plain(text), frozenset(terms(text))) for text in (rule.content, *quotes)]
+    return "".join(_whole(text) for text in (rule.content, *quotes))
 
 
-def _repeats(content: str, rules: Sequence[tuple[str, frozenset[str]]]) -> bool:
-    plain = _plain(content)
-    own: frozenset[str] | None = None
-    for said, words in rules:
-        if plain and plain in said:
-            return True
-        if len(plain) > _NO_LONGER * len(said):
-            continue
-        own = frozenset(terms(content)) if own is None else own
-        if own and len(own & words) >= _REPEATS * len(own):
-            return True
-    return False
+def _repeats(content: str, rules: Sequence[str]) -> bool:
+    """Whether a rule has every sentence of a text, whole: one word more, or less, may turn it around."""
+    text = _unnumbered(content)
+    asked = [_whole(text[start:end]) for start, end in sentences(text)]
+    return bool(asked) and any(all(sentence in said for sentence in asked) for said in rules)
+
+
+def _unnumbered(text: str) -> str:
+    """Without the number of the clause that it begins with: quotes seldom have it."""
+    begins = CLAUSE.match(text.lstrip())
+    return text.lstrip()[begins.end() :] if begins else text
+
+
+def _whole(text: str) -> str:
+    """As it is compared, with a sign for every mark, so that it is found between marks only: 5m is not in 15m."""
+    return f"{_EDGE}{compared(text, _EDGE).strip(_EDGE)}{_EDGE}"
