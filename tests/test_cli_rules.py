@@ -372,6 +372,7 @@ def test_unified_retrieval_marks_origins(run: Run, book: Path, tmp_path: Path) -
     [
         ("no such node: '坍踏'; did you mean '坍塌'?", "没有这个对象：'坍踏'；您是否想写 '坍塌'？"),
         ("57 rules cut at 50", "57 条规则，只给出 50 条"),
+        ("mandatory rules left out: 7", "未给出的强制规则 7 条"),
         ("trust is 9; it must be an integer from 1 to 5", "可信度为 9，应为 1 至 5 的整数"),
         ("weight is 'x'; it must be a number from 0 to 1", "weight 为 'x'，应为 0 至 1 的数"),
         ("the quote '甲' is not in urn:a", "引文 '甲' 不在 urn:a 中"),

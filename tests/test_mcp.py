@@ -129,8 +129,9 @@ def test_rules_that_were_cut_are_said_to_be(tmp_path: Path) -> None:
         library.rules.take(read_book(tmp_path / "book.yaml"))
         asked = calling("infer_rules", processes=["深基坑开挖", "登月"], parameters={"depth_m": 6})
         found = over_http(address, asked)
-    assert found.structured_content["truncated"] == ["2 rules cut at 1"]
-    assert found.content[0].text == "1 rule; not known here: 登月; NOT all of them: 2 rules cut at 1"
+    assert found.structured_content["truncated"] == ["2 rules cut at 1", "mandatory rules left out: 1"]
+    cut = "NOT all of them: 2 rules cut at 1, mandatory rules left out: 1"
+    assert found.content[0].text == f"1 rule; not known here: 登月; {cut}"
 
 
 def test_nothing_found_says_so(url: str) -> None:

@@ -232,6 +232,54 @@ def test_no_rule_rests_on_evidence_below_the_trust_asked_for(tmp_path: Path) -> 
         assert found == {"careful": {("涌水", 5)}, "bold": {("涌水", 5), ("坍塌", 2)}}
 
 
+MANY = """
+pack: many
+schema:
+  kinds: {{process: {{zh: 工序, en: process}}, demand: {{zh: 要求, en: demand}}}}
+  relations: {{demands: {{zh: 要求, en: demands, from: [process], to: [demand]}}}}
+  patterns: {{needs: {{start: process, collect: {{demands: [demands]}}}}}}
+sources:
+  - {{id: strong, title: 甲规范, uri: "urn:a", trust: 5, domain: construction, language: zh}}
+  - {{id: weak, title: 乙规范, uri: "urn:b", trust: 3, domain: construction, language: zh}}
+process: [{{name: 带电作业}}]
+demand: [{demands}]
+statements: [{statements}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("informative", "mandatory", "most", "given", "said"),
+    [
+        (120, 10, 100, 10, ["130 rules cut at 100"]),
+        (30, 12, 10, 10, ["42 rules cut at 10", "mandatory rules left out: 2"]),
+        (0, 150, 200, 150, None),
+    ],
+)
+def test_a_limit_cuts_what_is_not_mandatory(
+    tmp_path: Path, informative: int, mandatory: int, most: int, given: int, said: list[str] | None
+) -> None:
+    """However well others score; mandatory rules that are cut are counted, and no other limit cuts."""
+    rows = [(f"参考{n}号", "informative", "strong") for n in range(informative)]
+    rows += [(f"必须{n}号", "mandatory", "weak") for n in range(mandatory)]
+    statements = (
+        f"{{src: 带电作业, rel: demands, dst: {name}, strength: {strength}, evidence: [{{source: {source}, clause: 第一条}}]}}"
+        for name, strength, source in rows
+    )
+    book = MANY.format(demands=", ".join(f"{{name: {n}}}" for n, *_ in rows), statements=", ".join(statements))
+    (tmp_path / "many.yaml").write_text(book, "utf-8")
+    with wenyuan.open(
+        tmp_path / "library", create=True, encoder={"kind": "none"}, rules={"max_rules": most}
+    ) as library:
+        library.rules.take(read_book(tmp_path / "many.yaml"))
+        found = KnowledgeRetriever(VectorRetriever(library), KGRetriever(library)).retrieve(
+            "带电作业", chapter="ch08_safety"
+        )
+    strengths = [item.metadata["strength"] for item in found.regulations]
+    assert (len(strengths), strengths.count("mandatory")) == (min(most, len(rows)), given)
+    assert [item.score for item in found.regulations] == sorted((i.score for i in found.regulations), reverse=True)
+    assert found.query_context.get("truncated") == said
+
+
 def test_the_rules_engine_may_not_degrade(stocked: wenyuan.Library, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the graph cannot be read the answer says FAILED, whatever the passages would have been."""
 

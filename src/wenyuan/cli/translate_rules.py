@@ -20,6 +20,7 @@ RULES: Mapping[str, str] = {
     "chapter {a} needs no rules": "章节 {a} 不需要规则",
     "there is no chapter {a}": "没有章节 {a}",
     "{a} rules cut at {b}": "{a} 条规则，只给出 {b} 条",
+    "mandatory rules left out: {a}": "未给出的强制规则 {a} 条",
     "rules cut at {a}": "规则只给出 {a} 条",
     "frontier of {a} cut at {b}": "关系 {a} 只展开 {b} 条",
     "inheritance of {a} cut at {b}": "模式 {a} 的继承只展开 {b} 条",

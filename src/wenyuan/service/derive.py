@@ -14,7 +14,7 @@ from wenyuan.core.ports import Deadline
 from wenyuan.core.ranking import Hit
 from wenyuan.core.rules.conditions import checked_parameters
 from wenyuan.core.rules.graph import Graph, LexiconEntry, View
-from wenyuan.core.rules.inference import Inference, Start, infer, scope_names
+from wenyuan.core.rules.inference import STRENGTHS, Inference, Start, infer, scope_names
 from wenyuan.core.rules.linking import NOTHING_RECOGNISED, Linker, Span
 from wenyuan.core.rules.schema import Schema
 from wenyuan.core.suggest import did_you_mean
@@ -170,19 +170,17 @@ class Deriver:
         if scope.filter is not None:
             test = scope.filter
             scored = [r for r in scored if matches(test, row_of(r, sources[r.best.source_id], language))]
-        truncated = tuple(inference.truncated)
-        if len(scored) > self._most:
-            truncated += (f"{len(scored)} rules cut at {self._most}",)
+        scored, cut = _strongest(scored, self._most)
         kept = [
             write(rule, known.schema, language, sources[rule.best.source_id])
-            for rule in sorted(scored, key=lambda r: -r.score)[: self._most]  # what is equal stays by strength
+            for rule in sorted(scored, key=lambda r: -r.score)  # what is equal stays by strength
         ]
         return Derived(
             found=tuple((hit, passage) for hit, passage, _ in kept),
             details={hit.passage_id: detail for hit, _, detail in kept},
             recognised=recognised,
             unmatched=unmatched,
-            truncated=truncated,
+            truncated=(*inference.truncated, *cut),
             notes=_undeclared(known.schema, question.parameters),
             reason="" if kept else _why_none(inference),
             ms=_since(begun),
@@ -216,6 +214,16 @@ def _once(rules: Iterable[ScoredRule]) -> list[ScoredRule]:
         if known is None or rule.score > known.score:
             best[rule.statement_id] = rule
     return list(best.values())
+
+
+def _strongest(rules: list[ScoredRule], most: int) -> tuple[list[ScoredRule], tuple[str, ...]]:
+    """Mandatory rules before others, of equal ones the best, at most so many; and what is left out, in words."""
+    if len(rules) <= most:
+        return rules, ()
+    ordered = sorted(rules, key=lambda r: (STRENGTHS[r.rule.strength], -r.score))
+    mandatory = sum(not STRENGTHS[r.rule.strength] for r in ordered[most:])
+    said = (f"{len(rules)} rules cut at {most}",)
+    return ordered[:most], (*said, f"mandatory rules left out: {mandatory}") if mandatory else said
 
 
 def _read(version: int, graph: Graph, schema: Schema, *, keep: bool) -> _Known:

@@ -269,7 +269,7 @@ class Retriever:
         if deriving is None:
             return self._nothing(change, scope, "the library has no rules")
         derived = self._crew.outcome(deriving, "rules leg", deadline)
-        found = sorted(derived.found, key=_order)[: query.limit]
+        found = sorted(derived.found, key=_order)  # what a limit cuts, the leg has cut, and says so
         return replace(
             self._nothing(change, scope, derived.reason),
             hits=Ranking([hit for hit, _ in found]),
