@@ -31,7 +31,7 @@ def test_chinese_numbers_read_back(n):
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("一百二十", 120), ("二〇二四", 2024), ("两百", 200), ("壹佰贰拾", 120), ("一万二千三百", 12300), ("廿", None),
+    [("一百二十", 120), ("二〇二四", 2024), ("两百", 200), ("壹佰贰拾", 120), ("一万二千三百", 12300), ("廿", 20), ("卅一", 31), ("百廿五", 125),
      ("", None), ("3.5", None), ("第三", None), ("abc", None)],
 )  # fmt: skip
 def test_numbers_known_answers(text, value):
@@ -74,6 +74,7 @@ def test_keys_in_running_text():
     """Clauses named anywhere in a sentence are found, also right between Chinese characters."""
     text = "依照防震减灾法第5条和第十三条第二款，see Article 5(2), Articles 13 and the section I read"
     assert clause_keys(text) == ("article:5", "article:13", "paragraph:2")
+    assert clause_keys("第廿一条、第卅条") == clause_keys("第二十一条、第30条") == ("article:21", "article:30")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """Quantities that a text names, each in one form: 三十日 = 30天 = ３０ 天 = 30 days = thirty days, 五万元 = 50,000元 = ¥5万.
 
 A number and the unit behind it, or 百分之 and a number. What is measured in units that differ by a factor is one (2公里 =
-2,000米, 五千克 = 5公斤), but days are not hours. Calendar months and days (三月三日) are not three months or days.
+2,000米, 五千克 = 5公斤), but days are not hours. Calendar months and days (三月三日) are not three months or days, and
+what is vague (几十天, 三五天, 上半年) is none.
 """
 
 from __future__ import annotations
@@ -19,18 +20,19 @@ QUANTITY = "="
 
 # Unit, what of it one is, and how that is written behind a number, in Chinese and in English.
 _UNITS: tuple[tuple[str, float, str, str], ...] = (
-    ("day", 1, "天|日", "day|days"),
+    ("day", 1, "天|日", "day|days|calendar day|calendar days"),
     ("workday", 1, "工作日|个工作日", "workday|workdays|working day|working days|business day|business days"),
     ("week", 1, "周|星期|个星期|礼拜|个礼拜", "week|weeks"),
     ("month", 1, "个月", "month|months"),
     ("year", 1, "年|周年", "year|years|yr|yrs"),
-    ("hour", 1, "小时|个小时|钟头|个钟头", "hour|hours|hr|hrs"),
+    ("hour", 1, "小时|个小时|钟头|个钟头", "hour|hours|hr|hrs|h"),
     ("minute", 1, "分钟", "minute|minutes|min|mins"),
     ("second", 1, "秒|秒钟", "second|seconds|sec|secs"),
     ("月", 1, "月|月份", ""),
     ("号", 1, "号", ""),
-    ("岁", 1, "岁|周岁", "year old|years old|years of age"),
-    ("元", 1, "元|块|块钱|圆", "yuan|rmb|cny"),
+    ("岁", 1, "岁|周岁", "year old|years old|year-old|years-old|years of age"),
+    ("元", 1, "元|块|块钱|圆|人民币", "yuan|rmb|cny"),
+    ("日元", 1, "日元", "yen|jpy"),
     ("$", 1, "美元", "dollar|dollars|usd"),
     ("€", 1, "欧元", "euro|euros|eur"),
     ("人", 1, "人|名", "people|persons"),
@@ -66,8 +68,12 @@ _UNITS: tuple[tuple[str, float, str, str], ...] = (
     ("pa", 1_000_000, "兆帕", "mpa"),
 )
 _NAMED = {name: (unit, of) for unit, of, zh, en in _UNITS for name in (*zh.split("|"), *en.split("|")) if name}
+# What begins with a unit and is none: 三年级, 一次性, 三元组, 一周围.
+_GOES_ON = {"年": "级代份", "次": "性", "元": "旦素件月宵首组论法函二", "周": "围边期转", "升": "级高降至到为"}
 _SIGNS = {"¥": "元", "$": "$", "€": "€"}
+_CODES = {"rmb": "元", "cny": "元", "usd": "$", "eur": "€"}
 _TIMES = {"十": 10, "百": 100, "千": 1_000, "万": 10_000, "亿": 100_000_000}
+_SCALES = {"k": 1_000, "thousand": 1_000, "m": 1e6, "million": 1e6, "bn": 1e9, "billion": 1e9}
 _WORDS = {
     word: value
     for value, word in enumerate(
@@ -78,21 +84,38 @@ _WORDS = {
 
 
 def _any(names: Iterable[str]) -> str:
-    return "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True) if name)
+    return "|".join(
+        re.escape(name) + (f"(?![{_GOES_ON[name]}])" if name in _GOES_ON else "")
+        for name in sorted(names, key=len, reverse=True)
+        if name
+    )
 
 
-_HAN = "零〇○一二三四五六七八九十百千万亿两壹贰叁肆伍陆柒捌玖拾佰仟"
+_DIGIT = "零〇○一二三四五六七八九"
+_TIMES_ALONE = "百千万亿佰仟"
+_HAN = f"{_DIGIT}十廿卅{_TIMES_ALONE}两壹贰叁肆伍陆柒捌玖拾"
 _FIGURES = r"\d{1,3}(?:,\d{3}){1,4}(?![\d,])(?:\.\d{1,6})?|\d{1,12}(?!\d)(?:\.\d{1,6})?"
+_SPELT = f"[{_HAN}]{{1,12}}(?:点[{_DIGIT}]{{1,4}})?"
+_MANY = r" ?[十百千万亿]{1,3}"
+_TWICE = rf" ?\((?:\d{{1,12}}|[{_HAN}]{{1,12}}|[a-z][a-z \-]{{2,40}})\)"  # 三十（30）日, 30 (thirty) days
 _ZH = _any("|".join(zh for _, _, zh, _ in _UNITS).split("|"))
 _EN = _any("|".join(en for _, _, _, en in _UNITS).split("|"))
+_ENDS = "(?![a-z0-9]|带宽|宽带)"
+_AFTER_CODE = "|".join(f"(?<={code}{space})" for code in _CODES for space in ("", " "))
 _BEGINS, _PASSED = re.compile(rf"[\d{_HAN}半¥$€]"), re.compile(rf"\d+|[{_HAN}半]+|.")
 _QUANTITY = re.compile(
-    rf"百分之(?P<share>[{_HAN}]{{1,8}}(?:点[{_HAN}]{{1,4}})?|{_FIGURES})"
-    rf"|(?P<sign>[¥$€]) ?(?P<money>{_FIGURES})(?P<thousands>[十百千万亿]{{0,3}})"
-    rf"|(?<![第几数\da-z{_HAN}])(?<!\d[.,])(?:(?P<figures>{_FIGURES})(?P<times>[十百千万亿]{{0,3}})|(?P<han>[{_HAN}]{{1,12}}|半))"
-    rf"(?:[余多]? ?(?P<zh>{_ZH})|[ \-]?(?P<en>{_EN})(?![a-z0-9]))"
+    rf"百分之(?P<share>{_SPELT}|{_FIGURES})"
+    rf"|(?P<sign>[¥$€]) ?(?P<money>{_FIGURES})(?P<thousands>{_MANY}| ?(?:k|m|bn|thousand|million|billion)(?![a-z]))?"
+    # Not within a number (1/2, 1 000, 三点五), a name (v3), an ordinal (第三) or what is vague (几十).
+    rf"|(?<![第几数\da-z{_HAN}])(?<!\d[.,/ ])(?<![\d{_HAN}]点)"
+    rf"(?:(?P<figures>{_FIGURES})(?P<times>{_MANY}| ?(?:thousand|million|billion))?|(?P<han>{_SPELT})|(?<![上下前后大多小个])半)"
+    rf"(?:{_TWICE})?"
+    rf"(?:(?P<and_half>[个個]半)(?P<of>小时|月|钟头|星期|礼拜)"
+    rf"|[余多]? ?(?P<zh>{_ZH})(?P<half_more>半(?![价数径成夜路途年天日]))?|[ \-]?(?P<en>{_EN}){_ENDS})"
+    rf"|(?:{_AFTER_CODE})(?P<amount>{_FIGURES})(?P<amounts>{_MANY}| ?(?:k|m|bn|thousand|million|billion)(?![a-z]))?"
 )
-_WORD = re.compile(
+_MONTH = re.compile("(?<!个)月 ?$")
+_WORD = (
     "(?:"
     + "|".join(
         f"{first}(?:{_any(word[1:] for word in words)})"
@@ -100,7 +123,9 @@ _WORD = re.compile(
     )
     + ")(?=[ \\-])"
 )  # by their first letters: most words of a text begin with another one
-_AFTER_WORD = re.compile(rf"[ \-](?P<en>{_EN})(?![a-z0-9])")
+_IN_WORDS = re.compile(rf"{_WORD}(?:[ \-](?:{_WORD}|hundred(?: and)?(?=[ \-])))*")
+_UNIT_OF_WORDS = re.compile(rf"(?: ?\(\d{{1,12}}\))?[ \-](?P<en>{_EN}){_ENDS}")
+_GREATER = ("hundred ", "hundred and ", "thousand ", "thousand and ", "million ", "point ")
 
 
 def quantities(folded: str) -> list[str]:
@@ -124,50 +149,86 @@ def _term(value: float, unit: str) -> str:
 
 def _in_figures(folded: str) -> Iterator[tuple[float, str, tuple[int, int]]]:
     """Value, unit and place of what is written in figures, or with Chinese numerals."""
-    at, month_ends = 0, -1
+    at = 0
     while begins := _BEGINS.search(folded, at):  # in two steps, as few characters begin a number
         match = _QUANTITY.match(folded, begins.start())
-        if match is None:
+        if match is None or _vague(match):
             passed = _PASSED.match(folded, begins.start())
             at = passed.end() if passed else begins.end()
             continue
         value, unit = _read(match)
-        if match["zh"] == "日" and match.start() == month_ends:
+        if match["zh"] == "日" and _MONTH.search(folded, max(0, match.start() - 3), match.start()):
             unit = "号"
         at = match.end()
-        month_ends = at if unit == "月" else -1
         yield value, unit, match.span()
 
 
 def _in_words(folded: str) -> Iterator[tuple[float, str, tuple[int, int]]]:
     """Value, unit and place of what is written in English words."""
-    for word in _WORD.finditer(folded):
-        before, unit = folded[word.start() - 1 : word.start()], _AFTER_WORD.match(folded, word.end())
-        if unit and not ((before.isascii() and before.isalnum()) or before == "-"):
+    for words in _IN_WORDS.finditer(folded):
+        before, unit = folded[max(0, words.start() - 13) : words.start()], _UNIT_OF_WORDS.match(folded, words.end())
+        inside = before[-1:].isascii() and (before[-1:].isalnum() or before[-1:] == "-")
+        if unit is None or inside or before.endswith(_GREATER):
+            continue
+        value = _counted(re.split("[ -]", words[0]))
+        if value is not None:
             name, factor = _NAMED[unit["en"]]
-            yield factor * _WORDS[word[0]], name, (word.start(), unit.end())
+            yield factor * value, name, (words.start(), unit.end())
+
+
+def _counted(words: list[str]) -> float | None:
+    """The number that English words say; None of several numbers (two three)."""
+    hundreds = 0
+    if "hundred" in words:
+        if words[1:2] != ["hundred"] or not 0 < _WORDS[words[0]] < 10:
+            return None
+        hundreds, words = 100 * _WORDS[words[0]], [w for w in words[2:] if w != "and"]
+    values = [_WORDS.get(word, 100) for word in words]
+    if len(values) > 2 or (len(values) == 2 and not (values[0] >= 20 and 0 < values[1] < 10)):
+        return None
+    return hundreds + sum(values)
+
+
+def _vague(match: re.Match[str]) -> bool:
+    """三五天, 十七八天: two digits side by side are a guess, but in years (二五年) and where all are digits (一二〇米).
+
+    万元 in 单位：万元 is no ten thousand, and 一块 mostly says *together*.
+    """
+    han, zh = match["han"] or "", match["zh"] or ""
+    if not han or "点" in han:
+        return False
+    if not han.strip(_TIMES_ALONE) or (han, zh) == ("一", "块"):
+        return True
+    sided = re.search("[一二三四五六七八九两]{2}", han) is not None
+    return sided and zh != "年" and (len(han) == 2 or han.strip(_DIGIT) != "")
 
 
 def _read(match: re.Match[str]) -> tuple[float, str]:
     """Value and unit of a match of `_QUANTITY`."""
     if match["share"]:
-        whole, _, decimals = match["share"].partition("点")
-        return _figures(whole) if whole[0].isdecimal() else _spelt(whole, decimals), "%"
+        return (_figures if match["share"][0].isdecimal() else _spelt)(match["share"]), "%"
     if match["sign"]:
         return _figures(match["money"], match["thousands"]), _SIGNS[match["sign"]]
-    unit, factor = _NAMED[match["zh"] or match["en"]]
+    if match["amount"]:
+        code = match.string[: match.start()].rstrip()[-3:]
+        return _figures(match["amount"], match["amounts"]), _CODES[code]
+    unit, factor = _NAMED["个" + match["of"] if match["of"] else match["zh"] or match["en"]]
+    half = 0.5 if match["and_half"] or match["half_more"] else 0
     if match["figures"]:
-        return factor * _figures(match["figures"], match["times"]), unit
-    return factor * (0.5 if match["han"] == "半" else chinese_number(match["han"])), unit
+        return factor * (_figures(match["figures"], match["times"]) + half), unit
+    return factor * ((_spelt(match["han"]) if match["han"] else 0.5) + half), unit
 
 
-def _figures(written: str, times: str = "") -> float:
+def _figures(written: str, times: str | None = None) -> float:
     value = float(written.replace(",", ""))
-    for each in times:
+    scale = (times or "").strip()
+    if scale in _SCALES:
+        return value * _SCALES[scale]
+    for each in scale:
         value *= _TIMES[each]
     return value
 
 
-def _spelt(whole: str, decimals: str) -> float:
-    digits = "".join(str(chinese_number(digit)) for digit in decimals)
-    return float(f"{chinese_number(whole)}.{digits or 0}")
+def _spelt(written: str) -> float:
+    whole, _, decimals = written.partition("点")
+    return float(f"{chinese_number(whole)}.{''.join(str(chinese_number(digit)) for digit in decimals) or 0}")

@@ -48,7 +48,7 @@ __all__ = [
     "without_cjk",
 ]
 
-ANALYZER = "cjk-bigram+en-stem-pair+quantity/3"
+ANALYZER = "cjk-bigram+en-stem-pair+quantity/4"
 """Name and version of the rules below; an index built with another one is another generation."""
 
 _TRADITIONAL, _SIMPLIFIED = resources.files("wenyuan.core").joinpath("t2s.txt").read_text("utf-8").split()
