@@ -15,6 +15,7 @@ from wenyuan.core.fuse import CLIMB, CONTEXT_BOUND, Fusion, Leeway, Request, Top
 from wenyuan.core.model import Passage
 from wenyuan.core.ranking import Hit, Ranking
 from wenyuan.core.reference import reference_of, title_terms
+from wenyuan.core.structure import CLAUSE
 from wenyuan.core.text import terms
 
 shares = st.floats(0, 1)
@@ -269,6 +270,37 @@ def test_spellings_name_the_same(spellings: tuple[str, ...]) -> None:
     for other in others:
         assert other is not None
         assert (other.named, other.clause) == (first.named, first.clause)
+
+
+@pytest.mark.parametrize(
+    ("query", "doubtful"),
+    [
+        ("手机怎么删除第一条短信", True), ("置顶第一條聊天", True), ("第三款车多少钱", True), ("今天语文第二节课讲什么", True),
+        ("how to recall part 1 of the message", True), ("what happens in chapter 3 of the novel", True),
+        ("第十三条", False), ("第十三条规定了什么", False), ("第十三条是怎么说的", False), ("第一条第二款", False),
+        ("《数据安全法》第九条处罚标准", False), ("劳动法第三条赔偿标准", False), ("第九条 赔偿", False), ("第９条，赔偿", False),
+        ("Article 13 of the Policy", False), ("Chapter 3 of the Act", False), ("what does section 3 say", False),
+    ],
+)  # fmt: skip
+def test_what_is_counted_is_no_clause(query: str, doubtful: bool) -> None:
+    """The first message lifts no article 1, but of a document whose title the query has; and takes nothing from others."""
+    reference = reference_of(query)
+    assert reference is not None and reference.doubtful == doubtful
+    own = tuple(match[0] for match in CLAUSE.finditer(query))
+    hit = Hit(passage_id=1, score=0.4, parts={"fused": 0.4})
+    other, of_title = passage(headings=own, title="承包法"), passage(headings=own, title=query)
+    assert (adjusted(hit, other, asked(other, None, query)).score > 0.4) == (not doubtful)
+    if doubtful:
+        assert adjusted(hit, of_title, asked(of_title, None, query)).score > 0.4
+        assert adjusted(hit, passage(headings=()), asked(other, None, query)).score == 0.4
+
+
+def test_a_code_beside_a_count_still_counts() -> None:
+    reference = reference_of("GB 50300-2013 第一条短信")
+    assert reference is not None and (reference.clause, reference.named) == (
+        False,
+        reference_of("GB 50300-2013").named,
+    )  # type: ignore[union-attr]
 
 
 def test_identifiers_need_to_be_named() -> None:

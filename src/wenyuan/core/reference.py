@@ -5,12 +5,15 @@ Such a query asks for that place, not for texts that resemble it. With L as `Ref
 * a named clause: score = L + (1 − L) · ½ · score. L is ½ … 1 for a passage that carries the clause in its own
   headings, the more the better its title is the one that is named; half of that for one that mentions it. A
   passage that does neither keeps `MISSING` of its score.
+* what may be a clause or a count (第一条短信, part 1 of the film) is one for passages whose title is named, too; of the
+  others nothing is taken.
 * another identifier (a standard, a code): score = score + L · (1 − score), where L is up to ½ for one that few
   passages have, and nothing for one that stands everywhere.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,13 +21,21 @@ from functools import lru_cache
 
 from wenyuan.core.model import Passage
 from wenyuan.core.structure import CLAUSE
-from wenyuan.core.text import identifiers, query_terms, terms
+from wenyuan.core.text import fold, has_han, identifiers, query_terms, terms
 
 __all__ = ["Reference", "reference_of", "title_terms"]
 
 MISSING = 0.7
 """What the score of a passage without the named clause is multiplied with."""
 _MENTIONED = 0.5
+# What may stand behind a clause: the next one, a particle, a verb of saying. Things that are counted begin otherwise.
+_GOES_ON = re.compile(
+    "[第的是说讲写如怎有何指为和与及或至到以中里之所对关适解释吗呢吧在属包明列提还规]|什么|内容|内的|原文|全文|条文|要求"
+)
+_NAMED = re.compile(
+    "(?:[》」』”)]|法|条例|办法|规定|规则|规程|章程|细则|决定|标准|规范|制度|手册|协议|合同|通知|意见|[条款项章节编篇])[ ]?$"
+)
+_COUNTED = ("part", "paragraph", "section", "chapter")  # a document's own are mostly capitals
 ANY = "#"
 """No passage has this term: its information is the most that any term can have."""
 
@@ -36,12 +47,14 @@ class Reference:
     Attributes:
         named: Canonical identifiers (see `text.identifiers`), at least one.
         clause: Whether one of them is a clause.
+        doubtful: They may as well be a count of things.
         asked: The query's other terms: words of the title of the document, most likely.
     """
 
     named: tuple[str, ...]
     clause: bool
     asked: frozenset[str]
+    doubtful: bool = False
 
     def share(self, passage: Passage) -> float:
         """How much of what is named the passage is (1 each) or mentions (½ each), 0..1."""
@@ -69,7 +82,8 @@ class Reference:
         if share == 0.0:
             return 0.0
         if self.clause:
-            return share * (0.5 + 0.5 * self.title_fit(passage, information))
+            fit = self.title_fit(passage, information)
+            return 0.0 if self.doubtful and not fit else share * (0.5 + 0.5 * fit)
         most = information.get(ANY, 0.0)
         rarest = max(information.get("#" + name, 0.0) for name in self.named)
         return 0.5 * share * min(1.0, rarest / most) if most else 0.0
@@ -77,7 +91,7 @@ class Reference:
     def applied(self, score: float, lift: float) -> float:
         """The score of a passage with this lift."""
         if lift == 0.0:
-            return score * MISSING if self.clause else score
+            return score * MISSING if self.clause and not self.doubtful else score
         if not self.clause:
             return score + lift * (1.0 - score)
         return max(lift + (1.0 - lift) * 0.5 * score, score * MISSING)  # a mention is never worse than none
@@ -94,9 +108,21 @@ def reference_of(query: str) -> Reference | None:
     named = identifiers(query)
     if not named:
         return None
-    rest = CLAUSE.sub(" ", unicodedata.normalize("NFKC", query))
-    asked = frozenset(t for t in query_terms(rest) if t[0] not in "#@")
-    return Reference(named=named, clause=any(":" in name for name in named), asked=asked)
+    text = unicodedata.normalize("NFKC", query)
+    asked = frozenset(t for t in query_terms(CLAUSE.sub(" ", text)) if t[0] not in "#@")
+    clauses = frozenset(name for name in named if ":" in name)
+    doubtful = bool(clauses) and all(_may_count(match) for match in CLAUSE.finditer(text))
+    if doubtful and (others := tuple(name for name in named if name not in clauses)):
+        return Reference(named=others, clause=False, asked=asked)
+    return Reference(named=named, clause=bool(clauses), asked=asked, doubtful=doubtful)
+
+
+def _may_count(match: re.Match[str]) -> bool:
+    """Whether what looks like a clause may be one of several things: the first message, the second lesson."""
+    before, after = match.string[: match.start()], match.string[match.end() :]
+    if match["nth"]:
+        return has_han(after[:1]) and not _GOES_ON.match(fold(after[:2])) and not _NAMED.search(fold(before[-3:]))
+    return match["word"] in _COUNTED and after.startswith(" of ")
 
 
 def title_terms(passage: Passage) -> frozenset[str]:

@@ -99,7 +99,8 @@ def _needless(query: str, found: Found) -> str:
     """Why a reranker has nothing to say; ``""`` when it has."""
     if not found:
         return "nothing was found"
-    return "the query names a place, which is looked up exactly" if reference_of(query) else ""
+    reference = reference_of(query)
+    return "the query names a place, which is looked up exactly" if reference and not reference.doubtful else ""
 
 
 def _text(passage: Passage) -> str:
