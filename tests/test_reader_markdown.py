@@ -7,6 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from wenyuan.core.chunk import chunk
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.readers.markdown import read_markdown
 
@@ -103,6 +104,13 @@ def test_title_falls_back():
     """Without front matter the first level-1 heading is the title, without one the file's stem."""
     assert _read("intro\n\n# *投诉* 办法\n").title == "投诉 办法"
     assert _read("## only this\n").title == "guide"
+    assert _read("手册\n====\n\n第一部分 总则\n\n内容。\n").title == "手册"
+    parts = _read("员工手册\n\n第一部分 总则\n\n内容甲。\n\n第二部分 考勤\n\n内容乙。\n")
+    assert parts.title == "guide"  # a part is no title of the whole
+    assert [c.headings for c in chunk(parts) if "内容" in parts.text[c.start : c.end]] == [
+        ("第一部分 总则",),
+        ("第二部分 考勤",),
+    ]
 
 
 def test_clauses_in_paragraphs():

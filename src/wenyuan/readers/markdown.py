@@ -78,7 +78,7 @@ def read_markdown(content: bytes, *, uri: str, name: str) -> tuple[Document, ...
     if not text.strip():
         raise rejected("it holds no text besides front matter and comments", name)
     blocks = tuple(_blocks(text, first_line=1 + whole.count("\n", 0, front.length)))
-    title = front.title or next((b.label for b in blocks if b.kind == "heading" and b.level == 1), "")
+    title = front.title or next((b.label for b in blocks if b.level == 1 and _marked(b, text)), "")
     if removed:
         notes += (f"removed {removed} comment{'s' if removed > 1 else ''}",)
     document = Document(
@@ -95,6 +95,11 @@ def read_markdown(content: bytes, *, uri: str, name: str) -> tuple[Document, ...
         effective_until=front.effective_until,
     )
     return (document,)
+
+
+def _marked(block: Block, text: str) -> bool:
+    """Whether a heading is one by its markup; 第一部分 by itself opens a part of the document, and names only that."""
+    return block.kind == "heading" and (text[block.start] == "#" or "\n" in text[block.start : block.end])
 
 
 def _without_comments(text: str) -> tuple[str, int]:
