@@ -9,7 +9,7 @@ far a passage stands above the others that the question finds, measured by how f
 
 So p is the passage's share among its rivals: a softmax whose temperature follows the question. Candidates are what the
 library's own legs find within the scope and that score half as high as the best, before floor, trust and context; how
-many are asked for is of no account.
+many are asked for is of no account, up to half of `search.depth`: beyond, more is looked at.
 p rises with x, so that no order changes, and the score itself stays in the parts (``raw``). Rivals are shown as one score
 that weighs what all of them do (``rivals``): p = 1 / (1 + e^−(intercept + slope · (raw − rivals) / spread)).
 """
