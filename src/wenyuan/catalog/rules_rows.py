@@ -11,7 +11,7 @@ from typing import Any, cast, get_args
 import sqlalchemy as sa
 
 from wenyuan.core.model import FOREVER
-from wenyuan.core.rules.graph import GraphNode, Support
+from wenyuan.core.rules.graph import GraphNode, Support, View
 from wenyuan.core.rules.model import Alias, AliasType, Evidence, Node, Statement, StatementStatus, Strength
 from wenyuan.core.text import fold
 
@@ -84,6 +84,15 @@ class HeldStatement:
     def packs(self) -> tuple[str, ...]:
         """The packs that support it now."""
         return tuple(dict.fromkeys(e.pack for e in self.evidences if e.removed_seq is None))
+
+    def seen(self, view: View) -> tuple[HeldEvidence, ...]:
+        """Its evidence in a view, as whoever walks the graph sees it; none where the statement is not in view itself."""
+        said = self.statement
+        starts, ends = said.valid_from or date.min, said.valid_until or date.max
+        if said.status != "approved" or not starts <= view.day <= ends:
+            return ()
+        live = (held for held in self.evidences if held.removed_seq is None)
+        return tuple(h for h in live if view.support(h.evidence.source_id, h.evidence.trust) is not None)
 
 
 def packed(value: Mapping[str, Any] | Iterable[Any]) -> str:

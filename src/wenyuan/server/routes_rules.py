@@ -1,13 +1,14 @@
 """Rules over HTTP: unified retrieval and inference, and keeping the rules that they answer from.
 
 A key that is bound to an agent gets answers from the sources of its scope. Of the graph itself it sees single
-statements that such a source supports; everything else is the operator's, and to it not there.
+statements that would be served to it; everything else is the operator's, and to it not there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -167,16 +168,14 @@ class Rules:
     def _statement(self, request: Request) -> Response:
         principal: Principal = request.state.principal
         held = self._found(_number(request.path_params["statement_id"]))
-        visible = self._visible(principal)
-        if visible is not None and not any(
-            e.removed_seq is None and e.evidence.source_id in visible for e in held.evidences
-        ):
-            raise missing("statement")
-        shown = self._described([held], visible)[0]
-        if visible is None:  # who decided what, and which sources went, is the operator's business
-            fate = self._library.catalog.rules.statement_fate(held.statement_id, date.today())
-            shown |= {name: fate[name] for name in ("state", "since_seq", "since", "lost", "reviews")}
-        return json_response(shown)
+        if principal.agent_id is not None:  # who decided what, and which sources went, is the operator's business
+            seen = held.seen(self._library.readable_rules(principal))
+            if not seen:
+                raise missing("statement")
+            return json_response(self._described([replace(held, evidences=seen, reason="")])[0])
+        fate = self._library.catalog.rules.statement_fate(held.statement_id, date.today())
+        told = {name: fate[name] for name in ("state", "since_seq", "since", "lost", "reviews")}
+        return json_response(self._described([held])[0] | told)
 
     def _found(self, which: int | str) -> Any:
         try:
@@ -184,17 +183,10 @@ class Rules:
         except NotPermitted as error:
             raise missing("statement") from error
 
-    def _visible(self, principal: Principal) -> Collection[str] | None:
-        """The sources of an agent's scope; None: all."""
-        if principal.agent_id is None:
-            return None
-        scope = {entry.domain for entry in self._library.catalog.agent(principal.agent_id).knowledge_scope}
-        return {source.source_id for source in self._library.sources() if source.domain in scope}
-
-    def _described(self, held: list[Any], visible: Collection[str] | None = None) -> list[dict[str, Any]]:
+    def _described(self, held: list[Any]) -> list[dict[str, Any]]:
         ends = self._library.rules.ends(held)
         trusts = {source.source_id: source.trust for source in self._library.sources()}
-        return [shapes.statement_to_wire(one, ends, trusts, visible=visible) for one in held]
+        return [shapes.statement_to_wire(one, ends, trusts) for one in held]
 
     def _queue(self, request: Request) -> Response:
         wanted = queried(request, shapes.QueueQueryShape)

@@ -12,6 +12,7 @@ from wenyuan.core.agents import Principal
 from wenyuan.core.copyright import Copyright, parse_copyright
 from wenyuan.core.errors import NotPermitted
 from wenyuan.core.model import Passage, Source
+from wenyuan.core.rules.graph import View
 from wenyuan.core.sentences import sentences
 from wenyuan.service.search import LOCAL, Searcher
 from wenyuan.service.witness import Witness
@@ -84,7 +85,7 @@ class FetchDoor:
         """
         sources = self.readable_sources(principal)
         if match := _RULE.fullmatch(ref):
-            found = self._rule(ref, int(match[2]), sources)
+            found = self._rule(ref, int(match[2]), self.readable_rules(principal))
         elif match := _PASSAGE.fullmatch(ref):
             passage = self.catalog.passages([int(match[2])]).get(int(match[2]))
             if passage is None or passage.source_id != match[1]:
@@ -121,6 +122,12 @@ class FetchDoor:
             and registry.in_force(name, date.today())
         }
 
+    def readable_rules(self, principal: Principal = LOCAL) -> View:
+        """What of the rules graph the caller may see today."""
+        agent = self._searcher.agent_of(None, principal)
+        trusts = {name: source.trust for name, source in self.readable_sources(principal).items()}
+        return View(trusts=trusts, day=date.today(), min_trust=1 if agent is None else agent.min_trust)
+
     def _document(self, ref: str, passage: Passage, sources: Mapping[str, Source]) -> Fetched:
         today = date.today()
         starts, ends = passage.effective_from or date.min, passage.effective_until or date.max
@@ -149,20 +156,21 @@ class FetchDoor:
             metadata={name: value for name, value in told.items() if value},
         )
 
-    def _rule(self, ref: str, statement_id: int, sources: Mapping[str, Source]) -> Fetched:
+    def _rule(self, ref: str, statement_id: int, view: View) -> Fetched:
         try:
             held = self.catalog.rules.statement(statement_id)
         except NotPermitted as error:
             raise _nothing(ref) from error
-        live = [e.evidence for e in held.evidences if e.removed_seq is None and e.evidence.source_id in sources]
-        if not live or held.statement.status != "approved":
+        live = [one.evidence for one in held.seen(view)]
+        if not live:
             raise _nothing(ref)
         nodes = self.catalog.rules.nodes(sorted({held.src, held.dst}), deadline=self._retriever.deadline())
         ends = [nodes[end].name if end in nodes else key for end, key in ((held.src, held.statement.src), (held.dst, held.statement.dst))]  # fmt: skip
         said = f"{ends[0]} — {held.statement.rel} → {ends[1]}"
         quotes = [f"{e.clause} {e.quote}".strip() + f" <{e.uri}>" for e in live]
         condition = f"\n条件 condition: {held.statement.condition}" if held.statement.condition else ""
-        metadata = {"strength": held.statement.strength, "trust": max(sources[e.source_id].trust for e in live)}
+        trusts = (view.support(e.source_id, e.trust) for e in live)
+        metadata = {"strength": held.statement.strength, "trust": max(filter(None, trusts))}
         return Fetched(
             ref=ref, uri=live[0].uri, title=said, text="\n".join((said + condition, *quotes)), metadata=metadata
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -137,18 +137,13 @@ def schema_to_wire(schema: Schema) -> dict[str, Any]:
 
 
 def statement_to_wire(
-    held: HeldStatement,
-    ends: Mapping[int, GraphNode],
-    trusts: Mapping[str, int],
-    *,
-    visible: Container[str] | None = None,
+    held: HeldStatement, ends: Mapping[int, GraphNode], trusts: Mapping[str, int]
 ) -> dict[str, Any]:
     """A statement with its evidence, what supports it now and what once did.
 
     Args:
         ends: Its nodes, by number; one that is retired is told by its key alone.
         trusts: Of the registered sources, by id.
-        visible: The sources that the caller may know of; None: all.
     """
     said = held.statement
     return {
@@ -178,7 +173,6 @@ def statement_to_wire(
                 "live": e.removed_seq is None,
             }
             for e in held.evidences
-            if visible is None or e.evidence.source_id in visible
         ],
     }
 
