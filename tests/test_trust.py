@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import wenyuan
 from wenyuan.core.agents import Agent, DomainScope, Principal
 from wenyuan.core.errors import InvalidRequest, NotPermitted
-from wenyuan.core.model import Source
+from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.search import SearchRequest
 
@@ -130,6 +131,47 @@ def test_scope_is_not_widened(library: wenyuan.Library) -> None:
     with pytest.raises((NotPermitted, InvalidRequest), match="secrets"):
         library.get_context(ContextRequest(retrieval_query="投诉", agent_id="open", top_k={"secrets": 1}))
     assert library.find(SearchRequest(query="投诉", agent_id="open", knowledge_scope=(scope("rules"),))).passages
+
+
+def test_domains_outside_the_scope_are_not_there(library: wenyuan.Library) -> None:
+    """Which other domains there are is not told: one that exists and one that does not are refused in the same words."""
+    told = []
+    for name in ("secrets", "secrecy", "secret"):
+        with pytest.raises(NotPermitted) as refused:
+            library.find(SearchRequest(query="投诉", agent_id="open", knowledge_scope=(scope(name),)))
+        told.append(str(refused.value).replace(name, "…"))
+    assert len(set(told)) == 1
+    assert "did you mean" not in told[0]
+    with pytest.raises(NotPermitted, match="did you mean 'rules'"):
+        library.find(SearchRequest(query="投诉", agent_id="open", knowledge_scope=(scope("rulse"),)))
+
+
+def test_a_domain_that_is_gone_takes_no_other_with_it(tmp_path: Path) -> None:
+    """An agent goes on asking its other domains when one has lost its last source, and is told of that one."""
+    with wenyuan.open(tmp_path / "library", create=True, engine="memory", encoder={"kind": "hashing"}) as made:
+        for name in ("stays", "goes"):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "a.md").write_text(card(TOPICS[0], 7, 0))
+            made.add(Source(source_id=name, path=str(tmp_path / name), trust=4, domain=name))
+        made.catalog.put_agent(Agent(agent_id="both", knowledge_scope=(scope("stays"), scope("goes"))))  # type: ignore[attr-defined]
+        bound = Principal(key_id="k", agent_id="both", rights=frozenset({"search"}))
+        made.remove("goes")
+        gone = {"goes": "no source has this domain any more"}
+        contract = RetrievalRequest(query="投诉的期限", max_results=3)
+        for top_k in (None, {"stays": 2}):
+            context = made.get_context(ContextRequest(retrieval_query="投诉的期限", top_k=top_k), bound)
+            assert context.build.snippets
+            assert context.results[0].reasons == gone
+        found = made.find(SearchRequest(query="投诉的期限"), bound)
+        assert ({f.domain for f in found.passages}, found.reasons) == ({"stays"}, gone)
+        assert found.scope == {"stays": ("stays",), "goes": ()}
+        assert made.retrieve_fragments(contract, bound).fragments
+        made.remove("stays")
+        found = made.find(SearchRequest(query="投诉的期限"), bound)
+        assert (found.passages, set(found.reasons.values())) == ((), set(gone.values()))
+        assert [made.audit.show(name).record["status"] for name in found.audit_ids] == ["SUCCESS"] * 2
+        answer = made.retrieve_fragments(contract, bound)
+        assert (answer.status, answer.fragments) == ("SUCCESS", ())
 
 
 def test_unknown_domain(library: wenyuan.Library) -> None:

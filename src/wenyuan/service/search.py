@@ -14,6 +14,7 @@ from wenyuan.core.errors import EngineUnavailable, InvalidRequest, KnowledgeErro
 from wenyuan.core.filters import Filter
 from wenyuan.core.model import MAX_QUERY_CHARS, ORIGIN_PRIORITY, Passage
 from wenyuan.core.ranking import Hit
+from wenyuan.core.suggest import did_you_mean
 from wenyuan.core.summarize import summarize
 from wenyuan.core.topk import auto_cut
 from wenyuan.service.cache import AnswerCache, CacheCounts, OwnMemory, Store
@@ -195,8 +196,7 @@ class Searcher:
         agent = self.agent_of(None, principal)
         if agent is None:
             return query
-        sources = self._retriever.registry()
-        names = {name for scope in agent.knowledge_scope for name in sources.of_domain(scope.domain)}
+        names = self._retriever.registry().within({scope.domain for scope in agent.knowledge_scope})
         return replace(query, sources=tuple(sorted(names)), min_trust=max(query.min_trust, agent.min_trust))
 
     def _areas(self, request: SearchRequest, agent: Agent | None, sources: Sources) -> list[_Area]:
@@ -207,9 +207,11 @@ class Searcher:
         chosen: Sequence[DomainScope] = asked if asked is not None else tuple((allowed or {}).values())
         areas = []
         for scope in chosen:
-            found = sources.of_domain(scope.domain)
-            if allowed is not None and scope.domain not in allowed:
-                raise NotPermitted(f"the agent's knowledge scope does not hold the domain {scope.domain!r}")
+            if allowed is not None and scope.domain not in allowed:  # told alike whether there is such a domain
+                near = did_you_mean(scope.domain, allowed)
+                raise NotPermitted(f"the agent's knowledge scope does not hold the domain {scope.domain!r}{near}")
+            # A domain of the scope may have lost its last source: the agent's other ones answer all the same.
+            found = sources.of_domain(scope.domain) if allowed is None else sources.within({scope.domain})
             areas.append(_Area(scope.domain, tuple(found), scope.top_k))
         return areas
 
@@ -234,9 +236,14 @@ class Searcher:
             scope={area.domain: area.sources or () for area in areas},
             generation=min(answer.generation for _, answer in answers),
             mode=answers[0][1].mode,
-            reasons={area.domain: answer.reason for area, answer in answers if answer.reason},
+            reasons={area.domain: why for area, answer in answers if (why := _reason(area, answer))},
             answers=tuple((query, answer) for query, (_, answer) in zip(asked, answers, strict=True)),
         )
+
+
+def _reason(area: _Area, answer: Answer) -> str:
+    """Why nothing was found in an area."""
+    return "no source has this domain any more" if area.sources == () else answer.reason
 
 
 def _falling(hits: Sequence[Hit]) -> list[float]:

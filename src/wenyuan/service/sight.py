@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -29,9 +29,13 @@ class Sources:
         """Whether a source counts on a day; one that is superseded ends where its successor begins."""
         return self.validity[source_id].in_force_on(day, ends=self.ends[source_id])
 
+    def within(self, domains: Collection[str]) -> list[str]:
+        """Ids of the sources of some domains; none of one that no source has."""
+        return [s.source_id for s in self.by_id.values() if s.domain in domains]
+
     def of_domain(self, domain: str) -> list[str]:
         """Ids of a domain's sources; UnknownDomain when no source has that domain."""
-        found = [s.source_id for s in self.by_id.values() if s.domain == domain]
+        found = self.within({domain})
         if not found:
             known = sorted({s.domain for s in self.by_id.values()})
             raise UnknownDomain(f"there is no domain {domain!r}{did_you_mean(domain, known)}")
