@@ -17,13 +17,13 @@ from typer.testing import CliRunner, Result
 
 import wenyuan
 from audit_parts import raw
-from governed_door import OTHER, fill, governed_server, key, send
+from governed_door import OTHER, SUPPORT, fill, governed_server, key, send
 from http_door import assert_problem
 from wenyuan.catalog.audit_log import KINDS, verify_export
 from wenyuan.cli.messages import MESSAGES
 from wenyuan.cli.root import app
 from wenyuan.cli.translate import translated
-from wenyuan.core.agents import Principal
+from wenyuan.core.agents import Principal, parse_agent
 from wenyuan.core.model import RetrievalRequest
 from wenyuan.server.openapi import openapi_document
 from wenyuan.server.seams import ServerSettings
@@ -313,6 +313,32 @@ def test_a_question_is_replayed_over_http(served: Served) -> None:
     change = library.audit.list(kind="key", limit=1)[0].audit_id
     answer = send(url, "POST", f"/v1/audit/{change}/replay", token=key(library, "audit"))
     assert_problem(answer, 400, "invalid_request")
+
+
+def test_a_replay_tells_an_agent_nothing_beyond_its_scope(tmp_path: Path) -> None:
+    """What has left an agent's scope since is neither asked again for it nor named; the operator is told all."""
+    with governed_server(tmp_path) as (url, library):
+        bound = Principal(key_id="k", agent_id="support")
+        answer = library.retrieve_fragments(RetrievalRequest(query="客户投诉 个人数据", max_results=5), bound)
+        assert {f.metadata["source_id"] for f in answer.fragments} == {"crm_policy", "regulation_cn_gdpr"}
+        searched = library.find(SearchRequest(query="个人数据"), bound)
+        library.catalog.put_agent(parse_agent({**SUPPORT, "knowledge_scope": SUPPORT["knowledge_scope"][:1]}))
+        more = tmp_path / "docs" / "regulation_cn_gdpr" / "more.md"
+        more.write_text("# 客户投诉\n\n客户投诉中的个人数据另行规定。\n", encoding="utf-8")
+        library.ingest("regulation_cn_gdpr")
+        whole = answer.fragments[0].metadata["audit_id"]
+        said = []
+        for audit_id in (whole, *searched.audit_ids):
+            for body in ({}, {"exact": True}):
+                own, full = (
+                    send(url, "POST", f"/v1/audit/{audit_id}/replay", body, key(library, "audit", agent=agent)).json
+                    for agent in ("support", None)
+                )
+                assert "regulation" not in str(own["differences"])
+                said.append({one["what"] for one in own["differences"]})
+                assert full["identical"] or not body
+                assert "regulation" in str(full["differences"]) or body or audit_id != whole
+        assert sum("left the scope" in whats for whats in said) == 4  # of the whole, and of that domain's own record
 
 
 def test_changes_are_recorded_under_the_key_that_made_them(served: Served) -> None:

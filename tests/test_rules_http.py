@@ -234,6 +234,19 @@ def test_an_agent_reads_the_statements_that_are_served_to_it(
             assert all(("低" in text) == (least == 1) for text in (read.text, str(shown.json)) if "高" in text)
 
 
+def test_a_replay_tells_an_agent_not_why_a_rule_was_withdrawn(little: tuple[str, Any, Path]) -> None:
+    """That a rule is withdrawn is told to the agent that got it; what the reviewer said of it, to the operator."""
+    url, library, _ = little
+    found = asked((url, library), "/v1/infer_rules", {"processes": [PIT]}, agent="builder").json
+    library.rules.review([found["items"][0]["metadata"]["statement_id"]], "reject", reason="内部意见")
+    for agent, knows in (("builder", False), (None, True)):
+        token = key(library, "audit", agent=agent)
+        again = send(url, "POST", f"/v1/audit/{found['audit_id']}/replay", {}, token).json
+        withdrawn = [one["detail"] for one in again["differences"] if one["what"] == "rule withdrawn"]
+        assert len(withdrawn) == 1
+        assert ("内部意见" in withdrawn[0]) == knows
+
+
 def test_an_agents_key_keeps_no_rules(little: Any) -> None:
     """Lists, reviews and imports are refused to a key of an agent, and packs are not there for it."""
     for method, path, body in (

@@ -244,6 +244,9 @@ _CHINESE = {
     "{a} is not searched any more: superseded, or not permitted to whom this asks for": (
         "{a} 不再检索：已被取代，或提问者无权使用"
     ),
+    "the agent may see less than when the answer was given; what else it was is not compared": (
+        "该智能体现在可见的范围小于作答时；范围以外的内容不作比较"
+    ),
     "others rank before it, among them {a} that are new": "其他段落排在前面，其中 {a} 个是新的",
     "it is still in force, but not among the best or below the floor": "仍然有效，但得分不在前列或低于门槛",
     "another text stands under the same id": "同一标识下的文字已不同",

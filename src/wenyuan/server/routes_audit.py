@@ -1,6 +1,7 @@
 """``/v1/audit``: what was recorded, whether it is whole, and asking again.
 
-A key that is bound to an agent sees the answers that its agent was given; to it, what is another's is not there.
+A key that is bound to an agent sees the answers that its agent was given; to it, what is another's is not there. What
+has left the agent's scope since is not asked again for it.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class Audit:
         return await self._work(request, self._verify)
 
     async def replay(self, request: Request) -> Response:
-        return await self._work(request, lambda body: self._replay(self._found(request), body))
+        return await self._work(request, lambda body: self._replay(request, body))
 
     async def _work(self, request: Request, call: Callable[[object], Response]) -> Response:
         """As `Desk.work`, for routes whose every member has a default: no body says as much as ``{}``."""
@@ -128,11 +129,11 @@ class Audit:
         found = self._library.audit.verify(checked(VerifyRequestShape, body).head)
         return json_response(asdict(found))
 
-    def _replay(self, record: AuditRecord, body: object) -> Response:
-        wanted = checked(ReplayRequestShape, body)
+    def _replay(self, request: Request, body: object) -> Response:
+        record, wanted = self._found(request), checked(ReplayRequestShape, body)
         if record.kind != "retrieval":
             raise InvalidRequest("only records of retrievals can be replayed")
-        found = self._library.replay(record.audit_id, exact=wanted.exact)
+        found = self._library.replay(record.audit_id, exact=wanted.exact, principal=request.state.principal)
         return json_response({"audit_id": record.audit_id, "exact": wanted.exact, **asdict(found)})
 
 

@@ -257,14 +257,15 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoo
         """The knowledge service: passages within the scope of an agent. Raises what made it fail, and records it."""
         return self._recorded.find(request, principal)
 
-    def replay(self, audit_id: str, *, exact: bool = False) -> Replay:
-        """Ask an audited question again: of the library as it is, or (`exact`) as it was then.
+    def replay(self, audit_id: str, *, exact: bool = False, principal: Principal = LOCAL) -> Replay:
+        """Ask an audited question again, of the library as it is, or (`exact`) as it was; for an agent, in its scope now.
 
         Raises:
             NotPermitted: there is no such record.
             KnowledgeError: the audit is off, or the question cannot be asked again.
         """
-        return self.witness.replay(audit_id, self._retriever, self.catalog, self._empty_engine, exact=exact)
+        allowed = self._searcher.allowed(principal)
+        return self.witness.replay(audit_id, self._retriever, self.catalog, self._empty_engine, allowed, exact=exact)
 
     @property
     def audit(self) -> Log:

@@ -111,22 +111,18 @@ class FetchDoor:
     def readable_sources(self, principal: Principal = LOCAL) -> Mapping[str, Source]:
         """The sources that are in force and that the caller may see, by id."""
         registry = self._retriever.registry()
-        agent = self._searcher.agent_of(None, principal)
-        domains = None if agent is None else {scope.domain for scope in agent.knowledge_scope}
-        least = 1 if agent is None else agent.min_trust
+        allowed, day = self._searcher.allowed(principal), date.today()
         return {
             name: source
             for name, source in registry.by_id.items()
-            if (domains is None or source.domain in domains)
-            and source.trust >= least
-            and registry.in_force(name, date.today())
+            if (allowed is None or name in allowed.trusted) and registry.in_force(name, day)
         }
 
     def readable_rules(self, principal: Principal = LOCAL) -> View:
         """What of the rules graph the caller may see today."""
-        agent = self._searcher.agent_of(None, principal)
+        allowed = self._searcher.allowed(principal)
         trusts = {name: source.trust for name, source in self.readable_sources(principal).items()}
-        return View(trusts=trusts, day=date.today(), min_trust=1 if agent is None else agent.min_trust)
+        return View(trusts=trusts, day=date.today(), min_trust=1 if allowed is None else allowed.min_trust)
 
     def _document(self, ref: str, passage: Passage, sources: Mapping[str, Source]) -> Fetched:
         today = date.today()

@@ -7,7 +7,7 @@ The question is asked of the library as it is now, which says *why* an answer di
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal
@@ -101,6 +101,7 @@ def replay(
     rerun: Callable[[Mapping[str, Any]], Rerun],
     describe_passage: Callable[[int], Fate],
     tolerance: float = TOLERANCE,
+    visible: Set[str] | None = None,
 ) -> Replay:
     """Ask again and compare.
 
@@ -109,6 +110,7 @@ def replay(
         query: What was asked; None when it was erased, or not kept.
         rerun: Asks it; what it raises goes up, unless the recorded answer was FAILED too.
         describe_passage: What became of a passage, by its number.
+        visible: Ids of the sources that may be told of; None: all.
 
     Raises:
         ValueError: the record is of no retrieval.
@@ -116,13 +118,26 @@ def replay(
     """
     if "fragments" not in record or "scope" not in record:
         raise ValueError("only records of retrievals can be replayed")
+    given = [entry for entry in record["fragments"] if visible is None or entry["source_id"] in visible]
+    less = len(given) < len(record["fragments"])
+    gone = visible is not None and not visible >= set(record["scope"].get("sources") or ())
+    narrower = (_NARROWER,) if less or gone else ()
+    record = {**record, "fragments": given}
     if query is None:
-        return Replay(identical=False, differences=(_no_query(record), *_gone(record, describe_passage)))
+        return Replay(identical=False, differences=(_no_query(record), *narrower, *_gone(record, describe_passage)))
     now = rerun(query)
     if _same(record, now, tolerance):
-        return Replay(identical=True)
-    comparison = _Comparison(record, now, describe_passage, tolerance)
-    return Replay(identical=False, differences=tuple(comparison.differences()))
+        return Replay(identical=not less, differences=narrower if less else ())
+    found = _Comparison(record, now, describe_passage, tolerance).differences()
+    if narrower:  # which explains what nothing else does
+        found = [one for one in found if one.what != "unexplained"]
+    return Replay(identical=False, differences=(*narrower, *found))
+
+
+_NARROWER = Difference(
+    what="left the scope",
+    detail="the agent may see less than when the answer was given; what else it was is not compared",
+)
 
 
 def _same(record: Mapping[str, Any], now: Rerun, tolerance: float) -> bool:

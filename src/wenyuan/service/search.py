@@ -19,7 +19,7 @@ from wenyuan.core.summarize import summarize
 from wenyuan.core.topk import auto_cut
 from wenyuan.service.cache import AnswerCache, CacheCounts, OwnMemory, Store
 from wenyuan.service.retrieve import Answer, LegReport, Query, Retriever
-from wenyuan.service.sight import Sources
+from wenyuan.service.sight import Allowed, Sources
 from wenyuan.settings import CacheSettings, SearchSettings
 
 __all__ = ["Found", "SearchRequest", "SearchResult", "Searcher"]
@@ -193,11 +193,21 @@ class Searcher:
 
     def bounded(self, query: Query, principal: Principal) -> Query:
         """A query of the contract, narrowed to what the principal's agent may see."""
+        allowed = self.allowed(principal)
+        if allowed is None:
+            return query
+        sources = tuple(sorted(allowed.sources))
+        return replace(query, sources=sources, min_trust=max(query.min_trust, allowed.min_trust))
+
+    def allowed(self, principal: Principal) -> Allowed | None:
+        """What the principal's agent may see; None where it is bound to none: everything."""
         agent = self.agent_of(None, principal)
         if agent is None:
-            return query
-        names = self._retriever.registry().within({scope.domain for scope in agent.knowledge_scope})
-        return replace(query, sources=tuple(sorted(names)), min_trust=max(query.min_trust, agent.min_trust))
+            return None
+        registry, least = self._retriever.registry(), agent.min_trust
+        sources = frozenset(registry.within({scope.domain for scope in agent.knowledge_scope}))
+        trusted = frozenset(name for name in sources if registry.by_id[name].trust >= least)
+        return Allowed(sources=sources, trusted=trusted, min_trust=least)
 
     def _areas(self, request: SearchRequest, agent: Agent | None, sources: Sources) -> list[_Area]:
         asked = request.knowledge_scope

@@ -14,7 +14,22 @@ from wenyuan.core.suggest import did_you_mean
 from wenyuan.core.validity import Validity, effective_ends
 from wenyuan.service.record import Record
 
-__all__ = ["Sight", "Sources", "lasts"]
+__all__ = ["Allowed", "Sight", "Sources", "lasts"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowed:
+    """What an agent may see now.
+
+    Attributes:
+        sources: Ids of the sources of its domains, in force or not.
+        trusted: Those among them that it trusts enough.
+        min_trust: How much trust that takes, of evidence, too.
+    """
+
+    sources: frozenset[str]
+    trusted: frozenset[str]
+    min_trust: int
 
 
 @dataclass(frozen=True, slots=True)

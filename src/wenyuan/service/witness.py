@@ -31,6 +31,7 @@ from wenyuan.service.past import Archive, rerun_at
 from wenyuan.service.replay import Replay, Rerun, replay, rerun_of
 from wenyuan.service.rerank import Reranking
 from wenyuan.service.retrieve import Answer, Query, Retriever
+from wenyuan.service.sight import Allowed
 from wenyuan.settings import Settings
 
 __all__ = ["ACTING", "Log", "Witness"]
@@ -177,9 +178,13 @@ class Witness:
             self.log.append(change_record(kind, action, name, before, after, ACTING.get()))
 
     def replay(
-        self, audit_id: str, retriever: Retriever, past: Past, make_engine: Callable[[], Engine], *, exact: bool
-    ) -> Replay:
+        self, audit_id: str, retriever: Retriever, past: Past, make_engine: Callable[[], Engine],
+        allowed: Allowed | None = None, *, exact: bool,
+    ) -> Replay:  # fmt: skip
         """Ask a recorded question again: of the library as it is, or (`exact`) as it was.
+
+        Args:
+            allowed: What whoever wants to know may see now: nothing else is asked, nor told; None: everything.
 
         Raises:
             NotPermitted: there is no such record.
@@ -216,9 +221,27 @@ class Witness:
             if passage_id > RULE_IDS:
                 return past.passage_fate(passage_id)
             told: Mapping[str, Any] = past.rules.statement_fate(RULE_IDS - passage_id, date.today())
-            return told
+            return told if allowed is None else _fate_within(told, allowed)
 
-        return replay(kept.record, kept.query, rerun=then if exact else now, describe_passage=fate)
+        def again(request: Mapping[str, Any]) -> Rerun:
+            within = request if allowed is None else _request_within(request, allowed)
+            return then(within) if exact else now(within)
+
+        visible = None if allowed is None else allowed.trusted
+        return replay(kept.record, kept.query, rerun=again, describe_passage=fate, visible=visible)
+
+
+def _request_within(request: Mapping[str, Any], allowed: Allowed) -> Mapping[str, Any]:
+    """A recorded request, no wider than what is allowed now."""
+    named = request["sources"]
+    sources = sorted(allowed.sources if named is None else allowed.sources.intersection(named))
+    return {**request, "sources": sources, "min_trust": max(request["min_trust"], allowed.min_trust)}
+
+
+def _fate_within(fate: Mapping[str, Any], allowed: Allowed) -> Mapping[str, Any]:
+    """What became of a statement, without who decided what, and without sources elsewhere."""
+    lost = [one for one in fate.get("lost", ()) if one["source_id"] in allowed.sources]
+    return {**fate, "reason": "", "reviews": (), "lost": lost}
 
 
 def _asked_of(retriever: Retriever, record: Mapping[str, Any]) -> Callable[[Query], Answer]:
