@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -303,6 +304,24 @@ def test_passages(catalog: Catalog) -> None:
     assert 2 not in catalog.passages(range(2_000))
     assert catalog.document_by_uri("urn:t:s1:1") is None
     assert catalog.document_by_uri("urn:t:s1:7") == (8, "s1", "document 7")
+
+
+@BOTH
+def test_documents_on_a_day(catalog: Catalog) -> None:
+    """Those in force on the day are listed, its first and last one included, whether they say so or not; page by page."""
+    day = date(2026, 6, 1)
+    near = (None, day - timedelta(1), day, day + timedelta(1))
+    spans = [(starts, ends) for starts in near for ends in near if not (starts and ends and starts > ends)]
+    for number, (starts, ends) in enumerate(spans):
+        put(catalog, number, effective_from=starts, effective_until=ends)
+    listed = [row["title"] for row in catalog.documents_after(["s1"], 0, 100, day)]
+    assert listed == [
+        f"document {number}" for number, (starts, ends) in enumerate(spans)
+        if (starts is None or starts <= day) and (ends is None or ends >= day)
+    ]  # fmt: skip
+    first = catalog.documents_after(["s1"], 0, 3, day)
+    rest = catalog.documents_after(["s1"], first[-1]["document_id"], 100, day)
+    assert [row["title"] for row in (*first, *rest)] == listed
 
 
 def test_one_live_version(catalog: Catalog) -> None:

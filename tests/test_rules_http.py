@@ -10,10 +10,8 @@ import pytest
 
 from governed_door import key, send
 from http_door import assert_problem
-from rules_door import AGENTS, BOOK, WRONG, rules_server
-from wenyuan.core.agents import Principal, parse_agent
-from wenyuan.core.errors import EngineUnavailable, NotPermitted
-from wenyuan.readers.rulebooks import read_book
+from rules_door import BOOK, WRONG, rules_server
+from wenyuan.core.errors import EngineUnavailable
 from wenyuan.server.openapi import openapi_document
 from wenyuan.server.seams import ServerSettings
 
@@ -182,69 +180,6 @@ def test_of_the_graph_an_agent_sees_what_its_sources_support(served: Served) -> 
     for answer in (foreign, absent):
         assert_problem(answer, 404, "not_found")
     assert foreign.json["detail"] == absent.json["detail"]
-
-
-KINDS = (
-    ("挖掘机", "evidence: [{source: code_a}]"),
-    ("旧规定", "valid_until: 2020-01-01, evidence: [{source: code_a}]"),
-    ("新规定", "valid_from: 2099-01-01, evidence: [{source: code_a}]"),
-    ("草稿", "evidence: [{source: code_a, trust: 1}]"),
-    ("两处", "evidence: [{source: code_a, trust: 1, quote: 低}, {source: code_b, trust: 4, quote: 高}]"),
-    ("驳回", "evidence: [{source: code_a}]"),
-    ("待审", "status: proposed, evidence: [{source: code_a}]"),
-)
-"""By what it leads to, how a statement is written: one that is served to all, and those that are not."""
-
-
-@pytest.mark.parametrize(
-    ("least", "served_ones"), [(1, {"挖掘机", "草稿", "两处"}), (4, {"挖掘机", "两处"}), (5, {"挖掘机"})]
-)
-def test_an_agent_reads_the_statements_that_are_served_to_it(
-    tmp_path: Path, least: int, served_ones: set[str]
-) -> None:
-    """By its number, too, a statement is there for an agent when it is approved, valid, and trusted enough."""
-    ends = "".join(f"  - {{kind: equipment, name: {name}}}\n" for name, _ in KINDS)
-    said = "".join(f"  - {{src: 深基坑开挖, rel: requires_equipment, dst: {name}, {rest}}}\n" for name, rest in KINDS)
-    book = BOOK.split("  - {kind: equipment")[0] + ends + "statements:\n" + said
-    (tmp_path / "pack.yaml").write_text(book, "utf-8")
-    with rules_server(tmp_path) as served:
-        library = served[1]
-        assert not library.rules.take(read_book(tmp_path / "pack.yaml")).errors
-        every = range(1, len(KINDS) + 1)
-        names = {n: kept(served, "GET", f"/v1/rules/statements/{n}").json["dst"]["name"] for n in every}
-        library.rules.review([n for n, name in names.items() if name == "驳回"], "reject", reason="内部意见")
-        library.catalog.put_agent(parse_agent({**AGENTS[0], "min_trust": least}))
-        bound = Principal(key_id="k", agent_id="builder")
-        found = asked(served, "/v1/infer_rules", {"processes": [PIT]}, agent="builder").json["items"]
-        assert {item["metadata"]["name"] for item in found} == served_ones
-        for number, name in names.items():
-            path, ref = f"/v1/rules/statements/{number}", f"code_a#rule-{number}"
-            assert kept(served, "GET", path).status == 200  # to who reviews, all are there
-            shown = kept(served, "GET", path, agent="builder")
-            if name not in served_ones:
-                assert_problem(shown, 404, "not_found")
-                with pytest.raises(NotPermitted, match="nothing to read"):
-                    library.fetch(ref, bound)
-                continue
-            trusts = [e["trust"] for e in shown.json["evidences"]]
-            assert trusts
-            assert min(trusts) >= least
-            read = library.fetch(ref, bound)
-            assert read.metadata["trust"] == max(trusts)
-            assert all(("低" in text) == (least == 1) for text in (read.text, str(shown.json)) if "高" in text)
-
-
-def test_a_replay_tells_an_agent_not_why_a_rule_was_withdrawn(little: tuple[str, Any, Path]) -> None:
-    """That a rule is withdrawn is told to the agent that got it; what the reviewer said of it, to the operator."""
-    url, library, _ = little
-    found = asked((url, library), "/v1/infer_rules", {"processes": [PIT]}, agent="builder").json
-    library.rules.review([found["items"][0]["metadata"]["statement_id"]], "reject", reason="内部意见")
-    for agent, knows in (("builder", False), (None, True)):
-        token = key(library, "audit", agent=agent)
-        again = send(url, "POST", f"/v1/audit/{found['audit_id']}/replay", {}, token).json
-        withdrawn = [one["detail"] for one in again["differences"] if one["what"] == "rule withdrawn"]
-        assert len(withdrawn) == 1
-        assert ("内部意见" in withdrawn[0]) == knows
 
 
 def test_an_agents_key_keeps_no_rules(little: Any) -> None:

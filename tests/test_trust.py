@@ -174,6 +174,22 @@ def test_a_domain_that_is_gone_takes_no_other_with_it(tmp_path: Path) -> None:
         assert (answer.status, answer.fragments) == ("SUCCESS", ())
 
 
+def test_documents_that_cannot_be_read_are_not_listed(tmp_path: Path) -> None:
+    """Neither one that is not in force yet nor one that was repealed is listed, with its title; all others can be read."""
+    (tmp_path / "docs").mkdir()
+    for name, head in (
+        ("now", ""),
+        ("future", "---\neffective_from: 2099-01-01\n---\n"),
+        ("old", "---\n状态: 废止\n---\n"),
+    ):
+        (tmp_path / "docs" / f"{name}.md").write_text(f"{head}# {name}\n\n投诉的期限是 7 天。\n")
+    with wenyuan.open(tmp_path / "library", create=True, engine="memory", encoder={"kind": "hashing"}) as made:
+        assert made.add(Source(source_id="docs", path=str(tmp_path / "docs"))).added == 3
+        listed = made.documents()
+        assert [one.title for one in listed] == ["now"]
+        assert "7 天" in made.fetch(listed[0].ref).text
+
+
 def test_unknown_domain(library: wenyuan.Library) -> None:
     """A domain that no source has is a fault of the request, with the one that may have been meant."""
     with pytest.raises(InvalidRequest, match="did you mean 'rules'"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence, Set
+from datetime import date
 from typing import Any
 
 import sqlalchemy as sa
@@ -203,12 +204,16 @@ class CatalogReads(CatalogHistory):
         """The number of a document's first live passage; None when there is no such document."""
         return next((number for number, _ in self.document_passages(document_id)), None)
 
-    def documents_after(self, sources: Sequence[str], after: int, limit: int) -> Sequence[Mapping[str, Any]]:
-        """Live documents of some sources, by rising number, those above `after`."""
-        d = t.documents.c
+    def documents_after(
+        self, sources: Sequence[str], after: int, limit: int, day: date
+    ) -> Sequence[Mapping[str, Any]]:
+        """Live documents of some sources that are in force on a day, by rising number, those above `after`."""
+        d, today = t.documents.c, day.toordinal()
         query = (
             sa.select(d.document_id, d.source_id, d.uri, d.title, d.ingested_at)
             .where(d.removed_seq.is_(None), d.document_id > after, d.source_id.in_(sources))
+            .where(sa.or_(d.effective_from.is_(None), d.effective_from <= today))
+            .where(sa.or_(d.effective_until.is_(None), d.effective_until >= today))
             .order_by(d.document_id)
             .limit(limit)
         )

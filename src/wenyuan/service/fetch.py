@@ -103,9 +103,9 @@ class FetchDoor:
         return replace(found, metadata={**found.metadata, "audit_id": audit_id}) if audit_id else found
 
     def documents(self, principal: Principal = LOCAL, *, after: int = 0, limit: int = 100) -> tuple[Listed, ...]:
-        """Documents that the caller may see, oldest first, those after a document's number."""
+        """Documents that the caller may read today, oldest first, those after a document's number."""
         sources = self.readable_sources(principal)
-        rows = self.catalog.documents_after(sorted(sources), after, limit)
+        rows = self.catalog.documents_after(sorted(sources), after, limit, date.today())
         return tuple(Listed(**row, trust=sources[row["source_id"]].trust) for row in rows)
 
     def readable_sources(self, principal: Principal = LOCAL) -> Mapping[str, Source]:
