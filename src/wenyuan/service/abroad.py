@@ -38,12 +38,13 @@ class Abroad:
 
     Args:
         open_source: Opens a source for asking; raises a `KnowledgeError` when it is described wrongly.
+        crew: Runs these legs alone, and is closed with this: others that hang must not keep our own legs from running.
     """
 
     def __init__(self, open_source: Callable[[Source], Outside], vectors: QueryVectors | None, crew: Crew) -> None:
         self._open_source = open_source
         self._vectors = vectors
-        self._crew = crew
+        self.crew = crew
         self._opened: dict[str, tuple[str, Outside]] = {}
         self._lock = threading.Lock()
 
@@ -57,7 +58,7 @@ class Abroad:
             hits = outside.ask(query, vector=vector, limit=limit, as_of=as_of, deadline=deadline)
             return hits, (time.perf_counter() - begun) * 1e3
 
-        return [Asked(s, as_of, self._crew.begin(lambda s=s: call(s), "outside", s.source_id)) for s in sources]  # type: ignore[misc]
+        return [Asked(s, as_of, self.crew.begin(lambda s=s: call(s), "outside", s.source_id)) for s in sources]  # type: ignore[misc]
 
     def _outside(self, source: Source) -> Outside:
         described = json.dumps([source.type, dict(source.settings)], sort_keys=True, default=str)
@@ -79,7 +80,7 @@ class Abroad:
             source = question.source
             name = f"source {source.source_id}"
             try:
-                hits, ms = self._crew.outcome(question.answer, name, deadline)
+                hits, ms = self.crew.outcome(question.answer, name, deadline)
             except KnowledgeError as error:
                 if source.settings.get("required", True):
                     raise
@@ -91,6 +92,7 @@ class Abroad:
         return found, reports
 
     def close(self) -> None:
+        self.crew.close()
         with self._lock:
             for _, outside in self._opened.values():
                 outside.close()

@@ -115,7 +115,7 @@ class ContextService:
             )
             for query in (request.retrieval_query, *request.extra_queries)
         ]
-        results = tuple(self._recorded.search(one, principal, "context") for one in asked)
+        results = self._recorded.searches(asked, principal, "context")
         with self._recorded.failures(asked[0], principal, "context"):
             build = self._build(policy, results, (agent_id, request.task_id))
             bounds = Bounds(

@@ -6,8 +6,8 @@ import contextvars
 import queue
 import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import Future
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotDone
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -16,7 +16,7 @@ from wenyuan.core.ports import Deadline
 from wenyuan.service.meters import LegMeter
 from wenyuan.service.traces import NO_TRACES, LegTrace, Traces
 
-__all__ = ["Crew", "Leg", "Legs", "Together", "outcome"]
+__all__ = ["Crew", "Leg", "Legs", "Together", "abreast", "outcome"]
 
 T = TypeVar("T")
 
@@ -54,13 +54,16 @@ class Legs(Protocol):
 class Crew:
     """A fixed number of daemon threads. They are daemons, because one stuck in a library must not keep the
     process from ending; their number is fixed, so that stuck ones are found out instead of piling up.
+
+    Args:
+        meter: Counts the legs; that of another crew, where both are counted as one.
     """
 
-    def __init__(self, size: int, traces: Traces = NO_TRACES) -> None:
+    def __init__(self, size: int, traces: Traces = NO_TRACES, meter: LegMeter | None = None) -> None:
         self._traces = traces
         self._jobs: queue.SimpleQueue[tuple[Leg[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
         self._size = size
-        self.meter = LegMeter()
+        self.meter = meter or LegMeter()
         for number in range(size):
             threading.Thread(target=self._work, name=f"wenyuan-leg-{number}", daemon=True).start()
 
@@ -192,3 +195,19 @@ def outcome(future: Future[T], name: str, deadline: Deadline) -> T:
         raise
     except Exception as error:
         raise EngineUnavailable(f"{type(error).__name__}: {error}", component=name) from error
+
+
+def abreast(calls: Sequence[Callable[[], T]]) -> Sequence[Callable[[], T]]:
+    """Begin calls that wait for others, each in a thread and in the context of the caller, which need not wait in turn.
+
+    For parts of one request: each must end by itself at that request's deadline.
+
+    Returns:
+        What gives the result of each, or raises what it raised, once it is there.
+    """
+    if len(calls) < 2:
+        return calls
+    threads = ThreadPoolExecutor(len(calls), "wenyuan-part")
+    begun = [threads.submit(contextvars.copy_context().run, call) for call in calls]
+    threads.shutdown(wait=False)
+    return [part.result for part in begun]

@@ -44,10 +44,20 @@ class RecordedSearch:
         with self.failures(request, principal, "search"):
             return self.attested(self._searcher.search(request, principal), request, principal, "search")
 
-    def search(self, request: SearchRequest, principal: Principal, door: str) -> SearchResult:
-        """Search, and record a failure. What was found is recorded by `attested`, when it is known what is given."""
-        with self.failures(request, principal, door):
-            return self._searcher.search(request, principal)
+    def searches(
+        self, requests: Sequence[SearchRequest], principal: Principal, door: str
+    ) -> tuple[SearchResult, ...]:
+        """Search for each within the time of one request, and record the first failure, which ends it.
+
+        What was found is recorded by `attested`, when it is known what is given.
+        """
+        found = []
+        with self.failures(requests[0], principal, door):
+            begun = self._searcher.searches(requests, principal)
+        for request, result in zip(requests, begun, strict=True):
+            with self.failures(request, principal, door):
+                found.append(result())
+        return tuple(found)
 
     def attested(
         self, result: SearchResult, request: SearchRequest, principal: Principal, door: str,

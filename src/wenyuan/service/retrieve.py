@@ -146,7 +146,7 @@ class Retriever:
         vectors = QueryVectors(encoder, settings.query_vectors) if encoder is not None else None
         self._own = OwnLegs(engine, vectors, settings, self._crew)
         self.query_vectors = self._own.query_vectors
-        self._abroad = Abroad(open_outside or no_outside, vectors, self._crew)
+        self._abroad = Abroad(open_outside or no_outside, vectors, Crew(settings.threads, traces, self.meter))
         self._sight, self._tuned = Sight(record), Tuned(record, encoder)
         self._topics = Topics(record, engine.information)
         self.measurer = Measurer(record, engine, self._own, encoder, settings.depth)
@@ -174,7 +174,7 @@ class Retriever:
         begun = time.perf_counter()
         change = self._engine.sync(self._record, deadline=deadline)
         day = query.as_of or date.today()
-        registry = self.registry()  # not as of `change`: the index may be behind, rights may not
+        registry = self.registry(deadline=deadline)  # not as of `change`: the index may be behind, rights may not
         own, outside = self._sight.seen(registry, query.sources, min_trust=query.min_trust, day=day)
         scope = Scope(sources=frozenset(own), as_of=day, filter=self._filter(query, change, deadline))
         words = search_terms(query.text)
@@ -193,7 +193,7 @@ class Retriever:
         ranked = likely(self._ranked(hits, query, scope, cut, deadline, change), hits, curve_of(measured, self.mode))
         foreign, reports = self._abroad.collect(asked, deadline)
         ranked, judged = self.reranking.best(
-            query.text, ranked + meeting(foreign, scope.filter), query.limit, self._crew, deadline
+            query.text, ranked + meeting(foreign, scope.filter), query.limit, self._abroad.crew, deadline
         )
         legs += reports + judged
         derived = None
@@ -262,7 +262,7 @@ class Retriever:
         deadline = self.deadline()
         change = self._record.seq()
         day = query.as_of or date.today()
-        registry = self.registry(change)
+        registry = self.registry(change, deadline)
         own, _ = self._sight.seen(registry, query.sources, min_trust=query.min_trust, day=day)
         scope = Scope(sources=frozenset(own), as_of=day, filter=query.filter)
         deriving = self._derive(query, scope, registry, change, deadline)
@@ -280,9 +280,9 @@ class Retriever:
             derived=derived,
         )
 
-    def registry(self, change: int | None = None) -> Sources:
+    def registry(self, change: int | None = None, deadline: Deadline | None = None) -> Sources:
         """The sources as of a change of the catalog, or of the last one."""
-        return self._sight.sources(self._record.seq() if change is None else change, self.deadline())
+        return self._sight.sources(self._record.seq() if change is None else change, deadline or self.deadline())
 
     def follow(self) -> None:
         """Bring the index up to the record, within the time of one request."""
@@ -292,11 +292,11 @@ class Retriever:
         """What counts now of what was learned from judged questions."""
         return self._tuned.at(self._record.seq())
 
-    def told(self, task_id: str) -> Told:
+    def told(self, task_id: str, deadline: Deadline | None = None) -> Told:
         """What a task changes of what is asked within it."""
         if not task_id:
             return Told()
-        deadline = self.deadline()
+        deadline = deadline or self.deadline()
         return self._topics.told(task_id, self._engine.sync(self._record, deadline=deadline), deadline)
 
     def weight(self) -> float:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import partial
 from itertools import accumulate
 from typing import Any, Literal, Protocol
 
@@ -13,11 +14,13 @@ from wenyuan.core.calibrate import raw_of
 from wenyuan.core.errors import EngineUnavailable, InvalidRequest, KnowledgeError, NotPermitted
 from wenyuan.core.filters import Filter
 from wenyuan.core.model import MAX_QUERY_CHARS, ORIGIN_PRIORITY, Passage
+from wenyuan.core.ports import Deadline
 from wenyuan.core.ranking import Hit
 from wenyuan.core.suggest import did_you_mean
 from wenyuan.core.summarize import summarize
 from wenyuan.core.topk import auto_cut
 from wenyuan.service.cache import AnswerCache, CacheCounts, OwnMemory, Store
+from wenyuan.service.crew import abreast
 from wenyuan.service.retrieve import Answer, LegReport, Query, Retriever
 from wenyuan.service.sight import Allowed, Sources
 from wenyuan.settings import CacheSettings, SearchSettings
@@ -144,24 +147,42 @@ class Searcher:
             store = OwnMemory(seconds=settings.seconds, max_bytes=settings.max_mb * 1_000_000, size=_size)
         self._cache = AnswerCache(store, keep=_may_be_kept)
 
-    def search(self, request: SearchRequest, principal: Principal = LOCAL) -> SearchResult:
+    def searches(
+        self, requests: Sequence[SearchRequest], principal: Principal
+    ) -> Sequence[Callable[[], SearchResult]]:
+        """Searches of one scope that are parts of one request, all within the time of one.
+
+        Returns:
+            What gives the result of each, or raises as `search` does; to be called in their order.
+        """
+        deadline = self._retriever.deadline()
+        calls = [partial(self.search, request, principal, deadline) for request in requests]
+        return abreast(calls) if self._waits([self.whole(requests[0], principal).sources]) else calls
+
+    def search(
+        self, request: SearchRequest, principal: Principal = LOCAL, deadline: Deadline | None = None
+    ) -> SearchResult:
         """Search, or answer from what was found a moment ago under the same rights and the same library.
+
+        Args:
+            deadline: Of the request that this is a part of; by default it is a whole one.
 
         Raises:
             InvalidRequest, NotPermitted: an unknown domain, or one that the agent may not ask.
             KnowledgeError: a leg that had to answer did not.
         """
+        deadline = deadline or self._retriever.deadline()
         generation = self._agents.seq()
         agent = self.agent_of(request.agent_id, principal)
         min_trust = max(request.min_trust, agent.min_trust if agent else 1)
-        areas = self._areas(request, agent, self._retriever.registry(generation))
+        areas = self._areas(request, agent, self._retriever.registry(generation, deadline))
+        told = self._retriever.told(request.task_id, deadline)
         day = request.as_of or date.today()
         key = (
             generation, repr(self._retriever.floors()), request.query.strip(), tuple(areas), min_trust,
-            repr(request.filter), day, request.source_document_uri, self._retriever.told(request.task_id), request.summary,
-            request.rules,
+            repr(request.filter), day, request.source_document_uri, told, request.summary, request.rules,
         )  # fmt: skip
-        kept = self._cache.get(key, lambda: self._search(request, areas, min_trust, day))
+        kept = self._cache.get(key, lambda: self._search(request, areas, min_trust, day, deadline))
         # It may have been found for another task of which the same is told: what is recorded is who asks now.
         answers = tuple((replace(query, task_id=request.task_id), answer) for query, answer in kept.value.answers)
         result = replace(kept.value, answers=answers, stale=self._retriever.stale())
@@ -225,9 +246,22 @@ class Searcher:
             areas.append(_Area(scope.domain, tuple(found), scope.top_k))
         return areas
 
-    def _search(self, request: SearchRequest, areas: Sequence[_Area], min_trust: int, day: date) -> SearchResult:
+    def _waits(self, named: Iterable[Sequence[str] | None]) -> bool:
+        """Whether asking any of these sources is to wait for others, who may take all the time there is."""
+        known = self._retriever.registry().by_id
+        names = {name for some in named for name in (known if some is None else some)}
+        return self._retriever.reranking.reranker is not None or any(
+            name in known and known[name].type != "static_doc" for name in names
+        )
+
+    def _search(
+        self, request: SearchRequest, areas: Sequence[_Area], min_trust: int, day: date, deadline: Deadline
+    ) -> SearchResult:
         asked = [_query(request, area, min_trust, day, self._auto[1]) for area in areas]
-        answers = [(area, self._retriever.retrieve(query)) for area, query in zip(areas, asked, strict=True)]
+        calls = [partial(self._retriever.retrieve, query, deadline) for query in asked]
+        # Else what hangs in one domain, and may, would leave the next one no time for what it must do.
+        parts = abreast(calls) if self._waits(area.sources for area in areas) else calls
+        answers = [(area, part()) for area, part in zip(areas, parts, strict=True)]
         found: list[Found] = []
         for area, answer in answers:
             hits = list(answer.hits)
