@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pysqlite3.dbapi2 as driver
 import pytest
 import sqlalchemy as sa
 
+import wenyuan
 from catalog_parts import BOTH, again, put, raw, texts
 from engine_laws import document, unit
 from wenyuan.catalog import Catalog, connect
@@ -106,6 +108,22 @@ def test_interrupted_creation(tmp_path: Path) -> None:
     opened.put_source(Source(source_id="s1"))
     assert put(opened, 1) == 2
     opened.close()
+
+
+@pytest.mark.parametrize("settings", [{}, {"audit": {"enabled": False}, "engine": "memory"}])
+def test_emptied(tmp_path: Path, settings: dict[str, Any]) -> None:
+    """A library whose file was cut to nothing is no new one: it is refused however it is opened, and not written to."""
+    wenyuan.create(tmp_path, encoder={"kind": "none"}, **settings).close()
+    (tmp_path / "catalog.db").write_bytes(b"")
+    for opening in (
+        partial(Catalog.open, tmp_path),
+        partial(wenyuan.open, tmp_path, encoder={"kind": "none"}, **settings),
+        partial(wenyuan.open, tmp_path, create=True, encoder={"kind": "none"}, **settings),
+    ):
+        with pytest.raises(CatalogUnavailable, match="was emptied") as caught:
+            opening()
+        assert "backup" in caught.value.hint
+    assert (tmp_path / "catalog.db").stat().st_size == 0
 
 
 def test_folder_missing(tmp_path: Path) -> None:

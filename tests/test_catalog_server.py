@@ -353,6 +353,20 @@ def test_interrupted_creation(place: Server) -> None:
         put(made, 1)
 
 
+def test_emptied(place: Server) -> None:
+    """A schema without tables is no new library to a server that knows records of one, unless they are its folder's."""
+    with new_catalog(place):
+        log = AuditLog(place.folder, place=again(place).audit())
+        log.append({"kind": "registry", "principal": "operator:local"})
+        log.close()
+    sql(place, f"DROP SCHEMA {place.schema} CASCADE", f"CREATE SCHEMA {place.schema}")
+    with pytest.raises(CatalogUnavailable, match="was emptied") as caught:
+        Catalog.open(again(place))
+    assert "backup" in caught.value.hint
+    (place.folder / "catalog.db").touch()
+    Catalog.open(again(place)).close()
+
+
 def test_newer_format(catalog: Catalog, place: Server) -> None:
     """A library of a newer format is refused."""
     sql(place, "UPDATE library SET value = '99' WHERE key = 'schema'")

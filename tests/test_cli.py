@@ -585,6 +585,17 @@ def test_the_doctor_finds_a_damaged_catalog(empty: Path) -> None:
     assert [check["name"] for check in document["checks"] if check["state"] == "fail"] == ["library"]
 
 
+def test_the_doctor_finds_an_emptied_catalog(empty: Path) -> None:
+    """A library cut to nothing is a failed check, and a question to it fails, in both languages."""
+    (empty / "catalog.db").write_bytes(b"")
+    done = run("--library", empty, "doctor")
+    assert done.exit_code == 1
+    assert re.search(r"FAIL  library: the library in .* was emptied", done.stdout)
+    asked = run("--library", empty, "search", "notice", "--lang", "zh")
+    assert asked.exit_code == 1
+    assert "已被清空" in asked.stderr
+
+
 def test_the_doctor_does_not_show_secrets(stocked: Path) -> None:
     """Of a setting from the environment only the name is shown."""
     done = run("--library", stocked, "doctor", "--json", WENYUAN_ENCODER__KEY="s3cret-value")

@@ -17,6 +17,9 @@ from wenyuan.settings import CatalogSettings
 
 __all__ = ["Files", "Place", "place_of"]
 
+_MADE_LATER = ("audit.db", "audit.head", "tasks.db", "index", "pseudonym.key")
+"""Of a library's folder: what is made only once the catalog has its tables."""
+
 
 class Place(Protocol):
     """What a catalog asks of where it lies.
@@ -43,6 +46,10 @@ class Place(Protocol):
 
     def make(self) -> None:
         """Make room for the tables of a new one."""
+        ...
+
+    def emptied(self) -> bool:
+        """Of one without tables: whether there was a library, by what is beside it. Else making it was interrupted."""
         ...
 
     def begin(self, connection: sa.Connection) -> None:
@@ -115,6 +122,9 @@ class Files:
             raise CatalogUnavailable(
                 f"cannot make the folder {self.folder}: {error.strerror}", component="catalog"
             ) from error
+
+    def emptied(self) -> bool:
+        return any((self.folder / name).exists() for name in _MADE_LATER)
 
     def begin(self, connection: sa.Connection) -> None:
         """Nothing."""

@@ -30,6 +30,7 @@ from sqlalchemy import event
 from sqlalchemy.pool import QueuePool
 
 from wenyuan.catalog import schema as t
+from wenyuan.catalog.audit_chain import HeadFile
 from wenyuan.catalog.audit_server import AuditOnServer, make_audit
 from wenyuan.catalog.connect import COMPONENT, translated
 from wenyuan.catalog.identity import PSEUDONYMS
@@ -170,6 +171,11 @@ class Server:
                         component=COMPONENT,
                         hint="GRANT CREATE ON DATABASE … TO …, by the database's owner",
                     ) from error
+
+    def emptied(self) -> bool:
+        """By this server's last word on the audit, if it is not that of a library that lies in the folder."""
+        head = HeadFile(self.folder / "audit.head").read()
+        return head is not None and head.seq > 0 and not (self.folder / "catalog.db").exists()
 
     def begin(self, connection: sa.Connection) -> None:
         make_audit(connection)

@@ -39,6 +39,9 @@ _CHINESE = {
     "cannot copy the library to {a}: {b}: {c}": "无法将知识库复制到 {a}：{b}：{c}",
     "the copy of {a} is damaged: {b}": "{a} 的副本已损坏：{b}",
     "{a} passages came or changed while the library was embedded anew": "重新向量化期间有 {a} 个段落新增或变化",
+    "the library in {a} was emptied: its tables are gone, and what was made with them is there": (
+        "{a} 中的知识库已被清空：数据表没有了，而与之一同生成的文件仍在"
+    ),
     "the library in {a} is not all there yet": "{a} 中的知识库尚未迁移完整",
     "the library lies in a folder already": "知识库已在目录中",
     "table {a} differs: {b} rows here, {c} there": "表 {a} 不一致：原有 {b} 行，新有 {c} 行",

@@ -209,6 +209,9 @@ _HINTS = {
     "choose another milvus.prefix, or drop that collection if nobody needs it": (
         "换一个 milvus.prefix；若无人需要，删除该集合"
     ),
+    "restore it from a backup; or choose another folder, or another catalog.schema_name": (
+        "从备份恢复；或换一个目录，或换一个 catalog.schema_name"
+    ),
     "choose another folder, or another catalog.schema_name": "换一个目录，或换一个 catalog.schema_name",
     "choose an encoder of fewer dimensions, or another engine": "换维数较少的编码器，或换引擎",
     "ALTER EXTENSION vector UPDATE, after installing a newer package of pgvector": (
