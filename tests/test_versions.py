@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
@@ -44,6 +45,7 @@ class Shelf:
 
     def write(self, name: str, text: str) -> Path:
         file = self.docs / name
+        file.parent.mkdir(exist_ok=True)
         file.write_text(text)
         return file
 
@@ -85,6 +87,57 @@ def test_a_number_in_brackets(shelf: Shelf) -> None:
         shelf.write(f"{name}.md", law("六个月" + name))
     shelf.run()
     assert len(shelf.found()) == 4
+
+
+def test_folders_are_apart(shelf: Shelf) -> None:
+    """Files of one name in two folders are no versions of each other, in one folder they are."""
+    for folder, day in (("广东", OLD), ("北京", NEW), ("北京", "2024-06-01")):
+        shelf.write(f"{folder}/实施细则({day}).md", law(f"六个月{folder}{day}"))
+    assert shelf.run().failed == {}
+    assert shelf.found() == {f"实施细则({OLD})", "实施细则(2024-06-01)"}
+    assert shelf.found("2023-01-01") == {f"实施细则({OLD})", f"实施细则({NEW})"}
+
+
+def rows(*texts: str, **more: str) -> str:
+    return "".join(f"{json.dumps({'id': n, 'text': text, **more})}\n" for n, text in enumerate(texts))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_all_rows_of_a_version_end(shelf: Shelf, count: int) -> None:
+    """Of a dated file with many documents each ends with the next file, however many that holds."""
+    texts = [law(f"{n}个月") for n in range(3)]
+    shelf.write(f"faq({OLD}).jsonl", rows(*texts))
+    shelf.write(f"faq({NEW}).jsonl", rows(*texts[:count]))
+    shelf.write(f"faq({NEW}).md", law("一年"))  # of the same day: not before, not after
+    assert shelf.run().failed == {}
+    for day, stem, answers in ((None, NEW, count + 1), ("2022-05-31", OLD, 3)):
+        answer = shelf.library.search(QUERY, limit=20, context={"as_of": day} if day else {})
+        assert {f"faq({stem})"} == {Path(unquote(p.uri.partition("?")[0])).stem for p in answer.passages.values()}
+        assert len(answer.passages) == answers
+
+
+@pytest.mark.parametrize(
+    ("said", "left", "noted"),
+    [
+        ("policy.md", {"hr", "it2", "ops"}, False),
+        ("hr/policy.md", {"it", "it2", "ops"}, False),
+        ("../hr/policy.md", {"it", "it2", "ops"}, False),
+        ("ops.md", {"hr", "it", "it2"}, False),
+        ("handbook", {"hr", "it", "it2", "ops"}, True),
+    ],
+)
+def test_a_name_is_one_of_the_same_folder(shelf: Shelf, said: str, left: set[str], noted: bool) -> None:
+    """What is named is looked for in the same folder first; elsewhere it must be the only one, else nothing ends."""
+    for name in ("hr", "ops"):
+        shelf.write(f"{name}/{'policy' if name == 'hr' else name}.md", law(name, title="handbook"))
+    shelf.write("it/policy.md", law("it"))
+    shelf.write("it/policy-v2.md", law("it2", supersedes=said))
+    for _ in range(2):  # what is not clear stays noted
+        report = shelf.run()
+        assert report.failed == {}
+        answer = shelf.library.search(QUERY, limit=20)
+        assert {p.text.rpartition(": ")[2].strip(". \n") for p in answer.passages.values()} == left
+        assert any(said in note and "folder" in note for notes in report.notes.values() for note in notes) == noted
 
 
 @pytest.mark.parametrize("said", ["old.md", "old", "旧法"])

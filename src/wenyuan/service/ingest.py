@@ -333,7 +333,8 @@ class _Run:
     def settle_versions(self) -> None:
         """End superseded versions; what cannot be settled is reported, everything else stays as it is."""
         try:
-            settle(self._to.shelf, self._source.source_id)
+            for uri, notes in settle(self._to.shelf, self._source.source_id).items():
+                self.report.notes[uri] = (*self.report.notes.get(uri, ()), *notes)
         except InvalidRequest as error:
             self._fail(f"versions of {self._source.source_id}", DocumentRejected(error.message))
 

@@ -1,7 +1,8 @@
 """Which version of a document is in force: front matter, dates in file names, and what supersedes what.
 
 A date in brackets at the end of a file's name, as statutes have it (``数据安全法(2021-06-10).md``), is the day from
-which that version counts, and ends the version before it. Front matter says ``supersedes: old-policy.md``.
+which that version counts, and ends the version before it in the same folder. Front matter says ``supersedes:
+old-policy.md``: the file of that name in the same folder or, where there is none, the only one elsewhere.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from datetime import date
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import PurePosixPath
+from posixpath import normpath
 from typing import Protocol
 from urllib.parse import unquote
 
@@ -38,7 +40,7 @@ class Versions(Protocol):
 def dated(document: Document) -> Document:
     """The document with its validity from its file's name and its status, where front matter leaves them open."""
     begin, end = document.effective_from, document.effective_until
-    stem = _stem(document.uri)
+    stem = _path(document.uri).stem
     if begin is None and _BRACKETED.search(stem):
         begin = date_from_name(stem)
     status, notes = _status(document)
@@ -60,26 +62,27 @@ def _status(document: Document) -> tuple[Status, tuple[str, ...]]:
         return "in_force", (f"taken as in force: {error.message}",)
 
 
-def settle(versions: Versions, source_id: str) -> int:
-    """End what is superseded, and let go on what no longer is; returns how many documents changed.
+def settle(versions: Versions, source_id: str) -> Mapping[str, tuple[str, ...]]:
+    """End what is superseded, and let go on what no longer is; returns what is to be noted, by URI.
 
     Raises:
         InvalidRequest: documents that supersede one another in a loop, or what is not there.
     """
     live = versions.live_versions(source_id)
     series = _series(live)
+    named, notes = _named(live)
     items = [
         Validity(
             id=str(v.document_id),
             effective_from=v.effective_from,
             effective_until=None if v.own_until == _UNKNOWN_END else v.own_until,
             status="draft" if v.effective_from == _NOT_YET else "in_force",
-            supersedes=tuple(dict.fromkeys((*_named(v, live), *series.get(v.document_id, ())))),
+            supersedes=tuple(dict.fromkeys((*named.get(v.document_id, ()), *series.get(v.document_id, ())))),
         )
         for v in live
     ]
     if not any(item.supersedes for item in items) and all(v.own_until == v.effective_until for v in live):
-        return 0
+        return notes
     ends = effective_ends(items, undated=date.min)
     changed = {}
     for version in live:
@@ -89,43 +92,90 @@ def settle(versions: Versions, source_id: str) -> int:
         if end != version.effective_until:
             changed[version.document_id] = end
     versions.amend_ends(source_id, changed)
-    return len(changed)
+    return notes
 
 
-def _stem(uri: str) -> str:
-    return _stem_of_path(uri.partition("?")[0])
+def _path(uri: str) -> PurePosixPath:
+    return _path_of(uri.partition("?")[0])
 
 
 @lru_cache(maxsize=1_024)
-def _stem_of_path(path: str) -> str:
-    return PurePosixPath(unquote(path)).stem  # rows of one file have it in common
+def _path_of(path: str) -> PurePosixPath:
+    return PurePosixPath(unquote(path))  # rows of one file have it in common
 
 
+def _bare(path: PurePosixPath) -> PurePosixPath:
+    """Without its suffix: a version may be of another format than the one before."""
+    return path.parent / path.stem
+
+
+# --- series of bracketed dates ----------------------------------------------------------------------------
 def _series(live: Sequence[LiveVersion]) -> Mapping[int, tuple[str, ...]]:
-    """By document, the version before it in a series of bracketed dates."""
-    groups: dict[str, list[LiveVersion]] = {}
+    """By document, those of the version before it in a series: files of one folder that differ in nothing but the date.
+
+    A file may hold many documents (rows, sheets), some with days of their own. They are one version, which begins on
+    the day of its name, if any of them does; the first that does stands for all.
+    """
+    files: dict[PurePosixPath, list[LiveVersion]] = {}
     for version in live:
-        stem = _stem(version.uri)
-        if _BRACKETED.search(stem) and version.effective_from not in (None, _NOT_YET):
-            groups.setdefault(_BRACKETED.sub("", stem), []).append(version)
+        path = _path(version.uri)
+        if _BRACKETED.search(path.stem) and version.effective_from not in (None, _NOT_YET):
+            files.setdefault(path, []).append(version)
+    groups: dict[tuple[PurePosixPath, str], dict[date, list[LiveVersion]]] = {}
+    for path, documents in files.items():
+        begins = {v.effective_from or date.min for v in documents}
+        named = date_from_name(path.stem)
+        begin = named if named in begins else min(begins)
+        group = groups.setdefault((path.parent, _BRACKETED.sub("", path.stem)), {})
+        group.setdefault(begin, []).extend(documents)
     before: dict[int, tuple[str, ...]] = {}
     for group in groups.values():
-        group.sort(key=lambda v: (v.effective_from or date.min, v.document_id))
-        for old, new in pairwise(group):
-            if old.effective_from != new.effective_from:
-                before[new.document_id] = (str(old.document_id),)
+        for (_, old), (begin, new) in pairwise(sorted(group.items())):
+            first = next(v for v in new if v.effective_from == begin)
+            before[first.document_id] = tuple(str(v.document_id) for v in old)
     return before
 
 
-def _named(version: LiveVersion, live: Sequence[LiveVersion]) -> list[str]:
-    """Ids of the documents that this one's front matter names: by file name, title or URI. Others may come later."""
-    said = validity_from({k: v for k, v in version.facets.items() if k in ("supersedes", "取代", "替代")}).supersedes
-    found = []
-    for name in said:
-        wanted = PurePosixPath(name).stem
-        found += [
-            str(v.document_id)
-            for v in live
-            if v.document_id != version.document_id and (name in (v.uri, v.title) or _stem(v.uri) == wanted)
+# --- what front matter names ------------------------------------------------------------------------------
+def _named(live: Sequence[LiveVersion]) -> tuple[Mapping[int, list[str]], Mapping[str, tuple[str, ...]]]:
+    """By document, ids of those that its front matter names, and notes of names that say too little, by URI.
+
+    A name is a file's, with or without its folder, a title or a URI. What it names may come later.
+    """
+    saying = [(v, said) for v in live if (said := _said(v))]
+    known: dict[str, list[LiveVersion]] = {}
+    for version in live if saying else ():
+        for name in {version.uri, version.title, _path(version.uri).stem}:
+            known.setdefault(name, []).append(version)
+    found: dict[int, list[str]] = {}
+    notes: dict[str, tuple[str, ...]] = {}
+    for version, said in saying:
+        for name in said:
+            meant = [v for v in _meant(name, version, known) if v is not version]
+            here = [v for v in meant if _path(v.uri).parent == _path(version.uri).parent]
+            if not here and len({_bare(_path(v.uri)) for v in meant}) > 1:
+                note = f"supersedes {name!r}, which is in several other places, so none of them ends: name the folder, too"
+                notes[version.uri] = (*notes.get(version.uri, ()), note)
+            else:
+                found.setdefault(version.document_id, []).extend(str(v.document_id) for v in here or meant)
+    return found, notes
+
+
+def _said(version: LiveVersion) -> tuple[str, ...]:
+    return validity_from({k: v for k, v in version.facets.items() if k in ("supersedes", "取代", "替代")}).supersedes
+
+
+def _meant(name: str, version: LiveVersion, known: Mapping[str, list[LiveVersion]]) -> Sequence[LiveVersion]:
+    """What a name may be of. With a folder, it is of files whose path ends so, or begins so where the document lies."""
+    exact = [v for v in known.get(name, ()) if v.uri == name]
+    if exact:
+        return exact
+    wanted = PurePosixPath(name)
+    files = [v for v in known.get(wanted.stem, ()) if _path(v.uri).stem == wanted.stem]
+    if len(wanted.parts) > 1:
+        beside = PurePosixPath(normpath(_path(version.uri).parent / _bare(wanted)))
+        end = tuple(part for part in _bare(wanted).parts if part != "..")
+        files = [v for v in files if _bare(_path(v.uri)) == beside] or [
+            v for v in files if _bare(_path(v.uri)).parts[-len(end) :] == end
         ]
-    return found
+    return list({v.document_id: v for v in (*files, *known.get(name, ()))}.values())
