@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.validity import Validity, date_from_name, effective_ends, parse_date, parse_status, validity_from
+from wenyuan.core.validity import (
+    FRONT_MATTER_KEYS,
+    Validity,
+    date_from_name,
+    day_of,
+    effective_ends,
+    parse_date,
+    parse_status,
+    validity_field,
+    validity_from,
+)
 
 _DAYS = st.dates(date(1990, 1, 1), date(2090, 1, 1))
 
@@ -176,13 +186,48 @@ def test_front_matter_in_both_languages_says_the_same():
     english = {"effective-date": "2024-01-01", "Effective Until": date(2025, 1, 1), "supersedes": ["a", "b"],
                "status": "current", "author": "x"}  # fmt: skip
     chinese = {"施行日期": "2024年1月1日", "废止日期": 20250101, "取代": "a、b", "狀態": "現行有效"}
-    assert validity_from(english, id="c") == validity_from(chinese, id="c")
-    assert validity_from({}) == Validity()
+    assert validity_from(english) == validity_from(chinese)
+    assert validity_from({"author": "x", "status": " ", "expires": None}) == (Validity(), ())
+
+
+@given(st.sampled_from(sorted(FRONT_MATTER_KEYS)), st.sampled_from(["", " ", "_", "-", "　"]), st.data())
+def test_a_key_is_known_however_it_is_spelled(key, between, data):
+    """Case, width, spaces, underscores and hyphens of a key make no difference."""
+    spelled = between.join(key.split(" "))
+    wide = "".join(
+        chr(ord(c) + 0xFEE0) if c.isascii() and c.isalnum() and data.draw(st.booleans()) else c for c in spelled
+    )
+    for form in (spelled, wide, wide.upper(), spelled.title()):
+        assert validity_field(form) == FRONT_MATTER_KEYS[key]
+    assert validity_field("状 态") == validity_field("狀態") == "status"
+    assert validity_field("effectiveUntil") == "effective_until"
+    assert not validity_field("effective")
+
+
+def test_the_narrower_of_two_counts():
+    """Of keys that contradict one another the later beginning, the earlier end and what is not in force count."""
+    said, faults = validity_from({"status": "published", "时效性": "已废止。", "valid from": "2020-01-01", "生效日期": "2021-01-01",
+                                  "expires": "2030-01-01T08:00:00Z", "有效期至": "2029/1/1", "supersedes": "a", "替代": "b"})  # fmt: skip
+    day = date(2021, 1, 1)
+    assert said == Validity(
+        status="retired", effective_from=day, effective_until=date(2029, 1, 1), supersedes=("a", "b")
+    )
+    assert [fault.path for fault in faults] == ["时效性", "生效日期", "有效期至"]
+
+
+@pytest.mark.parametrize(
+    "moment", ["2024-03-01T00:00:00+08:00", "2024-03-01 08:30", "2024年3月1日 8:30", "20240301T08:30:00.5Z"]
+)
+def test_the_day_of_a_moment(moment):
+    """Of a moment the day counts that it is written with; where a day is asked for, a moment is none."""
+    assert day_of(moment) == date(2024, 3, 1)
+    with pytest.raises(ValueError, match="day"):
+        parse_date(moment)
 
 
 def test_faults_in_front_matter_come_at_once():
-    """Every wrong value is named by the key it stands at."""
-    with pytest.raises(InvalidRequest) as caught:
-        validity_from({"status": "drft", "生效日期": "soon", "supersedes": [True], "effective_until": "2024-01-01",
-                       "失效日期": "2024-01-02"})  # fmt: skip
-    assert [fault.path for fault in caught.value.faults] == ["status", "生效日期", "supersedes", "失效日期"]
+    """Every wrong value is named by the key it stands at, and does not count."""
+    said, faults = validity_from({"status": "drft", "生效日期": "soon", "supersedes": [True],
+                                  "effective_until": "2024-01-01", "失效日期": "2024-01-02"})  # fmt: skip
+    assert [fault.path for fault in faults] == ["status", "生效日期", "supersedes", "失效日期"]
+    assert said == Validity(effective_until=date(2024, 1, 1))

@@ -98,7 +98,7 @@ def test_folders_are_apart(shelf: Shelf) -> None:
     assert shelf.found("2023-01-01") == {f"实施细则({OLD})", f"实施细则({NEW})"}
 
 
-def rows(*texts: str, **more: str) -> str:
+def rows(*texts: str, **more: Any) -> str:
     return "".join(f"{json.dumps({'id': n, 'text': text, **more})}\n" for n, text in enumerate(texts))
 
 
@@ -235,6 +235,64 @@ def test_words_that_are_no_status(shelf: Shelf) -> None:
     [notes] = report.notes.values()
     assert "reviewed" in " ".join(notes)
     assert shelf.found() == {"case", "other"}
+
+
+PAST, FUTURE = "2020-01-01", "2099-01-01"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [(key, "已废止") for key in ("效力", "时效性", "有效性", "validity", "Status", "STATUS", "状 态", "ｓｔａｔｕｓ")]
+    + [(key, PAST) for key in ("有效期至", "废止日期", "失效时间", "Effective Until", "EFFECTIVE_UNTIL", "effective-until",
+                               "valid_until", "expires", "effectiveUntil")]
+    + [(key, FUTURE) for key in ("实施日期", "effective_date", "生效时间")],
+)  # fmt: skip
+def test_keys_of_validity(shelf: Shelf, key: str, value: str) -> None:
+    """However the key is spelled, Markdown and JSON Lines that are not in force are not found."""
+    shelf.write("a.md", law("六个月", **{key: value}))
+    shelf.write("b.jsonl", rows(law("一年"), **{key: value}))
+    shelf.write("c.jsonl", rows(law("三年"), metadata={key: value}))
+    if " " not in key:
+        shelf.write("d.md", f"---\n{key}：{value}\n---\n{law('五年')}")
+    shelf.write("live.md", law("十年"))
+    report = shelf.run()
+    assert report.failed == {}
+    assert shelf.found() == {"live"}
+    assert all("colons" in note for notes in report.notes.values() for note in notes)
+
+
+@pytest.mark.parametrize("value", ["长期", "2020-13-45", "soon"])
+def test_what_is_no_day_is_noted(shelf: Shelf, value: str) -> None:
+    """A value that cannot be read does not count, and a note of the document says so."""
+    shelf.write("a.md", law("六个月", 有效期至=value))
+    shelf.write("b.jsonl", rows(law("一年"), effective_until=value))
+    report = shelf.run()
+    assert report.failed == {}
+    assert shelf.found() == {"a", "b"}
+    assert len(report.notes) == 2
+    assert all(value in " ".join(notes) for notes in report.notes.values())
+
+
+@pytest.mark.parametrize("other", ["soon", FUTURE, PAST])
+@pytest.mark.parametrize("top", [True, False])
+def test_a_key_at_the_top_and_in_metadata(shelf: Shelf, top: bool, other: str) -> None:
+    """Of a line that says one thing twice the narrower counts, with a note where they differ."""
+    one, two = (PAST, other) if top else (other, PAST)
+    shelf.write("a.jsonl", rows(law("一年"), effective_until=one, metadata={"effective_until": two}))
+    shelf.write("live.md", law("三年"))
+    report = shelf.run()
+    assert shelf.found() == {"live"}
+    assert [len(notes) for notes in report.notes.values()] == [1] * (one != two)
+
+
+def test_an_end_before_the_beginning(shelf: Shelf) -> None:
+    """A document that ends before it begins is refused, and hinders no version of the others."""
+    shelf.write(f"old({NEW}).md", law("六个月", effective_until=OLD))
+    shelf.write(f"法({OLD}).md", law("一年"))
+    shelf.write(f"法({NEW}).md", law("三年"))
+    [reason] = shelf.run().failed.values()
+    assert "lies before effective_from" in reason
+    assert shelf.found() == {f"法({NEW})"}
 
 
 def test_loops_are_reported(shelf: Shelf) -> None:

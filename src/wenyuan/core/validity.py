@@ -11,6 +11,8 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import lru_cache
+from itertools import chain
 from typing import Any, Literal
 
 from wenyuan.core.errors import Fault, InvalidRequest
@@ -24,9 +26,11 @@ __all__ = [
     "Status",
     "Validity",
     "date_from_name",
+    "day_of",
     "effective_ends",
     "parse_date",
     "parse_status",
+    "validity_field",
     "validity_from",
 ]
 
@@ -50,6 +54,10 @@ FRONT_MATTER_KEYS: Mapping[str, str] = {
     word: name for name, words in _KEYS.items() for word in (name.replace("_", " "), *words)
 }
 """Field of `Validity` by its key in front matter, folded, with spaces for ``_`` and ``-``."""
+_SQUEEZED: Mapping[str, str] = {word.replace(" ", ""): name for word, name in FRONT_MATTER_KEYS.items()}
+_TIME = re.compile(
+    r"(?<=[0-9日])(?:T|\s+)[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?\s*(?:Z|[+-][0-9]{2}:?[0-9]{2})?$"
+)
 
 _WRITTEN = re.compile(
     r"(?<![0-9])((?:19|20)[0-9]{2})(?:年([0-9]{1,2})月([0-9]{1,2})日?|([-./_])([0-9]{1,2})\4([0-9]{1,2})(?![0-9]))"
@@ -110,7 +118,7 @@ def parse_status(text: str) -> Status:
     Raises:
         ValueError: it names none; the message says what may have been meant.
     """
-    word = fold(text).strip()
+    word = fold(text).strip(" \t\r\n。.;；")
     status = _STATUSES.get(re.sub(r"[-\s]+", "_", word))
     if status is None:
         hint = did_you_mean(word, _STATUSES) or "; write in_force, draft or retired"
@@ -131,9 +139,18 @@ def parse_date(value: object) -> date:
     text = unicodedata.normalize("NFKC", str(value)).strip() if type(value) in (str, int) else ""
     for pattern in (_WRITTEN, _COMPACT):
         match = pattern.fullmatch(text)
-        if match:
-            return _day(match)
+        if match and (day := _real(match)):
+            return day
     raise ValueError(f"{value!r} is no day; write YYYY-MM-DD")
+
+
+def day_of(value: object) -> date:
+    """As `parse_date`, and of a moment the day that it is written with.
+
+    Raises:
+        ValueError: it is none.
+    """
+    return parse_date(_TIME.sub("", value.strip()) if isinstance(value, str) else value)
 
 
 def _day(match: re.Match[str]) -> date:
@@ -162,34 +179,40 @@ def _real(match: re.Match[str]) -> date | None:
         return None
 
 
-def validity_from(front_matter: Mapping[str, Any], *, id: str = "") -> Validity:
-    """Validity from the keys of front matter, in English or Chinese; other keys are passed over.
+@lru_cache(maxsize=1_024)
+def validity_field(key: str) -> str:
+    """The field of `Validity` that a key of front matter gives, however it is spelled; ``""`` when it gives none.
 
-    Raises:
-        InvalidRequest: listing every fault.
+    Case, width, Traditional characters, spaces, ``_`` and ``-`` make no difference: ``Effective Until``,
+    ``effectiveUntil``, ``失效 日期``.
     """
-    readers: Mapping[str, Callable[[Any], Any]] = {
-        "effective_from": parse_date, "effective_until": parse_date, "status": lambda v: parse_status(str(v)),
-        "supersedes": _ids,
-    }  # fmt: skip
-    fields: dict[str, Any] = {}
+    return _SQUEEZED.get(re.sub(r"[_\-\s]+", "", fold(key)), "")
+
+
+def validity_from(*front_matter: Mapping[str, Any]) -> tuple[Validity, tuple[Fault, ...]]:
+    """Validity from the keys of front matter, in English or Chinese, and what is wrong with them; others are passed over.
+
+    What cannot be read does not count. Of two keys that contradict one another the narrower counts: the later
+    beginning, the earlier end, a status that is not in force.
+    """
+    said: dict[str, Any] = {}
     faults: list[Fault] = []
-    for key, value in front_matter.items():
-        name = FRONT_MATTER_KEYS.get(re.sub(r"[_\-\s]+", " ", fold(str(key))).strip(), "")
-        if not name or value is None or value == "":
+    for key, value in chain.from_iterable(map(Mapping.items, front_matter)):
+        name = validity_field(str(key))
+        if not name or value is None or not str(value).strip():
             continue
+        reader, narrower = _READERS[name]
         try:
-            read = readers[name](value)
+            read = reader(value)
         except ValueError as error:
-            faults.append(Fault(str(key), str(error)))
+            faults.append(Fault(str(key), f"{error}; passed over"))
             continue
-        if fields.setdefault(name, read) != read:
-            faults.append(Fault(str(key), f"says {name} again, and otherwise"))
-    start, until = fields.get("effective_from"), fields.get("effective_until")
-    if start and until and until < start:
-        faults.append(Fault("effective_until", "lies before effective_from"))
-    _refuse(faults)
-    return Validity(id=id, **fields)
+        before = said.setdefault(name, read)
+        if before != read:
+            said[name] = narrower(before, read)
+            if name != "supersedes":
+                faults.append(Fault(str(key), f"says {name} again, and otherwise; the narrower counts"))
+    return Validity(**said), tuple(faults)
 
 
 def _ids(value: object) -> tuple[str, ...]:
@@ -197,6 +220,15 @@ def _ids(value: object) -> tuple[str, ...]:
     if not all(isinstance(item, (str, int)) and not isinstance(item, bool) for item in items):
         raise ValueError("must name ids")
     return tuple(dict.fromkeys(text for item in items if (text := str(item).strip())))
+
+
+_READERS: Mapping[str, tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]] = {
+    "effective_from": (day_of, max),
+    "effective_until": (day_of, min),
+    "status": (lambda value: parse_status(str(value)), lambda one, other: other if one == "in_force" else one),
+    "supersedes": (_ids, lambda one, other: tuple(dict.fromkeys((*one, *other)))),
+}
+"""By field of `Validity`: how it is read, and what counts of two that differ."""
 
 
 def _refuse(faults: Sequence[Fault]) -> None:

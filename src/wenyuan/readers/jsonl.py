@@ -12,6 +12,7 @@ from urllib.parse import quote, urldefrag, urlsplit
 
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Document, Facet
+from wenyuan.core.validity import validity_field, validity_from
 from wenyuan.readers.assemble import Original, Piece, assemble, rejected
 from wenyuan.readers.decode import decode
 from wenyuan.readers.text import read_text
@@ -28,9 +29,10 @@ def read_jsonl(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     """Read one document per line.
 
     A line is an object with ``title`` or ``question``; ``text``, ``content`` or ``answer``; optionally ``url`` or
-    ``uri`` (absolute), or ``id``; and ``metadata``, whose scalars become facets. Without an address of its own
-    a line is ``<uri>?id=<id>`` or ``<uri>?line=<n>``. A question and an answer make one ``row`` block. The hash
-    is that of the line.
+    ``uri`` (absolute), or ``id``; and ``metadata``, whose scalars become facets, as do the line's own keys that say when
+    it is in force (``effective_until``, ``状态``, ``supersedes``). Without an address of its own a line is
+    ``<uri>?id=<id>`` or ``<uri>?line=<n>``. A question and an answer make one ``row`` block. The hash is that of the
+    line.
 
     Raises:
         DocumentRejected: a line is not such an object (the message names it), or there is none.
@@ -91,6 +93,12 @@ def _document(
         raise ValueError("it has no text: one of 'text', 'content', 'answer' is needed")
     own = _address(record, uri) or f"{uri}?line={number}"
     content = line.encode("utf-8", "surrogatepass")
+    validity, facets = _validity(record), _facets(record)
+    twice = [key for key, value in validity.items() if facets.get(key, value) != value]
+    for key in twice:
+        said, both = {key: validity[key]}, {key: facets[key]}
+        if validity_from(said)[0] == validity_from(said, both)[0]:
+            facets[key] = validity[key]
     if question and _string(record, ("answer",)) == body:
         pieces = [Piece("row", f"{question}\n{body}", line=number)]
         document = assemble(pieces, Original(content, own, name), title=title)
@@ -103,8 +111,12 @@ def _document(
         blocks=tuple(replace(block, line=number) if block.line != number else block for block in document.blocks),
         sha256=hashlib.sha256(content).hexdigest(),
         media_type=_MEDIA_TYPE,
-        notes=(*notes, *document.notes),
-        metadata=_facets(record),
+        notes=(
+            *notes,
+            *document.notes,
+            *(f"{key!r} says otherwise in metadata; the narrower counts" for key in twice),
+        ),
+        metadata={**validity, **facets},
     )
 
 
@@ -123,13 +135,26 @@ def _address(record: Mapping[str, Any], uri: str) -> str:
     return f"{uri}?id={quote(str(own_id), safe='')}"
 
 
+def _validity(values: Mapping[str, Any]) -> dict[str, Facet]:
+    """What a line, or its metadata, says of when it is in force; of a list, its texts."""
+    facets: dict[str, Facet] = {}
+    for key, value in values.items():
+        if not validity_field(key):
+            continue
+        if isinstance(value, str) or (type(value) is int and abs(value) <= _MAX_INTEGER):
+            facets[key] = value
+        elif isinstance(value, list) and all(isinstance(item, str) for item in value):
+            facets[key] = ", ".join(value)
+    return facets
+
+
 def _facets(record: Mapping[str, Any]) -> dict[str, Facet]:
     metadata = record.get("metadata")
     if metadata is None:
         return {}
     if not isinstance(metadata, dict):
         raise ValueError("'metadata' is not an object")
-    facets: dict[str, Facet] = {}
+    facets = _validity(metadata)
     for key, value in metadata.items():
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError(f"metadata {key!r} is not a finite number")

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from wenyuan.core.model import Block, BlockKind, Document, Facet
 from wenyuan.core.structure import Line, Opening, openings
+from wenyuan.core.validity import day_of, validity_field
 from wenyuan.readers.assemble import rejected, stem
 from wenyuan.readers.decode import clean
 from wenyuan.readers.text import heading_label, readable, spans
@@ -30,7 +31,7 @@ _KINDS: dict[str, BlockKind] = {
 }  # fmt: skip
 _FRONT_MATTER = re.compile(r"---[ \t]*\n((?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 _MAX_FRONT_MATTER = 65_536
-_ENTRY = re.compile(r"([^\s:#\-][^:]*):[ \t]+(.*\S)")
+_ENTRY = re.compile(r"([^\s:：#\-][^:：]*)(?::[ \t]+|：[ \t]*)(.*\S)")
 _CODE = (
     r"^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*?^ {0,3}(?P=fence)[`~]*[ \t]*$|.*\Z)"
     r"|(?<!`)(?P<tick>`{1,8})(?!`)[^`\n]+(?P=tick)(?!`)"
@@ -45,10 +46,10 @@ _ATTRIBUTES = re.compile(r"\s*\{[#:.][^{}]*\}\s*$")
 _HTML_TABLE = re.compile(r"\s*<table\b", re.IGNORECASE)
 _MAX_UNDERLINED = 120
 _MAX_HEADING = 1_000  # characters of a heading that are looked at for its label
+# Other keys of validity are read as any reader's are (`service.versions`), and what is no date there is noted.
 _NAMES = {"标题": "title", "語言": "language", "语言": "language", "lang": "language",
           "生效日期": "effective_from", "施行日期": "effective_from",
           "失效日期": "effective_until"}  # fmt: skip
-_CHINESE_DATE = re.compile(r"(\d{4})年(\d{1,2})月(\d{1,2})日")
 
 
 @dataclass(slots=True)
@@ -263,15 +264,18 @@ def _entries(source: str) -> tuple[Mapping[str, Any], tuple[str, ...]]:
     """Front matter as YAML; where it is none, its plain ``key: value`` lines, with a note that says so."""
     import yaml
 
+    lines = [line.rstrip() for line in source.split("\n") if line.strip()]
+    plain = {m[1].strip(): m[2].strip("\"' ") for line in lines if (m := _ENTRY.fullmatch(line))}
     try:
         loaded = yaml.safe_load(source)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = " ".join(str(getattr(error, "problem", None) or error).split())
-        plain = {
-            m[1].strip(): m[2].strip("\"' ") for line in source.split("\n") if (m := _ENTRY.fullmatch(line.rstrip()))
-        }
         return plain, (f"front matter is not valid YAML ({reason}); read line by line",)
-    return ({str(k): v for k, v in loaded.items()} if isinstance(loaded, dict) else {}), ()
+    if isinstance(loaded, dict):
+        return {str(k): v for k, v in loaded.items()}, ()
+    if len(plain) == len(lines) and any(key in _NAMES or validity_field(key) for key in plain):  # ``有效期至：…``
+        return plain, ("front matter has wide colons, so it is not YAML; read line by line",)
+    return {}, ()
 
 
 def _facet(value: Any) -> Facet | None:
@@ -302,8 +306,7 @@ def _day(value: Any, key: str, name: str) -> date | None:
         return value.date()
     if value is None or isinstance(value, date):
         return value
-    written = _CHINESE_DATE.fullmatch(str(value).strip())
     try:
-        return date(*map(int, written.groups())) if written else date.fromisoformat(str(value).strip())
+        return day_of(value)
     except ValueError as error:
         raise rejected(f"front matter: {key} is no date (YYYY-MM-DD): {value!r}", name) from error

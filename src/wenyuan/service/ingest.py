@@ -28,7 +28,7 @@ from wenyuan.service.versions import Versions, dated, settle
 
 __all__ = ["IngestReport", "Ingester", "Progress", "Shelf", "vector_key"]
 
-READING = "read/1+chunk/1"
+READING = "read/2+chunk/1"
 """Version of what turns a file into passages; documents read by another version are read anew."""
 
 _BATCH_EMBEDDED = 192  # passages in one commit: some seconds of embedding

@@ -1,4 +1,6 @@
-"""Which version of a document is in force: front matter, dates in file names, and what supersedes what.
+"""Which version of a document is in force: what it says of itself, dates in file names, and what supersedes what.
+
+What Markdown says in front matter and JSON Lines in their keys is read here, by one list of words (`core.validity`).
 
 A date in brackets at the end of a file's name, as statutes have it (``数据安全法(2021-06-10).md``), is the day from
 which that version counts, and ends the version before it in the same folder. Front matter says ``supersedes:
@@ -18,9 +20,16 @@ from posixpath import normpath
 from typing import Protocol
 from urllib.parse import unquote
 
-from wenyuan.core.errors import InvalidRequest
+from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Document
-from wenyuan.core.validity import LiveVersion, Status, Validity, date_from_name, effective_ends, validity_from
+from wenyuan.core.validity import (
+    LiveVersion,
+    Validity,
+    date_from_name,
+    effective_ends,
+    validity_field,
+    validity_from,
+)
 
 __all__ = ["Versions", "dated", "settle"]
 
@@ -38,28 +47,31 @@ class Versions(Protocol):
 
 
 def dated(document: Document) -> Document:
-    """The document with its validity from its file's name and its status, where front matter leaves them open."""
-    begin, end = document.effective_from, document.effective_until
+    """The document with the validity that its reader, its metadata and, where these leave it open, its name give it.
+
+    Raises:
+        DocumentRejected: it ends before it begins.
+    """
+    said, faults = validity_from(document.metadata, _own(document))
+    notes = tuple(f"validity: {fault.path}: {fault.message}" for fault in faults)
+    begin, end = said.effective_from, said.effective_until
     stem = _path(document.uri).stem
     if begin is None and _BRACKETED.search(stem):
         begin = date_from_name(stem)
-    status, notes = _status(document)
-    if status == "draft":
+    if begin and end and end < begin:
+        raise DocumentRejected("effective_until lies before effective_from")
+    if said.status == "draft":
         begin, end = _NOT_YET, None
-    elif status == "retired":
+    elif said.status == "retired":
         end = end or _UNKNOWN_END
     if (begin, end) == (document.effective_from, document.effective_until) and not notes:
         return document
     return replace(document, effective_from=begin, effective_until=end, notes=(*document.notes, *notes))
 
 
-def _status(document: Document) -> tuple[Status, tuple[str, ...]]:
-    """What the document says of its status; a word that is none may be anything else's (a case's, a ticket's)."""
-    said = {k: v for k, v in document.metadata.items() if k in ("status", "状态")}
-    try:
-        return validity_from(said).status, ()
-    except InvalidRequest as error:
-        return "in_force", (f"taken as in force: {error.message}",)
+def _own(document: Document) -> Mapping[str, date]:
+    days = {"effective_from": document.effective_from, "effective_until": document.effective_until}
+    return {name: day for name, day in days.items() if day is not None}
 
 
 def settle(versions: Versions, source_id: str) -> Mapping[str, tuple[str, ...]]:
@@ -162,7 +174,7 @@ def _named(live: Sequence[LiveVersion]) -> tuple[Mapping[int, list[str]], Mappin
 
 
 def _said(version: LiveVersion) -> tuple[str, ...]:
-    return validity_from({k: v for k, v in version.facets.items() if k in ("supersedes", "取代", "替代")}).supersedes
+    return validity_from({k: v for k, v in version.facets.items() if validity_field(k) == "supersedes"})[0].supersedes
 
 
 def _meant(name: str, version: LiveVersion, known: Mapping[str, list[LiveVersion]]) -> Sequence[LiveVersion]:
