@@ -394,6 +394,29 @@ def test_failed_lines(shelf: Shelf, name: str) -> None:
     assert told(shelf.run()) == {"files": 2, "unchanged": 2, "retired": 1}
 
 
+@pytest.mark.parametrize("broken", [b"{broken", b"", b"\n"])
+def test_what_a_broken_file_holds_back(shelf: Shelf, broken: bytes) -> None:
+    """Only what may be in the file of lines that failed stays, and is counted; what vanished elsewhere is retired."""
+    for name in ("gone.md", "stays.md"):
+        shelf.write(name)
+    shelf.lines("own.jsonl", {"url": "http://x/1", "text": "torque wrench"}, {"id": "2", "text": "hard hat"})
+    shelf.lines("other.jsonl", {"url": "http://x/other.jsonl?3", "text": "ladder"}, {"id": "4", "text": "rope"})
+    shelf.lines("two.ndjson", {"id": "5", "text": "hammer"}, {"id": "6", "text": "chisel"})
+    assert told(shelf.run()) == {"files": 5, "added": 8}
+    shelf.write("own.jsonl", broken)
+    for name in ("gone.md", "other.jsonl"):
+        (shelf.docs / name).unlink()
+    shelf.lines("two.ndjson", {"id": "5", "text": "hammer"}, {"id": "7", "text": "saw", "metadata": {"a": "\ud800"}})
+    report = shelf.run()
+    assert told(report) == {"files": 3, "unchanged": 2, "retired": 3, "failed": 2}
+    assert report.held_back == 3
+    left = {uri.rpartition("/")[2] for uri in shelf.uris()}
+    assert left == {"stays.md", "own.jsonl?id=2", "1", "other.jsonl?3", "two.ndjson?id=5"}
+    (shelf.docs / "own.jsonl").unlink()
+    report = shelf.run()
+    assert (report.retired, report.held_back) == (3, 0)
+
+
 def test_failed_sheets(shelf: Shelf) -> None:
     """When a workbook fails, its sheets stay; what vanished elsewhere in the source is retired all the same."""
     book = openpyxl.Workbook()

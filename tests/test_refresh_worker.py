@@ -212,6 +212,20 @@ def test_a_source_of_which_nothing_can_be_read_failed(library: Any, worker: Work
     assert len(outcome.report.failed) == 2
 
 
+def test_what_is_held_back_is_said(worker: Worker, clock: Clock, docs: Path, caplog: Any) -> None:
+    """Documents that stay since they may be in a file that failed are counted and logged, with the file."""
+    (docs / "faq.jsonl").write_text('{"url": "http://x/1", "text": "Torque."}\n')
+    worker.run_once()
+    (docs / "faq.jsonl").write_text("")
+    (docs / "a.md").unlink()
+    clock.now += DAY
+    (outcome,) = worker.run_once()
+    assert outcome.report
+    assert (outcome.failure, outcome.report.retired, outcome.report.held_back) == ("", 1, 1)
+    assert "1 documents were not met and are held back" in caplog.text
+    assert "faq.jsonl" in caplog.text
+
+
 def test_an_error_that_nobody_expected_is_a_failure_too(library: Any, worker: Worker, caplog: Any) -> None:
     """A crash inside is recorded by its type and logged with its traceback; the claim is let go."""
 

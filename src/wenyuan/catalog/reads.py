@@ -106,6 +106,15 @@ class CatalogReads(CatalogHistory):
             ).all()
         return {uri: (document_id, fingerprint) for uri, document_id, fingerprint in rows}
 
+    def uris_of_type(self, source_id: str, media_type: str) -> set[str]:
+        """URIs of those of a source's live documents that were read from files of a type."""
+        d = t.documents.c
+        with reading(self._reader, "listing documents") as connection:
+            query = sa.select(d.uri).where(
+                d.source_id == source_id, d.media_type == media_type, d.removed_seq.is_(None)
+            )
+            return set(connection.scalars(query))
+
     def known_vectors(self, keys: Sequence[str]) -> set[str]:
         """Those of `keys` whose vectors are stored already."""
         found: set[str] = set()

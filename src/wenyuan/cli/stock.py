@@ -200,6 +200,8 @@ def show_report(terminal: Terminal, report: IngestReport) -> None:
     terminal.show(text("report", source=report.source_id, seconds=f"{report.seconds:.1f}"))
     terminal.show(text("report_documents", **counts))
     terminal.show(text("report_passages", **counts))
+    if report.held_back:
+        terminal.show(text("report_held_back", **counts))
     if report.evidences_lost:
         terminal.show(text("report_rules", **counts))
     if report.skipped:

@@ -36,6 +36,7 @@ _BATCH_PLAIN = 2_000
 _SYNC_AFTER = 4_000  # passages after which the index follows during a long run
 _SYNC_SECONDS = 2.0  # or this time: who asks meanwhile is answered from the index, which may not be far behind
 _NO_HURRY = 3_600.0  # seconds: writing an index has no deadline of a request
+_LINES, _LINES_TYPE = (".jsonl", ".ndjson"), "application/jsonl"  # whose documents may have addresses of their own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +55,7 @@ class IngestReport:
     """What a run did. Documents that failed keep their older version, if they had one.
 
     Attributes:
+        held_back: Documents that were not met and stay all the same, since they may be in a file that failed.
         evidences_lost, rules_retired: Of the rules, what the documents no longer support; see `service.quotes`.
     """
 
@@ -63,6 +65,7 @@ class IngestReport:
     changed: int = 0
     unchanged: int = 0
     retired: int = 0
+    held_back: int = 0
     evidences_lost: int = 0
     rules_retired: int = 0
     passages: int = 0
@@ -84,6 +87,8 @@ class Shelf(ChangeFeed, Versions, Memory, Citations, Protocol):
     def commit_documents(self, documents: Sequence[NewDocument], vectors: Mapping[str, Any]) -> int: ...
 
     def record_failure(self, source_id: str, uri: str, code: str, reason: str) -> None: ...
+
+    def uris_of_type(self, source_id: str, media_type: str) -> set[str]: ...
 
     def failures(self, source_id: str) -> Mapping[str, str]: ...
 
@@ -314,18 +319,16 @@ class _Run:
         return dict(zip(new, vectors, strict=True))
 
     def retire_vanished(self) -> None:
-        """Documents that are no longer there leave the library, unless they may be in a file that failed.
-
-        Sheets and lines have the URI of their file, with a query; only lines may have one of their own.
-        """
+        """Documents that are no longer there leave the library, unless they may be in a file that failed."""
         source_id, failed = self._source.source_id, self.report.failed
-        gone = [
-            document_id
-            for uri, (document_id, _) in self._live.items()
-            if uri not in self._seen and uri.partition("?")[0] not in failed
-        ]
-        unsure = any(uri.lower().endswith((".jsonl", ".ndjson")) for uri in failed)
-        if gone and not unsure:
+        unmet = {uri: number for uri, (number, _) in self._live.items() if uri not in self._seen}
+        held = {uri for uri in unmet if _file_of(uri) in failed}
+        if unmet.keys() - held and any(uri.lower().endswith(_LINES) and "#" not in uri for uri in failed):
+            lines = self._to.shelf.uris_of_type(source_id, _LINES_TYPE)
+            held |= {uri for uri in unmet.keys() & lines if not _file_of(uri).lower().endswith(_LINES)}
+        self.report.held_back = len(held)
+        gone = [number for uri, number in unmet.items() if uri not in held]
+        if gone:
             self.report.retired += self._to.shelf.retire_documents(source_id, gone)
         old = [uri for uri in self._to.shelf.failures(source_id) if uri not in failed]
         self._to.shelf.forget_failures(source_id, old)
@@ -360,6 +363,11 @@ def vector_key(encoder: str, text: str) -> str:
         encoder: The key of its fingerprint.
     """
     return _digest(encoder, text)
+
+
+def _file_of(uri: str) -> str:
+    """The file that a document is of: sheets and lines have its URI, with a query. But a line may have one of its own."""
+    return uri.partition("?")[0] if uri.startswith("file:") else ""
 
 
 def _storable(text: str) -> str:

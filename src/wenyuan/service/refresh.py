@@ -212,6 +212,8 @@ class Worker:
             if source.type == "static_doc":
                 report = self._library.ingest(source.source_id, self._heart(source.source_id, stop, progress))
                 failure = _all_failed(report)
+                if report.held_back:
+                    log.warning("refresh of %s: %s", source.source_id, _held_back(report))
             else:
                 self._ask(source)
         except CatalogBusy:  # no fault of the source: it stays due
@@ -293,6 +295,11 @@ class Worker:
                     raise SourceError(found.error, component=leg)
                 return
         raise SourceError(answer.reason or "it was not asked", component=leg)
+
+
+def _held_back(report: IngestReport) -> str:
+    named = ", ".join(sorted(report.failed)[:3]) + (", …" if len(report.failed) > 3 else "")
+    return f"{report.held_back} documents were not met and are held back, for they may be in what failed: {named}"
 
 
 def _all_failed(report: IngestReport) -> str:

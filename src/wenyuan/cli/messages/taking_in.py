@@ -36,6 +36,10 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "  documents  {added} added, {changed} changed, {unchanged} unchanged, {retired} retired",
         "  文档  新增 {added}，更新 {changed}，未变 {unchanged}，移除 {retired}",
     ),
+    "report_held_back": (
+        "  held back  {held_back:document that was|documents that were} not met: perhaps in a file that failed",
+        "  保留  {held_back} 个文档未见，但可能位于失败的文件中，暂不移除",
+    ),
     "report_passages": (
         "  passages   {passages} new, {embedded} embedded; {files:file|files} read",
         "  段落  新增 {passages}，已向量化 {embedded}；文件 {files} 个",

@@ -81,6 +81,10 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "{files:file|files} in {seconds} s: {added} added, {changed} changed, {unchanged} unchanged, {retired} retired",
         "{files} 个文件，{seconds} 秒：新增 {added}，变更 {changed}，未变 {unchanged}，停用 {retired}",
     ),
+    "run_held_back": (
+        "{held_back:document that was|documents that were} not met may be in a file that failed, and may still be found",
+        "{held_back} 个文档未见，但可能位于失败的文件中，仍可被检索到",
+    ),
     "run_failed": ("Files that could not be read", "无法读取的文件"),
     "run_redacted": ("Redacted", "已脱敏"),
     "run_skipped": ("Skipped", "已跳过"),
