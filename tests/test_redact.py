@@ -255,6 +255,23 @@ def test_title_notes_and_facets_are_redacted() -> None:
     }  # fmt: skip
 
 
+def test_names_of_facets_are_redacted() -> None:
+    """A name may be a value as well, and counts once; of names that become one no value is lost, and types stay."""
+    metadata = {
+        "13800138000": 1,
+        "13900139000": "13700137000",
+        "联系人：张三": True,
+        "a@example.org": "a@example.org",
+    }
+    redacted, counts = Redaction(DROP).document(document("x", metadata=metadata))
+    assert redacted.metadata == {
+        "⟦手机⟧": 1, "⟦手机⟧ 2": "⟦手机⟧", "联系人：⟦姓名⟧": True, "⟦邮箱⟧": "⟦邮箱⟧",
+    }  # fmt: skip
+    assert counts == {"cn_mobile": 3, "person": 1, "email": 2}
+    again, none = Redaction(DROP).document(redacted)
+    assert (again.metadata, none) == (redacted.metadata, {})
+
+
 @pytest.mark.parametrize(
     ("uri", "clean"),
     [

@@ -90,7 +90,7 @@ class Redaction:
         return Redacted(new, dict(counts))
 
     def document(self, document: Document) -> tuple[Document, Mapping[str, int]]:
-        """A document with its text, title, labels, notes and metadata redacted, and the counts of all of them.
+        """A document with its text, title, labels, notes and metadata (names, too) redacted, and the counts of all of them.
 
         Blocks keep covering the text; one that held nothing but the rest of a value vanishes. The URI is left: it is
         what the document is found by when read again (see `uri`).
@@ -119,20 +119,34 @@ class Redaction:
             for block, (start, end) in zip(document.blocks, spans, strict=True)
             if start < end
         )
-        metadata = {name: self._facet(name, value, counts) for name, value in document.metadata.items()}
+        metadata = self._facets(document.metadata, counts)
         title, notes = clean(document.title), tuple(map(clean, document.notes))
         redacted = replace(document, text=text, title=title, blocks=blocks, notes=notes, metadata=metadata)
         return redacted, dict(counts)
 
-    def _facet(self, name: str, value: Facet, counts: Counter[str]) -> Facet:
+    def _facets(self, facets: Mapping[str, Facet], counts: Counter[str]) -> dict[str, Facet]:
+        """Facets with names and values redacted; names that become one by it are numbered, so that no value is lost."""
+        cleaned: dict[str, Facet] = {}
+        alike: Counter[str] = Counter()
+        for name, value in facets.items():
+            new, _, found = self._rewrite(name)
+            counts.update(found)
+            own = new
+            while own in cleaned:
+                alike[new] += 1
+                own = f"{new} {alike[new] + 1}"
+            cleaned[own] = self._facet(name, value, found, counts)
+        return cleaned
+
+    def _facet(self, name: str, value: Facet, in_name: Counter[str], counts: Counter[str]) -> Facet:
         """A facet's value, read together with its name, which may be the cue: ``联系人: 张三``, ``phone: 13800138000``."""
         said = f"{name}: "
         line = said + str(value)
         new, [(start, end)], found = self._rewrite(line, [(len(said), len(line))])
         if not found:
             return value
-        counts.update(found)
-        return new[start:end]
+        counts.update(found - in_name)
+        return value if new[start:end] == str(value) else new[start:end]
 
     def uri(self, uri: str) -> str:
         """A URI, path or file name whose parts hold no value that the policy does not keep; percent-escapes are seen through.
