@@ -297,11 +297,33 @@ def test_stale_means_overdue() -> None:
     assert stale_since(SourceState(source_id="a", last_failure=5.0, failures=1), daily, 9e9) == 5.0
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_a_wrong_clock_wrote(library: Any, worker: Worker, clock: Clock, docs: Path, fails: bool) -> None:
+    """A refresh that was made a year ahead is made again at once, and until then it is stale; minutes ahead is no fault."""
+    daily, right = parse_cycle("daily"), clock.now
+    clock.now += 365 * DAY
+    texts = {file: file.read_text() for file in docs.iterdir()}
+    for file in texts if fails else ():
+        file.write_text(" \n")
+    (outcome,) = worker.run_once()
+    assert bool(outcome.failure) == fails
+    clock.now = right
+    for file, text in texts.items():
+        file.write_text(text)
+    assert due(worker) == ["docs"]
+    assert fails or stale_since(state(library), daily, right) == right
+    assert [again.failure for again in worker.run_once()] == [""]
+    assert (state(library).last_success, due(worker)) == (right, [])
+    assert stale_since(state(library), daily, right) is None
+    near = SourceState(source_id="a", last_success=right + 60)
+    assert (stale_since(near, daily, right), due_at(near, daily, right)) == (None, right + 60 + DAY)
+
+
 @given(st.floats(0, 4e9), st.sampled_from(["hourly", "P1W", "monthly", "0 3 * * 1"]), st.floats(0, 4e7))
 def test_what_is_stale_is_due_or_waits_to_be_tried_again(success: float, cycle: str, later: float) -> None:
     """A source without failures is stale exactly when it was due before now."""
     found, now = SourceState(source_id="a", last_success=success), success + later
-    at = due_at(found, parse_cycle(cycle))
+    at = due_at(found, parse_cycle(cycle), now)
     assert at is not None
     assert at > success
     assert (stale_since(found, parse_cycle(cycle), now) is not None) == (at < now)
@@ -611,4 +633,4 @@ def test_a_day_is_a_day_in_utc_terms() -> None:
     """`due_at` of a daily cycle is 24 hours after the success where the clocks are not changed."""
     success = datetime(2046, 1, 5, 3, tzinfo=UTC)
     found = SourceState(source_id="a", last_success=success.timestamp())
-    assert due_at(found, parse_cycle("P1D")) == (success + timedelta(days=1)).timestamp()
+    assert due_at(found, parse_cycle("P1D"), success.timestamp()) == (success + timedelta(days=1)).timestamp()

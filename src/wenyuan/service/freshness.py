@@ -17,6 +17,8 @@ from wenyuan.core.source_state import SourceState
 __all__ = ["Freshness", "SourceHealth", "cycle_of", "describe_state", "due_at", "healths", "next_due", "stale_since"]
 
 _NEVER = "never"
+_AHEAD = 300.0
+"""Seconds by which clocks of one library may differ; what lies further ahead was written down by a wrong one."""
 _FRESH = 1.0
 """Seconds for which what the catalog said counts: the state of a source is no change of the library, so no request
 can be told of it, and asking anew for each would cost more than it tells."""
@@ -32,11 +34,13 @@ def cycle_of(source: Source) -> Cycle:
     return parse_cycle(_NEVER if asleep else source.refresh_cycle)
 
 
-def due_at(state: SourceState | None, cycle: Cycle) -> float | None:
+def due_at(state: SourceState | None, cycle: Cycle, now: float) -> float | None:
     """When a source is due, in seconds since the epoch: 0 for at once, None for never."""
     if cycle.text == _NEVER:
         return None
     if state is None or (state.last_success is None and not state.failures):
+        return 0.0
+    if _ahead(state.last_failure if state.failures else state.last_success, now):
         return 0.0
     if state.failures or state.last_success is None:
         return state.next_refresh or 0.0
@@ -47,14 +51,21 @@ def due_at(state: SourceState | None, cycle: Cycle) -> float | None:
 def stale_since(state: SourceState | None, cycle: Cycle, now: float) -> float | None:
     """Since when a source should have been read again; None while what is held is as fresh as promised.
 
-    Of a source that was never read and failed to be: since it failed last.
+    Of a source that was never read and failed to be: since it failed last. Of one whose last success lies in the future,
+    when it was read is not known: since now.
     """
     if state is None or cycle.text == _NEVER:
         return None
+    if _ahead(state.last_success, now):
+        return now
     if state.last_success is None:
         return state.last_failure
     due = next_due(cycle, state.last_success)
     return due if due is not None and due < now else None
+
+
+def _ahead(at: float | None, now: float) -> bool:
+    return at is not None and at > now + _AHEAD
 
 
 def next_due(cycle: Cycle, at: float) -> float | None:
@@ -70,7 +81,7 @@ def describe_state(state: SourceState | None, source: Source, now: float) -> dic
         cycle = cycle_of(source)
     except InvalidRequest as error:
         cycle, reason = parse_cycle(_NEVER), reason or error.message
-    due = due_at(state, cycle)
+    due = due_at(state, cycle, now)
     busy = state is not None and state.claimed_by and (state.claimed_until or 0.0) > now
     return {
         "last_success": _iso(state.last_success if state else None),
@@ -127,7 +138,7 @@ def healths(catalog: Doing, now: float) -> tuple[SourceHealth, ...]:
 def _health(source: Source, state: SourceState, now: float) -> SourceHealth:
     try:
         cycle = cycle_of(source)
-        at = due_at(state, cycle)
+        at = due_at(state, cycle, now)
     except InvalidRequest:  # a refresh would fail, and so say what is wrong with it
         cycle, at = parse_cycle(_NEVER), state.next_refresh or 0.0
     busy = bool(state.claimed_by) and (state.claimed_until or 0.0) > now

@@ -121,7 +121,7 @@ class Worker:
 
     def _due_at(self, source: Source, state: SourceState | None) -> float | None:
         try:
-            return due_at(state, cycle_of(source))
+            return due_at(state, cycle_of(source), self._clock())
         except InvalidRequest:  # the refresh will fail by it, and that is recorded
             return state.next_refresh or 0.0 if state is not None else 0.0
 
