@@ -94,7 +94,11 @@ class Answer(http.server.BaseHTTPRequestHandler):
         if fault == "slow":
             time.sleep(0.6)
         if fault == "drip":
-            return self.drip(text)
+            return self.drip(f"HTTP/1.1 200 OK\r\nContent-Length: {len(text)}\r\n\r\n".encode(), text)
+        if fault == "drip head":
+            return self.drip(b"HTTP/1.1 200 OK\r\nX-Long: ", b"x" * 40)
+        if fault == "still at it":
+            return self.drip(b"", b"HTTP/1.1 102 Processing\r\n\r\n" * 40, 29)
         if fault == "cut":
             self.send_response(200)
             self.send_header("content-length", str(len(text)))
@@ -116,13 +120,11 @@ class Answer(http.server.BaseHTTPRequestHandler):
         except OSError:
             return  # the client did not wait
 
-    def drip(self, content: bytes) -> None:
-        self.send_response(200)
-        self.send_header("content-length", str(len(content)))
-        self.end_headers()
+    def drip(self, first: bytes, then: bytes, drop: int = 1) -> None:
         try:
-            for i in range(40):
-                self.wfile.write(content[i : i + 1])
+            self.wfile.write(first)
+            for i in range(0, 40 * drop, drop):
+                self.wfile.write(then[i : i + drop])
                 self.wfile.flush()
                 time.sleep(0.05)
         except OSError:

@@ -294,15 +294,29 @@ def silent(connection: socket.socket) -> None:
         pass
 
 
-def trickle(connection: socket.socket) -> None:
-    """A byte every 20 ms, each in time for a reader who waits for the next byte only."""
-    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n")
-    try:
-        while True:
-            connection.sendall(b" ")
-            time.sleep(0.02)
-    except OSError:
-        pass
+def trickle(first: bytes, then: bytes) -> Script:
+    """A little every 20 ms for ever, each in time for a reader who waits for the next of it only."""
+
+    def script(connection: socket.socket) -> None:
+        connection.sendall(first)
+        try:
+            while True:
+                connection.sendall(then)
+                time.sleep(0.02)
+        except OSError:
+            pass
+
+    return script
+
+
+SLOW: dict[str, Script] = {
+    "silence": silent,
+    "status line": trickle(b"HTTP/1.1 200 ", b"O"),
+    "head": trickle(b"HTTP/1.1 200 OK\r\n", b"X: a\r\n"),
+    "still at it": trickle(b"", b"HTTP/1.1 102 Processing\r\n\r\n"),
+    "body": trickle(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n", b" "),
+    "chunks": trickle(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
+}
 
 
 class TestTransport:
@@ -352,14 +366,20 @@ class TestTransport:
         with scripted(reply(200, SUCCESS)) as server, pytest.raises(RetrievalFailed, match="larger than 20"):
             ask(server)
 
-    @pytest.mark.parametrize("fault", [silent, trickle])
-    def test_timeout(self, fault: Script, waits: list[float]) -> None:
-        """A service that is too slow, even one that keeps sending, is a failure in time and not asked again."""
-        started = time.monotonic()
-        with scripted(fault) as server:
-            with pytest.raises(RetrievalFailed):
-                ask(server, timeout=0.3, retries=5)
-            assert time.monotonic() - started < 2
+    @pytest.mark.parametrize("proxied", [False, True])
+    @pytest.mark.parametrize("slow", SLOW)
+    def test_timeout(self, slow: str, proxied: bool, waits: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+        """A service, or a proxy, that is too slow or never ends is a failure in time, and is not asked again."""
+        with scripted(SLOW[slow]) as server:
+            if proxied:
+                monkeypatch.setenv("HTTP_PROXY", server.url)
+            started = time.monotonic()
+            with (
+                Client("http://kb.example" if proxied else server.url, timeout=0.3, retries=5) as client,
+                pytest.raises(RetrievalFailed, match=r"no whole answer within 0\.3 s"),
+            ):
+                client.retrieve_fragments("x")
+            assert 0.29 < time.monotonic() - started < 1
         assert (len(server.requests), waits) == (1, [])
 
     def test_every_exception_of_httpx2_is_translated(self) -> None:

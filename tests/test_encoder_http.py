@@ -152,10 +152,10 @@ def test_a_server_that_answers_badly_cannot_be_measured(server: Server, fault: s
         open_http(server.url, "m")
 
 
-@pytest.mark.parametrize("fault", ["slow", "drip"])
+@pytest.mark.parametrize("fault", ["slow", "drip", "drip head", "still at it"])
 @pytest.mark.parametrize("limit", ["timeout", "deadline"])
 def test_a_slow_server_times_out(server: Server, fault: str, limit: str) -> None:
-    """An answer that comes late, or byte by byte for ever, is cut off by the timeout and by the deadline."""
+    """An answer that comes late, or head or body bit by bit for ever, is cut off by the timeout and by the deadline."""
     server.fault = fault
     made = open_http(server.url, "m", dimension=16, timeout=0.15 if limit == "timeout" else 60)
     deadline = Deadline(at=time.monotonic() + 0.15, clock=time.monotonic) if limit == "deadline" else None

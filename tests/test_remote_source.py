@@ -37,6 +37,7 @@ from wenyuan.engines.errands import Errands, TooLate
 from wenyuan.engines.net import Guarded, refusal
 from wenyuan.engines.remote import Remote, open_remote
 from wenyuan.engines.via import VIA, refused_way, via_header
+from wenyuan.punctual import until
 
 KEY = "sk-Geheim-0815"
 QUERY = "机密问题 ＡＢＣ: who is 張三?"
@@ -522,7 +523,7 @@ def test_nothing_is_begun_after_the_deadline() -> None:
     """On a guarded connection each step that is taken too late is a time-out of its kind, whatever is to be read."""
     guard = Guarded("x", look_up=lambda *_: ["8.8.8.8"], connect=lambda *_: httpcore2.MockStream([b"late"]))
     stream = guard.connect_tcp("kb.example", 80, 5.0)
-    with net.until(Deadline(1.0, lambda: 2.0)):
+    with until(Deadline(1.0, lambda: 2.0)):
         with pytest.raises(httpcore2.ConnectTimeout):
             guard.connect_tcp("kb.example", 80, 5.0)
         with pytest.raises(httpcore2.WriteTimeout):

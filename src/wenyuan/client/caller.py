@@ -17,6 +17,7 @@ from wenyuan.client.replies import Reply, read_answer, read_reply, says_failed
 from wenyuan.client.rules import RulesCalls
 from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, RetrievalFailed
 from wenyuan.core.model import Fragment, RetrievalRequest
+from wenyuan.core.ports import Deadline
 
 if TYPE_CHECKING:
     import httpx2
@@ -43,7 +44,8 @@ class Client(RulesCalls):
     Args:
         url: Of the service; without a path, ``/v1/retrieve_fragments`` is asked.
         key: Sent as ``Authorization: Bearer``.
-        timeout: Seconds that one call may take with its retries. A reply that trickles in is cut off too.
+        timeout: Seconds that one call may take with its retries. A reply that trickles in, head or body, is cut off
+            too. How long the host's name is looked up is the system's affair.
         retries: How often to ask again after a broken connection, 429 or 503: never after FAILED, never after
             another 4xx, never after a time-out.
         transport: What carries the requests instead of the network (an ``httpx2`` transport).
@@ -63,20 +65,23 @@ class Client(RulesCalls):
     ) -> None:
         import httpx2  # 200 ms that only a caller pays
 
+        from wenyuan.punctual import punctual, until
+
         self._url, self._component = _endpoint(url)
         if not 0 < timeout < float("inf") or retries < 0:
             raise ConfigError("timeout must be positive and finite, retries must not be negative")
         self._timeout = timeout
         self._retries = retries
-        self._limits = httpx2.Timeout
+        self._limits, self._until = httpx2.Timeout, until
         # Each public exception of httpx2 is under one of these; a test enumerates them.
         self._errors = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.CookieConflict, httpx2.StreamError)
         self._broken = (httpx2.NetworkError, httpx2.ConnectTimeout, httpx2.RemoteProtocolError)
+        self._late = httpx2.TimeoutException
         headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
         if key is not None:
             headers["Authorization"] = f"Bearer {_printable(key)}"
         try:
-            self._http = httpx2.Client(headers=headers, transport=transport, follow_redirects=False)
+            self._http = punctual(httpx2.Client(headers=headers, transport=transport, follow_redirects=False))
         except (OSError, ValueError) as error:  # a proxy or certificate file named in the environment
             raise ConfigError(f"the HTTP client cannot be set up: {error}") from error
 
@@ -218,11 +223,16 @@ class Client(RulesCalls):
             raise RetrievalFailed("the client is closed", component=self._component)
         left = max(deadline - monotonic(), 0.001)
         try:
-            with self._http.stream(method, url, content=body, timeout=self._limits(left)) as response:
+            with (
+                self._until(Deadline(deadline, monotonic)),
+                self._http.stream(method, url, content=body, timeout=self._limits(left)) as response,
+            ):
                 content = self._read(response, deadline)
                 return Reply(response.status_code, content, response.headers.get("Retry-After", ""))
         except self._broken as error:
             raise _Lost(_no_answer(error), component=self._component) from error
+        except self._late as error:
+            raise RetrievalFailed(self._too_late(), component=self._component) from error
         except self._errors as error:
             raise RetrievalFailed(_no_answer(error), component=self._component) from error
 
@@ -233,8 +243,11 @@ class Client(RulesCalls):
             if len(content) > MAX_REPLY_BYTES:
                 raise RetrievalFailed(f"the answer is larger than {MAX_REPLY_BYTES} bytes", component=self._component)
             if monotonic() > deadline:
-                raise RetrievalFailed(f"no whole answer within {self._timeout:g} s", component=self._component)
+                raise RetrievalFailed(self._too_late(), component=self._component)
         return bytes(content)
+
+    def _too_late(self) -> str:
+        return f"no whole answer within {self._timeout:g} s"
 
 
 def _endpoint(url: str) -> tuple[str, str]:

@@ -17,6 +17,7 @@ import httpx2
 
 from wenyuan.core.errors import ConfigError, EncoderTimeout, EncoderUnavailable, KnowledgeError
 from wenyuan.core.ports import Deadline
+from wenyuan.punctual import punctual, until
 
 __all__ = ["ENCODER", "JsonEndpoint", "Kind", "address"]
 
@@ -81,11 +82,13 @@ class JsonEndpoint:
     ) -> None:
         self.component = f"{kind.name} {model} at {endpoint.host}:{_port(endpoint)}".replace("  ", " ")
         self._kind, self._endpoint, self._timeout = kind, endpoint, timeout
-        self._client = httpx2.Client(
-            headers=_headers(key, kind),
-            follow_redirects=False,
-            trust_env=endpoint.host not in _LOCAL,  # no proxy stands between this machine and itself
-            transport=transport,
+        self._client = punctual(
+            httpx2.Client(
+                headers=_headers(key, kind),
+                follow_redirects=False,
+                trust_env=endpoint.host not in _LOCAL,  # no proxy stands between this machine and itself
+                transport=transport,
+            )
         )
 
     def ask(self, body: Mapping[str, Any], deadline: Deadline | None) -> Any:
@@ -113,11 +116,14 @@ class JsonEndpoint:
 
     def _attempt(self, body: Mapping[str, Any], deadline: Deadline | None) -> Any:
         seconds = self._timeout if deadline is None else min(self._timeout, deadline.remaining())
-        until = time.monotonic() + seconds
+        own = Deadline(time.monotonic() + seconds, time.monotonic)
         try:
-            with self._client.stream("POST", self._endpoint, json=body, timeout=max(seconds, 1e-3)) as answer:
+            with (
+                until(own),
+                self._client.stream("POST", self._endpoint, json=body, timeout=max(seconds, 1e-3)) as answer,
+            ):
                 self._check_status(answer)
-                content = self._read(answer, until)
+                content = self._read(answer, own)
         except _FAILURES as error:
             failure = self._translated(error)
             if isinstance(error, httpx2.TransportError):
@@ -145,14 +151,14 @@ class JsonEndpoint:
             raise _Retry(failure, float(asked) if re.fullmatch(r"[0-9]{1,6}", asked) else 0.0)
         raise failure
 
-    def _read(self, answer: httpx2.Response, until: float) -> bytes:
+    def _read(self, answer: httpx2.Response, deadline: Deadline) -> bytes:
         """The body; a server that drips or never ends is cut off."""
         content = bytearray()
         for block in answer.iter_bytes():
             content += block
             if len(content) > _MOST_BYTES:
                 raise self._kind.unavailable("the answer is too large", component=self.component)
-            if time.monotonic() > until:
+            if deadline.remaining() <= 0:  # what came in one piece may unfold to much
                 raise self._kind.timeout("the answer took too long", component=self.component)
         return bytes(content)
 

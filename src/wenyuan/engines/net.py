@@ -8,20 +8,16 @@ address that a socket is about to be connected to, after which nothing is looked
 from __future__ import annotations
 
 import socket
-import ssl
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from typing import Any
 
 import httpcore2
 
 from wenyuan.core.errors import EngineUnavailable
-from wenyuan.core.ports import Deadline
 from wenyuan.engines.errands import Errands, TooLate
+from wenyuan.punctual import Timed, seconds_left
 
-__all__ = ["Guarded", "refusal", "until"]
+__all__ = ["Guarded", "refusal"]
 
 Address = IPv4Address | IPv6Address
 LookUp = Callable[[str, int], list[str]]
@@ -42,7 +38,6 @@ _GLOBAL_IPV6 = ip_network("2000::/3")
 _TUNNELS = (ip_network("2001::/32"), ip_network("2002::/16"))
 """Teredo and 6to4: an IPv4 address is inside, which some router would connect to."""
 _NAT64 = ip_network("64:ff9b::/96")
-_time_left: ContextVar[Deadline | None] = ContextVar("wenyuan_time_left", default=None)
 
 
 def refusal(address: str, *, allow_private: bool = False) -> str:
@@ -72,24 +67,6 @@ def _inner(address: Address) -> Address:
         if address in _NAT64:
             return IPv4Address(int(address) & 0xFFFF_FFFF)
     return address
-
-
-@contextmanager
-def until(deadline: Deadline) -> Iterator[None]:
-    """Within it, whatever this thread does on a guarded connection ends at the deadline, however slowly bytes come."""
-    token = _time_left.set(deadline)
-    try:
-        yield
-    finally:
-        _time_left.reset(token)
-
-
-def _seconds(timeout: float | None, late: type[Exception]) -> float:
-    deadline = _time_left.get()
-    left = min(x for x in (timeout, deadline.remaining() if deadline else None, 60.0) if x is not None)
-    if left <= 0:
-        raise late("the deadline passed")
-    return left
 
 
 class Guarded(httpcore2.NetworkBackend):
@@ -132,18 +109,18 @@ class Guarded(httpcore2.NetworkBackend):
         """
         *others, last = self._judged(host, port, timeout)
         for later, address in zip(range(len(others), 0, -1), others, strict=True):
-            seconds = _seconds(timeout, httpcore2.ConnectTimeout)
+            seconds = seconds_left(timeout, httpcore2.ConnectTimeout)
             share = seconds / (later + 1)  # one that is silent leaves time for the others
             try:
-                return _Timed(self._connect(address, port, share))
+                return Timed(self._connect(address, port, share))
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 continue
-        return _Timed(self._connect(last, port, _seconds(timeout, httpcore2.ConnectTimeout)))
+        return Timed(self._connect(last, port, seconds_left(timeout, httpcore2.ConnectTimeout)))
 
     def _judged(self, host: str, port: int, timeout: float | None) -> list[str]:
         """The addresses of a host. One that is refused spoils all: an honest name leads to one kind of place."""
         try:
-            seconds = _seconds(timeout, httpcore2.ConnectTimeout)
+            seconds = seconds_left(timeout, httpcore2.ConnectTimeout)
             addresses = self._errands.run(lambda: self._look_up(host, port), seconds)
         except TooLate as error:
             raise httpcore2.ConnectTimeout("the name server did not answer") from error
@@ -164,28 +141,3 @@ class Guarded(httpcore2.NetworkBackend):
 def _looked_up(host: str, port: int) -> list[str]:
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
-
-
-class _Timed(httpcore2.NetworkStream):
-    """A stream each of whose steps ends at the deadline of the thread that takes it."""
-
-    def __init__(self, stream: httpcore2.NetworkStream) -> None:
-        self._stream = stream
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._stream.read(max_bytes, _seconds(timeout, httpcore2.ReadTimeout))
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, _seconds(timeout, httpcore2.WriteTimeout))
-
-    def close(self) -> None:
-        self._stream.close()
-
-    def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore2.NetworkStream:
-        seconds = _seconds(timeout, httpcore2.ConnectTimeout)
-        return _Timed(self._stream.start_tls(ssl_context, server_hostname, seconds))
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)

@@ -28,8 +28,9 @@ from wenyuan.core.ports import Deadline
 from wenyuan.core.reply import failure, read_fragments, read_object
 from wenyuan.core.validity import parse_date
 from wenyuan.engines.declared import ENV_ALLOWED, Declared, VariableName, declared, secret
-from wenyuan.engines.net import Guarded, until
+from wenyuan.engines.net import Guarded
 from wenyuan.engines.via import VIA, passed_here, refused_way, told, via_header
+from wenyuan.punctual import until
 
 __all__ = ["Remote", "RemoteSettings", "open_remote"]
 
