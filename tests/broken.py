@@ -362,6 +362,42 @@ class CharacterSoup(Reference):
         return [self.fragment(name, 0.3) for name in self.library if name.endswith("zh.md")]
 
 
+class FailsWithTwo(Reference):
+    """Says FAILED and has fragments all the same."""
+
+    def success(self, request):
+        answer = super().success(request)
+        return answer | ({"status": "FAILED", "error_message": "x"} if request["max_results"] == 2 else {})
+
+
+class GenerousInContext(Reference):
+    def success(self, request):
+        context = request.get("context") or {}
+        return super().success(request | ({"max_results": 6} if "task_id" in context else {}))
+
+
+class RepeatsTheBest(Reference):
+    def success(self, request):
+        answer = super().success(request)
+        return answer | {"fragments": answer["fragments"][:1] * len(answer["fragments"])}
+
+
+class BlankContent(Reference):
+    def fragment(self, name, score):
+        return super().fragment(name, score) | {"content": " \u3000"}
+
+
+class MakesThingsUp(Reference):
+    def fragment(self, name, score):
+        return super().fragment(name, score) | {"source": f"urn:kb:{name}", "content": "Lorem ipsum dolor sit amet."}
+
+
+class SaysTheWrongThing(Reference):
+    def fragment(self, name, score):
+        other = "panda-zh.md" if name == "foghorn-en.md" else name
+        return super().fragment(name, score) | {"content": self.library[other][0]}
+
+
 class SourceIsAPath(Reference):
     def fragment(self, name, score):
         return super().fragment(name, score) | {"source": f"C:\\kb\\{name}"}

@@ -31,7 +31,7 @@ from wenyuan.conformance import (
     run,
 )
 from wenyuan.conformance.answer import clip
-from wenyuan.conformance.dataset import documents, manifest, request
+from wenyuan.conformance.dataset import documents, manifest, origin, request
 from wenyuan.conformance.extras import EXTRAS, secrets_in
 from wenyuan.conformance.outline import OUTLINE
 from wenyuan.conformance.uri import uri_fault
@@ -68,23 +68,29 @@ LIARS = {
     ),
     "Unsorted": ("05", "all-sorted"),
     "ScoresAboveOne": ("09", "all-scores"),
-    "ScoresNaN": ("01 02 05 09 11", "all-scores"),
-    "ScoresAsText": ("01 02 05 09 11", "all-scores"),
-    "IgnoresTheLimit": ("01 04", "all-limits"),
-    "OneTooMany": ("01 04", "all-limits"),
+    "ScoresNaN": ("01 02 04 05 09 11", "all-scores"),
+    "ScoresAsText": ("01 02 04 05 09 11", "all-scores"),
+    "IgnoresTheLimit": ("01 04 11", "all-limits"),
+    "OneTooMany": ("01 04 11", "all-limits"),
     "OneTooFew": ("04", ""),
+    "FailsWithTwo": ("04", "any-order all-limits"),
+    "GenerousInContext": ("11", ""),
     "AlwaysFindsSomething": ("02 03", "no-result-zh single-result-zh"),
     "EnglishOnly": ("", "single-result-zh"),
     "CharacterSoup": ("", "single-result-zh"),
     "SourceIsAPath": ("10", "all-sources"),
     "SourceHasASpace": ("10", "all-sources"),
-    "NoContent": ("01 02 11", ""),
-    "ErrorBesideSuccess": ("01 02 03 11", ""),
+    "NoContent": ("01 02 04 11", ""),
+    "BlankContent": ("", "all-contents own-words"),
+    "MakesThingsUp": ("", "own-words"),
+    "SaysTheWrongThing": ("", "own-words"),
+    "RepeatsTheBest": ("", "unique-sources"),
+    "ErrorBesideSuccess": ("01 02 03 04 11", ""),
     "StatusInLowerCase": ("01 02 03 04 05 09 10 11", ""),
     "FragmentsByName": ("01 02 03 04 05 09 10 11", ""),
     "ErrorMessageIsACode": ("01 02 03 04 05 09 10 11", ""),
-    "FragmentsAreTexts": ("01 02 05 09 10 11", ""),
-    "OddMembers": ("01 02 10 11", "all-sources"),
+    "FragmentsAreTexts": ("01 02 04 05 09 10 11", ""),
+    "OddMembers": ("01 02 04 10 11", "all-sources"),
     "NotUtf8": ("01 04 05 09 10 11", ""),
     "RefusesContext": ("11", "context-unknown-keys"),
     "RefusesUnknownContext": ("", "context-unknown-keys"),
@@ -476,6 +482,15 @@ class TestDocuments:
         for other, text in documents().items():
             shared = {part for part in parts if part in text.casefold()}
             assert (shared == parts) if other == file else (shared == set()), other
+
+    def test_origin(self) -> None:
+        """A text is from a document whole, cut, marked up or under a title; other texts are from none."""
+        for name, text in documents().items():
+            sentence = text.splitlines()[2]
+            for version in (text, sentence, f"<b>{sentence[:30]}</b> …", f"{text.splitlines()[0]} > {sentence}"):
+                assert origin(version) == name
+        for other in ("", " ", "#", "lorem", "Lorem ipsum dolor sit amet", "劳动合同应当具备以下条款"):
+            assert origin(other) == ""
 
     def test_no_common_opening(self) -> None:
         """No two documents are the same, and none contains another."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import Any
 
 from wenyuan.core.errors import ConfigError
 
-__all__ = ["documents", "export_data", "manifest", "request"]
+__all__ = ["documents", "export_data", "manifest", "origin", "request"]
+
+RUN = 5
 
 
 @cache
@@ -35,6 +38,28 @@ def documents() -> dict[str, str]:
     home = files("wenyuan.conformance").joinpath("documents")
     names = [entry["file"] for entry in manifest()["documents"]]
     return {name: home.joinpath(name).read_text(encoding="utf-8") for name in names}
+
+
+def origin(text: str) -> str:
+    """The file of the document that a text is from, ``""`` when it is from none.
+
+    A text is from where at least half of its runs of five letters stand, so that what is cut, marked up or has a
+    title in front is still found.
+    """
+    bare = _letters(text)
+    runs = {bare[at : at + RUN] for at in range(max(1, len(bare) - RUN + 1))} - {""}
+    held = {name: sum(run in whole for run in runs) for name, whole in _bare_documents().items()}
+    best = max(held, key=held.__getitem__)
+    return best if 0 < len(runs) <= 2 * held[best] else ""
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
+
+
+@cache
+def _bare_documents() -> dict[str, str]:
+    return {name: _letters(text) for name, text in documents().items()}
 
 
 def export_data(directory: str | Path) -> tuple[Path, ...]:

@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from wenyuan.conformance import dataset
-from wenyuan.conformance.answer import Answer
+from wenyuan.conformance.answer import Answer, clip
 from wenyuan.conformance.bench import Bench, Case, Mismatch, demand, successful
 from wenyuan.conformance.malformed import MALFORMED
-from wenyuan.conformance.shape import order_faults, score_faults, source_faults
+from wenyuan.conformance.shape import blank_faults, order_faults, repeat_faults, score_faults, source_faults
 
 __all__ = ["EXTRAS", "secrets_in"]
 
@@ -98,6 +98,20 @@ def _every(rule: Callable[[Sequence[Mapping[str, Any]]], list[str]], expected: s
     return check
 
 
+def _own_words(bench: Bench) -> str:
+    """What documents the service has is known, so it is known when it makes something up."""
+    count = 0
+    for name in dict.fromkeys(ROUNDS):
+        only = dataset.manifest()["requests"][name].get("from")
+        expected = f"words of {only or 'the documents of --export-data'} (request {name!r})"
+        for fragment in bench.fragments(name):
+            found = dataset.origin(fragment["content"])
+            if not found or found != (only or found):
+                raise Mismatch(expected, f"{clip(fragment['content'])} as {fragment['source']}")
+            count += 1
+    return f"{count} fragments"
+
+
 def _limits(bench: Bench) -> str:
     for limit in range(1, 7):
         count = len(bench.fragments("many", max_results=limit))
@@ -154,6 +168,9 @@ EXTRAS = (
     Case("all-scores", "every score is finite, 0.0 to 1.0", "contract §3.1", _every(score_faults, "scores in 0..1")),
     Case("all-sorted", "scores never rise", "contract §3.3", _every(order_faults, "scores that fall")),
     Case("all-sources", "every source is a URI", "contract §3.1", _every(source_faults, "URIs")),
+    Case("unique-sources", "no source twice in an answer", "contract §3.1", _every(repeat_faults, "unique sources")),
+    Case("all-contents", "no content is blank", "contract §3.1", _every(blank_faults, "texts")),
+    Case("own-words", "contents are from the documents of the kit", "outline §3", _own_words),
     Case("width", "full-width letters find what half-width ones do", "for information", _width),
     Case("no-secrets", "error texts give nothing away", "contract §4", _no_secrets, needs_fault=True),
     Case("recovers", "after the fault, SUCCESS again", "contract §2", _recovers, needs_fault=True),

@@ -6,7 +6,7 @@ from typing import Any
 
 from wenyuan.conformance import dataset
 from wenyuan.conformance.answer import Answer
-from wenyuan.conformance.bench import Bench, Case, Mismatch, demand, successful
+from wenyuan.conformance.bench import Bench, Case, Mismatch, demand
 from wenyuan.conformance.shape import (
     envelope_faults,
     looks_like_response,
@@ -47,14 +47,10 @@ def _no_result(bench: Bench) -> str:
 
 def _limit(bench: Bench) -> str:
     limit = dataset.request("two")["max_results"]
-    answer = bench.ask("two")
-    faults = envelope_faults(answer.body)
-    if not answer.returned or faults:
-        raise Mismatch("a RetrievalResponse", answer)
-    count = len(answer.body["fragments"])
-    if count != limit:
-        raise Mismatch(f"exactly {limit} fragments", f"{count}: {answer}")
-    return f"{count} fragments"
+    fragments = bench.fragments("two")
+    if len(fragments) != limit:
+        raise Mismatch(f"exactly {limit} fragments", f"{len(fragments)}: {[f['source'] for f in fragments[:5]]}")
+    return f"{len(fragments)} fragments"
 
 
 def _order(bench: Bench) -> str:
@@ -111,8 +107,11 @@ def _source_format(bench: Bench) -> str:
 
 
 def _context_accepted(bench: Bench) -> str:
-    answer = bench.ask("context")
-    return f"SUCCESS with {len(successful(answer))} fragments"
+    limit = dataset.request("context")["max_results"]
+    count = len(bench.fragments("context"))
+    if count > limit:
+        raise Mismatch(f"at most {limit} fragments", count)
+    return f"SUCCESS with {count} fragments"
 
 
 def _listed(bench: Bench) -> list[dict[str, Any]]:

@@ -11,10 +11,12 @@ from wenyuan.conformance.answer import clip
 from wenyuan.conformance.uri import uri_fault
 
 __all__ = [
+    "blank_faults",
     "envelope_faults",
     "fragment_faults",
     "looks_like_response",
     "order_faults",
+    "repeat_faults",
     "score_faults",
     "source_faults",
 ]
@@ -84,6 +86,25 @@ def source_faults(fragments: Sequence[Mapping[str, Any]]) -> list[str]:
         if fault:
             faults.append(f"fragments[{at}].source {clip(source)} {fault}")
     return faults
+
+
+def repeat_faults(fragments: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Complaints about sources that an answer names twice: a source is unique (§3.1)."""
+    first: dict[str, int] = {}
+    return [
+        f"fragments[{at}].source {clip(fragment['source'])} is that of fragments[{first[fragment['source']]}]"
+        for at, fragment in enumerate(fragments)
+        if first.setdefault(fragment["source"], at) != at
+    ]
+
+
+def blank_faults(fragments: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Complaints about contents that are not "the text itself" that was found (§3.1) but nothing."""
+    return [
+        f"fragments[{at}].content is {clip(fragment['content'])}"
+        for at, fragment in enumerate(fragments)
+        if not fragment["content"].strip()
+    ]
 
 
 def looks_like_response(body: Any) -> bool:
