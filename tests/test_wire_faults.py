@@ -35,6 +35,8 @@ CASES: list[tuple[type[Any], dict[str, Any], str, str, str]] = [
      "应为以下之一：'approve', 'reject' or 'retire'"),
     (StoreRequestShape, {"query": 3}, "query", "must be a string or an array", "应为字符串或数组"),
     (StoreRequestShape, {"query": ["x", " "]}, "query[1]", "must not be blank", "不能为空"),
+    (StoreRequestShape, {"query": "x\0"}, "query", "must not contain NUL", "不能含有 NUL"),
+    (ReviewShape, REVIEW | {"reason": "x\0"}, "reason", "must not contain NUL", "不能含有 NUL"),
     (StoreRequestShape, {"query": []}, "query", "must not be empty", "不能为空"),
     (DifyRequestShape, {"knowledge_id": "x", "query": "x", "metadata_condition": {"conditions": [
         {"name": "x", "comparison_operator": "is", "value": {"y": 1}}]}}, "metadata_condition.conditions[0].value",

@@ -52,6 +52,8 @@ FORMS: Mapping[str, str] = {
     "must be one of {z}": "应为以下之一：{z}",
     "must be a date such as {z}": "应为 {z} 这样的日期",
     "must not be blank": "不能为空",
+    "must not contain NUL": "不能含有 NUL",
+    "must not contain NUL or half of a surrogate pair": "不能含有 NUL 或半个代理对",
     "is unknown": "是未知的字段",
 }
 """What is wrong with a value of a request, or with the answer of a source elsewhere."""

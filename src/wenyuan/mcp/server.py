@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import anyio
 import anyio.to_thread
@@ -38,6 +38,7 @@ from mcp_types import Tool as ToolShape
 from wenyuan.core.agents import Principal
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
 from wenyuan.core.version import VERSION
+from wenyuan.mcp.messages import Lines, standard_input
 from wenyuan.mcp.tools import DOOR, TOOLS, Block, Tool
 
 if TYPE_CHECKING:
@@ -89,8 +90,11 @@ def make_server(library: Library, *, caller: Caller, run: Run = anyio.to_thread.
 async def serve_stdio(library: Library, principal: Principal) -> None:
     """Serve one client over standard input and output until it closes them."""
     server = make_server(library, caller=lambda _context: principal)
-    async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
+    with standard_input() as stream:
+        lines = Lines(anyio.wrap_file(stream))
+        async with stdio_server(stdin=cast("anyio.AsyncFile[str]", lines)) as (read, write):
+            lines.answer = write.send
+            await server.run(read, write, server.create_initialization_options())
 
 
 _SCHEMAS: Mapping[str, dict[str, Any]] = {tool.name: tool.takes.model_json_schema() for tool in TOOLS}

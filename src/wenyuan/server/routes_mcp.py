@@ -7,13 +7,14 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from wenyuan.core.agents import Principal
 from wenyuan.core.errors import NotPermitted
 from wenyuan.server.access import Handler
-from wenyuan.server.desk import STATUS_HEADER, Desk
+from wenyuan.server.desk import STATUS_HEADER, Desk, json_response
 from wenyuan.server.problem import Problem
 from wenyuan.server.seams import is_loopback
 
@@ -37,8 +38,12 @@ class Mcp:
         if self._server is None:
             self._server = self._make()
         from wenyuan.mcp.exchange import Exchange
+        from wenyuan.mcp.messages import refusal
 
         body = await self._desk.content(request)
+        refused = await run_in_threadpool(refusal, body)
+        if refused is not None:
+            return json_response(refused.model_dump(by_alias=True, exclude_unset=True), 400)
         return Exchange(self._server, request, body, limit=self._desk.settings.max_body, status_header=STATUS_HEADER)
 
     def _make(self) -> Any:

@@ -7,7 +7,11 @@ from typing import Any
 
 from pydantic_core import ErrorDetails
 
-__all__ = ["said_of", "unbranched"]
+__all__ = ["NO_NUL", "SAID_OF_NUL", "said_of", "unbranched"]
+
+NO_NUL = r"^[^\u0000]*$"
+"""A pattern that every text matches but one with NUL."""
+SAID_OF_NUL = "must not contain NUL"
 
 _MESSAGES: Mapping[str, str] = {
     "missing": "is required",
@@ -36,8 +40,11 @@ _MESSAGES: Mapping[str, str] = {
 
 def said_of(error: ErrorDetails) -> str:
     """What is wrong, without the place and without repeating the value; what has no words here says it in pydantic's."""
+    limits = error.get("ctx", {})
+    if limits.get("pattern") == NO_NUL:
+        return SAID_OF_NUL
     words = _MESSAGES.get(error["type"])
-    return error["msg"] if words is None else words.format(**error.get("ctx", {}))
+    return error["msg"] if words is None else words.format(**limits)
 
 
 Step = str | int

@@ -19,6 +19,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from wenyuan.core.errors import Fault, InvalidRequest
 from wenyuan.core.model import MAX_QUERY_CHARS, MAX_RESULTS, Fragment, RetrievalRequest, RetrievalResponse
+from wenyuan.wire.faults import NO_NUL, SAID_OF_NUL
 from wenyuan.wire.strict_json import MAX_FAULTS, ROOT, shown, walk
 
 __all__ = [
@@ -46,11 +47,12 @@ MAX_CONTEXT_BYTES = 16 * 1024
 
 # What `str.strip` removes, spelled out because "\s" differs between regular expression dialects.
 _BLANK = r"\u0009-\u000d\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-_NO_NUL = r"^[^\u0000]*$"
 _NOT_BLANK = rf"^[^\u0000]*[^\u0000{_BLANK}][^\u0000]*$"
 
 
 def _query(text: str) -> str:
+    if "\0" in text:
+        raise PydanticCustomError("nul", SAID_OF_NUL)
     length = len(text.strip())
     if not length:
         raise PydanticCustomError("blank", "must not be blank")
@@ -75,7 +77,7 @@ def no_default(schema: JsonDict) -> None:
     schema.pop("default", None)
 
 
-Text = Annotated[str, Field(json_schema_extra={"pattern": _NO_NUL})]
+Text = Annotated[str, Field(pattern=NO_NUL)]
 QueryText = Annotated[
     str,
     AfterValidator(_query),
