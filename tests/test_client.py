@@ -454,6 +454,44 @@ class TestRetries:
         assert (len(server.requests), waits) == (1, [])
 
 
+WRITING: dict[str, Callable[[Client], object]] = {
+    "review_rules": lambda client: client.review_rules([1], "retire"),
+    "import_rules": lambda client: client.import_rules(pack="construction"),
+    "feedback": lambda client: client.feedback("a", good=["policy#1"]),
+}
+DONE = {"changed": 1, "kept": {"policy#1": True}}
+
+
+@pytest.mark.parametrize("writing", WRITING)
+class TestWriting:
+    @pytest.mark.parametrize("fault", [drop, reset, half, silent, SLOW["head"]])
+    def test_not_twice(self, writing: str, fault: Script, waits: list[float]) -> None:
+        """What may have been done is not asked for again when its answer is lost, and the failure says so."""
+        with (
+            scripted(fault, reply(200, DONE)) as server,
+            Client(server.url, timeout=0.3, retries=2) as client,
+            pytest.raises(RetrievalFailed, match="may have been done"),
+        ):
+            WRITING[writing](client)
+        assert (len(server.requests), waits) == (1, [])
+
+    @pytest.mark.parametrize("status", [429, 503])
+    def test_busy(self, writing: str, status: int, waits: list[float]) -> None:
+        """A service that says that it is busy has done nothing, so it is asked again."""
+        with scripted(reply(status, {}), reply(200, DONE)) as server, Client(server.url) as client:
+            assert WRITING[writing](client) in (1, DONE, DONE["kept"])
+        assert (len(server.requests), len(waits)) == (2, 1)
+
+    def test_nobody_there(self, writing: str, waits: list[float]) -> None:
+        """Where nobody listens nothing can have been done: it is tried again, and no doubt is cast."""
+        with scripted(drop) as server:
+            url = server.url
+        with Client(url, retries=2) as client, pytest.raises(RetrievalFailed, match="no answer") as caught:
+            WRITING[writing](client)
+        assert "may have been" not in caught.value.message
+        assert len(waits) == 2
+
+
 class TestRequests:
     @pytest.mark.parametrize(
         "arguments",

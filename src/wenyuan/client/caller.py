@@ -6,6 +6,7 @@ import json
 import logging
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import monotonic, sleep
 from types import TracebackType
@@ -28,14 +29,27 @@ T = TypeVar("T")
 _log = logging.getLogger("wenyuan.client")
 
 PATH = "/v1/retrieve_fragments"
+WRITING = frozenset((("POST", "/v1/feedback"), ("POST", "/v1/rules/import"), ("POST", "/v1/rules/review")))
+"""Calls that change what the service holds: done twice they would be told wrongly, or be done twice."""
 BUSY = frozenset((429, 503))
 MAX_REPLY_BYTES = 64 * 1024 * 1024
 FIRST_WAIT = 0.1
 LONGEST_WAIT = 5.0
 
 
+MAYBE_DONE = "it may have been done all the same: look before you ask again"
+
+
 class _Lost(RetrievalFailed):
     """The connection broke: the one failure of transport that asking again may mend."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    method: str
+    url: str
+    body: bytes | None
+    writes: bool = False
 
 
 class Client(RulesCalls):
@@ -47,7 +61,8 @@ class Client(RulesCalls):
         timeout: Seconds that one call may take with its retries. A reply that trickles in, head or body, is cut off
             too. How long the host's name is looked up is the system's affair.
         retries: How often to ask again after a broken connection, 429 or 503: never after FAILED, never after
-            another 4xx, never after a time-out.
+            another 4xx, never after a time-out. What writes (`feedback`, `import_rules`, `review_rules`) is not asked
+            again once it may have arrived: its `RetrievalFailed` says that it may have been done.
         transport: What carries the requests instead of the network (an ``httpx2`` transport).
 
     Raises:
@@ -77,6 +92,7 @@ class Client(RulesCalls):
         self._errors = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.CookieConflict, httpx2.StreamError)
         self._broken = (httpx2.NetworkError, httpx2.ConnectTimeout, httpx2.RemoteProtocolError)
         self._late = httpx2.TimeoutException
+        self._unsent = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
         headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
         if key is not None:
             headers["Authorization"] = f"Bearer {_printable(key)}"
@@ -101,7 +117,7 @@ class Client(RulesCalls):
         def read(reply: Reply) -> tuple[Fragment, ...]:
             return read_reply(reply, max_results=max_results, component=self._component)
 
-        return self._ask(self._url, body, (query,), read)
+        return self._ask(_Request("POST", self._url, body), (query,), read)
 
     def search(
         self,
@@ -171,14 +187,12 @@ class Client(RulesCalls):
         secrets: Sequence[str] = (),
     ) -> T:
         body = None if members is None else _json(_given(members))
-        url = _sibling(self._url, path)
-        return self._ask(url, body, secrets, lambda r: read_answer(r, read, component=self._component), method)
+        request = _Request(method, _sibling(self._url, path), body, (method, path) in WRITING)
+        return self._ask(request, secrets, lambda r: read_answer(r, read, component=self._component))
 
-    def _ask(
-        self, url: str, body: bytes | None, secrets: Sequence[str], read: Callable[[Reply], T], method: str = "POST"
-    ) -> T:
+    def _ask(self, request: _Request, secrets: Sequence[str], read: Callable[[Reply], T]) -> T:
         try:
-            return read(self._reply(method, url, body, monotonic() + self._timeout))
+            return read(self._reply(request, monotonic() + self._timeout))
         except RetrievalFailed as error:
             message = error.message
             for query in filter(None, secrets):
@@ -198,13 +212,13 @@ class Client(RulesCalls):
     ) -> None:
         self.close()
 
-    def _reply(self, method: str, url: str, body: bytes | None, deadline: float) -> Reply:
+    def _reply(self, request: _Request, deadline: float) -> Reply:
         """A reply that is worth reading, after as many retries as are allowed and fit the deadline."""
         for attempt in range(self._retries + 1):
             last = attempt == self._retries
             wait = _backoff(attempt)
             try:
-                reply = self._exchange(method, url, body, deadline)
+                reply = self._exchange(request, deadline)
             except _Lost as error:
                 if last or not _fits(wait, deadline):
                     raise RetrievalFailed(error.message, component=self._component) from error.__cause__
@@ -217,24 +231,28 @@ class Client(RulesCalls):
             sleep(wait)
         raise AssertionError("the last attempt returns or raises")
 
-    def _exchange(self, method: str, url: str, body: bytes | None, deadline: float) -> Reply:
+    def _exchange(self, request: _Request, deadline: float) -> Reply:
         """One request. The only place where httpx2 is spoken to, and its exceptions translated."""
         if self._http.is_closed:
             raise RetrievalFailed("the client is closed", component=self._component)
-        left = max(deadline - monotonic(), 0.001)
+        limits = self._limits(max(deadline - monotonic(), 0.001))
         try:
             with (
                 self._until(Deadline(deadline, monotonic)),
-                self._http.stream(method, url, content=body, timeout=self._limits(left)) as response,
+                self._http.stream(request.method, request.url, content=request.body, timeout=limits) as response,
             ):
                 content = self._read(response, deadline)
                 return Reply(response.status_code, content, response.headers.get("Retry-After", ""))
-        except self._broken as error:
-            raise _Lost(_no_answer(error), component=self._component) from error
-        except self._late as error:
-            raise RetrievalFailed(self._too_late(), component=self._component) from error
         except self._errors as error:
-            raise RetrievalFailed(_no_answer(error), component=self._component) from error
+            raise self._translated(error, request) from error
+
+    def _translated(self, error: Exception, request: _Request) -> RetrievalFailed:
+        """What an exception of httpx2 means, and whether asking again may mend it."""
+        broken = isinstance(error, self._broken)
+        message = self._too_late() if isinstance(error, self._late) and not broken else _no_answer(error)
+        if request.writes and not isinstance(error, self._unsent):
+            return RetrievalFailed(f"{message}; {MAYBE_DONE}", component=self._component)
+        return (_Lost if broken else RetrievalFailed)(message, component=self._component)
 
     def _read(self, response: httpx2.Response, deadline: float) -> bytes:
         content = bytearray()
@@ -243,7 +261,7 @@ class Client(RulesCalls):
             if len(content) > MAX_REPLY_BYTES:
                 raise RetrievalFailed(f"the answer is larger than {MAX_REPLY_BYTES} bytes", component=self._component)
             if monotonic() > deadline:
-                raise RetrievalFailed(self._too_late(), component=self._component)
+                raise self._late("the deadline passed")
         return bytes(content)
 
     def _too_late(self) -> str:
