@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import AbstractContextManager
 from pathlib import Path
+from shlex import quote
 from typing import Any, Protocol
 
 import sqlalchemy as sa
@@ -112,7 +113,7 @@ class Files:
             raise CatalogUnavailable(
                 f"cannot look into {self.folder}: {error.strerror}",
                 component="catalog",
-                hint=f"check that this user may read it: ls -la {self.folder}",
+                hint=f"check that this user may read it: ls -la {quote(str(self.folder))}",
             ) from error
 
     def make(self) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import date
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import sqlalchemy as sa
@@ -94,7 +95,7 @@ class Catalog(
                 raise CatalogUnavailable(
                     f"there is no library in {place}",
                     component="catalog",
-                    hint=f"wenyuan --library {place.folder} init",
+                    hint=f"wenyuan --library {quote(str(place.folder))} init",
                 )
             catalog = cls(place)
             catalog._make_current()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -77,7 +78,7 @@ def _from_service(url: str, query: str, limit: int, budget: int | None, low: boo
             return get_context_from(url, query, max_results=limit, policy=policy, key=os.environ.get(_KEY) or None)
     except KnowledgeError as error:  # no library of ours has to do with it, so our own doctor cannot help
         own_fault = isinstance(error, (ConfigError, InvalidRequest))
-        error.hint = error.hint or ("wenyuan context --help" if own_fault else f"wenyuan conformance {url}")
+        error.hint = error.hint or ("wenyuan context --help" if own_fault else f"wenyuan conformance {quote(url)}")
         raise
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -50,7 +51,9 @@ def migrate(
     terminal.show(terminal.text("moved", rows=rows, tables=len(moved.tables), seconds=f"{moved.seconds:.1f}"))
     terminal.show(terminal.text("moved_head", head=moved.head), wrap=False)
     server = names_server(to)
-    terminal.show(terminal.text("moved_next_server" if server else "moved_next_folder", to="" if server else to))
+    terminal.show(
+        terminal.text("moved_next_server" if server else "moved_next_folder", to="" if server else quote(str(to)))
+    )
 
 
 class _Shown:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from datetime import date
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -43,7 +44,7 @@ def init(
         note_keyword_only(terminal, made)
     terminal.document({"status": "SUCCESS", "library": str(terminal.folder.absolute())})
     terminal.show(terminal.text("made", folder=terminal.folder.absolute()), wrap=False)
-    where = f" --library {library}" if library else ""
+    where = f" --library {quote(str(library))}" if library else ""
     terminal.show(terminal.text("made_next", command=f"wenyuan add PATH --source ID{where}"), wrap=False)
 
 

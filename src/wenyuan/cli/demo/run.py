@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from wenyuan.app import IN_FOLDER, create_library, open_library
@@ -195,7 +196,7 @@ def _goodbye(terminal: Terminal, keep: Path | None) -> None:
     terminal.show(terminal.text("demo_next"))
     query = _QUERIES[terminal.language][0]
     if keep:
-        place = f"--library {keep / 'library'}"
+        place = f"--library {quote(str(keep / 'library'))}"
         commands = [
             f'wenyuan {place} search "{query}" --explain',
             f"wenyuan {place} doctor",
