@@ -77,6 +77,12 @@ class _Root(TyperGroup):
         terminal = foreseen(args)
         try:
             return super().make_context(info_name, args, parent, **{"obj": terminal} | extra)
+        except BrokenPipeError:
+            raise
+        except OSError as error:  # a help or a version that cannot be written
+            if os.environ.get("WENYUAN_DEBUG"):
+                raise
+            code = terminal.failed(_unexpected(error))
         except Exception as error:
             if not is_usage_error(error):
                 raise

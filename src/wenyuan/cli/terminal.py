@@ -114,13 +114,22 @@ class Terminal:
             sys.stdout.write(json.dumps(value, ensure_ascii=plain, indent=2, default=str) + "\n")
             sys.stdout.flush()
 
+    def _last_document(self, value: Mapping[str, Any]) -> None:
+        """The document of a command that ends early. Where standard output cannot be written, a person is told anyway."""
+        try:
+            self.document(value)
+        except BrokenPipeError:
+            raise  # whoever read our output has gone: typer ends quietly
+        except OSError:
+            return  # it is the reason that is about to be told, or hides it
+
     def failed(self, error: KnowledgeError) -> int:
         """Tell of an error that ends the command; returns the exit code."""
         parts: dict[str, Any] = {"code": error.code, "message": error.message}
         parts |= {"component": error.component, "hint": self._hint(error)}
         if faults := _faults_of(error):
             parts["faults"] = [asdict(fault) for fault in faults]
-        self.document({"status": "FAILED", "error_message": str(error), "error": parts})
+        self._last_document({"status": "FAILED", "error_message": str(error), "error": parts})
         self.complain(self.command or "wenyuan", error)
         return exit_code(error)
 
@@ -151,7 +160,7 @@ class Terminal:
 
     def interrupted(self, kept: str = "", command: str = "") -> int:
         """Ctrl-C: say what is kept and how to go on; returns the exit code."""
-        self.document({"status": "INTERRUPTED", "kept": kept, "next": command})
+        self._last_document({"status": "INTERRUPTED", "kept": kept, "next": command})
         self.say("interrupted", kept=kept or self.text("nothing_lost"))
         if command:
             self.say("go_on", command=command)
