@@ -439,6 +439,7 @@ def test_an_unsound_file_is_refused_with_the_place(make: Made, name: str, conten
         ({"k": 101}, "k must be"),
         ({"limit": 0}, "limit"),
         ({"filter": "{"}, "not JSON"),
+        ({"filter": '{"language": "zh", "language": "en"}'}, "language must occur only once"),
         ({"filter": '{"nonsense": 1}'}, "nonsense"),
     ],
 )

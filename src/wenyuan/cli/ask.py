@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
@@ -65,18 +64,13 @@ def search(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
 
 
 def _condition(text: str | None) -> Filter | None:
-    from wenyuan.core.errors import InvalidRequest
     from wenyuan.core.filters import parse_filter
+    from wenyuan.wire.strict_json import option
 
     if text is None:
         return None
-    try:
-        tree = json.loads(text)
-    except ValueError as error:
-        raise InvalidRequest(
-            f"the filter is no JSON: {error}", hint="""--filter '{"language": "zh", "metadata.year": {"ge": 2024}}'"""
-        ) from error
-    return parse_filter(tree)
+    hint = """--filter '{"language": "zh", "metadata.year": {"ge": 2024}}'"""
+    return parse_filter(option(text, "the filter", hint))
 
 
 def answer_document(query: str, answer: Answer, weight: float, *, explain: bool = False) -> Mapping[str, Any]:

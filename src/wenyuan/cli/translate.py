@@ -155,7 +155,7 @@ _CHINESE = {
     "query has {a} characters; at most {b}": "问题有 {a} 个字符，最多 {b} 个",
     "max_results must be from 1 to {a}": "结果数应为 1 至 {a}",
     "filters must be a non-empty object": "过滤条件须为非空的 JSON 对象",
-    "the filter is no JSON: {a}": "过滤条件不是 JSON：{a}",
+    "the filter": "过滤条件",
     "no such filter field: {a}": "没有这个过滤字段：{a}",
     # tuning
     "{a} is no golden file": "{a} 不是标准答案文件",
@@ -311,6 +311,10 @@ _CHINESE = {
         "只用 127.0.0.1，或者在前面加一个校验密钥的网关"
     ),
     "fields: {a}": "可用字段：{a}",
+    """--filter '{"language": "zh", "metadata.year": {"ge": 2024}}'""": (
+        """--filter '{{"language": "zh", "metadata.year": {{"ge": 2024}}}}'"""
+    ),
+    'e.g. {"metadata.tag": "fire"}': '例如 {{"metadata.tag": "fire"}}',
     "set WENYUAN_DEBUG=1 to see where, and report it": "设置 WENYUAN_DEBUG=1 查看位置并反馈",
     "wait until it has finished; if that worker has died, its claim runs out in minutes": (
         "等它结束；若该进程已退出，几分钟后即可重试"

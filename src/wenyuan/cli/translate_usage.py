@@ -55,6 +55,15 @@ FORMS: Mapping[str, str] = {
     "must not contain NUL": "不能含有 NUL",
     "must not contain NUL or half of a surrogate pair": "不能含有 NUL 或半个代理对",
     "is unknown": "是未知的字段",
+    "is not JSON": "不是 JSON",
+    "error at line {z}, column {y}": "第 {z} 行第 {y} 列有误",
+    "is not UTF-8 at byte {z}": "不是 UTF-8 编码（字节 {z}）",
+    "is nested deeper than {z}, or its brackets do not match": "嵌套超过 {z} 层，或括号不匹配",
+    "is empty": "为空",
+    "must occur only once in its object": "在其对象中只能出现一次",
+    "must not be NaN or Infinity": "不能为 NaN 或 Infinity",
+    "must fit in a 64-bit float": "超出 64 位浮点数的范围",
+    "must be an integer from -2^53 to 2^53": "应为 -2^53 至 2^53 的整数",
 }
 """What is wrong with a value of a request, or with the answer of a source elsewhere."""
 

@@ -19,6 +19,7 @@ from wenyuan.evaluation.pace import Pace
 from wenyuan.evaluation.page import write_page
 from wenyuan.evaluation.report import Report, write_table
 from wenyuan.service.facade import Library
+from wenyuan.wire.strict_json import option
 
 __all__ = ["evaluate"]
 
@@ -97,11 +98,7 @@ def _possible(library: Library) -> tuple[str, ...]:
 def _filter(tree: str | None) -> Filter | None:
     if tree is None:
         return None
-    try:
-        parsed = json.loads(tree)
-    except ValueError as error:
-        raise InvalidRequest(f"the filter is not JSON: {error}", hint='e.g. {"metadata.tag": "fire"}') from error
-    return parse_filter(parsed)
+    return parse_filter(option(tree, "the filter", 'e.g. {"metadata.tag": "fire"}'))
 
 
 def _runs(

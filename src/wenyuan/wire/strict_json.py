@@ -12,10 +12,11 @@ import math
 import re
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 from wenyuan.core.errors import Fault, InvalidRequest
 
-__all__ = ["MAX_DEPTH", "MAX_FAULTS", "MAX_INTEGER", "ROOT", "loads", "path_of", "shown", "walk"]
+__all__ = ["MAX_DEPTH", "MAX_FAULTS", "MAX_INTEGER", "ROOT", "loads", "option", "path_of", "shown", "walk"]
 
 MAX_DEPTH = 32
 MAX_FAULTS = 100
@@ -148,6 +149,20 @@ def _faults(tree: object) -> Iterator[Fault]:
             yield Fault(path_of(place), value.message)
         elif isinstance(value, str) and _UNPAIRED.search(value):
             yield Fault(path_of(place), "must not contain NUL or half of a surrogate pair")
+
+
+def option(text: str, name: str, hint: str) -> Any:
+    """The value of a JSON text that somebody typed, read as `loads` reads; `name` is what messages call it.
+
+    Raises:
+        InvalidRequest: with the hint.
+    """
+    try:
+        return loads(text.encode("utf-8", "surrogatepass"))
+    except InvalidRequest as error:
+        why = error.message.removeprefix("the body ")
+        where = "" if len(why) < len(error.message) else ": "
+        raise InvalidRequest(f"{name}{where or ' '}{why}", faults=error.faults, hint=hint) from error
 
 
 def loads(body: bytes) -> object:
