@@ -165,6 +165,12 @@ def test_the_id_is_that_of_the_request_or_null(known: int | str, value: Any, dat
     assert spoiled.id == known
 
 
+def test_what_never_ends_takes_no_longer() -> None:
+    """Looking for the id takes time by the length of a message, not by its square: this would have taken an hour."""
+    refused = refusal(b'\\"' * 250_000 + b'"id": 1,')
+    assert refused is not None and refused.id is None
+
+
 def test_who_waits() -> None:
     """A request does, and what nobody can read; a notification and an answer do not."""
     waiting = (PING, b'{"id":1}', b"garbage", b"[]", b'{"method":"m","id":NaN}')

@@ -27,7 +27,7 @@ from wenyuan.wire import strict_json
 __all__ = ["Lines", "refusal", "standard_input", "wants_answer"]
 
 _ID = re.compile(r'"id"\s*:\s*(-?\d{1,15}|"[^"\\]{1,100}")\s*[,}]')
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)  # one without an end is looked at once
 _IDS_TRIED = 4
 _log = logging.getLogger("wenyuan.mcp")
 
