@@ -158,6 +158,13 @@ def test_a_day_is_read_in_every_form(day, form):
     )
 
 
+@pytest.mark.parametrize("value", ["9999-12-31", "9999年12月31日", "9999/12/31", "9999-12-31T00:00:00Z"])
+def test_for_ever_is_a_day(value):
+    """A day that stands alone may be of any year; in a file's name such a number is none."""
+    assert day_of(value) == date(9999, 12, 31)
+    assert date_from_name(f"policy({value}).md") is None
+
+
 @pytest.mark.parametrize("value", ["soon", "2024-13-01", "2024-02-30", True, None, 12, [], "2024-03-01x"])
 def test_what_is_no_day_is_refused(value):
     """Whatever is no day of the calendar is refused, not guessed at."""

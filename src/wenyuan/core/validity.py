@@ -65,6 +65,8 @@ _WRITTEN = re.compile(
 _COMPACT = re.compile(
     r"(?:(?<![A-Za-z0-9.])|(?<=v))((?:19|20)[0-9]{2})(1[0-2]|0[1-9])(3[01]|[12][0-9]|0[1-9])(?![0-9])", re.IGNORECASE
 )
+# A day that stands alone may be of any year: 9999-12-31 means for ever.
+_WHOLE = re.compile(_WRITTEN.pattern.replace("(?:19|20)[0-9]{2}", "[0-9]{4}"))
 _BRACKETS = re.compile(r"[(\[【〔《]([^()\[\]【】〔〕《》]*)[)\]】〕》]")
 _LIST = re.compile(r"[,;，；、\n]")
 
@@ -137,7 +139,7 @@ def parse_date(value: object) -> date:
     if isinstance(value, date):
         return value
     text = unicodedata.normalize("NFKC", str(value)).strip() if type(value) in (str, int) else ""
-    for pattern in (_WRITTEN, _COMPACT):
+    for pattern in (_WHOLE, _COMPACT):
         match = pattern.fullmatch(text)
         if match and (day := _real(match)):
             return day
