@@ -151,6 +151,21 @@ def test_front_matter(shelf: Shelf, key: str, said: str) -> None:
     assert shelf.found("2022-05-31") == {"old"}
 
 
+def test_every_row_may_name_the_file_before(shelf: Shelf) -> None:
+    """All rows of what is named end on the day from which the first row counts that names it."""
+    rows = [{"id": n, "text": f"旧 {n} 日志"} for n in range(3)]
+    shelf.write("old.jsonl", "\n".join(json.dumps(row) for row in rows))
+    rows = [
+        {"id": n, "text": f"新 {n} 日志", "supersedes": "old.jsonl", "effective_from": f"2024-01-0{3 - n}"}
+        for n in range(3)
+    ]
+    shelf.write("new.jsonl", "\n".join(json.dumps(row) for row in rows))
+    assert shelf.run().failed == {}
+    for day, words in (("2023-12-31", {"旧"}), ("2024-01-01", {"新"}), ("2024-01-04", {"新"})):
+        answer = shelf.library.search("日志", limit=50, context={"as_of": day})
+        assert {p.text.strip()[0] for p in answer.passages.values()} == words
+
+
 def test_no_fragment_of_what_is_superseded(shelf: Shelf) -> None:
     """Among many laws no question is answered from a superseded version, and as of its time from it alone."""
     for number in range(20):

@@ -152,24 +152,29 @@ def _series(live: Sequence[LiveVersion]) -> Mapping[int, tuple[str, ...]]:
 def _named(live: Sequence[LiveVersion]) -> tuple[Mapping[int, list[str]], Mapping[str, tuple[str, ...]]]:
     """By document, ids of those that its front matter names, and notes of names that say too little, by URI.
 
-    A name is a file's, with or without its folder, a title or a URI. What it names may come later.
+    A name is a file's, with or without its folder, a title or a URI. What it names may come later. Where many documents
+    of a file name the same, the one that begins first speaks for all: what is named may be as many again.
     """
-    saying = [(v, said) for v in live if (said := _said(v))]
+    saying: dict[tuple[PurePosixPath, str], LiveVersion] = {}
+    for version in sorted(live, key=lambda v: (v.effective_from or date.min, v.document_id)):
+        for name in _said(version):
+            saying.setdefault((_path(version.uri), name), version)
     known: dict[str, list[LiveVersion]] = {}
     for version in live if saying else ():
         for name in {version.uri, version.title, _path(version.uri).stem}:
             known.setdefault(name, []).append(version)
     found: dict[int, list[str]] = {}
     notes: dict[str, tuple[str, ...]] = {}
-    for version, said in saying:
-        for name in said:
-            meant = [v for v in _meant(name, version, known) if v is not version]
-            here = [v for v in meant if _path(v.uri).parent == _path(version.uri).parent]
-            if not here and len({_bare(_path(v.uri)) for v in meant}) > 1:
-                note = f"supersedes {name!r}, which is in several other places, so none of them ends: name the folder, too"
-                notes[version.uri] = (*notes.get(version.uri, ()), note)
-            else:
-                found.setdefault(version.document_id, []).extend(str(v.document_id) for v in here or meant)
+    for (_, name), version in saying.items():
+        meant = [v for v in _meant(name, version, known) if v is not version]
+        here = [v for v in meant if _path(v.uri).parent == _path(version.uri).parent]
+        if not here and len({_bare(_path(v.uri)) for v in meant}) > 1:
+            note = (
+                f"supersedes {name!r}, which is in several other places, so none of them ends: name the folder, too"
+            )
+            notes[version.uri] = (*notes.get(version.uri, ()), note)
+        else:
+            found.setdefault(version.document_id, []).extend(str(v.document_id) for v in here or meant)
     return found, notes
 
 
