@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import wenyuan
 from wenyuan.core.agents import Agent, DomainScope, Principal
 from wenyuan.core.errors import EngineTimeout
 from wenyuan.core.model import Source
+from wenyuan.core.ports import Deadline
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.search import SearchRequest
 
@@ -37,8 +40,8 @@ def opened(tmp_path: Path) -> Iterator[Callable[..., wenyuan.Library]]:
     def opening(between: tuple[Source, ...] = (), **settings: Any) -> wenyuan.Library:
         search = {"deadline": SECONDS, **settings.pop("search", {})}
         library = wenyuan.open(
-            tmp_path / "library", create=True, engine="memory", encoder={"kind": "hashing"}, cache={"seconds": 0},
-            search=search, **settings,
+            tmp_path / "library", create=True, engine="memory", encoder={"kind": "hashing"}, search=search,
+            **{"cache": {"seconds": 0}, **settings},
         )  # fmt: skip
         made.append(library)
         for name in ("first", "last"):
@@ -110,6 +113,29 @@ def test_a_reranker_that_hangs_costs_no_domain_its_answer(
     domains, failed = ask(library, queries)
     assert time.monotonic() - begun < SECONDS * 1.5
     assert (domains, failed) == ({"first", "last"}, {"reranker"})
+
+
+def test_whoever_has_time_left_asks_again(
+    opened: Callable[..., wenyuan.Library], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who joins a request that has little time left fails at no deadline but its own."""
+    library: Any = opened(cache={"seconds": 60})
+    real, begun = library.engine.keyword, threading.Event()
+
+    def slow(*args: Any, **more: Any) -> Any:
+        begun.set()
+        time.sleep(SECONDS * 0.3)
+        return real(*args, **more)
+
+    monkeypatch.setattr(library.engine, "keyword", slow)
+    question, searcher = SearchRequest(query="差旅报销"), library._searcher
+    short = Deadline(time.monotonic() + SECONDS * 0.2, time.monotonic)
+    with ThreadPoolExecutor(1) as pool:
+        hurried = pool.submit(searcher.search, question, BOUND, short)
+        assert begun.wait(SECONDS)
+        assert {one.domain for one in library.find(question, BOUND).passages} == {"first", "last"}
+        with pytest.raises(EngineTimeout):
+            hurried.result()
 
 
 def test_a_slow_index_is_slow_for_the_whole_request(

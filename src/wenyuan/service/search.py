@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 
 from wenyuan.core.agents import AUTO, Agent, DomainScope, Principal, parse_scope
 from wenyuan.core.calibrate import raw_of
-from wenyuan.core.errors import EngineUnavailable, InvalidRequest, KnowledgeError, NotPermitted
+from wenyuan.core.errors import EngineTimeout, EngineUnavailable, InvalidRequest, KnowledgeError, NotPermitted
 from wenyuan.core.filters import Filter
 from wenyuan.core.model import MAX_QUERY_CHARS, ORIGIN_PRIORITY, Passage
 from wenyuan.core.ports import Deadline
@@ -182,7 +182,18 @@ class Searcher:
             generation, repr(self._retriever.floors()), request.query.strip(), tuple(areas), min_trust,
             repr(request.filter), day, request.source_document_uri, told, request.summary, request.rules,
         )  # fmt: skip
-        kept = self._cache.get(key, lambda: self._search(request, areas, min_trust, day, deadline))
+        led: list[bool] = []
+
+        def compute() -> SearchResult:
+            led.append(True)
+            return self._search(request, areas, min_trust, day, deadline)
+
+        try:
+            kept = self._cache.get(key, compute)
+        except EngineTimeout:
+            if led or deadline.remaining() <= 0:
+                raise
+            kept = self._cache.get(key, compute)  # somebody who had less time had asked the same
         # It may have been found for another task of which the same is told: what is recorded is who asks now.
         answers = tuple((replace(query, task_id=request.task_id), answer) for query, answer in kept.value.answers)
         result = replace(kept.value, answers=answers, stale=self._retriever.stale())
