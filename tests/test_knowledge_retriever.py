@@ -215,6 +215,22 @@ def test_what_differs_by_a_sign_or_a_word_is_no_repeat(rule: str, other: str) ->
         assert other in [item.content for item in found.items] and "repeated" not in found.query_context
 
 
+@pytest.mark.parametrize(
+    ("rule", "case"),
+    [
+        ("试用期不得超过6个月。", "试用期不得超过 6 个月。"),
+        ("应向HR部门提交申请。", "应向 HR 部门提交申请。"),
+        ("试用期不得\n超过6个月。", "试用期不得超过6个月"),
+    ],
+)
+def test_white_space_beside_chinese_makes_no_difference(rule: str, case: str) -> None:
+    items = [
+        RetrievalItem(content=rule, source="kg_rule", priority=1, score=1.0),
+        RetrievalItem(content=case, source="vector", priority=2, score=0.9),
+    ]
+    assert united(items).query_context == {"repeated": 1}
+
+
 def test_a_case_that_a_rule_quotes_is_a_repeat() -> None:
     """Whatever its marks and white space, with the number of its clause or without, all of it or one sentence."""
     quoted = {"evidence": [{"quote": f"{PLAN}\n作业时应当监护。"}]}
