@@ -276,6 +276,8 @@ def test_spellings_name_the_same(spellings: tuple[str, ...]) -> None:
     ("query", "doubtful"),
     [
         ("手机怎么删除第一条短信", True), ("置顶第一條聊天", True), ("第三款车多少钱", True), ("今天语文第二节课讲什么", True),
+        ("违反第二十条会怎样", False), ("第二十条违反会怎样处理", False), ("根据第三条处理", False), ("按第五条办", False), ("第五条能否豁免", False),
+        ("第五章法律责任", False), ("民法典第四十二条禁止什么", False), ("第二十条修改了什么", False),
         ("how to recall part 1 of the message", True), ("what happens in chapter 3 of the novel", True),
         ("第十三条", False), ("第十三条规定了什么", False), ("第十三条是怎么说的", False), ("第一条第二款", False),
         ("《数据安全法》第九条处罚标准", False), ("劳动法第三条赔偿标准", False), ("第九条 赔偿", False), ("第９条，赔偿", False),

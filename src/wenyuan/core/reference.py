@@ -30,11 +30,12 @@ MISSING = 0.7
 _MENTIONED = 0.5
 # What may stand behind a clause: the next one, a particle, a verb of saying. Things that are counted begin otherwise.
 _GOES_ON = re.compile(
-    "[第的是说讲写如怎有何指为和与及或至到以中里之所对关适解释吗呢吧在属包明列提还规]|什么|内容|内的|原文|全文|条文|要求"
+    "[第的是说讲写如怎有何指为和与及或至到以中里之所对关适解释吗呢吧在属包明列提还规会能可应须需不没无被将修违触处罚执]|什么|内容|内的|原文|全文|条文|要求"
 )
 _NAMED = re.compile(
-    "(?:[》」』”)]|法|条例|办法|规定|规则|规程|章程|细则|决定|标准|规范|制度|手册|协议|合同|通知|意见|[条款项章节编篇])[ ]?$"
+    "(?:[》」』”)]|法|条例|办法|规定|规则|规程|章程|细则|决定|标准|规范|制度|手册|协议|合同|通知|意见|典|违反|按照?|根据|依据?|依照|适用|引用|参照|触犯|符合|[条款项章节编篇])[ ]?$"
 )
+_COUNTERS = "条條款项項节節部"  # hardly anything is counted by 章 or 编
 _COUNTED = ("part", "paragraph", "section", "chapter")  # a document's own are mostly capitals
 ANY = "#"
 """No passage has this term: its information is the most that any term can have."""
@@ -121,7 +122,13 @@ def _may_count(match: re.Match[str]) -> bool:
     """Whether what looks like a clause may be one of several things: the first message, the second lesson."""
     before, after = match.string[: match.start()], match.string[match.end() :]
     if match["nth"]:
-        return has_han(after[:1]) and not _GOES_ON.match(fold(after[:2])) and not _NAMED.search(fold(before[-3:]))
+        counter = match["unit"][0] in _COUNTERS
+        return (
+            counter
+            and has_han(after[:1])
+            and not _GOES_ON.match(fold(after[:2]))
+            and not _NAMED.search(fold(before[-3:]))
+        )
     return match["word"] in _COUNTED and after.startswith(" of ")
 
 
