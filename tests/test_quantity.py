@@ -79,6 +79,7 @@ def test_days_of_the_calendar_are_no_days() -> None:
     assert told("2014年3月3日") == told("二〇一四年三月三日") == ["=2014year", "=3月", "=3号"]
     assert told("2014 年 3 月 3 日") == ["=2014year", "=3月", "=3号"]
     assert told("每月15日前") == told("每月 15 号前") == ["=15号"]
+    assert told("1月1日元旦放假") == ["=1月", "=1号"]
     assert told("三个月零三日")[0] == "=3month"
     assert told("三个月15日") == ["=3month", "=15day"]
     assert told("3月，3日内") == ["=3月", "=3day"]
@@ -106,6 +107,18 @@ def test_any_text(text: str) -> None:
     assert all(term.startswith(QUANTITY) and " " not in term for term in found)
     assert set(found) <= set(passage_terms("", text))
     assert not any(term.startswith(QUANTITY) for term in terms(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("10年半导体经验", ["=10year"]), ("100元半小时", ["=100元", "=0.5hour"]), ("3天半工半读", ["=3day"]), ("两年半，", ["=2.5year"]),
+        ("¥12 百事可乐", ["=12元"]), ("¥30 千层面", ["=30元"]), ("the entrepreneur 2024 list", []), ("amateur 5", []),
+        ("30万元首付款", ["=300000元"]), ("99元月租", ["=99元"]), ("50元二等座", ["=50元"]), ("三元组", []),
+    ],
+)  # fmt: skip
+def test_what_stands_behind_is_another_word(text: str, terms: list[str]) -> None:
+    assert told(text) == terms
 
 
 def test_where_they_stand() -> None:

@@ -68,8 +68,9 @@ _UNITS: tuple[tuple[str, float, str, str], ...] = (
     ("pa", 1_000_000, "兆帕", "mpa"),
 )
 _NAMED = {name: (unit, of) for unit, of, zh, en in _UNITS for name in (*zh.split("|"), *en.split("|")) if name}
-# What begins with a unit and is none: 三年级, 一次性, 三元组, 一周围.
-_GOES_ON = {"年": "级代份", "次": "性", "元": "旦素件月宵首组论法函二", "周": "围边期转", "升": "级高降至到为"}
+# What begins with a unit and is none: 三年级, 一次性, 一周围; behind one numeral alone, 三元组.
+_GOES_ON = {"年": "级代份", "次": "性", "日元": "旦", "周": "围边期转", "升": "级高降至到为"}
+_OF_WORDS = "旦素件月宵首组论法函二次"
 _SIGNS = {"¥": "元", "$": "$", "€": "€"}
 _CODES = {"rmb": "元", "cny": "元", "usd": "$", "eur": "€"}
 _TIMES = {"十": 10, "百": 100, "千": 1_000, "万": 10_000, "亿": 100_000_000}
@@ -97,6 +98,7 @@ _HAN = f"{_DIGIT}十廿卅{_TIMES_ALONE}两壹贰叁肆伍陆柒捌玖拾"
 _FIGURES = r"\d{1,3}(?:,\d{3}){1,4}(?![\d,])(?:\.\d{1,6})?|\d{1,12}(?!\d)(?:\.\d{1,6})?"
 _SPELT = f"[{_HAN}]{{1,12}}(?:点[{_DIGIT}]{{1,4}})?"
 _MANY = r" ?[十百千万亿]{1,3}"
+_MUCH = " ?(?:[十百千]?[万亿]|(?:k|m|bn|thousand|million|billion)(?![a-z]))"
 _TWICE = rf" ?\((?:\d{{1,12}}|[{_HAN}]{{1,12}}|[a-z][a-z \-]{{2,40}})\)"  # 三十（30）日, 30 (thirty) days
 _ZH = _any("|".join(zh for _, _, zh, _ in _UNITS).split("|"))
 _EN = _any("|".join(en for _, _, _, en in _UNITS).split("|"))
@@ -105,14 +107,14 @@ _AFTER_CODE = "|".join(f"(?<={code}{space})" for code in _CODES for space in (""
 _BEGINS, _PASSED = re.compile(rf"[\d{_HAN}半¥$€]"), re.compile(rf"\d+|[{_HAN}半]+|.")
 _QUANTITY = re.compile(
     rf"百分之(?P<share>{_SPELT}|{_FIGURES})"
-    rf"|(?P<sign>[¥$€]) ?(?P<money>{_FIGURES})(?P<thousands>{_MANY}| ?(?:k|m|bn|thousand|million|billion)(?![a-z]))?"
+    rf"|(?P<sign>[¥$€]) ?(?P<money>{_FIGURES})(?P<thousands>{_MUCH})?"
     # Not within a number (1/2, 1 000, 三点五), a name (v3), an ordinal (第三) or what is vague (几十).
     rf"|(?<![第几数\da-z{_HAN}])(?<!\d[.,/ ])(?<![\d{_HAN}]点)"
     rf"(?:(?P<figures>{_FIGURES})(?P<times>{_MANY}| ?(?:thousand|million|billion))?|(?P<han>{_SPELT})|(?<![上下前后大多小个])半)"
     rf"(?:{_TWICE})?"
     rf"(?:(?P<and_half>[个個]半)(?P<of>小时|月|钟头|星期|礼拜)"
-    rf"|[余多]? ?(?P<zh>{_ZH})(?P<half_more>半(?![价数径成夜路途年天日]))?|[ \-]?(?P<en>{_EN}){_ENDS})"
-    rf"|(?:{_AFTER_CODE})(?P<amount>{_FIGURES})(?P<amounts>{_MANY}| ?(?:k|m|bn|thousand|million|billion)(?![a-z]))?"
+    rf"|[余多]? ?(?P<zh>{_ZH})(?P<half_more>半(?=$|\W|[的内后前以之多左时]))?|[ \-]?(?P<en>{_EN}){_ENDS})"
+    rf"|(?:{_AFTER_CODE})(?P<amount>{_FIGURES})(?P<amounts>{_MUCH})?"
 )
 _MONTH = re.compile("(?<!个)月 ?$")
 _WORD = (
@@ -152,12 +154,12 @@ def _in_figures(folded: str) -> Iterator[tuple[float, str, tuple[int, int]]]:
     at = 0
     while begins := _BEGINS.search(folded, at):  # in two steps, as few characters begin a number
         match = _QUANTITY.match(folded, begins.start())
-        if match is None or _vague(match):
+        if match is None or _not_meant(match):
             passed = _PASSED.match(folded, begins.start())
             at = passed.end() if passed else begins.end()
             continue
         value, unit = _read(match)
-        if match["zh"] == "日" and _MONTH.search(folded, max(0, match.start() - 3), match.start()):
+        if match["zh"] in ("日", "日元") and _MONTH.search(folded, max(0, match.start() - 3), match.start()):
             unit = "号"
         at = match.end()
         yield value, unit, match.span()
@@ -189,12 +191,16 @@ def _counted(words: list[str]) -> float | None:
     return hundreds + sum(values)
 
 
-def _vague(match: re.Match[str]) -> bool:
+def _not_meant(match: re.Match[str]) -> bool:
     """三五天, 十七八天: two digits side by side are a guess, but in years (二五年) and where all are digits (一二〇米).
 
-    万元 in 单位：万元 is no ten thousand, and 一块 mostly says *together*.
+    万元 in 单位：万元 is no ten thousand, 一块 mostly says *together*, 三元组 is a triple, and amateur 5 no euros.
     """
-    han, zh = match["han"] or "", match["zh"] or ""
+    han, zh, end = match["han"] or "", match["zh"] or "", match.end()
+    if match["amount"]:
+        return match.string[: match.start()].rstrip()[-4:-3].isalnum()
+    if zh == "元" and len(han) == 1 and match.string[end : end + 1] in (*_OF_WORDS,):
+        return True
     if not han or "点" in han:
         return False
     if not han.strip(_TIMES_ALONE) or (han, zh) == ("一", "块"):
