@@ -61,6 +61,11 @@ def test_headings_paragraphs_lists_tables_and_code_become_blocks_in_order() -> N
         "<p style='visibility:hidden'>secret</p>",
         "<p style='font-size: 0px'>secret</p>",
         "<b style='opacity:0'>secret</b>",
+        "<div style='display:none'><p style='display:block; visibility:visible'>secret</div>",
+        "<div style='visibility:hidden'><p style='font-size:16px'>secret</div>",
+        "<div style='font-size:0'><p style='font-size:2em'>sec<b style='visibility:visible'>ret</b></div>",
+        "<div style='font: 0/0 a'><h2>secret</h2><ul><li>secret</ul><table><tr><td>secret</table></div>",
+        "<div style='color:red;/* old */visibility:hidden'><pre>secret</pre></div>",
         "<span aria-hidden='TRUE'>secret</span>",
         "<ul><li hidden>secret</ul>",
         "<table><tr hidden><td>secret</table>",
@@ -78,6 +83,29 @@ def test_what_the_page_hides_is_left_out_and_noted(hidden: str) -> None:
 def test_styles_that_only_look_like_hiding_keep_their_text(style: str) -> None:
     """Half opacity and small print are visible."""
     assert read(f"<p style='{style}'>seen</p>").text == "seen"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<section style='font-size: 0px;'><p style='font-size:16px'>seen</p></section>",
+        "<section style='font-size:0'><div><p style='font: bold 16px/1.5 serif'>seen</p></div></section>",
+        "<div style='-webkit-backface-visibility:hidden;backface-visibility:hidden'><p>seen</p></div>",
+        "<div style='visibility:hidden'><p style='visibility:visible'>seen</p></div>",
+        "<table style='visibility:hidden'><tr><td style='visibility:visible'>seen</table>",
+        "<p style='visibility:hidden; visibility:visible'>seen</p>",
+    ],
+)
+def test_what_is_shown_within_a_hiding_element_is_read(page: str) -> None:
+    """No size and no visibility are inherited, and end where an element says otherwise; nothing was left out."""
+    document = read(page)
+    assert (document.text, document.notes) == ("seen", ())
+
+
+def test_only_the_hidden_part_of_an_element_is_left_out() -> None:
+    """Text beside what is shown again stays hidden; the element counts once."""
+    document = read("<p>a <span style='visibility:hidden'>x <b style='visibility:visible'>b</b> x</span> c</p>")
+    assert (document.text, document.notes) == ("a b c", ("left out hidden elements (1)",))
 
 
 def test_line_breaks_of_the_source_part_latin_words_only() -> None:

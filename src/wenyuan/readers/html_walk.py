@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from wenyuan.readers.assemble import Piece
 
@@ -24,11 +24,23 @@ _BLOCKS = frozenset(
     "summary hgroup dl dt dd hr center caption li ul ol table tbody thead tfoot tr td th pre".split()
 ) | frozenset(_HEADINGS)
 _NOT_SIMPLE = {"table": "table, h1, h2, h3, h4, h5, h6", "ul": "table, pre, h1, h2, h3, h4, h5, h6"}
-_HIDING = re.compile(r"display:none|visibility:hidden|font-size:0(?![.\d])|opacity:0(?![.\d])")
+_STARTS = r"(?:^|;|\*/)"  # of a style's declaration, so that backface-visibility is no visibility
+_HIDING = re.compile(rf"{_STARTS}(?:display:none|opacity:0(?![.\d]))")
+_SHADING = re.compile(rf"{_STARTS}(visibility|font-size|font):([^;!]*)")
+_NO_SIZE = re.compile(r"[0.]+[a-z%]*(?:/.*)?")
+_OF_PARENT = re.compile(r"inherit|unset|smaller|larger|[0-9.]+(?:em|ex|ch|%)")
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _WIDE = r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]"
 _SOFT_BETWEEN_WIDE = re.compile(rf"(?<={_WIDE})[ \r]*\r[ \r]*(?={_WIDE})")
 _MAX_SPAN = 1_000
+
+
+class _Shade(NamedTuple):
+    """Why an element's own text is not seen; what is inherited ends where a descendant says otherwise."""
+
+    hidden: bool
+    sizeless: bool
+    origin: int
 
 
 class Page:
@@ -38,12 +50,15 @@ class Page:
         self.pieces: list[Piece] = []
         self._left_out: Counter[str] = Counter()
         self._inline: list[str] = []
+        self._shades: dict[int, _Shade] = {}
+        self._shading: set[int] = set()
         if body is not None:
             self._walk(body)
 
     def notes(self) -> tuple[str, ...]:
         """What the reader saw and left out, e.g. ``"left out hidden elements (2), nav (1)"``."""
-        counts = ", ".join(f"{what} ({count})" for what, count in sorted(self._left_out.items()))
+        left_out = self._left_out + Counter({"hidden elements": len(self._shading)})
+        counts = ", ".join(f"{what} ({count})" for what, count in sorted(left_out.items()))
         return (f"left out {counts}",) if counts else ()
 
     def _walk(self, body: Any) -> None:
@@ -51,7 +66,7 @@ class Page:
         while stack:
             node, leaving = stack.pop()
             if node.is_text_node:
-                self._inline.append(_soft(node.text()))
+                self._inline.append(_soft(self._shown(node)))
             elif leaving:
                 self._flush()
             elif self._seen(node) and not self._whole(node):
@@ -95,7 +110,20 @@ class Page:
         if _hidden(node.attributes):
             self._left_out["hidden elements"] += 1
             return False
+        above = self._shades.get(node.parent.mem_id) if self._shades and node.parent is not None else None
+        shade = _shade(node, above)
+        if shade is not None:
+            self._shades[node.mem_id] = shade
         return True
+
+    def _shown(self, node: Any) -> str:
+        """A text node's text; where it is in the shade, none but the space that parts its neighbours."""
+        text: str = node.text()
+        shade = self._shades.get(node.parent.mem_id) if self._shades else None
+        if shade is None or not text.strip():
+            return text
+        self._shading.add(shade.origin)
+        return ""
 
     def _events(self, root: Any, *, raw: bool = False) -> Iterator[tuple[Any, bool]]:
         """Below `root`: ``(text, False)``, ``(element, False)`` at its start, ``(element, True)`` at its end."""
@@ -103,7 +131,7 @@ class Page:
         while stack:
             node, leaving = stack.pop()
             if node.is_text_node:
-                yield (node.text() if raw else _soft(node.text())), False
+                yield (self._shown(node) if raw else _soft(self._shown(node))), False
             elif leaving:
                 yield node, True
             elif self._seen(node):
@@ -184,6 +212,22 @@ def _hidden(attributes: dict[str, str | None]) -> bool:
         return True
     style = attributes.get("style")
     return bool(style and _HIDING.search(_SPACE.sub("", style).lower()))
+
+
+def _shade(node: Any, above: _Shade | None) -> _Shade | None:
+    """An element's own shade, from its style and its parent's shade."""
+    style = node.attributes.get("style")
+    if not style:
+        return above
+    hidden, sizeless = (above.hidden, above.sizeless) if above else (False, False)
+    for name, value in _SHADING.findall(_SPACE.sub("", style).lower()):
+        if name == "visibility":
+            hidden = value in ("hidden", "collapse") or (hidden and value not in ("visible", "initial"))
+        else:
+            sizeless = bool(_NO_SIZE.fullmatch(value)) or (sizeless and bool(_OF_PARENT.fullmatch(value)))
+    if not (hidden or sizeless):
+        return None
+    return _Shade(hidden, sizeless, above.origin if above else node.mem_id)
 
 
 def _simple(node: Any, kind: str) -> bool:
