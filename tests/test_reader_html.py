@@ -149,6 +149,22 @@ def test_merged_cells_reach_into_the_rows_they_span() -> None:
     assert blocks(page) == [("table", "表\n甲 | 一\n甲 | 二\n合")]
 
 
+def test_an_empty_cell_keeps_its_place() -> None:
+    """A value stays below its own header; nothing stands for what is missing at a row's end or in a whole column."""
+    years = (
+        "<table><tr><th>项目<th>2022<th>2023<th>2024"
+        "<tr><td>研发费用<td><td>&nbsp;<td>300万元<tr><td>合计<td>1<td><td></table>"
+    )
+    assert blocks(years) == [("table", "项目 | 2022 | 2023 | 2024\n研发费用 | – | – | 300万元\n合计 | 1")]
+    corner = (
+        "<table><tr><td><th>甲<th>乙<tr><th rowspan=2>一<td><td>2<tr><td colspan=2><tr><td colspan=2><td>3</table>"
+    )
+    assert blocks(corner) == [("table", "– | 甲 | 乙\n一 | – | 2\n一\n– | – | 3")]
+    assert blocks("<table><tr><td><td>a<td><td>b<tr><td><td><td><tr><td><td>c<td><td>d</table>") == [
+        ("table", "a | b\nc | d")
+    ]
+
+
 def test_a_table_that_arranges_the_page_is_no_table() -> None:
     """Layout tables dissolve; the table within is kept."""
     page = "<table><tr><td><h1>T</h1><p>a</p><td><table><tr><td>1<td>2</table></table>"

@@ -33,6 +33,8 @@ _SPACE = re.compile(r"[ \t\r\n\f]+")
 _WIDE = r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]"
 _SOFT_BETWEEN_WIDE = re.compile(rf"(?<={_WIDE})[ \r]*\r[ \r]*(?={_WIDE})")
 _MAX_SPAN = 1_000
+_EMPTY = " "
+"""A cell without text, which keeps its place; one that a span covers is ``""``, and has none."""
 
 
 class _Shade(NamedTuple):
@@ -170,7 +172,7 @@ class Page:
                 cells = []
             elif event.tag == "br" or event.tag in _BLOCKS:
                 inline.append("\n")
-        return Piece("table", "\n".join(" | ".join(filter(None, row)) for row in rows if any(row)))
+        return Piece("table", "\n".join(_table_lines(rows)))
 
     def _list_lines(self, root: Any) -> Iterator[str]:
         """One line for each item, indented by its depth; a further paragraph of an item has no mark."""
@@ -261,6 +263,15 @@ def _first_number(node: Any) -> int:
     return _whole_number(node, "start", 1) or 1 if node.tag == "ol" else 0
 
 
+def _table_lines(rows: list[list[str]]) -> Iterator[str]:
+    """A row's texts, ``–`` where one is missing before others: each stays below its own header."""
+    used = {at for row in rows for at, cell in enumerate(row) if cell.strip()}
+    for row in rows:
+        last = max((at for at, cell in enumerate(row) if cell.strip()), default=-1)
+        if last >= 0:
+            yield " | ".join(cell.strip() or "–" for at, cell in enumerate(row[: last + 1]) if cell and at in used)
+
+
 def _spread(cells: list[tuple[str, int, int]], spans: dict[int, tuple[int, str]]) -> list[str]:
     """A row's texts by column, those that reach down from rows above repeated: each row stands alone.
 
@@ -281,6 +292,8 @@ def _spread(cells: list[tuple[str, int, int]], spans: dict[int, tuple[int, str]]
         if cell is None:
             return row
         text, down, across = cell
+        beside = "" if text else _EMPTY
+        text = text or _EMPTY
         if down > 1:
-            spans |= {len(row) + i: (down - 1, text if i == 0 else "") for i in range(across)}
-        row += [text] + [""] * (across - 1)
+            spans |= {len(row) + i: (down - 1, text if i == 0 else beside) for i in range(across)}
+        row += [text] + [beside] * (across - 1)
