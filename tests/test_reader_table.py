@@ -115,6 +115,21 @@ def test_a_table_without_a_header_keeps_its_first_row() -> None:
     assert texts(from_csv("1,甲\n2,乙\n")) == ["1; 甲", "2; 乙"]
 
 
+def test_years_name_columns() -> None:
+    """Years beside a name are a header; other numbers, and years alone, are values."""
+    expected = ["指标: 净利润; 2021: 10; 2023: 13", "指标: 营业收入; 2021: 1; 2022: 2; 2023: 3"]
+    assert texts(from_csv("指标,2021,2022,2023\n净利润,10,,13\n营业收入,1,2,3\n")) == expected
+    (document,) = read_book(workbook(S=[["指标", 2021, 2022, 2023], ["净利润", 10, None, 13], ["营业收入", 1, 2, 3]]))
+    assert texts(document) == expected
+    assert texts(from_csv("甲,2021,30\n乙,2022,40\n"))[0] == "甲; 2021; 30"
+    assert texts(from_csv("2021,甲\n2022,乙\n")) == ["2021; 甲", "2022; 乙"]
+
+
+def test_an_empty_cell_keeps_its_place_where_columns_have_no_names() -> None:
+    """Values stay in their columns; nothing stands for an empty end of a row, nor for a column without values."""
+    assert texts(from_csv("1,甲,,3,\n2,,,4,5\n,丙,,,\n")) == ["1; 甲; 3", "2; –; 4; 5", "–; 丙"]
+
+
 def test_values_are_shown_as_people_write_them() -> None:
     """Dates are ISO 8601, whole numbers have no fraction, truth is a word."""
     (document,) = read_book(

@@ -32,6 +32,7 @@ ANSWER = frozenset(
 _ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|【[^【】]*】")
 _ORNAMENT = re.compile(r"[\s*:_\-./#]+|[0-9一二三四五六七八九十]+$")
 _NUMERIC = re.compile(r"[-+]?[0-9][0-9.,:/\-%\s]*")
+_YEAR = re.compile(r"(?:19|20)[0-9]{2}年?")
 _HEADER_WITHIN = 10
 _SHORT = 200
 
@@ -47,12 +48,17 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """What the columns hold: their names, and for an FAQ which ask, ask otherwise, and answer."""
+    """What the columns hold: their names, and for an FAQ which ask, ask otherwise, and answer.
+
+    Attributes:
+        used: Without names, the columns that hold something in some row.
+    """
 
     names: Sequence[str] = ()
     question: Sequence[int] = ()
     similar: Sequence[int] = ()
     answer: Sequence[int] = ()
+    used: frozenset[int] = frozenset()
     left_out: Counter[str] = field(default_factory=Counter)
 
     def named(self, at: int, value: str) -> str:
@@ -96,11 +102,14 @@ def _header(rows: Sequence[Row]) -> tuple[int, _Columns]:
         filled = [cell for cell in row.cells if cell]
         if len(filled) < max(2, widest / 2):
             continue
-        unlike = not any(_NUMERIC.fullmatch(cell) for cell in filled) and len(set(filled)) == len(filled)
+        numbers = [cell for cell in filled if _NUMERIC.fullmatch(cell)]
+        if filled[0] not in numbers:  # 指标, 2021, 2022: years name columns, too
+            numbers = [cell for cell in numbers if not _YEAR.fullmatch(cell)]
+        unlike = not numbers and len(set(filled)) == len(filled)
         if unlike and max(map(len, filled)) <= 40 and len(rows) > at + 1:
             return at, _Columns(names=row.cells)
         break
-    return 0, _Columns()
+    return 0, _Columns(used=frozenset(at for row in rows for at, cell in enumerate(row.cells) if cell))
 
 
 def _faq_columns(row: Row) -> _Columns:
@@ -137,4 +146,7 @@ def _faq_text(row: Row, columns: _Columns) -> str:
 
 
 def _plain_text(row: Row, columns: _Columns) -> str:
+    if columns.used:  # no names: ``–`` keeps the values after it in their columns
+        last = max(at for at, value in enumerate(row.cells) if value)
+        return "; ".join(value or "–" for at, value in enumerate(row.cells[: last + 1]) if at in columns.used)
     return "; ".join(columns.named(at, value) for at, value in enumerate(row.cells) if value)
