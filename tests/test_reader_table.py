@@ -162,6 +162,53 @@ def test_each_sheet_with_text_is_a_document_and_hidden_ones_are_noted() -> None:
     assert any("隐" in note for note in first.notes)
 
 
+def test_hidden_rows_and_columns_are_left_out_with_a_note() -> None:
+    """What a workbook hides is not read, addresses stay; a merged cell is shown where it is not hidden."""
+    rows = [["报价单", None, None, None], ["产品", "对外价", "底价", "备注"], ["甲", "100元", "80元", "x"]]
+    book = workbook(
+        S=[*rows, ["作废", "300元", "1元", "y"], ["乙", "200元", "150元", "z"]], B=[["a", "b"], ["1", "2"]]
+    )
+    sheet = book["S"]
+    sheet.column_dimensions["C"].hidden = True
+    sheet.row_dimensions[4].hidden = True
+    first, second = read_book(book)
+    assert [(text, block.cell) for text, block in zip(texts(first), first.blocks, strict=True)] == [
+        ("报价单", "S!1"),
+        ("产品: 甲; 对外价: 100元; 备注: x", "S!3"),
+        ("产品: 乙; 对外价: 200元; 备注: z", "S!5"),
+    ]
+    assert first.notes == ("left out 1 hidden row", "left out 1 hidden column")
+    assert second.notes == ()
+    sheet.column_dimensions["A"].hidden = True
+    sheet.merge_cells("A1:D1")
+    assert texts(read_book(book)[0]) == ["报价单", "对外价: 100元; 备注: x", "对外价: 200元; 备注: z"]
+
+
+def test_rows_that_a_filter_hides_are_read() -> None:
+    """A filter is a way to look at a table, the sheet's own or that of a table in it; other rows stay hidden."""
+    from openpyxl.worksheet.filters import AutoFilter
+    from openpyxl.worksheet.table import Table
+
+    rows = [["名称", "数量"], ["甲", 1], ["乙", 2], ["丙", 3]]
+    book: Any = workbook(A=rows, B=rows, C=rows)
+    for sheet in book:
+        sheet.row_dimensions[2].hidden = True
+    book["A"].auto_filter.ref = book["C"].auto_filter.ref = "A1:B3"
+    book["A"].row_dimensions[4].hidden = True
+    book["A"].column_dimensions.group("D", "XFD", hidden=True)
+    book["A"].auto_filter.add_filter_column(0, ["乙"])
+    table: Any = Table(displayName="T", ref="A1:B4", autoFilter=AutoFilter(ref="A1:B4"))
+    table.autoFilter.add_filter_column(0, ["乙", "丙"])
+    table._initialise_columns()
+    for column, title in zip(table.tableColumns, rows[0], strict=True):
+        column.name = title
+    book["B"].add_table(table)
+    first, second, third = read_book(book)
+    assert (texts(first), first.notes) == (["名称: 甲; 数量: 1", "名称: 乙; 数量: 2"], ("left out 1 hidden row",))
+    assert (len(second.blocks), second.notes) == (3, ())
+    assert (len(third.blocks), third.notes) == (2, ("left out 1 hidden row",))  # a filter without a criterion
+
+
 def test_a_single_sheet_keeps_the_uri_of_its_file() -> None:
     """Nothing is added to the address where nothing has to be told apart."""
     (document,) = read_book(workbook(S=[["问题", "答案"], ["q", "a"]], 空=[]))

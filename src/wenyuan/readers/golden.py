@@ -74,7 +74,7 @@ def _read_table(path: Path) -> tuple[Pair, ...]:
     content, name = _content(path), path.name
     try:
         if path.suffix.lower() == ".xlsx":
-            sheets, _ = sheets_of(content, name=name)
+            sheets = [(sheet.name, sheet.rows) for sheet in sheets_of(content, name=name)[0]]
         else:
             rows, _ = values_of(content, name=name, delimiter="\t" if path.suffix.lower() == ".tsv" else None)
             sheets = [("", rows)]

@@ -7,13 +7,14 @@ import io
 import itertools
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime, time, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from wenyuan.core.model import Document
 from wenyuan.readers.archive import check_archive
 from wenyuan.readers.assemble import Original, assemble, rejected, stem
 from wenyuan.readers.decode import clean, decode
+from wenyuan.readers.hidden_cells import Hidden, HiddenCells
 from wenyuan.readers.rows import Row, row_pieces
 
 __all__ = ["read_csv", "read_tsv", "read_xlsx", "sheets_of", "values_of"]
@@ -24,6 +25,14 @@ _DELIMITERS = ",;\t|，；"
 _SAMPLE_ROWS = 20
 
 
+class SheetRows(NamedTuple):
+    """A sheet that holds text, and notes on what is hidden in it."""
+
+    name: str
+    rows: list[Row]
+    notes: tuple[str, ...] = ()
+
+
 def read_xlsx(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     """Read a workbook: one document for each visible sheet that holds text.
 
@@ -32,10 +41,10 @@ def read_xlsx(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     Raises:
         DocumentRejected: it is no XLSX, encrypted, unpacks to too much, or holds no text.
     """
-    full, hidden = sheets_of(content, name=name)
+    full, hidden = sheets_of(content, name=name, hidden_cells=False)
     notes = [f"left out the hidden sheet {sheet!r}" for sheet in hidden]
     documents = []
-    for sheet, rows in full:
+    for sheet, rows, left_out in full:
         pieces, remarks = row_pieces(rows, table=sheet)
         documents.append(
             assemble(
@@ -43,15 +52,18 @@ def read_xlsx(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
                 Original(content, f"{uri}?sheet={quote(sheet)}" if len(full) > 1 else uri, name),
                 title=sheet,
                 media_type=_XLSX_TYPE,
-                notes=[*notes, *remarks],
+                notes=[*notes, *left_out, *remarks],
                 metadata={"sheet": sheet},
             )
         )
     return tuple(documents)
 
 
-def sheets_of(content: bytes, *, name: str) -> tuple[list[tuple[str, list[Row]]], list[str]]:
+def sheets_of(content: bytes, *, name: str, hidden_cells: bool = True) -> tuple[list[SheetRows], list[str]]:
     """The visible sheets of a workbook that hold text, with their rows, and the names of the hidden ones.
+
+    Args:
+        hidden_cells: Whether hidden rows and columns are read; rows that a filter hides are in any case.
 
     Raises:
         DocumentRejected: it is no XLSX, encrypted, unpacks to too much, or holds no text.
@@ -62,10 +74,15 @@ def sheets_of(content: bytes, *, name: str) -> tuple[list[tuple[str, list[Row]]]
     try:
         with calamine.CalamineWorkbook.from_filelike(io.BytesIO(content)) as book:
             shown, hidden = _sheet_names(book, calamine.SheetVisibleEnum.Visible, calamine.SheetTypeEnum.WorkSheet)
-            sheets = [(sheet, _sheet_rows(book.get_sheet_by_name(sheet), name)) for sheet in shown]
+            of_sheet = {} if hidden_cells else _hidden_cells(content, book, shown)
+            sheets = [
+                _sheet_rows(book.get_sheet_by_name(sheet), of_sheet.get(sheet, Hidden()), name) for sheet in shown
+            ]
     except calamine.CalamineError as error:
         raise rejected(f"it is damaged or encrypted: {error}", name) from error
-    full = [(sheet, rows) for sheet, rows in sheets if rows]
+    except (ValueError, KeyError) as error:
+        raise rejected(f"it is damaged: {error}", name) from error
+    full = [sheet for sheet in sheets if sheet.rows]
     if not full:
         raise rejected("none of its visible sheets holds text", name)
     return full, hidden
@@ -154,20 +171,52 @@ def _sheet_names(book: Any, visible: Any, worksheet: Any) -> tuple[list[str], li
     )
 
 
-def _sheet_rows(sheet: Any, name: str) -> list[Row]:
+def _hidden_cells(content: bytes, book: Any, shown: list[str]) -> dict[str, Hidden]:
+    cells = HiddenCells(content)
+    parts = zip((sheet.name for sheet in book.sheets_metadata), cells.sheets, strict=True)
+    return {name: cells.of(part) for name, part in parts if name in shown}
+
+
+def _sheet_rows(sheet: Any, hidden: Hidden, name: str) -> SheetRows:
     if sheet.total_height * sheet.total_width > _MAX_CELLS:
         raise rejected(f"the sheet {sheet.name!r} spans more than {_MAX_CELLS:,} cells", name)
     cells = [[_shown(value) for value in row] for row in sheet.to_python(skip_empty_area=False)]
-    _fill_merged(cells, sheet.merged_cell_ranges or ())
-    return [Row(number, row) for number, row in enumerate(cells, 1) if any(row)]
+    _fill_merged(cells, sheet.merged_cell_ranges or (), hidden.columns)
+    notes = _leave_out(cells, hidden)
+    return SheetRows(sheet.name, [Row(number, row) for number, row in enumerate(cells, 1) if any(row)], notes)
 
 
-def _fill_merged(cells: list[list[str]], ranges: Iterable[tuple[tuple[int, int], tuple[int, int]]]) -> None:
-    """Repeat a cell that was merged downwards in each of its rows, so that every row stands alone."""
-    for (top, left), (bottom, _) in ranges:
-        for row in range(top + 1, min(bottom + 1, len(cells))):
-            if left < len(cells[row]) and any(cells[row]):
-                cells[row][left] = cells[row][left] or cells[top][left]
+def _leave_out(cells: list[list[str]], hidden: Hidden) -> tuple[str, ...]:
+    """Empty the hidden rows and columns, so that all others keep their addresses; notes on those that held text."""
+    width = max(map(len, cells), default=0)
+    columns = [at for at in hidden.columns if at < width]  # all those beside a table are often hidden
+    counts = {
+        "row": sum(any(row) for at, row in enumerate(cells) if at in hidden.rows),
+        "column": sum(any(row[at] for row in cells if at < len(row)) for at in columns),
+    }
+    for number, row in enumerate(cells):
+        for at in range(len(row)) if number in hidden.rows else columns:
+            if at < len(row):
+                row[at] = ""
+    return tuple(
+        f"left out {count} hidden {what}{'s' if count > 1 else ''}" for what, count in counts.items() if count
+    )
+
+
+def _fill_merged(
+    cells: list[list[str]],
+    ranges: Iterable[tuple[tuple[int, int], tuple[int, int]]],
+    hidden: frozenset[int],
+) -> None:
+    """Repeat a cell that was merged downwards in each of its rows, so that every row stands alone.
+
+    Where its column is hidden, it is shown in the next one that it covers.
+    """
+    for (top, left), (bottom, right) in ranges:
+        shown = next((at for at in range(left, right + 1) if at not in hidden), left)
+        for row in range(top, min(bottom + 1, len(cells))):
+            if max(left, shown) < len(cells[row]) and any(cells[row]):
+                cells[row][shown] = cells[row][shown] or cells[top][left]
 
 
 def _shown(value: object) -> str:

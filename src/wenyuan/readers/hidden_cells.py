@@ -1,0 +1,125 @@
+"""Which rows and columns of a sheet are hidden: read from the workbook's XML, since the parser of its cells does not tell.
+
+It is read piece by piece, and only after `archive.check_archive`, which bounds what it unpacks to.
+"""
+
+from __future__ import annotations
+
+import io
+import posixpath
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import NamedTuple
+from xml.parsers import expat
+
+__all__ = ["Hidden", "HiddenCells"]
+
+_PIECE = 65_536
+_MAX_ROWS, _MAX_COLUMNS = 1_048_576, 16_384
+_ROWS_OF = re.compile(r"\$?[A-Za-z]*\$?([0-9]{1,7}):\$?[A-Za-z]*\$?([0-9]{1,7})")
+
+
+class Hidden(NamedTuple):
+    """Rows and columns, counted from 0."""
+
+    rows: frozenset[int] = frozenset()
+    columns: frozenset[int] = frozenset()
+
+
+class HiddenCells:
+    """A workbook's hidden rows and columns, sheet by sheet.
+
+    Raises:
+        ValueError: its XML does not hold together.
+        KeyError: it names a part that is not there.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        self._archive = zipfile.ZipFile(io.BytesIO(content))
+        self._entries = {entry.lower(): entry for entry in self._archive.namelist()}
+        parts = self._related("xl/workbook.xml")
+        self.sheets = [parts[found["id"]] for name, found in self._elements("xl/workbook.xml") if name == "sheet"]
+        """The part of each sheet, in the workbook's order."""
+
+    def of(self, part: str) -> Hidden:
+        """What is hidden by hand; rows that a filter hides for now are not."""
+        if not self._says_hidden(part):
+            return Hidden()
+        rows: set[int] = set()
+        steps: Counter[int] = Counter()
+        number = 0
+        for name, found in self._elements(part):
+            hidden = found.get("hidden", "").strip() in ("1", "true")
+            if name == "row":
+                number = int(found.get("r", number + 1))
+                if hidden and 0 < number <= _MAX_ROWS:
+                    rows.add(number - 1)
+            elif name == "col" and hidden:
+                steps[min(int(found["min"]) - 1, _MAX_COLUMNS)] += 1
+                steps[min(int(found["max"]), _MAX_COLUMNS)] -= 1
+        depths = accumulate(steps[at] for at in range(_MAX_COLUMNS))
+        columns = frozenset(at for at, depth in enumerate(depths) if depth > 0)
+        for first, last in self._filtered(part) if rows else ():
+            rows = {row for row in rows if not first <= row < last}
+        return Hidden(frozenset(rows), columns)
+
+    def _filtered(self, sheet: str) -> Iterator[tuple[int, int]]:
+        """Rows below the headers of filters that have a criterion, the sheet's own and its tables'."""
+        tables = [part for part in map(str.lower, self._related(sheet).values()) if "/tables/" in part]
+        for part in (sheet, *filter(self._entries.__contains__, tables)):
+            ref = ""
+            for name, found in self._elements(part):
+                if name == "autoFilter":
+                    ref = found.get("ref", "")
+                elif name == "filterColumn" and (rows := _ROWS_OF.fullmatch(ref)):
+                    yield int(rows[1]), int(rows[2])
+                    ref = ""
+
+    def _related(self, part: str) -> dict[str, str]:
+        """The parts that one refers to, by id."""
+        folder, name = posixpath.split(part)
+        rels = f"{folder}/_rels/{name}.rels"
+        if rels.lower() not in self._entries:
+            return {}
+        return {
+            found["Id"]: posixpath.normpath(posixpath.join("/", folder, found["Target"])).lstrip("/")
+            for name, found in self._elements(rels)
+            if name == "Relationship" and found.get("TargetMode") != "External"
+        }
+
+    def _says_hidden(self, part: str) -> bool:
+        """Whether the word occurs at all: most sheets need not be parsed."""
+        end = b""
+        for piece in self._pieces(part):
+            seen = end + piece.replace(b"\0", b"")  # UTF-16
+            if b"hidden" in seen:
+                return True
+            end = seen[-8:]
+        return False
+
+    def _pieces(self, part: str) -> Iterator[bytes]:
+        with self._archive.open(self._entries[part.lower()]) as stream:
+            while piece := stream.read(_PIECE):
+                yield piece
+
+    def _elements(self, part: str) -> Iterator[tuple[str, dict[str, str]]]:
+        """Each element's name and attributes, both without namespace."""
+        found: list[tuple[str, dict[str, str]]] = []
+        parser = expat.ParserCreate(namespace_separator=" ")
+        parser.StartElementHandler = lambda name, attributes: found.append((_local(name), attributes))
+        try:
+            for piece in self._pieces(part):
+                parser.Parse(piece, False)
+                for name, attributes in found:
+                    yield name, {_local(key): value for key, value in attributes.items()}
+                found.clear()
+            parser.Parse(b"", True)
+        except (expat.ExpatError, LookupError) as error:  # the latter: an encoding it does not know
+            raise ValueError(f"its part {part!r} is not well-formed XML: {error}") from error
+
+
+def _local(name: str) -> str:
+    return name.rpartition(" ")[2]
