@@ -19,6 +19,7 @@ __all__ = ["Hidden", "HiddenCells"]
 
 _PIECE = 65_536
 _MAX_ROWS, _MAX_COLUMNS = 1_048_576, 16_384
+_TELLING = ("sheet", "row", "col", "autoFilter", "filterColumn", "Relationship")
 _ROWS_OF = re.compile(r"\$?[A-Za-z]*\$?([0-9]{1,7}):\$?[A-Za-z]*\$?([0-9]{1,7})")
 
 
@@ -106,10 +107,15 @@ class HiddenCells:
                 yield piece
 
     def _elements(self, part: str) -> Iterator[tuple[str, dict[str, str]]]:
-        """Each element's name and attributes, both without namespace."""
+        """Name and attributes, both without namespace, of each element that tells something here."""
         found: list[tuple[str, dict[str, str]]] = []
+
+        def start(name: str, attributes: dict[str, str]) -> None:
+            if name.endswith(_TELLING):  # millions are cells
+                found.append((_local(name), attributes))
+
         parser = expat.ParserCreate(namespace_separator=" ")
-        parser.StartElementHandler = lambda name, attributes: found.append((_local(name), attributes))
+        parser.StartElementHandler = start
         try:
             for piece in self._pieces(part):
                 parser.Parse(piece, False)
