@@ -130,6 +130,25 @@ def test_the_declared_encoding_is_believed_when_it_fits(encoding: str, label: st
     assert read(page.encode(encoding)).text == text
 
 
+@pytest.mark.parametrize("label", ["utf-16", "UTF-16LE", "utf-16be"])
+def test_a_declaration_that_can_be_read_is_not_in_utf_16(label: str) -> None:
+    """A page whose own bytes are ASCII-like and that says UTF-16 is UTF-8, as in every browser."""
+    document = read(f"<meta charset={label}><p>Annual leave is five days. 年假五天。</p>")
+    assert (document.text, document.notes) == ("Annual leave is five days. 年假五天。", ())
+
+
+@pytest.mark.parametrize("name", ["a.xhtml", "a.html"])
+def test_self_closing_elements_of_xhtml_are_closed(name: str) -> None:
+    """What ends in itself in XML does not swallow the page after it."""
+    start = "" if name == "a.xhtml" else '<?xml version="1.0" encoding="UTF-8"?>\n'
+    page = (
+        f'{start}<html xmlns="http://www.w3.org/1999/xhtml"><head><title/><script src="a.js" /></head>'
+        '<body><h1>一</h1><canvas id="c"/><iframe src="x"/><div style="display:none"/><p>正<br/>文</p></body></html>'
+    )
+    (document,) = read_html(page.encode(), uri=f"file:///{name}", name=name)
+    assert document.text == "一\n\n正\n文"
+
+
 def test_a_wrong_declaration_is_noted_and_the_bytes_decide() -> None:
     """Bytes that do not fit the declared encoding are decoded by what they are."""
     page = "<meta charset=utf-8><p>知识服务的内容，是我们的。</p>".encode("gb18030")

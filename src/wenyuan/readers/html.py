@@ -20,8 +20,22 @@ __all__ = ["read_html"]
 
 _META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([A-Za-z0-9_\-]{2,40})""", re.IGNORECASE)
 _BOMS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_ENCODINGS = {"gb2312": "gb18030", "gbk": "gb18030", "x-gbk": "gb18030", "big5": "big5hkscs", "iso-8859-1": "cp1252"}
-"""What a label means on the web, where it differs from Python's reading (WHATWG Encoding Standard)."""
+_ENCODINGS = {
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "x-gbk": "gb18030",
+    "big5": "big5hkscs",
+    "iso-8859-1": "cp1252",
+    **dict.fromkeys(("utf-16", "utf-16le", "utf-16be"), "utf-8"),
+}
+"""What a label means on the web, where it differs from Python's reading (WHATWG Encoding Standard).
+
+A meta element that can be read as ASCII does not stand in UTF-16, whatever it says.
+"""
+_CLOSED = re.compile(
+    r"<(script|style|title|iframe|canvas|textarea|noscript|object|a|div|span|p)(\s[^<>]*)?/>", re.IGNORECASE
+)
+_XML_NAMES = (".xhtml", ".xht")
 
 
 def read_html(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
@@ -33,6 +47,8 @@ def read_html(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     from selectolax.lexbor import LexborHTMLParser
 
     text, notes = _decoded(content)
+    if name.lower().endswith(_XML_NAMES) or text.lstrip("\ufeff \t\r\n").startswith("<?xml"):
+        text = _CLOSED.sub(r"<\1\2></\1>", text)  # to an HTML parser, <script/> would open a script
     tree = LexborHTMLParser(text)
     page = Page(tree.body)
     title = tree.css_first("head > title")
