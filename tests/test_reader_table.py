@@ -115,6 +115,22 @@ def test_a_table_without_a_header_keeps_its_first_row() -> None:
     assert texts(from_csv("1,甲\n2,乙\n")) == ["1; 甲", "2; 乙"]
 
 
+@pytest.mark.parametrize(
+    ("table", "doubtful"),
+    [
+        ("张三,法务部\n李四,法务部\n", True),
+        ("怎么退货？,七日内可以退。\n多久到账？,三个工作日。\n", True),
+        ("How do I return it?,Within seven days.\nWhere is it?,There\n", True),
+        ("姓名,部门,Approved?\n张三,法务部,yes\n姓名,部门,Approved?\n李四,法务部,no\n", False),
+        ("问题,答案\nq,问题\n", False),
+    ],
+)
+def test_a_first_row_that_may_be_no_header_is_noted(table: str, doubtful: bool) -> None:
+    """A sentence, or a value that its column has again, says that an entry may have been taken for names."""
+    notes = from_csv(table).notes
+    assert notes == (("took row 1 for the names of the columns, though it reads like an entry",) * doubtful)
+
+
 def test_years_name_columns() -> None:
     """Years beside a name are a header; other numbers, and years alone, are values."""
     expected = ["指标: 净利润; 2021: 10; 2023: 13", "指标: 营业收入; 2021: 1; 2022: 2; 2023: 3"]

@@ -33,6 +33,7 @@ _ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|【[^【】]*】")
 _ORNAMENT = re.compile(r"[\s*:_\-./#]+|[0-9一二三四五六七八九十]+$")
 _NUMERIC = re.compile(r"[-+]?[0-9][0-9.,:/\-%\s]*")
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}年?")
+_SENTENCE = re.compile(r".*[。！？；]|\S+\s+\S+\s.*[.?!]", re.DOTALL)
 _HEADER_WITHIN = 10
 _SHORT = 200
 
@@ -88,7 +89,21 @@ def row_pieces(rows: Sequence[Row], *, table: str) -> tuple[list[Piece], list[st
         f"left out {count} cells of more than {_SHORT} characters in column {name!r}"
         for name, count in columns.left_out.items()
     ]
+    if columns.names and not faq and _doubtful(rows[at], rows[at + 1 :]):
+        notes.append(f"took row {rows[at].number} for the names of the columns, though it reads like an entry")
     return pieces, notes
+
+
+def _doubtful(header: Row, below: Sequence[Row]) -> bool:
+    """Whether a header holds a sentence, or a value that its own column has again; a repeated header is one."""
+    if any(map(_SENTENCE.fullmatch, header.cells)):
+        return True
+    names = list(header.cells)
+    return any(
+        any(name and name == value for name, value in zip(names, row.cells, strict=False))
+        for row in below
+        if list(row.cells) != names
+    )
 
 
 def _header(rows: Sequence[Row]) -> tuple[int, _Columns]:
