@@ -104,6 +104,29 @@ def test_chinese_lines_join_without_spaces_and_quotation_marks_survive() -> None
     ]
 
 
+def test_rows_of_a_table_are_paragraphs() -> None:
+    """A line back at the left of cells that stand apart begins a row; lines that are set in parts go on."""
+    rows = [["姓名", "部门", "电话"], ["张三", "法务部", "010-1"], ["李四", "行政部", "010-2"]]
+    table: list[Line] = [
+        (72 + 150 * j, 700 - 20 * i, text) for i, row in enumerate(rows) for j, text in enumerate(row)
+    ]
+    assert texts(read(make_pdf([table], chinese=True))) == [
+        "姓名 部门 电话",
+        "张三 法务部 010-1",
+        "李四 行政部 010-2",
+    ]
+    prose: list[Line] = [
+        (72, 700, "知识服务是指"),
+        (156, 700, "向智能体提供可核查依据"),  # one em beside the line before it
+        (72, 680, "的服务，其内"),
+        (156, 680, "容由所有者负责并且更新"),
+        (72, 660, "到最近的版本。"),
+    ]
+    assert len(texts(read(make_pdf([prose], chinese=True)))) == 1
+    spaced: list[Line] = [(72, 700, "说明　　知识服务是指向智能体提供可核查依据的服"), (72, 680, "务。")]
+    assert len(texts(read(make_pdf([spaced], chinese=True)))) == 1
+
+
 def test_numbered_lines_become_headings_and_clauses_with_pages() -> None:
     """Chapters and articles are found by their numbers, and know their page."""
     pages: list[list[Line]] = [

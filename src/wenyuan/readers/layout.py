@@ -35,6 +35,7 @@ class PrintedLine:
 
     Attributes:
         in_margin: Whether it stands where headers and footers do, or its place is unknown.
+        gapped: Whether it holds a gap that no justified text has: the cells of a table's row.
     """
 
     text: str
@@ -44,6 +45,7 @@ class PrintedLine:
     bottom: float = 0.0
     height: float = 0.0
     in_margin: bool = True
+    gapped: bool = False
 
     @property
     def placed(self) -> bool:
@@ -128,7 +130,7 @@ def _begins(lines: Sequence[PrintedLine], at: int, first: PrintedLine, pitch: fl
     line, before = lines[at], lines[at - 1]
     if _BROKEN_WORD.search(before.text) and line.text[:1].islower():
         return False
-    if opening(line.text) or _MARK.match(line.text):
+    if _opens(line.text):
         return True
     if not (line.placed and before.placed):
         return _looks_closed(before.text, lines[max(0, at - _NEIGHBOURS) : at + _NEIGHBOURS])
@@ -139,9 +141,15 @@ def _begins(lines: Sequence[PrintedLine], at: int, first: PrintedLine, pitch: fl
     drop = before.bottom - line.bottom
     if abs(drop) < line.height / 3:
         return False  # the same line of print, in two parts
-    marked = opening(first.text) or _MARK.match(first.text)
-    indented = drop > 0 and line.left > before.left + 0.8 * line.em and not marked
-    return drop > 1.4 * pitch or bool(indented) or _had_room(lines, at)
+    if before.gapped and line.left < before.left + line.height and not _opens(before.text):
+        return True  # the row of a table ends
+    indented = drop > 0 and line.left > before.left + 0.8 * line.em and not _opens(first.text)
+    return drop > 1.4 * pitch or indented or _had_room(lines, at)
+
+
+def _opens(text: str) -> bool:
+    """Whether it begins with a number or a mark."""
+    return bool(opening(text) or _MARK.match(text))
 
 
 def _looks_closed(text: str, around: Sequence[PrintedLine]) -> bool:

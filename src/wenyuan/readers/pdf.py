@@ -20,6 +20,8 @@ _PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
 _MAX_PAGES = 5_000
 _MAX_CHARACTERS = 20_000_000
 _LINE_END = re.compile("\r\n|[\n\r]|\ufffe")  # pdfium writes U+FFFE for a hyphen at a line's end
+_SPACES = re.compile(r"\s+")
+_GAP = 2.5
 _TITLE_OF_A_FILE = re.compile(
     r"(?i).*\.(?:docx?|wps|pdf|pptx?|xlsx?|rtf|tex|indd)|untitled.*|microsoft .*|无标题.*|未命名.*"
 )
@@ -106,8 +108,18 @@ def _lines(text_page: Any, page: int, page_height: float) -> Iterator[PrintedLin
             bottom, top = _height(line, start, box)
             in_margin = top == bottom or bottom < _MARGIN * page_height or top > (1 - _MARGIN) * page_height
             hyphen = "-" if end and end[0] == "\ufffe" else ""
-            yield PrintedLine(line + hyphen, page, left, right, bottom, top - bottom, in_margin)
+            gapped = _gapped(line, start, box, top - bottom)
+            yield PrintedLine(line + hyphen, page, left, right, bottom, top - bottom, in_margin, gapped)
         at = end.end() if end else at
+
+
+def _gapped(line: str, start: int, box: _Boxes, height: float) -> bool:
+    """Whether two of its words stand further apart than two full-width spaces put them."""
+    for space in _SPACES.finditer(line):
+        right, left = box(start + space.start() - 1)[2], box(start + space.end())[0]
+        if right and left - right > _GAP * height:
+            return True
+    return False
 
 
 def _height(line: str, start: int, box: _Boxes) -> tuple[float, float]:
