@@ -118,7 +118,8 @@ def test_a_table_without_a_header_keeps_its_first_row() -> None:
 @pytest.mark.parametrize(
     ("table", "doubtful"),
     [
-        ("张三,法务部\n李四,法务部\n", True),
+        ("张三,法务部\n李四,行政部\n王五,法务部\n", True),
+        ("序号,联系方式\n序号,电话\n1,010\n2,020\n", False),
         ("怎么退货？,七日内可以退。\n多久到账？,三个工作日。\n", True),
         ("How do I return it?,Within seven days.\nWhere is it?,There\n", True),
         ("姓名,部门,Approved?\n张三,法务部,yes\n姓名,部门,Approved?\n李四,法务部,no\n", False),

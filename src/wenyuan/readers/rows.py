@@ -95,13 +95,16 @@ def row_pieces(rows: Sequence[Row], *, table: str) -> tuple[list[Piece], list[st
 
 
 def _doubtful(header: Row, below: Sequence[Row]) -> bool:
-    """Whether a header holds a sentence, or a value that its own column has again; a repeated header is one."""
+    """Whether a header holds a sentence, or a value that its own column has again further below.
+
+    A repeated header is one, and the row next to it may be its second.
+    """
     if any(map(_SENTENCE.fullmatch, header.cells)):
         return True
     names = list(header.cells)
     return any(
         any(name and name == value for name, value in zip(names, row.cells, strict=False))
-        for row in below
+        for row in below[1:]
         if list(row.cells) != names
     )
 
