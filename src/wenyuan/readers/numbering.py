@@ -69,6 +69,7 @@ class _Level(NamedTuple):
     start: int
     form: str
     pattern: str
+    restart: int  # it begins anew below levels that are less than this; 0: it runs on
     legal: bool  # the levels above are written in Arabic digits: 1.1, not 一.1
 
 
@@ -91,8 +92,19 @@ class Numbering:
             }
             for abstract in part.iter(f"{_W}abstractNum")
         }
+        # A pattern may only name a style of lists: the levels are with the pattern that the style stands for.
+        styled = {
+            _value(abstract, "styleLink", ""): abstract.get(f"{_W}abstractNumId")
+            for abstract in part.iter(f"{_W}abstractNum")
+        }
+        linked = {
+            abstract.get(f"{_W}abstractNumId"): styled.get(_value(abstract, "numStyleLink", ""))
+            for abstract in part.iter(f"{_W}abstractNum")
+            if abstract.find(f"{_W}numStyleLink") is not None
+        }
         for num in part.iter(f"{_W}num"):
             pattern = _value(num, "abstractNumId", "")
+            pattern = linked.get(pattern) or pattern
             if pattern in patterns:
                 self._add(num, pattern, dict(patterns[pattern]))
 
@@ -115,7 +127,7 @@ class Numbering:
         counts = self._counts.setdefault(self._counter[num_id], {})
         here = levels[level]
         counts[level] = counts.get(level, here.start - 1) + 1
-        for deeper in [key for key in counts if key > level]:
+        for deeper in [k for k in counts if k > level and level < (levels[k].restart if k in levels else k)]:
             del counts[deeper]
         if here.form == "bullet":
             return "-"
@@ -138,5 +150,6 @@ def _level(lvl: Any) -> _Level:
         start=int(_value(lvl, "start", "1")),
         form=_value(lvl, "numFmt", "decimal"),
         pattern=_value(lvl, "lvlText", ""),
+        restart=int(_value(lvl, "lvlRestart", lvl.get(f"{_W}ilvl"))),
         legal=lvl.find(f"{_W}isLgl") is not None,
     )

@@ -128,8 +128,10 @@ class _Body:
         if names and _CONTENTS_STYLE.fullmatch(names[0]):
             self._left_out["lines of the table of contents"] += 1
             return
-        mark = self._mark(p, style)
         text = self._text(p)
+        if not text.strip() and _is_deleted(p):
+            return  # it takes no number from those that stay
+        mark = self._mark(p, style)
         if not text.strip():
             return
         level = _heading_level(p, style, names)
@@ -236,6 +238,11 @@ def _heading_level(p: Any, style: Any, names: list[str]) -> int | None:
         if _TITLE_STYLE.fullmatch(name):
             return 0
     return None
+
+
+def _is_deleted(p: Any) -> bool:
+    """Whether the end of a paragraph was deleted or moved away with tracking."""
+    return any(p.find(f"{_W}pPr/{_W}rPr/{_W}{tag}") is not None for tag in ("del", "moveFrom"))
 
 
 def _is_hidden(run: Any) -> bool:

@@ -1,0 +1,97 @@
+"""Reading DOCX as Word shows it: numbers, hidden and deleted text, notes, cells and boxes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import docx
+import pytest
+from docx.oxml import parse_xml
+from docx.oxml.ns import nsdecls
+
+from test_reader_office import read, saved
+
+_LAW = (
+    '<w:lvl w:ilvl="0"><w:numFmt w:val="chineseCountingThousand"/><w:lvlText w:val="第%1章"/></w:lvl>'
+    '<w:lvl w:ilvl="1"><w:numFmt w:val="chineseCountingThousand"/>{restart}<w:lvlText w:val="第%2条"/></w:lvl>'
+    '<w:lvl w:ilvl="2"><w:numFmt w:val="decimal"/><w:lvlRestart w:val="1"/><w:lvlText w:val="(%3)"/></w:lvl>'
+)
+
+
+def element(xml: str) -> Any:
+    """Parsed, with Word's namespace declared."""
+    tag, rest = xml[1:].replace("/>", " />", 1).replace(">", " >", 1).split(" ", 1)
+    return parse_xml(f"<{tag} {nsdecls('w')} {rest}")
+
+
+def with_body(package: Any, *parts: str) -> bytes:
+    """The package saved with these elements at the end of its body."""
+    body = package.element.body
+    for part in parts:
+        body.insert(len(body) - 1, element(part))
+    return saved(package)
+
+
+def numbered(*patterns: str, num: str = '<w:num w:numId="1"><w:abstractNumId w:val="1"/></w:num>') -> Any:
+    """A package with these patterns of numbers and no others."""
+    package = docx.Document()
+    numbering = package.part.numbering_part.element
+    for child in list(numbering):
+        numbering.remove(child)
+    for xml in (*patterns, num):
+        numbering.append(element(xml))
+    return package
+
+
+def law(restart: str = "") -> str:
+    return f'<w:abstractNum w:abstractNumId="1">{_LAW.format(restart=restart)}</w:abstractNum>'
+
+
+def line(level: int, text: str, *, mark: str = "", style: str = "") -> str:
+    """A paragraph numbered at this level; an empty text was deleted with tracking."""
+    run = f"<w:r><w:t>{text}</w:t></w:r>" if text else "<w:del><w:r><w:delText>旧文。</w:delText></w:r></w:del>"
+    return (
+        f'<w:p><w:pPr>{style}<w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="1"/></w:numPr>'
+        f"{mark}</w:pPr>{run}</w:p>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("restart", "articles"),
+    [
+        ("", ["第一条", "第二条", "第一条"]),
+        ('<w:lvlRestart w:val="0"/>', ["第一条", "第二条", "第三条"]),
+        ('<w:lvlRestart w:val="1"/>', ["第一条", "第二条", "第一条"]),
+    ],
+)
+def test_a_level_that_runs_on_keeps_its_count(restart: str, articles: list[str]) -> None:
+    """Articles count through the chapters where Word's levels say so, else anew below each chapter."""
+    package = numbered(law(restart))
+    content = with_body(
+        package, line(0, "总则"), line(1, "一句。"), line(1, "二句。"), line(0, "附则"), line(1, "三句。")
+    )
+    document = read(content)
+    assert [block.label for block in document.blocks if block.kind == "clause"] == articles
+
+
+def test_a_level_restarts_below_the_level_it_names() -> None:
+    """A point that counts anew with each chapter runs on from one article to the next."""
+    levels = (0, 1, 2, 1, 2, 0, 1, 2)
+    content = with_body(numbered(law()), *(line(level, "文") for level in levels))
+    assert [word for word in read(content).text.split() if word[0] == "("] == ["(1)", "(2)", "(1)"]
+
+
+def test_numbers_of_a_list_style_are_those_of_its_pattern() -> None:
+    """A pattern that only names a style of lists counts with the pattern which the style stands for."""
+    style = '<w:abstractNum w:abstractNumId="2"><w:numStyleLink w:val="Law"/></w:abstractNum>'
+    pattern = law().replace("<w:lvl ", '<w:styleLink w:val="Law"/><w:lvl ', 1)
+    package = numbered(style, pattern, num='<w:num w:numId="1"><w:abstractNumId w:val="2"/></w:num>')
+    assert read(with_body(package, line(0, "总则"), line(1, "一句。"))).text == "第一章 总则\n\n第一条 一句。"
+
+
+@pytest.mark.parametrize("tag", ["del", "moveFrom"])
+def test_a_deleted_paragraph_takes_no_number(tag: str) -> None:
+    """Numbers are those of the text that is served: what was deleted with tracking is not counted."""
+    deleted = line(1, "", mark=f'<w:rPr><w:{tag} w:id="1" w:author="a"/></w:rPr>')
+    content = with_body(numbered(law()), line(1, "一句。"), deleted, line(1, "二句。"))
+    assert read(content).text == "第一条 一句。\n\n第二条 二句。"
