@@ -9,7 +9,7 @@ import pytest
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
-from test_reader_office import read, saved
+from test_reader_office import blocks, read, saved
 
 _LAW = (
     '<w:lvl w:ilvl="0"><w:numFmt w:val="chineseCountingThousand"/><w:lvlText w:val="第%1章"/></w:lvl>'
@@ -95,3 +95,24 @@ def test_a_deleted_paragraph_takes_no_number(tag: str) -> None:
     deleted = line(1, "", mark=f'<w:rPr><w:{tag} w:id="1" w:author="a"/></w:rPr>')
     content = with_body(numbered(law()), line(1, "一句。"), deleted, line(1, "二句。"))
     assert read(content).text == "第一条 一句。\n\n第二条 二句。"
+
+
+@pytest.mark.parametrize("typed", [True, False])
+def test_articles_in_a_style_of_lists_are_articles(typed: bool) -> None:
+    """Word gives numbered paragraphs the style "List Paragraph": articles keep address and chapter, points stay a list."""
+    style = '<w:pStyle w:val="ListParagraph"/>'
+    package = numbered(law())
+    if typed:
+        for text in ("第一章 总则", "第一条 一句。", "1. 甲", "2. 乙", "第二条 二句。"):
+            package.add_paragraph(text, style="List Paragraph")
+        content = saved(package)
+    else:
+        lines = [(0, "总则"), (1, "一句。"), (2, "甲"), (2, "乙"), (1, "二句。")]
+        content = with_body(package, *(line(level, text, style=style) for level, text in lines))
+    points = "1. 甲\n2. 乙" if typed else "(1) 甲\n(2) 乙"
+    assert blocks(content) == [
+        ("heading", "第一章 总则"),
+        ("clause", "第一条 一句。"),
+        ("list", points),
+        ("clause", "第二条 二句。"),
+    ]

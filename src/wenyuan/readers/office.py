@@ -17,6 +17,7 @@ from typing import Any
 
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Document, Facet
+from wenyuan.core.structure import opening
 from wenyuan.readers.archive import check_archive
 from wenyuan.readers.assemble import Original, Piece, assemble, rejected
 from wenyuan.readers.numbering import Numbering
@@ -141,7 +142,10 @@ class _Body:
         if level is not None:
             yield Piece("heading", shown.replace("\n", " "), level=max(level, 1))
         else:
-            listed = mark == "-" or (names and names[0].startswith("list"))
+            opened = opening(shown)
+            clause = opened is not None and opened.kind not in ("point", "clause")
+            # "List Paragraph" is also what Word calls paragraphs that it numbers as articles.
+            listed = mark == "-" or (bool(names) and names[0].startswith("list") and not clause)
             yield Piece("list" if listed else "paragraph", shown)
 
     def _mark(self, p: Any, style: Any) -> str:
