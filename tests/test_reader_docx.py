@@ -116,3 +116,69 @@ def test_articles_in_a_style_of_lists_are_articles(typed: bool) -> None:
         ("list", points),
         ("clause", "第二条 二句。"),
     ]
+
+
+def with_hiding_styles() -> Any:
+    """A package with styles that hide: of characters, of paragraphs, and one of each that is based on them."""
+    package = docx.Document()
+    for kind in ("character", "paragraph"):
+        for name, properties in (
+            (f"{kind}-hides", "<w:rPr><w:vanish/></w:rPr>"),
+            (f"{kind}-heir", f'<w:basedOn w:val="{kind}-hides"/>'),
+            (f"{kind}-shows", f'<w:basedOn w:val="{kind}-hides"/><w:rPr><w:vanish w:val="0"/></w:rPr>'),
+        ):
+            package.styles.element.append(
+                element(f'<w:style w:type="{kind}" w:styleId="{name}"><w:name w:val="{name}"/>{properties}</w:style>')
+            )
+    return package
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "run", "shown"),
+    [
+        ("", '<w:rStyle w:val="character-hides"/>', False),
+        ("", '<w:rStyle w:val="character-heir"/>', False),
+        ("", '<w:rStyle w:val="character-shows"/>', True),
+        ("", '<w:rStyle w:val="character-hides"/><w:vanish w:val="0"/>', True),
+        ("paragraph-hides", "", False),
+        ("paragraph-heir", "", False),
+        ("paragraph-shows", "", True),
+        ("paragraph-hides", '<w:rStyle w:val="character-shows"/>', True),
+        ("paragraph-hides", '<w:vanish w:val="false"/>', True),
+        ("no-such-style", '<w:rStyle w:val="no-such-style"/>', True),
+    ],
+)
+def test_text_hidden_by_a_style_is_left_out(paragraph: str, run: str, *, shown: bool) -> None:
+    """A run is hidden by itself, its style or its paragraph's, as the nearest of them says; the notes count it."""
+    style = f'<w:pPr><w:pStyle w:val="{paragraph}"/></w:pPr>' if paragraph else ""
+    secret = f"<w:p>{style}<w:r><w:rPr>{run}</w:rPr><w:t>底价</w:t></w:r></w:p>"
+    document = read(with_body(with_hiding_styles(), secret, "<w:p><w:r><w:t>报价</w:t></w:r></w:p>"))
+    assert document.text == ("底价\n\n报价" if shown else "报价")
+    assert document.notes == (() if shown else ("left out hidden runs (1)",))
+
+
+def cell(text: str, properties: str = "") -> str:
+    return f"<w:tc><w:tcPr>{properties}</w:tcPr><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:tc>"
+
+
+@pytest.mark.parametrize(
+    ("properties", "note"),
+    [
+        ("<w:hidden/>", ("left out hidden rows (1)",)),
+        ('<w:del w:id="1" w:author="a"/>', ("left out deleted passages (1)",)),
+        ('<w:hidden w:val="0"/>', ()),
+    ],
+)
+def test_hidden_and_deleted_rows_are_left_out(properties: str, note: tuple[str, ...]) -> None:
+    """No cell of such a row is read, nor repeated below where it is merged downwards."""
+    begins, goes_on = '<w:vMerge w:val="restart"/>', "<w:vMerge/>"
+    content = with_body(
+        docx.Document(),
+        f"<w:tbl><w:tr>{cell('甲', begins)}{cell('1')}</w:tr>"
+        f"<w:tr><w:trPr>{properties}</w:trPr>{cell('密', begins)}{cell('2')}</w:tr>"
+        f"<w:tr>{cell('', goes_on)}{cell('3')}</w:tr><w:tr>{cell('丙')}{cell('4')}</w:tr></w:tbl>",
+    )
+    document = read(content)
+    assert ("密" in document.text) is not bool(note)
+    assert document.text.startswith("甲 | 1\n") and document.text.endswith("3\n丙 | 4")
+    assert document.notes == note

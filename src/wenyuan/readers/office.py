@@ -97,6 +97,7 @@ class _Body:
         self._left_out: Counter[str] = Counter()
         self._numbering = Numbering(_part_root(package, "numbering"))
         self._styles = {style.style_id: style for style in package.styles}
+        self._vanishing: dict[str, bool | None] = {}  # by style; None: it does not say
 
     def notes(self) -> tuple[str, ...]:
         counts = ", ".join(f"{what} ({count})" for what, count in sorted(self._left_out.items()))
@@ -166,7 +167,7 @@ class _Body:
             node = stack.pop()
             if node.tag in _GONE:
                 self._left_out[_GONE[node.tag]] += 1
-            elif node.tag == f"{_W}r" and _is_hidden(node):
+            elif node.tag == f"{_W}r" and self._is_hidden(node):
                 self._left_out["hidden runs"] += 1
             elif node.tag == f"{_W}t":
                 parts.append(node.text or "")
@@ -180,25 +181,51 @@ class _Body:
                 stack.extend(reversed(node))
         return "".join(parts)
 
+    def _is_hidden(self, run: Any) -> bool:
+        """Whether a run is hidden, by itself, its own style or that of its paragraph: the nearest that says so decides."""
+        said = _says(run, "rPr", "vanish")
+        if said is None:
+            paragraph = next(run.iterancestors(f"{_W}p"), None)
+            said = self._style_hides(_own(run, "rStyle", "rPr"))
+            if said is None and paragraph is not None:
+                said = self._style_hides(_own(paragraph, "pStyle"))
+        return bool(said)
+
+    def _style_hides(self, name: str | None) -> bool | None:
+        if name is None:
+            return None
+        if name not in self._vanishing:
+            lineage = (_says(each.element, "rPr", "vanish") for each in _lineage(self._styles.get(name)))
+            self._vanishing[name] = next((said for said in lineage if said is not None), None)
+        return self._vanishing[name]
+
+    def _left_row(self, row: Any) -> bool:
+        """Whether a row is deleted with tracking or hidden, and counted as such."""
+        deleted = row.find(f"{_W}trPr/{_W}del") is not None
+        hidden = not deleted and bool(_says(row, "trPr", "hidden"))
+        self._left_out.update(["deleted passages"] * deleted + ["hidden rows"] * hidden)
+        return deleted or hidden
+
     def _rows(self, table: Any) -> Iterator[str]:
         """Rows as ``a | b``; a cell merged downwards is repeated, so that each row stands alone."""
         above: dict[int, str] = {}
         for row in table.iter(f"{_W}tr"):
             if next(row.iterancestors(f"{_W}tbl")) is not table:
                 continue
-            cells, column = [], 0
+            cells, column, left = [], 0, self._left_row(row)
             for cell in row.iter(f"{_W}tc"):
                 if next(cell.iterancestors(f"{_W}tr")) is not row:
                     continue
                 merge = cell.find(f"{_W}tcPr/{_W}vMerge")
-                text = " ".join(" ".join(self._text(p) for p in cell.iter(f"{_W}p")).split())
+                paragraphs = () if left else cell.iter(f"{_W}p")
+                text = " ".join(" ".join(self._text(p) for p in paragraphs).split())
                 if merge is not None and merge.get(f"{_W}val") != "restart":
                     text = text or above.get(column, "")
                 above[column] = text
                 cells.append(text)
                 span = cell.find(f"{_W}tcPr/{_W}gridSpan")
                 column += int(span.get(f"{_W}val")) if span is not None else 1
-            if any(cells):
+            if any(cells) and not left:
                 yield " | ".join(text for text in cells if text)
 
 
@@ -211,8 +238,8 @@ def _part_root(package: Any, kind: str) -> Any | None:
     return None
 
 
-def _own(p: Any, tag: str) -> str | None:
-    node = p.find(f"{_W}pPr/{_W}{tag}")
+def _own(holder: Any, tag: str, properties: str = "pPr") -> str | None:
+    node = holder.find(f"{_W}{properties}/{_W}{tag}")
     return None if node is None else node.get(f"{_W}val")
 
 
@@ -222,7 +249,7 @@ def _lineage(style: Any) -> Iterator[Any]:
         if style is None:
             return
         yield style
-        style = style.base_style
+        style = getattr(style, "base_style", None)  # styles of lists have none
 
 
 def _style_names(style: Any) -> Iterator[str]:
@@ -249,6 +276,7 @@ def _is_deleted(p: Any) -> bool:
     return any(p.find(f"{_W}pPr/{_W}rPr/{_W}{tag}") is not None for tag in ("del", "moveFrom"))
 
 
-def _is_hidden(run: Any) -> bool:
-    vanish = run.find(f"{_W}rPr/{_W}vanish")
-    return vanish is not None and vanish.get(f"{_W}val") not in ("0", "false", "off")
+def _says(holder: Any, properties: str, tag: str) -> bool | None:
+    """A switch among an element's properties; None: they do not name it."""
+    node = holder.find(f"{_W}{properties}/{_W}{tag}")
+    return None if node is None else node.get(f"{_W}val") not in ("0", "false", "off")
