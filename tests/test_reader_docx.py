@@ -10,6 +10,7 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
 from test_reader_office import blocks, read, saved
+from wenyuan.core.chunk import chunk
 
 _LAW = (
     '<w:lvl w:ilvl="0"><w:numFmt w:val="chineseCountingThousand"/><w:lvlText w:val="第%1章"/></w:lvl>'
@@ -182,3 +183,19 @@ def test_hidden_and_deleted_rows_are_left_out(properties: str, note: tuple[str, 
     assert ("密" in document.text) is not bool(note)
     assert document.text.startswith("甲 | 1\n") and document.text.endswith("3\n丙 | 4")
     assert document.notes == note
+
+
+@pytest.mark.parametrize("chapter", ["第一章 总则", "一、总体要求", "1. Scope", "Part 1 Scope"])
+@pytest.mark.parametrize("styled", [True, False])
+def test_a_numbered_part_is_not_the_title(chapter: str, *, styled: bool) -> None:
+    """Its heading names the passages below it, and the file's name names the document."""
+    package = docx.Document()
+    package.add_paragraph("考勤管理办法")
+    package.add_paragraph(chapter, style="Heading 1" if styled else None)
+    package.add_paragraph("考勤按月汇总。")
+    document = read(saved(package))
+    assert document.title == "a"
+    if styled:
+        assert chunk(document)[-1].headings == (chapter,)
+    package.add_heading("Attendance", 1)
+    assert read(saved(package)).title == "Attendance"

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Block, BlockKind, Document, Facet
+from wenyuan.core.structure import opening
 from wenyuan.readers.decode import clean
 
 __all__ = ["Original", "Piece", "assemble", "rejected", "stem"]
@@ -62,7 +63,7 @@ def assemble(
     """Join pieces with a blank line between, cleaned of hidden characters; pieces without text vanish.
 
     Args:
-        title: Of the document; the first heading, else the file's stem, when empty.
+        title: Of the document; when empty, the first heading that opens no numbered part, else the file's stem.
         empty: Why the document is rejected when no piece has text.
 
     Raises:
@@ -81,11 +82,13 @@ def assemble(
                   line=piece.line, page=piece.page, cell=piece.cell)
         )  # fmt: skip
         at = end + len(_GAP)
-    headings = (block.label for block in blocks if block.kind == "heading")
+    # 第一章 or 一、 opens a part of the document, and names only that.
+    named = (block.label for block, piece in zip(blocks, kept, strict=True)
+             if block.kind == "heading" and not opening(piece.text))  # fmt: skip
     title = " ".join(clean(title)[0].split())
     return Document(
         uri=original.uri,
-        title=title or next(headings, "") or stem(original.name),
+        title=title or next(named, "") or stem(original.name),
         text=_GAP.join(piece.text for piece in kept),
         blocks=tuple(blocks),
         sha256=hashlib.sha256(original.content).hexdigest(),
