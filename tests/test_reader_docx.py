@@ -199,3 +199,14 @@ def test_a_numbered_part_is_not_the_title(chapter: str, *, styled: bool) -> None
         assert chunk(document)[-1].headings == (chapter,)
     package.add_heading("Attendance", 1)
     assert read(saved(package)).title == "Attendance"
+
+
+def test_values_stay_under_their_columns() -> None:
+    """An empty cell has its place in the row, unless nothing follows it; a row of empty cells is none."""
+    rows = [["", "2022年", "2023年"], ["研发", "", "300万元"], ["差旅", "10万元", ""], ["", "", ""]]
+    package = docx.Document()
+    table = package.add_table(4, 3)
+    for y, row in enumerate(rows):
+        for x, text in enumerate(row):
+            table.cell(y, x).text = text
+    assert blocks(saved(package)) == [("table", "– | 2022年 | 2023年\n研发 | – | 300万元\n差旅 | 10万元")]

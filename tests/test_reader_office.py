@@ -189,7 +189,7 @@ def test_merged_cells_reach_into_the_rows_below() -> None:
     table.cell(0, 0).merge(table.cell(1, 0)).text = "甲"
     table.cell(2, 0).merge(table.cell(2, 1)).text = "wide"
     table.cell(0, 1).text, table.cell(1, 2).text, table.cell(2, 2).text = "b", "c", "d"
-    assert blocks(saved(package)) == [("table", "甲 | b\n甲 | c\nwide | d")]
+    assert blocks(saved(package)) == [("table", "甲 | b\n甲 | – | c\nwide | d")]
 
 
 def test_a_document_without_text_is_rejected() -> None:

@@ -32,6 +32,8 @@ _HEADING_STYLE = re.compile(r"(?:heading|标题|標題)\s*([1-9])")
 _TITLE_STYLE = re.compile(r"title|标题|標題")
 _CONTENTS_STYLE = re.compile(r"toc.*|目录.*|目錄.*")
 _OUTLINE_BODY = 9
+_EMPTY = "–"
+"""Stands in an empty cell, so that what follows stays under its own column's header."""
 _MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
 
@@ -226,7 +228,9 @@ class _Body:
                 span = cell.find(f"{_W}tcPr/{_W}gridSpan")
                 column += int(span.get(f"{_W}val")) if span is not None else 1
             if any(cells) and not left:
-                yield " | ".join(text for text in cells if text)
+                while not cells[-1]:
+                    cells.pop()
+                yield " | ".join(text or _EMPTY for text in cells)
 
 
 def _part_root(package: Any, kind: str) -> Any | None:
