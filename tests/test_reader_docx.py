@@ -9,7 +9,7 @@ import pytest
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
-from test_reader_office import blocks, read, saved
+from test_reader_office import blocks, read, rewritten, saved, with_entries
 from wenyuan.core.chunk import chunk
 
 _LAW = (
@@ -210,3 +210,56 @@ def test_values_stay_under_their_columns() -> None:
         for x, text in enumerate(row):
             table.cell(y, x).text = text
     assert blocks(saved(package)) == [("table", "– | 2022年 | 2023年\n研发 | – | 300万元\n差旅 | 10万元")]
+
+
+def with_footnotes(content: bytes, **notes: str) -> bytes:
+    """The archive with these footnotes, by their ids."""
+    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/footnotes"
+    media = "application/vnd.openxmlformats-officedocument.wordprocessingml.footnotes+xml"
+    relation = f'<Relationship Id="rIdF" Type="{kind}" Target="footnotes.xml"/></Relationships>'
+    override = f'<Override PartName="/word/footnotes.xml" ContentType="{media}"/></Types>'
+    bodies = "".join(f'<w:footnote w:id="{key[1:]}">{body}</w:footnote>' for key, body in notes.items())
+    separator = '<w:footnote w:type="separator" w:id="0"><w:p><w:r><w:t>—</w:t></w:r></w:p></w:footnote>'
+    content = rewritten(content, "[Content_Types].xml", lambda xml: xml.replace(b"</Types>", override.encode()))
+    content = rewritten(
+        content,
+        "word/_rels/document.xml.rels",
+        lambda xml: xml.replace(b"</Relationships>", relation.encode()),
+    )
+    part = f"<w:footnotes {nsdecls('w')}>{separator}{bodies}</w:footnotes>"
+    return with_entries(content, {"word/footnotes.xml": part.encode()})
+
+
+def note(text: str, inner: str = "") -> str:
+    return f"<w:p><w:r><w:t>{text}</w:t></w:r>{inner}</w:p>"
+
+
+def test_notes_stand_with_the_text_that_refers_to_them() -> None:
+    """A note follows its clause, not the last one; one whose reference was deleted with tracking is not read."""
+
+    def refers(to: int) -> str:
+        return f'<w:r><w:footnoteReference w:id="{to}"/></w:r>'
+
+    content = with_body(
+        docx.Document(),
+        note("第一条 每晚四百元", refers(5) + "<w:r><w:t>。</w:t></w:r>"),
+        note("第二条 另行规定。", f'<w:del w:id="9" w:author="a">{refers(6)}</w:del>'),
+        f"<w:tbl><w:tr><w:tc>{note('高铁', refers(2) + refers(5) + refers(404))}</w:tc></w:tr></w:tbl>",
+        '<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>附则</w:t></w:r>' + refers(7) + "</w:p>",
+        note("第三条 自发布之日起施行。"),
+    )
+    content = with_footnotes(
+        content, n2=note("二等座。", refers(2)), n5=note("北京六百元。"), n6=note("可坐头等舱。"), n7=note("修订。")
+    )
+    document = read(content)
+    assert [document.text[b.start : b.end] for b in document.blocks] == [
+        "第一条 每晚四百元[1]。",
+        "[1] 北京六百元。",
+        "第二条 另行规定。",
+        "高铁[2][1]",
+        "[2] 二等座。[2]",
+        "附则",
+        "[3] 修订。",
+        "第三条 自发布之日起施行。",
+    ]
+    assert document.notes == ("left out deleted passages (1), notes that no text refers to (1)",)

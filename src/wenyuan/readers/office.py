@@ -10,7 +10,7 @@ import io
 import re
 import unicodedata
 import zipfile
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -51,7 +51,7 @@ def read_docx(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     try:
         package = docx.Document(io.BytesIO(content))
         body = _Body(package)
-        pieces = [*body.pieces(package.element.body), *body.footnotes()]
+        pieces = list(body.pieces(package.element.body))
         title, metadata = _properties(package)
     except DocumentRejected:
         raise
@@ -95,13 +95,23 @@ class _Body:
 
     def __init__(self, package: Any) -> None:
         self.title = ""
-        self._package = package
         self._left_out: Counter[str] = Counter()
         self._numbering = Numbering(_part_root(package, "numbering"))
+        self._footnotes = {
+            (f"{_W}{kind}", note.get(f"{_W}id") or ""): note
+            for kind in ("footnote", "endnote")
+            if (root := _part_root(package, f"{kind}s")) is not None
+            for note in root.iter(f"{_W}{kind}")
+            if not note.get(f"{_W}type")  # the lines between text and notes
+        }
+        self._referred: dict[tuple[str, str], int] = {}
+        self._due: deque[tuple[str, str]] = deque()
         self._styles = {style.style_id: style for style in package.styles}
         self._vanishing: dict[str, bool | None] = {}  # by style; None: it does not say
 
     def notes(self) -> tuple[str, ...]:
+        if alone := len(self._footnotes) - len(self._referred):
+            self._left_out["notes that no text refers to"] = alone
         counts = ", ".join(f"{what} ({count})" for what, count in sorted(self._left_out.items()))
         return (f"left out {counts}",) if counts else ()
 
@@ -110,21 +120,31 @@ class _Body:
         for child in parent:
             if child.tag == f"{_W}p":
                 yield from self._paragraph(child)
+                yield from self._noted()
             elif child.tag == f"{_W}tbl":
                 yield Piece("table", "\n".join(self._rows(child)))
+                yield from self._noted()
             elif child.tag in _GONE:
                 self._left_out[_GONE[child.tag]] += 1
             elif child.tag in (f"{_W}sdt", f"{_W}sdtContent", f"{_W}ins", f"{_W}customXml", f"{_W}moveTo"):
                 yield from self.pieces(child)
 
-    def footnotes(self) -> Iterator[Piece]:
-        """Footnotes and endnotes, after the text, each with its number."""
-        for kind in ("footnote", "endnote"):
-            root = _part_root(self._package, f"{kind}s")
-            for note in () if root is None else root.iter(f"{_W}{kind}"):
-                text = " ".join(self._text(p) for p in note.iter(f"{_W}p")).strip()
-                if text and not note.get(f"{_W}type"):
-                    yield Piece("paragraph", f"[{note.get(f'{_W}id')}] {text}")
+    def _noted(self) -> Iterator[Piece]:
+        """The footnotes and endnotes that the last passage refers to, each with its number."""
+        while self._due:
+            key = self._due.popleft()
+            text = " ".join(self._text(p) for p in self._footnotes[key].iter(f"{_W}p")).strip()
+            yield Piece("paragraph", f"[{self._referred[key]}] {text}" if text else "")
+
+    def _reference(self, node: Any) -> str:
+        """The number of a note where the text refers to it: numbers count in the order of the text."""
+        key = (node.tag.removesuffix("Reference"), node.get(f"{_W}id") or "")
+        if key not in self._footnotes:
+            return ""
+        if key not in self._referred:
+            self._referred[key] = len(self._referred) + 1
+            self._due.append(key)
+        return f"[{self._referred[key]}]"
 
     def _paragraph(self, p: Any) -> Iterator[Piece]:
         style = self._styles.get(_own(p, "pStyle"))
@@ -132,13 +152,13 @@ class _Body:
         if names and _CONTENTS_STYLE.fullmatch(names[0]):
             self._left_out["lines of the table of contents"] += 1
             return
-        text = self._text(p)
+        level = _heading_level(p, style, names)
+        text = self._text(p, numbered=level is None)
         if not text.strip() and _is_deleted(p):
             return  # it takes no number from those that stay
         mark = self._mark(p, style)
         if not text.strip():
             return
-        level = _heading_level(p, style, names)
         if level == 0:
             self.title = self.title or text.strip()
         shown = f"{mark} {text}" if mark else text
@@ -161,8 +181,12 @@ class _Body:
             return self._numbering.next(values.get(f"{_W}numId") or "0", int(values.get(f"{_W}ilvl") or 0))
         return ""
 
-    def _text(self, root: Any) -> str:
-        """Visible text below an element: tracked deletions, hidden runs and fallback copies are left out."""
+    def _text(self, root: Any, *, numbered: bool = True) -> str:
+        """Visible text below an element: tracked deletions, hidden runs and fallback copies are left out.
+
+        Args:
+            numbered: Numbers of notes stand in the text; not in headings, whose words are names.
+        """
         parts: list[str] = []
         stack = [root]
         while stack:
@@ -175,6 +199,9 @@ class _Body:
                 parts.append(node.text or "")
             elif node.tag in (f"{_W}br", f"{_W}cr", f"{_W}tab"):
                 parts.append("\t" if node.tag == f"{_W}tab" else "\n")
+            elif node.tag in (f"{_W}footnoteReference", f"{_W}endnoteReference"):
+                number = self._reference(node)
+                parts.append(number if numbered else "")
             elif node.tag == f"{_W}noBreakHyphen":
                 parts.append("-")
             elif node.tag not in (_FALLBACK, f"{_W}pPr", f"{_W}rPr"):
