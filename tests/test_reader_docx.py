@@ -263,3 +263,19 @@ def test_notes_stand_with_the_text_that_refers_to_them() -> None:
         "第三条 自发布之日起施行。",
     ]
     assert document.notes == ("left out deleted passages (1), notes that no text refers to (1)",)
+
+
+def test_a_text_box_is_read_once_and_on_its_own_lines() -> None:
+    """Its words do not run into those around it, and its copy for old programs is left out, in cells, too."""
+    old, new = "http://schemas.openxmlformats.org/markup-compatibility/2006", "urn:box"
+    box = f"<w:txbxContent>{note('内部资料')}</w:txbxContent>"
+    run = (
+        f'<w:r><mc:AlternateContent xmlns:mc="{old}"><mc:Choice><x:box xmlns:x="{new}">{box}</x:box></mc:Choice>'
+        f"<mc:Fallback>{box}</mc:Fallback></mc:AlternateContent></w:r>"
+    )
+    content = with_body(
+        docx.Document(),
+        f"<w:p>{run}<w:r><w:t>应当招标。</w:t></w:r></w:p>",
+        f"<w:tbl><w:tr>{cell('流程')}<w:tc><w:p>{run}<w:r><w:t>见图</w:t></w:r></w:p></w:tc></w:tr></w:tbl>",
+    )
+    assert read(content).text == "内部资料\n应当招标。\n\n流程 | 内部资料 见图"

@@ -31,6 +31,8 @@ _GONE = {f"{_W}del": "deleted passages", f"{_W}moveFrom": "deleted passages", f"
 _HEADING_STYLE = re.compile(r"(?:heading|标题|標題)\s*([1-9])")
 _TITLE_STYLE = re.compile(r"title|标题|標題")
 _CONTENTS_STYLE = re.compile(r"toc.*|目录.*|目錄.*")
+_SIGNS = {f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}tab": "\t", f"{_W}noBreakHyphen": "-"}
+_BOX = f"{_W}txbxContent"
 _OUTLINE_BODY = 9
 _EMPTY = "–"
 """Stands in an empty cell, so that what follows stays under its own column's header."""
@@ -133,7 +135,7 @@ class _Body:
         """The footnotes and endnotes that the last passage refers to, each with its number."""
         while self._due:
             key = self._due.popleft()
-            text = " ".join(self._text(p) for p in self._footnotes[key].iter(f"{_W}p")).strip()
+            text = " ".join(self._text(p) for p in _paragraphs(self._footnotes[key])).strip()
             yield Piece("paragraph", f"[{self._referred[key]}] {text}" if text else "")
 
     def _reference(self, node: Any) -> str:
@@ -188,27 +190,34 @@ class _Body:
             numbered: Numbers of notes stand in the text; not in headings, whose words are names.
         """
         parts: list[str] = []
-        stack = [root]
+        stack: list[Any] = [root]
         while stack:
             node = stack.pop()
-            if node.tag in _GONE:
-                self._left_out[_GONE[node.tag]] += 1
-            elif node.tag == f"{_W}r" and self._is_hidden(node):
-                self._left_out["hidden runs"] += 1
+            if isinstance(node, str):
+                parts.append(node)
             elif node.tag == f"{_W}t":
                 parts.append(node.text or "")
-            elif node.tag in (f"{_W}br", f"{_W}cr", f"{_W}tab"):
-                parts.append("\t" if node.tag == f"{_W}tab" else "\n")
+            elif node.tag in _SIGNS:
+                parts.append(_SIGNS[node.tag])
             elif node.tag in (f"{_W}footnoteReference", f"{_W}endnoteReference"):
-                number = self._reference(node)
-                parts.append(number if numbered else "")
-            elif node.tag == f"{_W}noBreakHyphen":
-                parts.append("-")
-            elif node.tag not in (_FALLBACK, f"{_W}pPr", f"{_W}rPr"):
+                parts.append(self._reference(node) * numbered)
+            elif not self._left_node(node):
                 if node.tag == f"{_W}p" and node is not root:  # a paragraph of a text box
                     parts.append("\n")
+                elif node.tag == _BOX:
+                    stack.append("\n")  # after it
                 stack.extend(reversed(node))
         return "".join(parts)
+
+    def _left_node(self, node: Any) -> bool:
+        """Whether no text of an element is read: what was deleted or is hidden is counted."""
+        if node.tag in _GONE:
+            self._left_out[_GONE[node.tag]] += 1
+        elif node.tag == f"{_W}r" and self._is_hidden(node):
+            self._left_out["hidden runs"] += 1
+        else:
+            return node.tag in (_FALLBACK, f"{_W}pPr", f"{_W}rPr")
+        return True
 
     def _is_hidden(self, run: Any) -> bool:
         """Whether a run is hidden, by itself, its own style or that of its paragraph: the nearest that says so decides."""
@@ -246,7 +255,7 @@ class _Body:
                 if next(cell.iterancestors(f"{_W}tr")) is not row:
                     continue
                 merge = cell.find(f"{_W}tcPr/{_W}vMerge")
-                paragraphs = () if left else cell.iter(f"{_W}p")
+                paragraphs = () if left else _paragraphs(cell)
                 text = " ".join(" ".join(self._text(p) for p in paragraphs).split())
                 if merge is not None and merge.get(f"{_W}val") != "restart":
                     text = text or above.get(column, "")
@@ -267,6 +276,11 @@ def _part_root(package: Any, kind: str) -> Any | None:
         if relation.reltype.endswith(f"/{kind}") and not relation.is_external:
             return parse_xml(relation.target_part.blob)
     return None
+
+
+def _paragraphs(root: Any) -> Iterator[Any]:
+    """The paragraphs of a cell or note, without those of text boxes: these are part of the paragraph around them."""
+    return (p for p in root.iter(f"{_W}p") if next(p.iterancestors(_BOX), None) is None)
 
 
 def _own(holder: Any, tag: str, properties: str = "pPr") -> str | None:
