@@ -12,7 +12,10 @@ from wenyuan.core.model import Block, BlockKind, Document, Facet
 from wenyuan.core.structure import opening
 from wenyuan.readers.decode import clean
 
-__all__ = ["Original", "Piece", "assemble", "rejected", "stem"]
+__all__ = ["EMPTY_CELL", "Original", "Piece", "assemble", "rejected", "stem"]
+
+EMPTY_CELL = "–"
+"""Stands in an empty cell of a table, so that what follows stays under its own column's header."""
 
 _GAP = "\n\n"
 

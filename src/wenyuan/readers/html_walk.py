@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from wenyuan.readers.assemble import Piece
+from wenyuan.readers.assemble import EMPTY_CELL, Piece
 
 __all__ = ["Page"]
 
@@ -269,7 +269,9 @@ def _table_lines(rows: list[list[str]]) -> Iterator[str]:
     for row in rows:
         last = max((at for at, cell in enumerate(row) if cell.strip()), default=-1)
         if last >= 0:
-            yield " | ".join(cell.strip() or "–" for at, cell in enumerate(row[: last + 1]) if cell and at in used)
+            yield " | ".join(
+                cell.strip() or EMPTY_CELL for at, cell in enumerate(row[: last + 1]) if cell and at in used
+            )
 
 
 def _spread(cells: list[tuple[str, int, int]], spans: dict[int, tuple[int, str]]) -> list[str]:

@@ -19,7 +19,7 @@ from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Document, Facet
 from wenyuan.core.structure import opening
 from wenyuan.readers.archive import check_archive
-from wenyuan.readers.assemble import Original, Piece, assemble, rejected
+from wenyuan.readers.assemble import EMPTY_CELL, Original, Piece, assemble, rejected
 from wenyuan.readers.numbering import Numbering
 from wenyuan.readers.sections import sectioned
 
@@ -34,8 +34,6 @@ _CONTENTS_STYLE = re.compile(r"toc.*|目录.*|目錄.*")
 _SIGNS = {f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}tab": "\t", f"{_W}noBreakHyphen": "-"}
 _BOX = f"{_W}txbxContent"
 _OUTLINE_BODY = 9
-_EMPTY = "–"
-"""Stands in an empty cell, so that what follows stays under its own column's header."""
 _MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
 
@@ -266,7 +264,7 @@ class _Body:
             if any(cells) and not left:
                 while not cells[-1]:
                     cells.pop()
-                yield " | ".join(text or _EMPTY for text in cells)
+                yield " | ".join(text or EMPTY_CELL for text in cells)
 
 
 def _part_root(package: Any, kind: str) -> Any | None:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from wenyuan.readers.assemble import Piece
+from wenyuan.readers.assemble import EMPTY_CELL, Piece
 
 __all__ = ["QUESTION", "SIMILAR", "Row", "header_key", "row_pieces"]
 
@@ -166,5 +166,5 @@ def _faq_text(row: Row, columns: _Columns) -> str:
 def _plain_text(row: Row, columns: _Columns) -> str:
     if columns.used:  # no names: ``–`` keeps the values after it in their columns
         last = max(at for at, value in enumerate(row.cells) if value)
-        return "; ".join(value or "–" for at, value in enumerate(row.cells[: last + 1]) if at in columns.used)
+        return "; ".join(value or EMPTY_CELL for at, value in enumerate(row.cells[: last + 1]) if at in columns.used)
     return "; ".join(columns.named(at, value) for at, value in enumerate(row.cells) if value)
