@@ -238,6 +238,8 @@ def test_a_case_that_a_rule_quotes_is_a_repeat() -> None:
     for text in (PLAN, f"第十三条　{PLAN}", PLAN.replace("，", " "), "作业时应当监护", f"作业时应当监护。{PLAN}"):
         found = united([RetrievalItem(content=text, source="vector", priority=2, score=0.9), rule])
         assert (found.cases, found.query_context) == ([], {"repeated": 1}), text
+    marks = RetrievalItem(content="……", source="vector", priority=2, score=0.9)
+    assert united([marks, rule]).cases == [marks]
 
 
 # --- the single steps -----------------------------------------------------------------------------------

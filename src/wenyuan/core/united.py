@@ -145,8 +145,9 @@ def _said(rule: RetrievalItem) -> str:
 def _repeats(content: str, rules: Sequence[str]) -> bool:
     """Whether a rule has every sentence of a text, whole: one word more, or less, may turn it around."""
     text = _unnumbered(content)
-    asked = [_forms(text[start:end]) for start, end in sentences(text)]
-    return bool(asked) and any(all(any(form in said for form in forms) for forms in asked) for said in rules)
+    forms = (_forms(text[start:end]) for start, end in sentences(text))
+    asked = [pair for pair in forms if pair[0].strip(_EDGE)]  # marks alone say nothing
+    return bool(asked) and any(all(any(form in said for form in pair) for pair in asked) for said in rules)
 
 
 def _unnumbered(text: str) -> str:
