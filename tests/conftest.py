@@ -11,15 +11,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 import milvus_server
 import postgres_server
 from wenyuan.core.ports import Deadline
 
-# On a machine that never ran it Hypothesis makes its tables of characters first, which a slow one takes a second for.
-settings.register_profile("here", suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("here")
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let Hypothesis take its time, where it is installed: environments of tests/integrations have none.
+
+    On a machine that never ran it, it makes its tables of characters first, which a slow one takes a second for.
+    """
+    if config.pluginmanager.hasplugin("hypothesispytest"):
+        from hypothesis import HealthCheck, settings
+
+        settings.register_profile("here", suppress_health_check=[HealthCheck.too_slow])
+        settings.load_profile("here")
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,7 @@ from wenyuan.server.app import create_app
 from wenyuan.server.openapi import openapi_document
 from wenyuan.server.seams import ServerSettings, open_to_all
 from wenyuan.wire.shapes import MAX_CONTEXT_DEPTH
+from wenyuan.wire.strict_json import MAX_INTEGER
 
 POSTS = ("/v1/retrieve_fragments", "/retrieve_fragments")
 
@@ -40,14 +41,20 @@ class HashService:
 def beyond_schemas(body: object) -> bool:
     """What the rules of the service say and JSON Schema cannot: see the document's description.
 
-    Schema knows no white space to trim, takes 3.0 for an integer, cannot tell 2^60 from 1.15e18, and has no word
-    for how deeply a value may be nested.
+    Schema knows no white space to trim, takes 3.0 for an integer, cannot tell 2^60 from 1.15e18 or 2^53 + 2 from
+    9007199254740994.0, and has no word for how deeply a value may be nested.
     """
     if not isinstance(body, dict):
         return False
     query, count, context = (body.get(name) for name in ("query", "max_results", "context"))
     padded = isinstance(query, str) and len(query) > 8000 >= len(query.strip())
-    return padded or isinstance(count, float) or "e+" in repr(context) or depth(context) > MAX_CONTEXT_DEPTH
+    return padded or isinstance(count, float) or large_float(context) or depth(context) > MAX_CONTEXT_DEPTH
+
+
+def large_float(value: object) -> bool:
+    """Whether a number written with a point or an exponent, here or inside, is beyond the integers allowed."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return (isinstance(value, float) and abs(value) > MAX_INTEGER) or any(map(large_float, inner))
 
 
 def depth(value: object) -> int:
