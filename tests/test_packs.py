@@ -10,7 +10,8 @@ from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.rules.book import Book
 from wenyuan.core.rules.checking import check_book
 from wenyuan.core.rules.conditions import compile_condition
-from wenyuan.core.rules.schema import Schema, parse_schema
+from wenyuan.core.rules.schema import Schema
+from wenyuan.core.rules.schema_reading import parse_schema
 from wenyuan.packs import located, shipped
 from wenyuan.readers.rulebooks import read_book
 

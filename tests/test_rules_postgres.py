@@ -24,7 +24,7 @@ from wenyuan.core.ports import Deadline
 from wenyuan.core.rules.checking import check_book
 from wenyuan.core.rules.graph import View
 from wenyuan.core.rules.inference import Inference, Start, infer
-from wenyuan.core.rules.schema import parse_schema
+from wenyuan.core.rules.schema_reading import parse_schema
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
 

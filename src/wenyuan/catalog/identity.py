@@ -12,10 +12,7 @@ from wenyuan.catalog import schema as t
 from wenyuan.catalog.connect import reading, translated
 from wenyuan.catalog.place import Place
 
-__all__ = ["PSEUDONYMS", "CatalogIdentity", "name_library"]
-
-PSEUDONYMS = "pseudonym_key"
-"""Of `library`: what a library in a folder keeps in its file ``pseudonym.key``, in hexadecimal digits."""
+__all__ = ["CatalogIdentity", "name_library"]
 
 
 class CatalogIdentity:
@@ -52,7 +49,7 @@ class CatalogIdentity:
 
     def pseudonym_key(self) -> bytes:
         """What makes pseudonyms, where all who redact share it; empty in a folder, which has it in a file."""
-        return bytes.fromhex(self._identity(PSEUDONYMS))
+        return bytes.fromhex(self._identity(t.PSEUDONYMS))
 
     def renew_id(self) -> str:
         """Give this library an id of its own; returns it. Processes that have it open go on with the old one."""

@@ -26,7 +26,6 @@ from wenyuan.catalog.audit_chain import HeadFile
 from wenyuan.catalog.audit_log import AuditLog
 from wenyuan.catalog.audit_tables import last_head
 from wenyuan.catalog.connect import reading, translated
-from wenyuan.catalog.identity import PSEUDONYMS
 from wenyuan.catalog.place import Files, Place, place_of
 from wenyuan.catalog.store import MOVING, Catalog, make_tables
 from wenyuan.catalog.tasks import ledger_file
@@ -37,7 +36,7 @@ from wenyuan.settings import load_settings
 __all__ = ["Moved", "Step", "move", "move_library", "names_server"]
 
 _BATCH = 1_000
-_OWN = ("schema", "library_file", "tick", "audit", MOVING, PSEUDONYMS)
+_OWN = ("schema", "library_file", "tick", "audit", MOVING, t.PSEUDONYMS)
 """Keys of `library` that belong to a place, not to what it holds."""
 _CATALOG = [table for kept in t.ALL for table in kept.sorted_tables if table is not t.library]
 _AUDIT = [audit_tables.cuts, audit_tables.audit, audit_tables.queries]
@@ -278,7 +277,7 @@ def _hand_over(origin: Place, target: Place) -> None:
         connection.execute(t.library.delete().where(key.not_in(_OWN)))
         connection.execute(t.library.insert(), [{"key": name, "value": text} for name, text in said.items()])
         if pseudonyms and not isinstance(target, Files):
-            connection.execute(t.library.update().where(key == PSEUDONYMS).values(value=pseudonyms.hex()))
+            connection.execute(t.library.update().where(key == t.PSEUDONYMS).values(value=pseudonyms.hex()))
         _count_on(connection)
         if pseudonyms and isinstance(target, Files):
             _keep(target, pseudonyms)
@@ -287,7 +286,7 @@ def _hand_over(origin: Place, target: Place) -> None:
 
 def _pseudonyms(place: Place, held: dict[str, str]) -> bytes:
     if not isinstance(place, Files):
-        return bytes.fromhex(held[PSEUDONYMS])
+        return bytes.fromhex(held[t.PSEUDONYMS])
     try:
         return (place.folder / "pseudonym.key").read_bytes()
     except FileNotFoundError:

@@ -14,6 +14,7 @@ from wenyuan.catalog.columns import ID, JSON, TEXT
 __all__ = [
     "ALL",
     "MIGRATIONS",
+    "PSEUDONYMS",
     "SCHEMA_VERSION",
     "commits",
     "documents",
@@ -32,6 +33,9 @@ library = sa.Table(
     sa.Column("key", TEXT, primary_key=True),
     sa.Column("value", TEXT, nullable=False),
 )
+
+PSEUDONYMS = "pseudonym_key"
+"""Key in `library` of what a library in a folder keeps in its file ``pseudonym.key``, in hexadecimal digits."""
 
 commits = sa.Table(
     "commits",

@@ -33,7 +33,6 @@ from wenyuan.catalog import schema as t
 from wenyuan.catalog.audit_chain import HeadFile
 from wenyuan.catalog.audit_server import AuditOnServer, make_audit
 from wenyuan.catalog.connect import COMPONENT, translated
-from wenyuan.catalog.identity import PSEUDONYMS
 from wenyuan.catalog.lock import Lock, WriterLock, being_written
 from wenyuan.catalog.tasks import tables as task_tables
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, ConfigError
@@ -180,7 +179,7 @@ class Server:
     def begin(self, connection: sa.Connection) -> None:
         make_audit(connection)
         task_tables.create_all(connection)
-        own = {"tick": "0", PSEUDONYMS: secrets.token_hex(32)}
+        own = {"tick": "0", t.PSEUDONYMS: secrets.token_hex(32)}
         connection.execute(t.library.insert(), [{"key": key, "value": value} for key, value in own.items()])
 
     @contextmanager

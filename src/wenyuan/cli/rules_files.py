@@ -253,7 +253,7 @@ def template(
       wenyuan rules template rules.xlsx --pack construction
     """
     from wenyuan.core.errors import InvalidRequest
-    from wenyuan.core.rules.schema import parse_schema
+    from wenyuan.core.rules.schema_reading import parse_schema
     from wenyuan.packs import located
     from wenyuan.readers.rulebooks import read_book
     from wenyuan.readers.rulebooks.template import excel_template

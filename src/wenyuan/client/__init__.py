@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from wenyuan.client.agent import AgentClient
 from wenyuan.client.caller import Client
-from wenyuan.client.governed import AgentClient, Knowledge, Passages
+from wenyuan.client.governed import Knowledge, Passages
 from wenyuan.client.rules import Item, Rules, United
 from wenyuan.core.errors import InvalidRequest, NotPermitted, RetrievalFailed
 from wenyuan.core.model import Fragment

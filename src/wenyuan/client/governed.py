@@ -1,18 +1,12 @@
-"""The knowledge service and the context service from the caller's side, and an agent's own client.
-
->>> from wenyuan.client import AgentClient
->>> agent = AgentClient("http://127.0.0.1:8765", "support")  # doctest: +SKIP
->>> agent.get_context(retrieval_query="客户投诉多久响应").snippets  # doctest: +SKIP
-"""
+"""What the knowledge service and the context service answer, from the caller's side."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Literal, Protocol
+from typing import Any
 
-__all__ = ["AgentClient", "Knowledge", "Passages", "read_context", "read_kept", "read_passages"]
+__all__ = ["Knowledge", "Passages", "read_context", "read_kept", "read_passages"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,54 +101,3 @@ def _entries(body: Mapping[str, Any], name: str) -> tuple[Mapping[str, Any], ...
         if type(entry.get("trust")) is not int or not 1 <= entry["trust"] <= 5:
             raise ValueError(f"{name}[{at}].trust is no integer from 1 to 5")
     return tuple(entries)
-
-
-class Asks(Protocol):
-    """What an agent asks through; `Client` is one."""
-
-    def get_context(self, retrieval_query: str, **members: Any) -> Knowledge: ...
-
-    def close(self) -> None: ...
-
-
-class AgentClient:
-    """One agent's client. Closing it closes the connections that it made itself.
-
-    Args:
-        url_or_client: Of the service, or a `Client` that is shared.
-        agent_id: Who asks.
-        options: For the `Client` that is made: ``key``, ``timeout``, ``retries``.
-    """
-
-    def __init__(self, url_or_client: str | Asks, agent_id: str, **options: Any) -> None:
-        from wenyuan.client.caller import Client
-
-        self._own = isinstance(url_or_client, str)
-        self._client: Asks = Client(url_or_client, **options) if isinstance(url_or_client, str) else url_or_client
-        self.agent_id = agent_id
-
-    def get_context(
-        self,
-        retrieval_query: str,
-        *,
-        extra_queries: Sequence[str] = (),
-        top_k: Mapping[str, int | Literal["auto"]] | None = None,
-        **members: Any,
-    ) -> Knowledge:
-        """What the agent needs to know now; see `Client.get_context` for what it raises."""
-        return self._client.get_context(
-            retrieval_query, agent_id=self.agent_id, extra_queries=extra_queries, top_k=top_k, **members
-        )
-
-    def close(self) -> None:
-        """Close the connections, if they are its own."""
-        if self._own:
-            self._client.close()
-
-    def __enter__(self) -> AgentClient:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from wenyuan.core.rules.schema import Schema, merged, parse_schema
+from wenyuan.core.rules.schema import Schema, merged
+from wenyuan.core.rules.schema_reading import parse_schema
 
 __all__ = ["SCHEMAS", "schema_of"]
 

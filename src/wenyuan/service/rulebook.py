@@ -17,7 +17,8 @@ from wenyuan.core.rules.diff import Diff, LiveNode, LiveStatement, diff
 from wenyuan.core.rules.graph import GraphNode
 from wenyuan.core.rules.model import Evidence, Node, Statement, StatementStatus
 from wenyuan.core.rules.quotes import plain
-from wenyuan.core.rules.schema import Schema, parse_schema
+from wenyuan.core.rules.schema import Schema
+from wenyuan.core.rules.schema_reading import parse_schema
 from wenyuan.service.rule_schemas import SCHEMAS, schema_of
 from wenyuan.service.witness import ACTING
 

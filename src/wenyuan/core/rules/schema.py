@@ -1,6 +1,7 @@
 """Which kinds of things and which relations there are, and which paths through them are rules: data, not code.
 
-A schema comes from a pack as a tree of plain values (YAML or JSON); `Schema.to_tree` gives the same tree back.
+A schema comes from a pack as a tree of plain values (YAML or JSON), which `parse_schema` of `schema_reading` reads;
+`Schema.to_tree` gives the same tree back.
 Packs are laid over one another with `merged`: what two of them say of one name has to agree.
 """
 
@@ -24,7 +25,6 @@ __all__ = [
     "Schema",
     "label_in",
     "merged",
-    "parse_schema",
 ]
 
 ParameterType = Literal["number", "integer", "string", "boolean"]
@@ -162,22 +162,6 @@ def label_in(labels: Labels, language: str, otherwise: str) -> str:
         if labels.get(tag):
             return labels[tag]
     return next((label for label in labels.values() if label), otherwise)
-
-
-def parse_schema(tree: object, *, where: str = "schema", known: Schema | None = None) -> Schema:
-    """Read a schema.
-
-    Args:
-        tree: What a YAML or JSON file holds under ``schema``.
-        where: Path that the faults' paths start with.
-        known: A schema whose kinds and relations may be named too: what other packs have brought.
-
-    Raises:
-        InvalidRequest: with every fault, each at its path.
-    """
-    from wenyuan.core.rules.schema_reading import read_schema
-
-    return read_schema(tree, where, known or Schema())
 
 
 def merged(a: Schema, b: Schema) -> Schema:

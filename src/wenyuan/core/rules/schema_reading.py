@@ -21,7 +21,7 @@ from wenyuan.core.rules.schema import (
 )
 from wenyuan.core.suggest import did_you_mean
 
-__all__ = ["read_schema"]
+__all__ = ["parse_schema"]
 
 _PARTS = ("kinds", "relations", "parameters", "patterns", "scope_kind", "limits")
 _ID = re.compile(r"[^\W\d][\w-]{0,63}")
@@ -42,9 +42,18 @@ MAX_CHAIN = 8
 T = TypeVar("T")
 
 
-def read_schema(tree: object, where: str, known: Schema) -> Schema:
-    """See `schema.parse_schema`."""
-    return _Reader(where, known).read(tree)
+def parse_schema(tree: object, *, where: str = "schema", known: Schema | None = None) -> Schema:
+    """Read a schema.
+
+    Args:
+        tree: What a YAML or JSON file holds under ``schema``.
+        where: Path that the faults' paths start with.
+        known: A schema whose kinds and relations may be named too: what other packs have brought.
+
+    Raises:
+        InvalidRequest: with every fault, each at its path.
+    """
+    return _Reader(where, known or Schema()).read(tree)
 
 
 class _Reader:
