@@ -329,10 +329,14 @@ def test_a_reranker_is_a_piece_of_its_own(judged: float) -> None:
 
 @pytest.mark.parametrize("trust", [0.9, 1.0, 1.1])
 def test_the_pieces_of_a_score_end_at_the_score(trust: float) -> None:
-    """What the bar shows is the score: vector, keyword and context, more or less trust."""
+    """What the bar shows is the score: vector, keyword and context, more or less trust, less another law."""
     fused = 0.7 * 0.8 + 0.3 * 0.4
     score = fused * 1.1 * trust
-    found = pieces_of(score, {"vector": 0.8, "keyword": 0.4, "fused": fused, "context": 0.1, "trust": trust})
+    parts = {"vector": 0.8, "keyword": 0.4, "fused": fused, "context": 0.1, "trust": trust}
+    less = pieces_of(0.9 * score, parts | {"law": 0.9})
+    assert sum(piece.value for piece in less) == pytest.approx(0.9 * score)
+    assert next(piece.value for piece in less if piece.name == "law") == pytest.approx(-0.1 * fused)
+    found = pieces_of(score, parts)
     assert sum(piece.value for piece in found) == pytest.approx(score)
     assert next(piece.value for piece in found if piece.name == "vector") == pytest.approx(0.56)
     assert max(piece.start + piece.width for piece in found if piece.value > 0) == pytest.approx(

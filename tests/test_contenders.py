@@ -51,9 +51,11 @@ floors = st.builds(
     st.sampled_from((1.0, 1.6)),
 )
 
+kept = st.dictionaries(st.integers(1, 60), st.sampled_from((0.9, 0.95, 0.99)))
+
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
-@given(candidates(), fusions, floors, st.integers(1, 8), st.lists(st.integers(1, 5), max_size=3), st.booleans())
+@given(candidates(), fusions, floors, st.integers(1, 8), st.lists(st.integers(1, 5), max_size=3), st.booleans(), kept)
 def test_what_is_left_out_is_in_no_answer(
     found: tuple[dict[int, float], dict[int, float], dict[int, float], float],
     fusion: Fusion,
@@ -61,14 +63,15 @@ def test_what_is_left_out_is_in_no_answer(
     limit: int,
     trusts: list[int],
     in_context: bool,
+    laws: dict[int, float],
 ) -> None:
-    """Whatever the scores, floor, limit, trust and context, the candidates of an answer and their rivals are those of all."""
+    """Whatever the scores, floor, limit, trust, context and laws, the candidates of an answer and their rivals are those of all."""
     words, known, cosines, ceiling = found
     cut = Cut.of(floor, limit, trusts, in_context)
-    everything = fusion.hits(words, cosines)
-    chosen = contenders(known, cosines, ceiling, fusion, cut)
+    everything = fusion.hits(words, cosines, None, laws)
+    chosen = contenders(known, cosines, ceiling, fusion, cut, None, laws)
     some = fusion.hits(
-        {i: s for i, s in words.items() if i in chosen}, {i: c for i, c in cosines.items() if i in chosen}
+        {i: s for i, s in words.items() if i in chosen}, {i: c for i, c in cosines.items() if i in chosen}, None, laws
     )
     assert cut.liftable(above(some, floor)) == cut.liftable(above(everything, floor))
     rivals, all_rivals = (Field((hit.score for hit in hits), CURVES["hybrid"]) for hits in (some, everything))

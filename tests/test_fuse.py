@@ -69,7 +69,8 @@ def rankings(draw: st.DrawFn) -> tuple[list[Hit], float]:
         if keyword is None
         else st.none() | st.dictionaries(passage_ids, cosines, min_size=least)
     )
-    return fused(keyword, vector, weight=weight, scale=draw(scales), mean=draw(cosines)), weight
+    laws = draw(st.dictionaries(passage_ids, st.floats(0.9, 1.0)))
+    return fused(keyword, vector, None, laws, weight=weight, scale=draw(scales), mean=draw(cosines)), weight
 
 
 @given(rankings())
@@ -108,7 +109,7 @@ def test_one_leg() -> None:
 
 def recomputed(parts: Any) -> float:
     """The score from its parts, by the formula that `explain` prints."""
-    product = parts["fused"] * (1.0 + parts.get("context", 0.0)) * parts["trust"]
+    product = parts["fused"] * parts.get("law", 1.0) * (1.0 + parts.get("context", 0.0)) * parts["trust"]
     return float(min(1.0, product) + parts.get("identifier", 0.0))
 
 
@@ -136,7 +137,9 @@ def test_explanation_adds_up(made: tuple[list[Hit], float], found: Passage, topi
         final = adjusted(hit, found, asked(found, topic, query, hits))
         told = explain(final, weight)
         assert float(told.rpartition("→ ")[2]) == pytest.approx(final.score, abs=5.1e-4)
-        product = number(told, " =") * (1 + number(told, "context")) * number(told, "trust", 1.0)
+        product = (
+            number(told, " =") * number(told, "law", 1.0) * (1 + number(told, "context")) * number(told, "trust", 1.0)
+        )
         capped = min(1.0, product) if ", at most 1" in told else product
         assert capped + number(told, "identifier") == pytest.approx(final.score, abs=3e-3)
         if "·vector" in told:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wenyuan.core.structure import Line, chinese_number, clause_key, clause_keys, opening, openings
+from wenyuan.core.numerals import chinese_number
+from wenyuan.core.structure import Line, clause_key, clause_keys, opening, openings
 
 
 def _chinese(n: int) -> str:

@@ -48,11 +48,23 @@ def _passages(among: Any) -> sa.Select[Any]:
     )
 
 
-# Made once: to make it anew for each request takes longer than to read ten passages.
-_PASSAGES = _passages(sa.bindparam("ids", expanding=True))
+def _titles(among: Any) -> sa.Select[Any]:
+    p, d = t.passages.c, t.documents.c
+    return (
+        sa.select(p.passage_id, d.title, p.headings)
+        .join(t.documents, d.document_id == p.document_id)
+        .where(p.passage_id.in_(among))
+    )
+
+
+_IDS: sa.BindParameter[Any] = sa.bindparam("ids", expanding=True)
 # Numbers as one JSON value, whose text is the same however many there are.
-_PASSAGES_SQLITE = _passages(sa.select(sa.func.json_each(sa.bindparam("ids")).table_valued("value").c.value))
-_TEXT_SQLITE = str(_PASSAGES_SQLITE.compile(dialect=sqlite.dialect()))
+_IDS_SQLITE = sa.select(sa.func.json_each(sa.bindparam("ids")).table_valued("value").c.value)
+# Made once: to make it anew for each request takes longer than to read ten passages.
+_PASSAGES, _TITLES = _passages(_IDS), _titles(_IDS)
+_PASSAGES_SQLITE, _TITLES_SQLITE = (
+    str(made.compile(dialect=sqlite.dialect())) for made in (_passages(_IDS_SQLITE), _titles(_IDS_SQLITE))
+)
 _NAMES = tuple(c.name for c in _PASSAGES.selected_columns)
 _JSON = tuple(c.name for c in _PASSAGES.selected_columns if isinstance(c.type, sa.JSON))
 
@@ -138,13 +150,28 @@ class CatalogReads(CatalogHistory):
         """The live passages among `passage_ids`; a removed one is absent."""
         doing = "reading passages"
         if self._reader.dialect.name == "sqlite":
-            found = told_at_once(self._reader, _TEXT_SQLITE, (json.dumps(list(passage_ids)),), doing, deadline)
+            found = told_at_once(self._reader, _PASSAGES_SQLITE, (json.dumps(list(passage_ids)),), doing, deadline)
             return {row["passage_id"]: passage_of(row) for row in map(_from_sqlite, found)}
         with reading(self._reader, doing, deadline) as connection:
             return {
                 row["passage_id"]: passage_of(row)
                 for part in batches(passage_ids)
                 for row in connection.execute(_PASSAGES, {"ids": part}).mappings()
+            }
+
+    def titles(
+        self, passage_ids: Sequence[int], deadline: Deadline | None = None
+    ) -> Mapping[int, tuple[str, tuple[str, ...]]]:
+        """Of each passage, live or not, its document's title and its headings."""
+        doing = "reading titles"
+        if self._reader.dialect.name == "sqlite":
+            found = told_at_once(self._reader, _TITLES_SQLITE, (json.dumps(list(passage_ids)),), doing, deadline)
+            return {number: (title, tuple(json.loads(headings))) for number, title, headings in found}
+        with reading(self._reader, doing, deadline) as connection:
+            return {
+                number: (title, tuple(headings))
+                for part in batches(passage_ids)
+                for number, title, headings in connection.execute(_TITLES, {"ids": part})
             }
 
     def some_passages(self, count: int) -> list[Passage]:

@@ -56,12 +56,14 @@ def pieces_of(score: float, parts: Mapping[str, float]) -> tuple[Piece, ...]:
 def _summands(score: float, parts: Mapping[str, float]) -> list[tuple[str, float]]:
     fused, trust = parts["fused"], parts.get("trust", 1.0)
     vector = _share_of_vector(parts)
-    context = fused * parts.get("context", 0.0)
+    law = fused * (parts.get("law", 1.0) - 1.0)
+    context = (fused + law) * parts.get("context", 0.0)
     return [
         ("vector", vector),
         ("keyword", fused - vector),
+        ("law", law),
         ("context", context),
-        ("trust", (fused + context) * (trust - 1.0)),
+        ("trust", (fused + law + context) * (trust - 1.0)),
         ("identifier", parts.get("identifier", 0.0)),
         ("rivals", parts.get("retrieved", score) - parts["raw"] if "raw" in parts else 0.0),
         ("reranker", parts.get("share", 0.0) * (parts.get("reranker", 0.0) - parts.get("retrieved", 0.0))),

@@ -1,10 +1,11 @@
 """From the scores of two legs to one ranking, and the bounded adjustments after it.
 
 Every step leaves its part in `Hit.parts`, so that the parts shown add up to the score shown (see `explain`), and all but
-the context keep scores absolute:
+law and context keep scores absolute:
 
     fused  = w · vector + (1 − w) · keyword
-    score  = min(1, fused · (1 + context) · trust), then + identifier (see `reference`; negative where one is missing)
+    score  = min(1, fused · law · (1 + context) · trust), then + identifier (see `reference`; negative where one is missing)
+    law    = what an article keeps that is of another law than most candidates (see `laws`)
     context = how well the passage fits · what that may change (see `Leeway`), at most `CONTEXT_BOUND`
 
 What a passage is given with is the probability that follows from it: see `calibrate`.
@@ -80,16 +81,18 @@ class Fusion:
         keyword: Mapping[int, float] | None,
         cosines: Mapping[int, float] | None,
         plain: Mapping[int, float] | None = None,
+        shares: Mapping[int, float] | None = None,
     ) -> list[Hit]:
         """As `fused`."""
         w, scale, mean, lifted = self.weight, self.scale, self.mean, self.lifted
-        return fused(keyword, cosines, plain, weight=w, scale=scale, mean=mean, lifted=lifted)
+        return fused(keyword, cosines, plain, shares, weight=w, scale=scale, mean=mean, lifted=lifted)
 
 
 def fused(
     keyword: Mapping[int, float] | None,
     cosines: Mapping[int, float] | None,
     plain: Mapping[int, float] | None = None,
+    shares: Mapping[int, float] | None = None,
     *,
     weight: float,
     scale: tuple[float, float],
@@ -102,6 +105,7 @@ def fused(
         keyword: Keyword score (0..1) by passage; a passage left out scored 0. None: no such leg.
         cosines: Raw cosine by passage; a passage left out has no vector. None: no such leg.
         plain: The cosines from which part ``lift`` is taken, where they are others.
+        shares: What passages keep of their scores for their laws (part ``law``), where that is not all.
         weight, scale, mean, lifted: See `Fusion`.
     """
     span = scale[1] - scale[0]
@@ -119,6 +123,9 @@ def fused(
                 lift = (cosine if plain is None else plain.get(passage_id, cosine)) - mean
                 parts["cosine"], parts["lift"] = cosine, lift
         score = parts["fused"] = fuse(words, vector, weight)
+        if shares and passage_id in shares:
+            parts["law"] = shares[passage_id]
+            score *= parts["law"]
         if lifted:
             parts["evidence"] = evidence(words or 0.0, max(0.0, lift), span)
         hits.append(Hit(passage_id, score, "vector", parts))
@@ -247,11 +254,13 @@ def explain(hit: Hit, weight: float, curve: Curve | None = None) -> str:
     else:
         text = f"keyword {p['keyword']:.3f}" if "keyword" in p else f"vector {p['vector']:.3f}"
     text += f" = {p['fused']:.3f}"
+    if "law" in p:
+        text += f" · law {p['law']:.3f}"
     if "context" in p:
         text += f" · (1 + context {p['context']:.3f})"
     if p.get("trust", 1.0) != 1.0:
         text += f" · trust {p['trust']:.2f}"
-    if p["fused"] * (1.0 + p.get("context", 0.0)) * p.get("trust", 1.0) > 1.0:
+    if p["fused"] * p.get("law", 1.0) * (1.0 + p.get("context", 0.0)) * p.get("trust", 1.0) > 1.0:
         text += ", at most 1"
     if "identifier" in p:
         text += f" {'+' if p['identifier'] > 0 else '−'} identifier {abs(p['identifier']):.3f}"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from wenyuan.core.structure import chinese_number
+from wenyuan.core.numerals import chinese_number
 
 __all__ = ["QUANTITY", "located", "quantities"]
 

@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from wenyuan.core.laws import LAW
 from wenyuan.core.quantity import QUANTITY
 from wenyuan.core.text import OWN, PAIR
 
@@ -67,16 +68,19 @@ class Traits:
         weight: Of the vector leg.
         centre: How far queries are moved away from what all questions have in common (see `service.legs`); 0: not.
         bridge: How far they are moved away from their own language, towards the other one; 0: not.
+        law: How much an article loses at most that is of another law than most candidates (see `laws`); 0: nothing.
     """
 
     weight: float = VECTOR_WEIGHT
     centre: float = 0.0
     bridge: float = 0.0
+    law: float = 0.0
 
     @classmethod
     def of(cls, measured: Mapping[str, float]) -> Traits:
         """As it is stored beside the floors; what was not measured is as it is by default."""
-        return cls(measured.get("weight", VECTOR_WEIGHT), measured.get("centre", 0.0), measured.get("bridge", 0.0))
+        weight, law = measured.get("weight", VECTOR_WEIGHT), measured.get("law", LAW)
+        return cls(weight, measured.get("centre", 0.0), measured.get("bridge", 0.0), law)
 
 
 PLAIN = Traits()

@@ -11,19 +11,20 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal, NamedTuple
+
+from wenyuan.core.numerals import HAN_NUMERALS, NARROW, ascii_number
 
 __all__ = [
     "CLAUSE",
     "Line",
     "Opening",
     "OpeningKind",
-    "chinese_number",
     "clause_key",
     "clause_keys",
     "opening",
     "openings",
+    "without_clauses",
 ]
 
 OpeningKind = Literal[
@@ -48,16 +49,10 @@ _WORDS: dict[str, OpeningKind] = {
     "article": "article", "art": "article", "clause": "clause", "paragraph": "paragraph",
 }  # fmt: skip
 
-_DIGITS = {c: i for i, row in enumerate(("零〇○", "一壹", "二贰貳两兩", "三叁參", "四肆", "五伍", "六陆陸",
-                                         "七柒", "八捌", "九玖")) for c in row}  # fmt: skip
-_TENS = {"十": 10, "拾": 10, "廿": 20, "卅": 30, "百": 100, "佰": 100, "千": 1000, "仟": 1000}
-_MYRIADS = {"万": 10_000, "萬": 10_000, "亿": 100_000_000, "億": 100_000_000}
-
-_HAN = "零〇○一二三四五六七八九十廿卅百千万两兩壹贰貳叁參肆伍陆陸柒捌玖拾佰仟萬亿億"
-_NUM = rf"(?:[0-9０-９]{{1,6}}(?:[.．\-][0-9０-９]{{1,4}}){{0,5}}|[{_HAN}]{{1,12}})"
+_NUM = rf"(?:[0-9０-９]{{1,6}}(?:[.．\-][0-9０-９]{{1,4}}){{0,5}}|[{HAN_NUMERALS}]{{1,12}})"
 _NTH = (
     rf"第[ \u3000]?(?P<nth>{_NUM})[ \u3000]?(?P<unit>部分|分编|分編|[篇编編章節节條条款項项])"
-    rf"(?:[ ]?之[ ]?(?P<sub>[{_HAN}]{{1,4}}|[0-9０-９]{{1,3}})(?![{_HAN}0-9分]))?"
+    rf"(?:[ ]?之[ ]?(?P<sub>[{HAN_NUMERALS}]{{1,4}}|[0-9０-９]{{1,3}})(?![{HAN_NUMERALS}0-9分]))?"
 )
 _WORD = (
     r"(?P<word>Part|Chapter|Section|Sec|Article|Art|Clause|Paragraph|§)s?\.?[ ]*"
@@ -74,15 +69,14 @@ _OPEN_WORD = re.compile(rf"(?:{_WORD})(?![0-9A-Za-z])")
 _SHOUTED = re.compile(r"(?:PART|CHAPTER|SECTION|ARTICLE|CLAUSE|APPENDIX|ANNEX|SCHEDULE)(?=[ ])")
 _OPEN_ANNEX = re.compile(rf"(?:附则|附則|附录|附錄|附件|附表)(?:[ ]?(?P<number>{_NUM}|[A-Z](?![A-Za-z])))?")
 _OPEN_POINT = re.compile(
-    rf"(?P<han>[{_HAN}]{{1,4}})、|[（(](?P<round>[{_HAN}]{{1,4}})[）)]"
+    rf"(?P<han>[{HAN_NUMERALS}]{{1,4}})、|[（(](?P<round>[{HAN_NUMERALS}]{{1,4}})[）)]"
     r"|(?P<dotted>[0-9]{1,3}(?:\.[0-9]{1,3}){1,5})\.?(?![0-9.%/:\-])"
     r"|(?P<plain>[0-9]{1,2})(?:[.、](?![0-9])|(?=[ \t\u3000]))"
 )
-_NARROW = {ord("．"): ".", **{ord("０") + i: str(i) for i in range(10)}}
 # What a match can begin with: most lines are told from openings by their first character.
 _ASCII_DIGITS = frozenset("0123456789")
 _WORD_BEGINS = frozenset("PCSA§")
-_POINT_BEGINS = frozenset(f"{_HAN}（(0123456789０１２３４５６７８９")
+_POINT_BEGINS = frozenset(f"{HAN_NUMERALS}（(0123456789０１２３４５６７８９")
 _EMPHASIS = re.compile(r"\*{1,3}|__")
 _LEADERS = re.compile(r"(?:[.·…]{3,}|[\t \u3000]{3,})[ \u3000]*[0-9]{1,4}$")
 _SENTENCE = re.compile(r"[。；;！!]|[，,：:、.]$|[.?][ ]|，.*，")
@@ -131,31 +125,6 @@ class Opening:
         return _key(self.kind, self.number)
 
 
-def chinese_number(text: str) -> int:
-    """Value of a number in Chinese, full-width or ASCII digits: ``一百二十``, ``二〇二四``, ``１３``.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if text.isdecimal():
-        return int(text)
-    if not text or any(c not in _DIGITS and c not in _TENS and c not in _MYRIADS for c in text):
-        raise ValueError(f"{text!r} is no number")
-    if all(c in _DIGITS for c in text):  # positional, as in years
-        return int("".join(str(_DIGITS[c]) for c in text))
-    total = group = digit = 0
-    for c in text:
-        if c in _DIGITS:
-            digit = _DIGITS[c]
-        elif c in _TENS:
-            group += (digit or 1) * _TENS[c]
-            digit = 0
-        else:
-            total += ((group + digit) or 1) * _MYRIADS[c]
-            group = digit = 0
-    return total + group + digit
-
-
 def clause_key(text: str) -> str | None:
     """The canonical name of the clause that `text` begins with, or None.
 
@@ -166,14 +135,23 @@ def clause_key(text: str) -> str | None:
     match = CLAUSE.match(stripped)
     if match:
         return _key(*_named(match))
-    point = _OPEN_POINT.match(stripped.translate(_NARROW))
-    return _key("clause", _number(point["dotted"])) if point and point["dotted"] else None
+    point = _OPEN_POINT.match(stripped.translate(NARROW))
+    return _key("clause", ascii_number(point["dotted"])) if point and point["dotted"] else None
 
 
 def clause_keys(text: str) -> tuple[str, ...]:
     """All clauses that a running text names, in order, each once; bare dotted numbers are not among them."""
-    pattern = CLAUSE if _ANY_LETTER.search(text) else _OPEN_NTH  # the same in such a text, and faster
-    return tuple(dict.fromkeys([_key(*_named(match)) for match in pattern.finditer(text)]))
+    return tuple(dict.fromkeys([_key(*_named(match)) for match in _clauses_of(text).finditer(text)]))
+
+
+def without_clauses(text: str) -> str:
+    """A running text with a space in the place of each clause that it names."""
+    return _clauses_of(text).sub(" ", text)
+
+
+def _clauses_of(text: str) -> re.Pattern[str]:
+    """What finds them: in a text without letters the shorter pattern finds the same, and faster."""
+    return CLAUSE if _ANY_LETTER.search(text) else _OPEN_NTH
 
 
 def _key(kind: str, number: str) -> str:
@@ -184,29 +162,11 @@ def _named(match: re.Match[str]) -> tuple[OpeningKind, str]:
     """Kind and ASCII number of a match of `_NTH` or `_WORD`."""
     groups = match.groupdict()
     if groups.get("unit"):
-        sub = f"-{_number(groups['sub'])}" if groups["sub"] else ""
-        return _UNITS[groups["unit"]], _number(groups["nth"]) + sub
+        sub = f"-{ascii_number(groups['sub'])}" if groups["sub"] else ""
+        return _UNITS[groups["unit"]], ascii_number(groups["nth"]) + sub
     if groups["annex"]:
         return "appendix", groups["letter"].upper()
-    return _WORDS[groups["word"].lower()], _number(groups["number"])
-
-
-@lru_cache(maxsize=4_096)
-def _number(text: str) -> str:
-    """In ASCII: ``十三`` and ``XIII`` → ``13``, ``３．２`` → ``3.2``; ``120-1``, ``13a`` and ``A`` stay."""
-    text = text.translate(_NARROW)
-    if re.fullmatch(r"[IVXLC]+", text):
-        return str(_roman(text))
-    return "".join(part if part in (".", "-") else _whole(part) for part in re.split(r"([.\-])", text))
-
-
-def _whole(text: str) -> str:
-    return text if text[-1].isascii() and text[-1].isalpha() else str(chinese_number(text))
-
-
-def _roman(text: str) -> int:
-    values = [{"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}[c] for c in text]
-    return sum(-v if v < max(values[i:]) else v for i, v in enumerate(values))
+    return _WORDS[groups["word"].lower()], ascii_number(groups["number"])
 
 
 def opening(line: str) -> Opening | None:
@@ -268,14 +228,14 @@ def _open_annex(text: str) -> Opening | None:
     if (rest and (not match["number"] or rest[0] not in _GAP + ":：")) or not _titular(title):
         return None
     kind: OpeningKind = "supplement" if text[1] in "则則" else "appendix"
-    number = _number(match["number"]) if match["number"] else ""
+    number = ascii_number(match["number"]) if match["number"] else ""
     return Opening(kind=kind, level=_LEVELS[kind], label=match[0], number=number, title=title, heading=True)
 
 
 def _open_point(text: str) -> Opening | None:
     if text[0] not in _POINT_BEGINS:
         return None
-    match = _OPEN_POINT.match(text.translate(_NARROW))
+    match = _OPEN_POINT.match(text.translate(NARROW))
     if not match:
         return None
     style = match.lastgroup or ""
@@ -284,7 +244,7 @@ def _open_point(text: str) -> Opening | None:
     if not title or title[0].islower() or not (title[0].isalnum() or title[0] in '《“"（('):
         return None
     heading = _titular(title, _MAX_TITLE if title.isascii() else _MAX_POINT_TITLE)
-    number = _number(match[style])
+    number = ascii_number(match[style])
     if style == "dotted":
         level = _POINT_LEVELS["plain"] + number.count(".")
         return Opening(kind="clause", level=level, label=match[0].rstrip("."), number=number, title=title,

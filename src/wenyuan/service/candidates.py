@@ -80,7 +80,12 @@ class Floor:
         if hit.parts.get("identifier", 0.0) > 0.0:
             return True
         least = self.score if hit.parts.get("keyword", 0.0) >= self.words else self.least
-        return (hit.score if self.given else hit.parts.get("evidence", hit.score)) >= least
+        return self.standing(hit) >= least
+
+    def standing(self, hit: Hit) -> float:
+        """What of a hit must reach the floor: for that it does not matter which law it is of."""
+        score = hit.parts["fused"] if "law" in hit.parts else hit.score
+        return score if self.given else hit.parts.get("evidence", score)
 
     def enough(self, scores: Array, evidence: Array, words: Array) -> Array:
         """Which of passages that have these may be answers; more words never make one none."""
@@ -99,7 +104,7 @@ class Floor:
 def why_empty(hits: list[Hit], floor: Floor) -> str:
     if not hits or hits[0].score == 0:
         return "no passage in scope shares a word or a meaning with the query"
-    best = max(hit.score if floor.given else hit.parts.get("evidence", hit.score) for hit in hits)
+    best = max(map(floor.standing, hits))
     return (
         f"the best passage scores {best:.3f}, below the floor {floor.least:.3f} at which nonsense scores "
         "in this library"
@@ -173,6 +178,7 @@ def contenders(
     fusion: Fusion,
     cut: Cut,
     plain: Mapping[int, float] | None = None,
+    shares: Mapping[int, float] | None = None,
 ) -> Collection[int]:
     """The candidates that may be in the answer, while the keyword scores of some are not known yet.
 
@@ -185,17 +191,20 @@ def contenders(
         cosines: Of every candidate that has a vector.
         ceiling: The most that a keyword score which is not known can be.
         plain: The cosines that evidence is made of, where they are others.
+        shares: What candidates keep of their scores, where that is not all.
     """
     everyone = list(keyword.keys() | cosines.keys())
     known, near = column(keyword, everyone), column(cosines, everyone)
     standing = near if plain is None else column(plain, everyone)
     vectors = fusion.vectors(near)
+    kept = np.nan_to_num(column(shares, everyone), nan=1.0) if shares else 1.0
 
     def standings(unknown: float) -> tuple[Array, Array]:
         """Their scores if all that is not known were that, and which of them then count."""
         words = np.where(np.isnan(known), unknown, known)
         scores = fusion.scores(words, vectors)
-        return scores, (scores > 0) & cut.floor.enough(scores, fusion.evidence(scores, words, standing), words)
+        enough = cut.floor.enough(scores, fusion.evidence(scores, words, standing), words)
+        return scores * kept, (scores > 0) & enough
 
     low, count_surely = standings(0.0)
     if not count_surely.any():

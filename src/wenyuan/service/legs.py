@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from wenyuan.core.adapt import QueryMap, Tuning
@@ -24,6 +24,7 @@ from wenyuan.core.vectors import checked_vectors
 from wenyuan.service.cache import CacheCounts
 from wenyuan.service.candidates import Cut, contenders
 from wenyuan.service.crew import Crew, Leg, Legs
+from wenyuan.service.laws import Laws
 from wenyuan.service.places import Places
 from wenyuan.service.probes import GENERAL, SCRIPTS, script_of
 from wenyuan.settings import SearchSettings
@@ -84,6 +85,7 @@ class Found:
 
     Attributes:
         plain: The cosines that evidence is made of.
+        shares: What articles keep of their scores for their laws, where that is not all.
     """
 
     keyword: Mapping[int, float]
@@ -92,6 +94,7 @@ class Found:
     mean: float
     aim: Aim | None
     reports: list[LegReport]
+    shares: Mapping[int, float] = field(default_factory=dict)
 
 
 class QueryVectors:
@@ -171,9 +174,12 @@ class OwnLegs:
     but for those that cannot be in the answer, whatever the other leg says (see `candidates.contenders`).
     """
 
-    def __init__(self, engine: Engine, vectors: QueryVectors | None, settings: SearchSettings, crew: Crew) -> None:
+    def __init__(
+        self, engine: Engine, vectors: QueryVectors | None, settings: SearchSettings, crew: Crew, laws: Laws
+    ) -> None:
         self._engine = engine
         self._vectors = vectors
+        self._laws = laws
         self._weight = settings.vector_weight
         self._crew = crew
         parts = [engine] if vectors is None else [engine, vectors.encoder]
@@ -242,7 +248,9 @@ class OwnLegs:
 
             # Where all is computed here, to change threads four times would take longer than two legs at once save.
             found = found_by(self._crew) if self._places is None else self._crew.together(found_by, deadline)
-            hits = self._fusion(tuning, traits, found.mean).hits(found.keyword, found.cosines, found.plain)
+            hits = self._fusion(tuning, traits, found.mean).hits(
+                found.keyword, found.cosines, found.plain, found.shares
+            )
         return hits, found.reports
 
     def _fusion(self, tuning: Tuning | None, traits: Traits, mean: float) -> Fusion:
@@ -284,20 +292,24 @@ class OwnLegs:
         keyword = {hit.passage_id: hit.score for hit in by_keyword.hits}
         reports = [LegReport(name="keyword", state="ok", ms=ms, hits=len(keyword))]
         if second is None:
-            return Found(keyword=keyword, cosines=None, mean=0.0, aim=None, reports=reports)
+            shares = self._laws.shares(keyword, traits.law, deadline) if traits.law else {}
+            return Found(keyword=keyword, cosines=None, mean=0.0, aim=None, reports=reports, shares=shares)
         by_vector, aim, ms, remembered = legs.outcome(second, "vector leg", deadline)
         cosines = {hit.passage_id: aim.level(hit.parts["cosine"]) for hit in by_vector.hits}
         reports.append(LegReport(name="vector", state="ok", ms=ms, hits=len(cosines), remembered=remembered))
         cosines |= self._cosines(legs, aim, [i for i in keyword if i not in cosines], deadline)
         plain = cosines if aim.unbridged is None else self._cosines(legs, aim.unbridged, list(cosines), deadline)
         mean = aim.level(self._engine.mean_cosine(aim.vector))
+        shares = self._laws.shares(keyword.keys() | cosines.keys(), traits.law, deadline) if traits.law else {}
         if wanted is not None:
             ceiling = (1.0 + _ROUNDING) * by_keyword.hits[-1].score if len(keyword) >= depth else 0.0
-            chosen = contenders(keyword, cosines, ceiling, self._fusion(tuning, traits, mean), wanted, plain)
+            chosen = contenders(keyword, cosines, ceiling, self._fusion(tuning, traits, mean), wanted, plain, shares)
             keyword = {i: score for i, score in keyword.items() if i in chosen}
             cosines = {i: cosine for i, cosine in cosines.items() if i in chosen}
         keyword |= self._keyword_scores(legs, words, [i for i in cosines if i not in keyword], deadline)
-        return Found(keyword=keyword, cosines=cosines, plain=plain, mean=mean, aim=aim, reports=reports)
+        return Found(
+            keyword=keyword, cosines=cosines, plain=plain, mean=mean, aim=aim, reports=reports, shares=shares
+        )
 
     def aim(self, query: str, vector: Any, tuning: Tuning | None, traits: Traits, deadline: Deadline) -> Aim:
         """Away from what all questions have in common, and from there where a learned map sends the query.

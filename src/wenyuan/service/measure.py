@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
@@ -114,7 +115,8 @@ class Measurer:
         """What nonsense reaches under a tuning, adopted or not, by script; with the traits of the library."""
         measured, scope = {}, self._scope()
         for script in SCRIPTS:
-            asked = (self._best(text, scope, tuning, Traits.of(traits)) for text in junk_queries(script))
+            plain = replace(Traits.of(traits), law=0.0)  # nonsense is about no law
+            asked = (self._best(text, scope, tuning, plain) for text in junk_queries(script))
             scores, lifts = zip(*asked, strict=True)
             low = percentile(scores, FLOOR_SHARE["score"])
             measured[script] = {

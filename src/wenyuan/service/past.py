@@ -119,6 +119,11 @@ class RecordAt(FeedAt):
         trusts = self._scope or {}
         return {i: replace(p, trust=trusts.get(p.source_id) or p.trust) for i, p in found.items()}
 
+    def titles(
+        self, passage_ids: Sequence[int], deadline: Deadline | None = None
+    ) -> Mapping[int, tuple[str, tuple[str, ...]]]:
+        return self._archive.titles(passage_ids, deadline)
+
     def document_by_uri(self, uri: str, deadline: Deadline | None = None) -> tuple[int, str, str] | None:
         return self._archive.document_at(uri, self._generation, deadline)
 
@@ -126,7 +131,7 @@ class RecordAt(FeedAt):
         # A trait that was not recorded was not known then, and did not count; nor was there a curve that is not in it.
         known = self._recorded_floor
         then = dict.fromkeys(SCRIPTS, known) if known else self._archive.floor(mode)
-        return {script: {"calibration": 0, **then.get(script, {})} for script in SCRIPTS}
+        return {script: {"calibration": 0, "law": 0.0, **then.get(script, {})} for script in SCRIPTS}
 
     def tuning_at(self, seq: int, deadline: Deadline | None = None) -> Tuning | None:
         return self._archive.tuning_at(seq, deadline)

@@ -20,6 +20,12 @@ class Record(ChangeFeed, Protocol):
 
     def passages(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Passage]: ...
 
+    def titles(
+        self, passage_ids: Sequence[int], deadline: Deadline | None = None
+    ) -> Mapping[int, tuple[str, tuple[str, ...]]]:
+        """Of each passage, live or not, its document's title and its headings."""
+        ...
+
     def document_by_uri(self, uri: str, deadline: Deadline | None = None) -> tuple[int, str, str] | None: ...
 
     def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:

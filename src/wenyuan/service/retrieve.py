@@ -25,6 +25,7 @@ from wenyuan.service.abroad import Abroad, no_outside
 from wenyuan.service.candidates import Cut, Floor, above, guard, likely, meeting, outstanding, why_empty
 from wenyuan.service.crew import Crew, Leg
 from wenyuan.service.derive import Derived, Deriver
+from wenyuan.service.laws import Laws
 from wenyuan.service.legs import Aim, LegReport, OwnLegs, QueryVectors
 from wenyuan.service.measure import Measurer
 from wenyuan.service.probes import SCRIPTS, repeats, script_of, strange
@@ -144,7 +145,7 @@ class Retriever:
         self._united = united or RulesSettings()
         self.reranking = reranking or Reranking()
         vectors = QueryVectors(encoder, settings.query_vectors) if encoder is not None else None
-        self._own = OwnLegs(engine, vectors, settings, self._crew)
+        self._own = OwnLegs(engine, vectors, settings, self._crew, Laws(record))
         self.query_vectors = self._own.query_vectors
         self._abroad = Abroad(open_outside or no_outside, vectors, Crew(settings.threads, traces, self.meter))
         self._sight, self._tuned = Sight(record), Tuned(record, encoder)
@@ -334,7 +335,9 @@ class Retriever:
         """What our own legs found; of a query that names a place all of it, since naming it may lift the last one."""
         if not scope.sources:
             return [], []
-        wanted = None if reference_of(query.text) else cut
+        wanted: Cut | None = cut
+        if reference_of(query.text):
+            wanted, traits = None, replace(traits, law=0.0)
         return self._own.candidates(query.text, words, scope, self._depth(query), deadline, tuning, traits, wanted)
 
     # -- from candidates to the answer ----------------------------------------------------------------
@@ -375,11 +378,12 @@ class Retriever:
         return {} if reference is None else self._engine.information(sorted(reference.terms().union(*titles)))
 
     def _measured(self, query: Query) -> tuple[Mapping[str, float], Floor, Traits]:
-        """What was measured for queries of this script, as it is stored, and what it means."""
+        """What was measured for queries of this script, as it is stored, and what it means; with what counts besides, for the record."""
         measured = self.floors().get(script_of(query.text), {})
         curve = curve_of(measured, self.mode)
-        told = {**measured, **(curve.measured() if curve else {})}
-        return told, self._floor(measured, query.text), Traits.of(measured)
+        traits = Traits.of(measured)
+        told = {**measured, "law": traits.law, **(curve.measured() if curve else {})}
+        return told, self._floor(measured, query.text), traits
 
     def _floor(self, measured: Mapping[str, float], text: str) -> Floor:
         if self._settings.floor is not None:

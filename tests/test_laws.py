@@ -1,0 +1,160 @@
+"""What many candidates are articles of is what a question is about; articles of other laws stand behind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import wenyuan
+from wenyuan.core.laws import LAW, law_of, shares
+from wenyuan.core.model import Source
+from wenyuan.service.laws import Laws
+
+laws = st.dictionaries(st.integers(1, 40), st.sampled_from(["", "", "民法典", "刑法", "leave policy", "城乡规划法"]))
+
+
+@pytest.mark.parametrize(
+    ("title", "headings", "law"),
+    [
+        ("民法典第一百五十三条", (), "民法典"),
+        ("城乡规划法　第１３条", (), "城乡规划法"),
+        ("勞動基準法 第二十四條", (), "勞動基準法"),
+        ("上海航运交易所管理规定 第二条之一", (), "上海航运交易所管理规定"),
+        ("中华人民共和国数据安全法", ("第三章 数据安全制度", "第二十一条"), "中华人民共和国数据安全法"),
+        ("Leave Policy", ("Article 13 Sick leave",), "leave policy"),
+        ("LEAVE POLICY  Article XIII", (), "leave policy"),
+        ("员工手册", ("第三章 休假",), ""),
+        ("个体工商户条例", ("总则",), ""),
+        ("Articles of our blog", ("Part 2",), ""),
+        ("", (), ""),
+    ],
+)
+def test_law_of(title: str, headings: tuple[str, ...], law: str) -> None:
+    """An article's law is its title without the article; chapters and 条例 alone are no articles."""
+    assert law_of(title, headings) == law
+
+
+@given(laws, st.sampled_from([0.0, LAW, 0.5]))
+def test_shares(found: Mapping[int, str], weight: float) -> None:
+    """Nobody gains; articles of the law with most candidates and what is no article lose nothing, others as their laws do."""
+    kept = shares(found, weight)
+    assert kept.keys() <= {number for number, law in found.items() if law}
+    assert all(1.0 - weight <= share < 1.0 for share in kept.values())
+    counts = {law: list(found.values()).count(law) for law in found.values() if law}
+    by_law: dict[str, set[float]] = {}
+    for number, law in found.items():
+        if law:
+            by_law.setdefault(law, set()).add(kept.get(number, 1.0))
+    assert all(len(of_one) == 1 for of_one in by_law.values())
+    for one, count in counts.items():
+        if count == max(counts.values()) or not weight:
+            assert by_law[one] == {1.0}
+        for other, less in counts.items():
+            if count > less:
+                assert min(by_law[one]) >= max(by_law[other])
+
+
+def test_a_single_article_beside_a_law() -> None:
+    """Of five candidates, three of one law and one of another: √(2/5) of the weight is what it loses."""
+    found = {1: "民法典", 2: "民法典", 3: "民法典", 4: "刑法", 5: ""}
+    assert shares(found, 0.1) == {4: pytest.approx(1 - 0.1 * 0.4**0.5)}
+
+
+ARTICLES = {
+    "物业管理办法": ["业主应当按照约定交纳物业费。", "物业公司不得以停水催交物业费。", "物业费的标准应当公示。"],
+    "税务登记办法": ["纳税人应当办理登记。"],
+    "档案收费规定": ["查阅档案按照标准交纳费用。"],
+}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[wenyuan.Library]:
+    folder = tmp_path_factory.mktemp("laws")
+    rows = [
+        {"id": f"{law}{n}", "title": f"{law} 第{'一二三'[n]}条", "text": text}
+        for law, texts in ARTICLES.items()
+        for n, text in enumerate(texts)
+    ]
+    rows.append({"id": "faq", "title": "交纳物业费的方式", "text": "物业费按照标准可以在手机上交纳。"})
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+    made = wenyuan.open(folder / "library", create=True, encoder={"kind": "hashing"}, search={"floor": 0.0})
+    with made:
+        made.add(Source(source_id="laws", path=str(folder / "rows.jsonl")))
+        yield made
+
+
+def parts_by_title(library: wenyuan.Library, query: str) -> dict[str, Mapping[str, float]]:
+    answer = library.search(query, limit=10)
+    return {answer.passages[hit.passage_id].title: hit.parts for hit in answer.hits}
+
+
+def test_articles_of_other_laws_lose(library: wenyuan.Library) -> None:
+    """Only articles of laws with fewer candidates bear the part, and their raw scores have it in them."""
+    found = parts_by_title(library, "物业费按照什么标准交纳")
+    told = {title: parts["law"] for title, parts in found.items() if "law" in parts}
+    assert set(told) == {"税务登记办法 第一条", "档案收费规定 第一条"} & set(found)
+    assert told
+    for title, share in told.items():
+        parts = found[title]
+        assert 1 - LAW <= share < 1
+        assert parts["raw"] == pytest.approx(parts["fused"] * share * parts["trust"])
+
+
+def test_an_article_that_is_named_is_what_is_asked_for(library: wenyuan.Library) -> None:
+    """A question that names its article is not about the law that has most candidates."""
+    found = parts_by_title(library, "档案收费规定第一条 交纳物业费")
+    assert next(iter(found)) == "档案收费规定 第一条"
+    assert not any("law" in parts for parts in found.values())
+
+
+def test_what_is_lost_is_recorded_and_can_be_switched_off(
+    library: wenyuan.Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer says how much a law counted; where a record says nothing counted, nothing does."""
+    query = "物业费按照什么标准交纳"
+    assert library.search(query, limit=10).floors["law"] == LAW
+    retriever = library._retriever
+    then = {script: {**floors, "law": 0.0} for script, floors in retriever.floors().items()}
+    monkeypatch.setattr(retriever, "floors", lambda: then or {"han": {"law": 0.0}})
+    assert not any("law" in parts for parts in parts_by_title(library, query).values())
+
+
+def test_a_given_floor_is_for_the_score_without_it(library: wenyuan.Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands at a floor that was set is answered though it is of another law."""
+    query = "档案按照标准交纳"
+    retriever = library._retriever
+    parts = parts_by_title(library, query)
+    losers = [parts for parts in parts.values() if "law" in parts]
+    assert losers
+    for loser in losers:
+        monkeypatch.setattr(retriever, "_settings", retriever._settings.model_copy(update={"floor": loser["fused"]}))
+        assert loser in parts_by_title(library, query).values()
+
+
+class Counted:
+    """A record that counts what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def titles(self, passage_ids: Any, _deadline: Any = None) -> dict[int, tuple[str, tuple[str, ...]]]:
+        self.asked += passage_ids
+        return {number: (f"法{number % 5 // 3} 第{number}条", ()) for number in passage_ids if number != 13}
+
+
+def test_what_is_known_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each passage is looked up once; when too many are remembered, they are looked up anew, with the same answer."""
+    record = Counted()
+    known = Laws(record)  # type: ignore[arg-type]
+    first = known.shares(range(1, 20), LAW, None)  # type: ignore[arg-type]
+    assert known.shares(range(1, 20), LAW, None) == first != {}  # type: ignore[arg-type]
+    assert record.asked == list(range(1, 20))
+    monkeypatch.setattr("wenyuan.service.laws._MOST", 25)
+    assert known.shares(range(1, 31), LAW, None)  # type: ignore[arg-type]
+    assert record.asked == [*range(1, 20), *range(20, 31)]
+    assert known.shares(range(1, 20), LAW, None) == first  # type: ignore[arg-type]
