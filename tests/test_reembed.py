@@ -380,3 +380,16 @@ def test_a_backup_goes_where_nothing_is(folder: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "copy.partial").exists()
     with pytest.raises(CatalogUnavailable, match="no library"):
         back_up(tmp_path / "nowhere", tmp_path / "copy 2")
+
+
+@pytest.mark.parametrize("file", ["catalog.db", "audit.db"])
+@pytest.mark.parametrize("how", ["emptied", "removed"])
+def test_what_is_lost_is_not_backed_up(folder: Path, tmp_path: Path, file: str, how: str) -> None:
+    """A library whose catalog or audit was cut to nothing is not copied as if it were whole: nothing is where it was to go."""
+    (folder / file).unlink()
+    if how == "emptied":
+        (folder / file).touch()
+    with pytest.raises(CatalogUnavailable, match=r"was emptied|no library|removed or replaced"):
+        back_up(folder, tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+    assert (folder / file).exists() == (how == "emptied")

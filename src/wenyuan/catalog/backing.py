@@ -6,8 +6,10 @@ import shutil
 from contextlib import closing
 from pathlib import Path
 
+from wenyuan.catalog.audit_log import AuditLog
 from wenyuan.catalog.connect import copy_database
 from wenyuan.catalog.place import Files, place_of
+from wenyuan.catalog.store import Catalog
 from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest
 from wenyuan.settings import load_settings
 
@@ -27,7 +29,7 @@ def back_up(folder: Path, to: Path) -> int:
 
     Raises:
         InvalidRequest: the library lies on a PostgreSQL, or `to` is taken.
-        CatalogError: it cannot be read or written.
+        CatalogError: it cannot be read or written, its catalog was emptied, or its audit ends too early.
     """
     with closing(place_of(folder, load_settings(folder).catalog)) as place:
         if not isinstance(place, Files):
@@ -36,6 +38,7 @@ def back_up(folder: Path, to: Path) -> int:
             )
         if not place.found():
             raise CatalogUnavailable(f"there is no library in {folder}", component="catalog")
+        Catalog(place).check_not_emptied()
     partial = to.with_name(f"{to.name}.partial")
     try:
         if to.exists() and not (to.is_dir() and not any(to.iterdir())):
@@ -49,6 +52,9 @@ def back_up(folder: Path, to: Path) -> int:
         for name in _DATABASES:
             if (folder / name).is_file():
                 copy_database(folder / name, partial / name)
+        if (partial / "audit.head").exists():  # a copy that would be refused when it is needed is none
+            with closing(AuditLog(partial)) as audit:
+                audit.head()
         size = sum(file.stat().st_size for file in partial.iterdir())
         partial.replace(to)
     except OSError as error:

@@ -114,16 +114,20 @@ class Catalog(
             )
         if version < t.SCHEMA_VERSION:
             with self.writing():
-                # Asked again with the lock, and before the writer changes the file.
-                if version == 0 and self._version() == 0 and self._place.emptied():
-                    raise CatalogUnavailable(
-                        f"the library in {self._place} was emptied: its tables are gone, and what was made with them is there",
-                        component="catalog",
-                        hint="restore it from a backup; or choose another folder, or another catalog.schema_name",
-                    )
+                if version == 0:
+                    self.check_not_emptied()  # asked again with the lock, and before the writer changes the file
                 with translated("migrating the library"), self._claims.begin() as connection:
                     if self._number(connection) == version:  # else another process has done it meanwhile
                         make_tables(connection, version, self._place)
+
+    def check_not_emptied(self) -> None:
+        """CatalogUnavailable where there was a library, and its tables are gone; it only reads."""
+        if self._version() == 0 and self._place.emptied():
+            raise CatalogUnavailable(
+                f"the library in {self._place} was emptied: its tables are gone, and what was made with them is there",
+                component="catalog",
+                hint="restore it from a backup; or choose another folder, or another catalog.schema_name",
+            )
 
     def _version(self) -> int:
         """The number of the format; 0 when creating the library was interrupted before anything was stored."""
