@@ -86,3 +86,16 @@ def test_a_command_that_is_offered_can_be_pasted(library: Path, tmp_path: Path) 
     made = run("init", "--library", nowhere, COLUMNS="200")
     offered = [line[line.index("wenyuan add") :] for line in made.stdout.splitlines() if "wenyuan add" in line]
     assert shlex.split(offered[0])[-2:] == ["--library", str(nowhere)]
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_not_wanted(library: Path, closed: str) -> None:
+    """Without a standard stream a command does what it does: it ends well, and says what it says on the others."""
+    command = shlex.join([sys.executable, "-m", "wenyuan.cli", "--library", str(library), "source", "list", "--json"])
+    own = {"WENYUAN_ENCODER__KIND": "hashing", "PYTHONPATH": str(Path(wenyuan.__file__).parents[1])}
+    done = subprocess.run(
+        ["sh", "-c", f"{command} {closed}"], capture_output=True, env=os.environ | own, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert bool(done.stdout) != (">&-" in closed.split())

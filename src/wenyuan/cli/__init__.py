@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 __all__ = ["main"]
@@ -9,6 +10,7 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line with the arguments of this process; ends it with the exit code."""
+    _fill_closed()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character gets a question mark instead of a crash.
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
@@ -18,3 +20,14 @@ def main() -> None:
         app(prog_name="wenyuan")
     except KeyboardInterrupt:  # before there was anything to interrupt
         raise SystemExit(130) from None
+
+
+def _fill_closed() -> None:
+    """Let a standard stream that the caller closed lead nowhere: what is written to it is not wanted, and the next file
+    that is opened, such as a database, does not take its number.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            handle = os.open(os.devnull, os.O_RDWR)
+            os.set_inheritable(handle, True)
+            setattr(sys, name, open(handle, mode, encoding="utf-8"))
