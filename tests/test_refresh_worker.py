@@ -370,6 +370,17 @@ def test_a_claim_that_ran_out_counts_no_more(library: Any, worker: Worker, clock
     assert state(library).claimed_by == ""
 
 
+@pytest.mark.parametrize("ahead", [3600, 365 * DAY])
+def test_a_claim_of_a_wrong_clock_counts_no_more(library: Any, worker: Worker, clock: Clock, ahead: float) -> None:
+    """A worker whose clock ran ahead and that died with a claim keeps nobody from the source until that moment comes."""
+    assert library.catalog.claim_source("docs", "dead", clock.now + ahead)
+    described = describe_state(state(library), library.catalog.source("docs"), clock.now)
+    assert (due(worker), described["refreshing"]) == (["docs"], "")
+    assert [outcome.failure for outcome in worker.run_once()] == [""]
+    assert library.catalog.claim_source("docs", "dead", clock.now + ahead)
+    assert not worker.refresh("docs").failure
+
+
 def test_what_was_done_in_the_meantime_is_not_done_again(library: Any, worker: Worker, clock: Clock) -> None:
     """A worker that saw a source due, and gets it only after another has refreshed it, leaves it."""
     other = Worker(library, clock=clock)
@@ -398,7 +409,7 @@ def test_a_claim_is_renewed_while_work_goes_on(library: Any, worker: Worker, clo
 
 def test_a_claim_that_was_taken_over_ends_the_work(library: Any, worker: Worker, clock: Clock) -> None:
     """A worker that finds its source with another stops, and does not overwrite what that one writes."""
-    theirs = SourceState(source_id="docs", claimed_by="other", claimed_until=clock.now + 9e5)
+    theirs = SourceState(source_id="docs", claimed_by="other", claimed_until=clock.now + 500)
 
     def stolen(_: Any) -> None:
         library.catalog.put_source_state(theirs)
@@ -411,7 +422,7 @@ def test_a_claim_that_was_taken_over_ends_the_work(library: Any, worker: Worker,
 
 def test_what_is_with_another_at_the_end_is_left_to_that_one(library: Any, worker: Worker, clock: Clock) -> None:
     """A worker that finishes after its source went to another, or was removed, writes nothing of it."""
-    theirs = SourceState(source_id="docs", claimed_by="other", claimed_until=clock.now + 9e5)
+    theirs = SourceState(source_id="docs", claimed_by="other", claimed_until=clock.now + 500)
     assert worker.refresh("docs", lambda _: library.catalog.put_source_state(theirs)).next_refresh is None
     assert state(library) == theirs
 

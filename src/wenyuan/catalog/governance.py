@@ -17,7 +17,7 @@ from wenyuan.catalog.dialect import insert_new, next_seq
 from wenyuan.catalog.remembered import Remembered
 from wenyuan.core.agents import Agent, Key, agent_to_wire, parse_agent
 from wenyuan.core.errors import NotPermitted
-from wenyuan.core.source_state import SourceState
+from wenyuan.core.source_state import LONGEST_CLAIM, SourceState
 
 __all__ = ["CatalogGovernance", "SourceState"]
 
@@ -174,8 +174,9 @@ class CatalogGovernance:
         Args:
             wait: Seconds to wait for the writer of a library in a folder; then CatalogBusy.
         """
-        s = t.source_state.c
-        free = [s.source_id == source_id, sa.or_(s.claimed_by == "", s.claimed_by == worker, s.claimed_until < now())]
+        s, at = t.source_state.c, now()
+        held = s.claimed_until.between(at, at + LONGEST_CLAIM)  # as `SourceState.held_by`
+        free = [s.source_id == source_id, sa.or_(s.claimed_by == "", s.claimed_by == worker, sa.not_(held))]
         if due_by is not None:
             free.append(s.next_refresh <= due_by)
         fresh = SourceState(source_id=source_id)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["SourceState"]
+__all__ = ["LONGEST_CLAIM", "SourceState"]
+
+LONGEST_CLAIM = 600.0
+"""Seconds: a worker claims for less, and clocks may differ by the rest. A claim beyond was made by a wrong clock."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,3 +28,7 @@ class SourceState:
     next_refresh: float | None = None
     claimed_by: str = ""
     claimed_until: float | None = None
+
+    def held_by(self, now: float) -> str:
+        """The worker that is at it at a moment; ``""`` for none."""
+        return self.claimed_by if now < (self.claimed_until or 0.0) <= now + LONGEST_CLAIM else ""

@@ -82,7 +82,6 @@ def describe_state(state: SourceState | None, source: Source, now: float) -> dic
     except InvalidRequest as error:
         cycle, reason = parse_cycle(_NEVER), reason or error.message
     due = due_at(state, cycle, now)
-    busy = state is not None and state.claimed_by and (state.claimed_until or 0.0) > now
     return {
         "last_success": _iso(state.last_success if state else None),
         "last_failure": _iso(state.last_failure if state else None),
@@ -90,7 +89,7 @@ def describe_state(state: SourceState | None, source: Source, now: float) -> dic
         "failures_in_a_row": state.failures if state else 0,
         "next_refresh": _iso(now if due == 0.0 else due),
         "stale_since": _iso(stale_since(state, cycle, now)),
-        "refreshing": state.claimed_by if state is not None and busy else "",
+        "refreshing": state.held_by(now) if state is not None else "",
     }
 
 
@@ -141,11 +140,10 @@ def _health(source: Source, state: SourceState, now: float) -> SourceHealth:
         at = due_at(state, cycle, now)
     except InvalidRequest:  # a refresh would fail, and so say what is wrong with it
         cycle, at = parse_cycle(_NEVER), state.next_refresh or 0.0
-    busy = bool(state.claimed_by) and (state.claimed_until or 0.0) > now
     return SourceHealth(
         source=source,
         state=state,
-        due=at is not None and at <= now and not busy,
+        due=at is not None and at <= now and not state.held_by(now),
         stale_since=stale_since(state, cycle, now),
     )
 

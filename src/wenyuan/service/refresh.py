@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.errors import CatalogBusy, InvalidRequest, KnowledgeError, NotPermitted, SourceError
 from wenyuan.core.model import Source
-from wenyuan.core.source_state import SourceState
+from wenyuan.core.source_state import LONGEST_CLAIM, SourceState
 from wenyuan.service.freshness import cycle_of, describe_state, due_at, next_due, stale_since
 from wenyuan.service.governed import governed
 
@@ -84,7 +84,7 @@ class Worker:
         library: Open; others may be at work on it at the same time, in this process or another.
         name: What claims are made in; two workers never share one. By default host, process and a number.
         clock: Seconds since the epoch.
-        lease: Seconds after which the claim of a worker that gave no sign counts no more.
+        lease: Seconds after which the claim of a worker that gave no sign counts no more; at most `LONGEST_CLAIM`.
         ask: Whether a source that is searched elsewhere answers; raises a `KnowledgeError` when not.
     """
 
@@ -101,7 +101,7 @@ class Worker:
         self._library = library
         self._catalog = governed(library)
         self._clock = clock
-        self._lease = lease
+        self._lease = min(lease, LONGEST_CLAIM)
         self._ask = ask or self._asked
 
     def due(self) -> tuple[Source, ...]:
@@ -111,9 +111,7 @@ class Worker:
         found = []
         for source in self._catalog.sources():
             state = states.get(source.source_id)
-            busy = (
-                state is not None and state.claimed_by not in ("", self.name) and (state.claimed_until or 0.0) > now
-            )
+            busy = state is not None and state.held_by(now) not in ("", self.name)
             at = self._due_at(source, state)
             if at is not None and at <= now and not busy:
                 found.append((at, source.source_id, source))
