@@ -94,7 +94,12 @@ def test_closed_streams_are_not_wanted(library: Path, closed: str) -> None:
     command = shlex.join([sys.executable, "-m", "wenyuan.cli", "--library", str(library), "source", "list", "--json"])
     own = {"WENYUAN_ENCODER__KIND": "hashing", "PYTHONPATH": str(Path(wenyuan.__file__).parents[1])}
     done = subprocess.run(
-        ["sh", "-c", f"{command} {closed}"], capture_output=True, env=os.environ | own, text=True, check=False, timeout=60
+        ["sh", "-c", f"{command} {closed}"],
+        capture_output=True,
+        env=os.environ | own,
+        text=True,
+        check=False,
+        timeout=60,
     )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr

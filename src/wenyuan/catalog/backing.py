@@ -52,9 +52,7 @@ def back_up(folder: Path, to: Path) -> int:
         for name in _DATABASES:
             if (folder / name).is_file():
                 copy_database(folder / name, partial / name)
-        if (partial / "audit.head").exists():  # a copy that would be refused when it is needed is none
-            with closing(AuditLog(partial)) as audit:
-                audit.head()
+        _check_audit(partial)
         size = sum(file.stat().st_size for file in partial.iterdir())
         partial.replace(to)
     except OSError as error:
@@ -64,3 +62,10 @@ def back_up(folder: Path, to: Path) -> int:
             hint="what was begun can be removed: " + str(partial),
         ) from error
     return size
+
+
+def _check_audit(folder: Path) -> None:
+    """A copy that would be refused when it is needed is none."""
+    if (folder / "audit.head").exists():
+        with closing(AuditLog(folder)) as audit:
+            audit.head()

@@ -30,4 +30,4 @@ def _fill_closed() -> None:
         if getattr(sys, name) is None:
             handle = os.open(os.devnull, os.O_RDWR)
             os.set_inheritable(handle, True)
-            setattr(sys, name, open(handle, mode, encoding="utf-8"))
+            setattr(sys, name, os.fdopen(handle, mode, encoding="utf-8"))
