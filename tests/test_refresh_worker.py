@@ -24,6 +24,7 @@ from wenyuan.catalog.governance import SourceState
 from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, EngineUnavailable, NotPermitted
 from wenyuan.core.model import Source
 from wenyuan.core.refresh import parse_cycle
+from wenyuan.service.freshness import next_due
 from wenyuan.service.refresh import RefreshOutcome, Worker, describe_state, due_at, retry_delay, stale_since
 
 DAY = 86_400.0
@@ -120,6 +121,35 @@ def test_a_cron_line_means_the_local_time(
     assert upcoming
     assert datetime.fromtimestamp(upcoming, UTC).strftime("%H:%M") == "18:30"
     assert 0 < upcoming - clock.now <= DAY
+
+
+@pytest.mark.parametrize(
+    ("cycle", "last", "then"),
+    [
+        ("30 2 * * *", "2026-10-25T02:30:00+02:00", "2026-10-26T02:30:00+01:00"),
+        ("0 12 * * 1-5", "2026-10-23T12:00:00+02:00", "2026-10-26T12:00:00+01:00"),
+        ("0 12 * * 1-5", "2026-03-27T12:00:00+01:00", "2026-03-30T12:00:00+02:00"),
+        (
+            "30 2 * * *",
+            "2026-03-28T02:30:00+01:00",
+            "2026-03-29T03:00:00+02:00",
+        ),  # half past two is left out that day
+        ("0 * * * *", "2026-10-25T02:00:00+02:00", "2026-10-25T02:00:00+01:00"),
+        ("daily", "2026-03-28T12:00:00+01:00", "2026-03-29T12:00:00+02:00"),
+        ("monthly", "2026-03-01T12:00:00+01:00", "2026-04-01T12:00:00+02:00"),
+        ("PT24H", "2026-03-28T12:00:00+01:00", "2026-03-29T13:00:00+02:00"),
+    ],
+)
+def test_the_hour_changes(monkeypatch: pytest.MonkeyPatch, cycle: str, last: str, then: str) -> None:
+    """What comes up at twelve comes up at twelve after the clocks were changed, too, by this machine's zone."""
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        upcoming = next_due(parse_cycle(cycle), datetime.fromisoformat(last).timestamp())
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert upcoming == datetime.fromisoformat(then).timestamp()
 
 
 def test_another_cycle_counts_at_once(library: Any, worker: Worker, clock: Clock, docs: Path) -> None:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Protocol
 
 from wenyuan.core.errors import InvalidRequest
@@ -22,6 +22,29 @@ _AHEAD = 300.0
 _FRESH = 1.0
 """Seconds for which what the catalog said counts: the state of a source is no change of the library, so no request
 can be told of it, and asking anew for each would cost more than it tells."""
+
+
+class _Here(tzinfo):
+    """This machine's time zone, with its changes of the hour: `datetime.astimezone` knows but the offset of one moment."""
+
+    def utcoffset(self, dt: datetime | None) -> timedelta | None:
+        return None if dt is None else dt.replace(tzinfo=None).astimezone().utcoffset()
+
+    def dst(self, dt: datetime | None) -> None:
+        """Not told."""
+
+    def tzname(self, dt: datetime | None) -> str | None:
+        return None if dt is None else dt.replace(tzinfo=None).astimezone().tzname()
+
+    def fromutc(self, dt: datetime) -> datetime:
+        moment = dt.replace(tzinfo=UTC).astimezone()
+        wall = moment.replace(tzinfo=self)
+        return (
+            wall if wall.utcoffset() == moment.utcoffset() else wall.replace(fold=1)
+        )  # the second of two equal hours
+
+
+_HERE = _Here()
 
 
 def cycle_of(source: Source) -> Cycle:
@@ -70,7 +93,7 @@ def _ahead(at: float | None, now: float) -> bool:
 
 def next_due(cycle: Cycle, at: float) -> float | None:
     """The first moment of a cycle after another one, in this machine's time zone."""
-    moment = cycle.next_after(datetime.fromtimestamp(at, UTC).astimezone())
+    moment = cycle.next_after(datetime.fromtimestamp(at, _HERE))
     return None if moment is None else moment.timestamp()
 
 
