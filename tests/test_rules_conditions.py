@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -154,6 +156,28 @@ def test_a_condition_is_checked_in_any_thread() -> None:
     with ThreadPoolExecutor(8) as pool:
         states = [outcome.state for outcome in pool.map(condition.check, cases)]
     assert states == (["not_met"] * 5 + ["met"] * 5) * 50
+
+
+_AT_ONCE = """
+from threading import Barrier, Thread
+from wenyuan.core.rules.conditions import compile_condition
+ready, made = Barrier(8), []
+def compiled(number):
+    ready.wait()
+    made.append(compile_condition(f"depth_m >= {number}.0").check({"depth_m": 6}).state)
+threads = [Thread(target=compiled, args=(number,)) for number in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(sorted(made))
+"""
+
+
+def test_first_conditions_are_compiled_in_many_threads_at_once() -> None:
+    """Eight threads of a new process that compile their first condition at the same moment all get it."""
+    ran = subprocess.run([sys.executable, "-c", _AT_ONCE], capture_output=True, text=True, timeout=60, check=False)
+    assert ran.stdout.strip() == str(["met"] * 7 + ["not_met"]), ran.stderr
 
 
 # Against a reference: trees of comparisons, worked out here, and by the library when nothing is missing

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
@@ -54,6 +55,10 @@ class RuleCatalog(Protocol):
 
     def document_words(self, source_id: str, uri: str) -> str | None: ...
 
+    def seq(self) -> int: ...
+
+    def writing(self) -> AbstractContextManager[None]: ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReport:
@@ -75,6 +80,15 @@ class ImportReport:
     @property
     def errors(self) -> tuple[BookFault, ...]:
         return tuple(fault for fault in self.faults if fault.severity == "error")
+
+
+@dataclass(frozen=True, slots=True)
+class _Considered:
+    """An import that was checked: what it would do, the sources that it brings, and the schemas of all packs."""
+
+    report: ImportReport
+    sources: tuple[Source, ...]
+    trees: Mapping[str, Any]
 
 
 class Rulebook:
@@ -131,6 +145,30 @@ class Rulebook:
         Raises:
             InvalidRequest: the schema is wrong or contradicts another pack's, or the default source is unknown.
         """
+        checked_at = self._catalog.seq()
+        found = self._considered(book, default_source, default_status)
+        if dry_run:
+            return found.report
+        with self._catalog.writing():
+            if self._catalog.seq() != checked_at:  # somebody else's change may be one of the rules, or of a quote
+                found = self._considered(book, default_source, default_status)
+            for source in found.sources:
+                self._catalog.put_source(source)
+            changes = self._catalog.apply_rules(
+                book.pack,
+                nodes=found.report.checked.nodes,
+                statements=found.report.checked.statements,
+                prune=not found.report.errors,
+                schema_tree={"packs": found.trees},
+            )
+        if changes.seq is not None:
+            self._changed("imported", book.pack, None, _counts(changes))
+        return replace(found.report, changes=changes)
+
+    def _considered(
+        self, book: Book, default_source: str | None, default_status: StatementStatus | None
+    ) -> _Considered:
+        """What an import would do to the library as it is."""
         trees, schema = self._schemas(book)
         registered = {source.source_id for source in self._catalog.sources()}
         nodes, statements = self._live()
@@ -146,7 +184,7 @@ class Rulebook:
         checked, quotes = self._verified(checked)
         faulty = bool(checked.errors) or any(fault.severity == "error" for fault in quotes)
         used = {e.source_id for s in checked.statements for e in s.evidences}
-        new = [d.source for d in checked.sources if d.source.source_id in used - registered]
+        new = tuple(d.source for d in checked.sources if d.source.source_id in used - registered)
         report = ImportReport(
             pack=book.pack,
             checked=checked,
@@ -154,20 +192,7 @@ class Rulebook:
             faults=(*checked.faults, *quotes),
             sources=tuple(source.source_id for source in new),
         )
-        if dry_run:
-            return report
-        for source in new:
-            self._catalog.put_source(source)
-        changes = self._catalog.apply_rules(
-            book.pack,
-            nodes=checked.nodes,
-            statements=checked.statements,
-            prune=not report.errors,
-            schema_tree={"packs": trees},
-        )
-        if changes.seq is not None:
-            self._changed("imported", book.pack, None, _counts(changes))
-        return replace(report, changes=changes)
+        return _Considered(report, new, trees)
 
     def _schemas(self, book: Book) -> tuple[dict[str, Any], Schema]:
         trees = self._trees()
@@ -218,18 +243,19 @@ class Rulebook:
 
     def retire_pack(self, pack: str) -> Any:
         """Take back all that a pack has brought; statements that others support stay."""
-        trees = self._trees()
-        if pack not in trees and pack not in self._catalog.rules.packs():
-            raise InvalidRequest(f"there is no pack {pack!r}", hint="wenyuan rules list")
-        remaining = {name: tree for name, tree in trees.items() if name != pack}
-        try:
-            schema = schema_of({"packs": remaining})
-            _check_conditions(schema, self._live()[1], pack)
-        except InvalidRequest as error:
-            raise InvalidRequest(f"another pack builds on the schema of {pack}: {error.message}") from error
-        changes = self._catalog.apply_rules(
-            pack, nodes=(), statements=(), prune=True, schema_tree={"packs": remaining}
-        )
+        with self._catalog.writing():
+            trees = self._trees()
+            if pack not in trees and pack not in self._catalog.rules.packs():
+                raise InvalidRequest(f"there is no pack {pack!r}", hint="wenyuan rules list")
+            remaining = {name: tree for name, tree in trees.items() if name != pack}
+            try:
+                schema = schema_of({"packs": remaining})
+                _check_conditions(schema, self._live()[1], pack)
+            except InvalidRequest as error:
+                raise InvalidRequest(f"another pack builds on the schema of {pack}: {error.message}") from error
+            changes = self._catalog.apply_rules(
+                pack, nodes=(), statements=(), prune=True, schema_tree={"packs": remaining}
+            )
         if changes.seq is not None:
             self._changed("removed", pack, None, _counts(changes))
         return changes

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.machinery import PathFinder
-from importlib.util import find_spec, module_from_spec
 from typing import Any, Literal
 
-from wenyuan.core.errors import ConfigError, Fault, InvalidRequest
+from wenyuan.core.errors import Fault, InvalidRequest
 
 __all__ = ["Leaf", "Tree", "Unknown", "read", "value_of", "wrong"]
 
@@ -160,34 +156,11 @@ def _first_sentence(error: Exception) -> str:
     return str(error).split(". ")[0].split(" CEL does")[0].rstrip(".")
 
 
-_CEL = "cel.cel"
-
-
-@cache
-def _cel() -> Any:
-    """The compiled half of the package ``cel``: importing all of it loads its command line, too, for a second.
-
-    It can be loaded once only, so it stands where the package itself would look for it.
-    """
-    if _CEL in sys.modules:
-        return sys.modules[_CEL]
-    package = find_spec("cel")
-    folders = package.submodule_search_locations if package else None
-    found = PathFinder.find_spec(_CEL, folders) if folders else None
-    if found is None or found.loader is None:
-        raise ConfigError(
-            "conditions cannot be read: the package common-expression-language is not installed",
-            component="rules",
-            hint="pip install common-expression-language",
-        )
-    module = sys.modules[_CEL] = module_from_spec(found)
-    found.loader.exec_module(module)
-    return module
-
-
 def _program(text: str, source: str) -> Any:
+    from wenyuan.core.rules.cel_library import CEL  # loaded where there is a condition
+
     try:
-        return _cel().compile(source)
+        return CEL.compile(source)
     except ValueError as error:
         found = re.search(r"<input>:\d+:(\d+): (?:Syntax error: )?([^\n]+)", str(error))
         why = f"column {found[1]}: {found[2].split(' expecting {')[0]}" if found else _first_sentence(error)

@@ -1,0 +1,84 @@
+"""Imports that meet other changes of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from threading import Barrier, Thread
+from typing import Any
+
+import wenyuan
+from wenyuan.core.rules.book import Book
+from wenyuan.core.rules.checking import Checked
+from wenyuan.readers.rulebooks import read_book
+from wenyuan.service.rulebook import Rulebook
+from wenyuan.service.unified import RuleQuestion
+
+PACK = """\
+pack: {n}
+schema:
+  kinds: {{process: {{zh: 工序}}, thing_{n}: {{zh: 物}}}}
+  relations: {{needs_{n}: {{zh: 需要, from: [process], to: [thing_{n}]}}}}
+  parameters: {{floors_{n}: {{type: integer, zh: 层数}}}}
+  patterns: {{of_{n}: {{start: process, collect: {{things_{n}: [needs_{n}]}}}}}}
+sources: [{{id: source_{n}, title: 规范, uri: "urn:{n}", trust: 5, domain: construction}}]
+nodes: [{{kind: process, name: 深基坑开挖}}, {{kind: thing_{n}, name: 东西{n}}}]
+statements:
+  - {{src: 深基坑开挖, rel: needs_{n}, dst: 东西{n}, when: floors_{n} >= 3, evidence: [{{source: source_{n}, clause: 一}}]}}
+"""
+KEYS = {"encoder": {"kind": "none"}, "cache": {"seconds": 0}}
+
+
+def pack(folder: Path, name: str) -> Book:
+    (folder / f"{name}.yaml").write_text(PACK.format(n=name), encoding="utf-8")
+    return read_book(folder / f"{name}.yaml")
+
+
+def served(library: Any) -> set[str]:
+    items = library.infer_rules(RuleQuestion(text="深基坑开挖")).items
+    return {item.metadata["name"] for item in items}
+
+
+def test_packs_that_are_imported_at_once_are_all_there(tmp_path: Path) -> None:
+    """Of packs that come in at the same moment, each keeps its schema, and its rules are served."""
+    names = ("a", "b", "c", "d")
+    books = [pack(tmp_path, name) for name in names]
+    with wenyuan.open(tmp_path / "library", create=True, **KEYS) as library:
+        ready = Barrier(len(books))
+
+        def take(book: Book) -> None:
+            ready.wait()
+            library.rules.take(book)
+
+        threads = [Thread(target=take, args=(book,)) for book in books]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert library.rules.packs() == names
+        assert served(library) == {f"东西{name}" for name in names}
+
+
+class Interrupted(Rulebook):
+    """Something else happens to the library while a book is checked for the first time."""
+
+    meanwhile: Callable[[], object] | None = None
+
+    def _verified(self, checked: Checked) -> Any:
+        done, self.meanwhile = self.meanwhile, None
+        if done is not None:
+            done()
+        return super()._verified(checked)
+
+
+def test_an_import_is_checked_again_where_the_library_has_changed_meanwhile(tmp_path: Path) -> None:
+    """A pack that came, or went, while another one was checked has come, or gone, afterwards, too."""
+    with wenyuan.open(tmp_path / "library", create=True, **KEYS) as library:
+        rules = Interrupted(library.catalog, lambda *_: None)
+        rules.meanwhile = lambda: library.rules.take(pack(tmp_path, "a"))
+        assert rules.take(pack(tmp_path, "b")).diff.added
+        assert library.rules.packs() == ("a", "b")
+        rules.meanwhile = lambda: library.rules.retire_pack("a")
+        assert not rules.take(pack(tmp_path, "c")).errors
+        assert library.rules.packs() == ("b", "c")
+        assert served(library) == {"东西b", "东西c"}
