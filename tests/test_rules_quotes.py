@@ -15,6 +15,7 @@ import wenyuan
 from wenyuan.catalog import Catalog, schema
 from wenyuan.catalog.reads import CatalogReads
 from wenyuan.cli.root import app
+from wenyuan.core.rules.quotes import plain
 from wenyuan.core.uri import file_uri
 from wenyuan.readers.rulebooks import read_book
 from wenyuan.service.ingest import IngestReport
@@ -182,3 +183,41 @@ def test_an_older_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ).all()  # else a plan is made for the schema of before
         plans = [str(connection.exec_driver_sql(ask + more).all()) for more in (" AND uri != ''", "")]
     assert ["rule_evidences_cited" in plan for plan in plans] == [True, False]
+
+
+SAYS = "坡度不应大于1：1.5，含量应≤ 5％，温度低于－5℃，长5～10 m，见 GB 50300-2013 第3.2.1条。\n\n> 共10,000元\n"
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "坡度不应大于1:1.5，含量应<=5%",
+        "温度低于-5℃",
+        "长5—10m",
+        "GB 50300—2013第3.2.1条。共10000元",
+        "不应大于1",
+        "条 - 共",
+    ],
+)
+def test_a_quote_may_be_set_otherwise_than_its_document(quote: str) -> None:
+    """Widths, spaces, kinds of dashes, thousands and quotation lines do not matter."""
+    assert plain(quote) in plain(SAYS)
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "不应大于1:15",
+        "不应大于11.5",
+        "含量应≥5%",
+        "含量应≤5‰",
+        "低于5℃",
+        "长510m",
+        "50300-201.3",
+        "第321条",
+        "10.000元",
+    ],
+)
+def test_a_quote_with_another_number_is_none(quote: str) -> None:
+    """A decimal point, a range, a sign or a comparison that differs makes it another rule."""
+    assert plain(quote) not in plain(SAYS)

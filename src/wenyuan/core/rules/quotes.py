@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import re
+
 from wenyuan.core.text import fold
 
 __all__ = ["plain"]
 
+_LAYOUT = re.compile(r"(?m)^[ \t]*(?:>[ \t]*)*(?:[-*+•·–—][ \t]+)?|</?[A-Za-z][^<>\n]{0,200}>")
+_SIGNS = dict(zip("≧⩾≦⩽≮≯", "≥≥≤≤≥≤", strict=True))
+_SIGNS |= dict.fromkeys("-‐‑‒–—―−~〜∼", "-") | {c: c for c in "./:<>≥≤≠±%‰"}
+_AT_LEAST, _AT_MOST = re.compile(r">\s*=|=\s*>"), re.compile(r"<\s*=|=\s*<")
+_IDLE = re.compile(
+    r"(?<![0-9])[./:]|[./:](?![0-9])"  # 1.5, 1:15 and 3/4, but no full stop
+    r"|-(?![0-9])|(?<=[a-z./:%‰-])-"  # 5-10 and 低于-5, but no dash
+    r"|(?<![0-9])[%‰]|[<>≥≤≠±](?![-0-9])"
+)
+
 
 def plain(text: str) -> str:
-    """What a quote and its source have in common however they are set: letters and digits, folded."""
-    return "".join(c for c in fold(text) if c.isalnum())
+    """What a quote and its source have in common however they are set: letters, digits, and the signs of numbers.
+
+    Folded. Without the signs 1.5 would be 15, and ``≥5`` the same as ``≤5``.
+    """
+    folded = _AT_MOST.sub("≤", _AT_LEAST.sub("≥", fold(_LAYOUT.sub("", text))))
+    return _IDLE.sub("", "".join(c if c.isalnum() else _SIGNS.get(c, "") for c in folded))
