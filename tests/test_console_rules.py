@@ -72,6 +72,27 @@ def test_conditions_are_checked_with_the_parameters_that_they_speak_of(opened: t
     assert shallow.tree.css_first("input[name='p.depth_m']").attributes["value"] == "2"
 
 
+def test_parameters_of_every_type_are_taken(tmp_path: Path) -> None:
+    """A whole number is given as one; what is none is refused with its name; text and truth are taken as they are."""
+    parameters = "{floors: {type: integer}, soil: {type: string}, wet: {type: boolean}, depth_m: {type: number}}"
+    book = BOOK.replace(
+        "parameters: {depth_m: {type: number, unit: m, zh: 开挖深度, en: depth}}", f"parameters: {parameters}"
+    )
+    book = book.replace("when: depth_m >= 5.0", "when: floors >= 3 && soil == '软土' && wet && depth_m > 1.0")
+    (tmp_path / "book.yaml").write_text(book, encoding="utf-8")
+    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as library:
+        assert not library.rules.take(read_book(tmp_path / "book.yaml")).errors
+        path = f"/console/rules/nodes/{node_of(library, '深基坑开挖')}"
+        given = {"p.floors": "3", "p.soil": "软土", "p.wet": "true", "p.depth_m": "1.5"}
+        with served(library) as url:
+            browser = Browser(url)
+            assert browser.get(path, **given).count("table .state.met") == 1
+            assert browser.get(path, **{**given, "p.floors": "2"}).count("table .state") == 0
+            wrong = browser.get(path, **{**given, "p.floors": "2.5"})
+            assert wrong.status == 400
+            assert "floors must be an integer" in wrong.text("main")
+
+
 def test_a_node_that_is_not_there(opened: tuple[str, Any]) -> None:
     """A number that no node has, and what is no number, are 404."""
     for number in ("999999", "x", "9" * 30):

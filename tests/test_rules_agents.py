@@ -84,3 +84,19 @@ def test_a_replay_tells_an_agent_not_why_a_rule_was_withdrawn(tmp_path: Path) ->
             withdrawn = [one["detail"] for one in again["differences"] if one["what"] == "rule withdrawn"]
             assert len(withdrawn) == 1
             assert ("内部意见" in withdrawn[0]) == knows
+
+
+@pytest.mark.parametrize("agent", [None, "builder", "support"])
+def test_what_is_guessed_names_no_rules_of_others(tmp_path: Path, agent: str | None) -> None:
+    """A text that nearly says a name is told that name only where a rule about it is in the asker's scope."""
+    (tmp_path / "pack.yaml").write_text(BOOK, "utf-8")
+    with rules_server(tmp_path) as (url, library):
+        library.rules.take(read_book(tmp_path / "pack.yaml"))
+        asked = {"context": "Deep excavaton works"}
+        answer = send(url, "POST", "/v1/infer_rules", asked, key(library, "search", agent=agent)).json
+        if agent == "support":
+            assert (answer["items"], answer["recognised"]) == ([], [])
+            assert answer["reason"] == "no entity recognised"
+        else:
+            assert {one["name"] for one in answer["recognised"]} == {"深基坑开挖"}
+            assert len(answer["items"]) == 2

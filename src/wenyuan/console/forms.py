@@ -11,7 +11,7 @@ from wenyuan.console.multipart import parts_of
 from wenyuan.server.body import Body
 from wenyuan.server.problem import Problem
 
-__all__ = ["MAX_FORM", "MAX_UPLOAD", "BadForm", "Form", "read_form"]
+__all__ = ["MAX_FORM", "MAX_UPLOAD", "BadForm", "Form", "read_form", "whole_number"]
 
 MAX_FORM = 64 * 1024
 """Bytes of a form; the longest that a page has is a question of 8,000 characters."""
@@ -33,6 +33,12 @@ class BadForm(Exception):
         super().__init__(why)
         self.status = status
         self.why = why
+
+
+def whole_number(written: str) -> int | str:
+    """A whole number; what is none is left as it is, for the API to refuse."""
+    plain = written.isascii() and written.removeprefix("-").isdecimal() and len(written) < 16
+    return int(written) if plain else written
 
 
 class Form:
@@ -61,8 +67,7 @@ class Form:
     def number(self, name: str) -> int | str | None:
         """A whole number; what is none is left as it is, for the API to refuse; None when nothing is given."""
         value = self[name]
-        plain = value.isascii() and value.removeprefix("-").isdecimal() and len(value) < 16
-        return (int(value) if plain else value) if value else None
+        return whole_number(value) if value else None
 
     def given(self, *names: str) -> Mapping[str, str]:
         """Those of the named fields that are not blank."""

@@ -9,7 +9,7 @@ from typing import Any
 from starlette.responses import Response
 
 from wenyuan.console.api import Refused
-from wenyuan.console.forms import MAX_UPLOAD, Form, read_form
+from wenyuan.console.forms import MAX_UPLOAD, Form, read_form, whole_number
 from wenyuan.console.rules import names_of
 from wenyuan.console.visit import Page, Visit, checked_next
 from wenyuan.packs import shipped
@@ -29,7 +29,7 @@ async def queue(visit: Visit) -> Response:
 async def decided(visit: Visit) -> Response:
     """One or several statements approved, rejected or retired."""
     form = await read_form(visit.request)
-    numbers = [int(n) if n.isascii() and n.isdecimal() else n for n in form.all("statement_id")]
+    numbers = [whole_number(n) for n in form.all("statement_id")]
     body = {"statement_ids": numbers, "action": form["action"], "reason": form["reason"]}
     await visit.post("v1", "rules", "review", body=body)
     return visit.see(checked_next(form["next"] or "/console/review"))

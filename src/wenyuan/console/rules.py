@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from wenyuan.console.forms import Form
+from wenyuan.console.forms import Form, whole_number
 from wenyuan.console.graph import drawn
 from wenyuan.console.visit import Page, Visit
 
@@ -83,12 +83,12 @@ def _value(written: str, kind: str) -> str | float | bool:
     """A parameter as its type has it; what is no number is passed on, for the API to refuse."""
     if kind == "boolean":
         return _TRUTH.get(written, written)
-    if kind == "number":
-        try:
-            return float(written)
-        except ValueError:
-            return written
-    return written
+    if kind == "integer":
+        return whole_number(written)
+    try:
+        return float(written) if kind == "number" else written
+    except ValueError:
+        return written
 
 
 async def statement(visit: Visit) -> Response:

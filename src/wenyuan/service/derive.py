@@ -148,17 +148,19 @@ class Deriver:
         )  # wrong ones are refused, whatever is recognised
         guess = _Guess(self._names, known, embed)
         starts, recognised, unmatched = _starts(known, question, guess)
-        recognised = self._named(recognised, deadline)
-        if not starts:
-            reason = "no process was asked for" if question.processes == () else NOTHING_RECOGNISED
-            notes = (*guess.notes, *_undeclared(known.schema, question.parameters))
-            return Derived(recognised=recognised, unmatched=unmatched, notes=notes, reason=reason, ms=_since(begun))
         view = View(
             trusts={name: sources[name].trust for name in scope.sources if name in sources},
             day=scope.as_of,
             min_trust=min_trust,
             at=self._at,
         )
+        recognised = self._guessed(recognised, known.schema, view, deadline)
+        meant = {one["node_id"] for one in recognised}
+        starts = [start for start in starts if start.node_id in meant]
+        if not starts:
+            reason = "no process was asked for" if question.processes == () else NOTHING_RECOGNISED
+            notes = (*guess.notes, *_undeclared(known.schema, question.parameters))
+            return Derived(recognised=recognised, unmatched=unmatched, notes=notes, reason=reason, ms=_since(begun))
         inference = infer(
             self._graph, known.schema, starts, view=view, parameters=question.parameters,
             scope=self._scope(known, question.engineering_type, deadline), deadline=deadline,
@@ -186,13 +188,27 @@ class Deriver:
             ms=_since(begun),
         )
 
-    def _named(self, recognised: tuple[Mapping[str, Any], ...], deadline: Deadline) -> tuple[Mapping[str, Any], ...]:
-        """With the name of each node that was guessed: the text says something else."""
-        guessed = [one["node_id"] for one in recognised if "by" in one]
+    def _guessed(
+        self, recognised: tuple[Mapping[str, Any], ...], schema: Schema, view: View, deadline: Deadline
+    ) -> tuple[Mapping[str, Any], ...]:
+        """With the name of each node that was guessed: the text says something else.
+
+        One of which nothing in view speaks is none: whoever asks would learn what others' rules are about.
+        """
+        guessed = {one["node_id"] for one in recognised if "by" in one}
         if not guessed:
             return recognised
-        nodes = self._graph.nodes(guessed, deadline=deadline)
-        return tuple({**one, "name": nodes[one["node_id"]].name} if "by" in one else one for one in recognised)
+        seen = [
+            node
+            for node in sorted(guessed)
+            if any(
+                self._graph.edges([node], list(schema.relations), view=view, limit=1, deadline=deadline, inverse=way)
+                for way in (False, True)
+            )
+        ]
+        nodes = self._graph.nodes(seen, deadline=deadline)
+        kept = [one for one in recognised if "by" not in one or one["node_id"] in nodes]
+        return tuple({**one, "name": nodes[one["node_id"]].name} if "by" in one else one for one in kept)
 
     def _scope(self, known: _Known, engineering_type: str, deadline: Deadline) -> frozenset[str]:
         """Every way to write the engineering type that a request names."""
