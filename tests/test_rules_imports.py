@@ -7,7 +7,11 @@ from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any
 
+import pytest
+
 import wenyuan
+from wenyuan.cli.translate import translated
+from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.rules.book import Book
 from wenyuan.core.rules.checking import Checked
 from wenyuan.readers.rulebooks import read_book
@@ -82,3 +86,47 @@ def test_an_import_is_checked_again_where_the_library_has_changed_meanwhile(tmp_
         assert not rules.take(pack(tmp_path, "c")).errors
         assert library.rules.packs() == ("b", "c")
         assert served(library) == {"东西b", "东西c"}
+
+
+GUEST = """\
+pack: guest
+process: [高支模]
+statements:
+  - {src: 高支模, rel: needs_a, dst: 东西a, evidence: [{source: source_a, clause: 二}]}
+  - {src: 高支模, rel: needs_a, dst: 东西a, when: floors_a >= 9, evidence: [{source: source_a, clause: 三}]}
+"""
+
+
+def test_a_schema_goes_no_further_than_other_packs_can_do_without(tmp_path: Path) -> None:
+    """A relation, a kind or a parameter that another pack's rules need is not taken from under them."""
+    with wenyuan.open(tmp_path / "library", create=True, **KEYS) as library:
+        own = pack(tmp_path, "a")
+        library.rules.take(own)
+        (tmp_path / "guest.yaml").write_text(GUEST, encoding="utf-8")
+        assert not library.rules.take(read_book(tmp_path / "guest.yaml")).errors
+        with pytest.raises(InvalidRequest, match=r"builds on the schema of a: the pack 'guest' needs the") as caught:
+            library.rules.retire_pack("a")
+        assert "规则包 'guest' 需要" in translated(caught.value.message)
+        text = PACK.format(n="a").replace("needs_a", "wants_a")
+        (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
+        with pytest.raises(InvalidRequest, match="the pack 'guest' needs the relation 'needs_a'"):
+            library.rules.take(read_book(tmp_path / "a.yaml"))
+        text = PACK.format(n="a").replace("integer", "string").replace("floors_a >= 3", "floors_a == '3'")
+        (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
+        with pytest.raises(InvalidRequest, match=r"builds on the schema of a: condition"):
+            library.rules.take(read_book(tmp_path / "a.yaml"))
+        assert library.infer_rules(RuleQuestion(text="高支模")).items
+        library.rules.retire_pack("guest")
+        library.rules.retire_pack("a")
+        assert library.rules.packs() == ()
+
+
+def test_packs_whose_schema_was_lost_can_be_imported_again(tmp_path: Path) -> None:
+    """What the schema does not allow already keeps nobody from importing the pack that declares it."""
+    with wenyuan.open(tmp_path / "library", create=True, **KEYS) as library:
+        for name in ("a", "b"):
+            library.rules.take(pack(tmp_path, name))
+        library.catalog.set_value("rules/schema", {"packs": {}})
+        for name in ("a", "b"):
+            assert not library.rules.take(pack(tmp_path, name)).errors
+        assert served(library) == {"东西a", "东西b"}

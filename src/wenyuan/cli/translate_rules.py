@@ -42,6 +42,8 @@ RULES: Mapping[str, str] = {
     "no statement is named": "没有指定规则",
     "no evidence supports the statements {a}": "规则 {a} 没有依据",
     "import the pack that says them again": "请重新导入包含它们的规则包",
+    "the pack {a} needs the relation {b}": "规则包 {a} 需要关系 {b}",
+    "the pack {a} needs the kind {b}": "规则包 {a} 需要类别 {b}",
     "another pack builds on the schema of {a}: {b}": "另有规则包以 {a} 的模式为基础：{b}",
     "the library has no kinds of rules yet": "知识库中还没有规则类别",
     "the source {a} was removed": "来源 {a} 已移除",

@@ -172,7 +172,7 @@ class Rulebook:
         trees, schema = self._schemas(book)
         registered = {source.source_id for source in self._catalog.sources()}
         nodes, statements = self._live()
-        _check_conditions(schema, statements, book.pack)
+        _check_others(self.schema(), schema, nodes, statements, book.pack)
         checked = check_book(
             book,
             schema,
@@ -250,9 +250,9 @@ class Rulebook:
             remaining = {name: tree for name, tree in trees.items() if name != pack}
             try:
                 schema = schema_of({"packs": remaining})
-                _check_conditions(schema, self._live()[1], pack)
             except InvalidRequest as error:
-                raise InvalidRequest(f"another pack builds on the schema of {pack}: {error.message}") from error
+                raise _built_on(pack, error.message) from error
+            _check_others(self.schema(), schema, *self._live(), pack)
             changes = self._catalog.apply_rules(
                 pack, nodes=(), statements=(), prune=True, schema_tree={"packs": remaining}
             )
@@ -273,11 +273,37 @@ class Rulebook:
         return nodes, statements, [s for s in self._catalog.sources() if s.source_id in used]
 
 
-def _check_conditions(schema: Schema, statements: Iterable[LiveStatement], pack: str) -> None:
-    """A schema must still allow the conditions that other packs' statements have."""
+def _check_others(
+    before: Schema, after: Schema, nodes: Iterable[LiveNode], statements: Iterable[LiveStatement], pack: str
+) -> None:
+    """What other packs say must still be allowed: a rule whose relation is gone would follow from nothing any more.
+
+    What the schema did not allow before is not the doing of this change.
+    """
+    lost = before.relations.keys() - after.relations.keys(), before.kinds.keys() - after.kinds.keys()
+    needs = [("relation", live.statement.rel, live.packs) for live in statements if live.statement.rel in lost[0]]
+    needs += [("kind", live.node.kind, tuple(live.packs)) for live in nodes if live.node.kind in lost[1]]
+    for what, name, packs in needs:
+        for other in sorted(set(packs) - {pack}):
+            raise _built_on(pack, f"the pack {other!r} needs the {what} {name!r}")
     for live in statements:
-        if live.statement.condition and set(live.packs) - {pack}:
-            compile_condition(live.statement.condition, schema.parameters)
+        condition = live.statement.condition
+        if condition and set(live.packs) - {pack} and _why_not(condition, before) is None:
+            why = _why_not(condition, after)
+            if why is not None:
+                raise _built_on(pack, why)
+
+
+def _built_on(pack: str, why: str) -> InvalidRequest:
+    return InvalidRequest(f"another pack builds on the schema of {pack}: {why}")
+
+
+def _why_not(condition: str, schema: Schema) -> str | None:
+    try:
+        compile_condition(condition, schema.parameters)
+    except InvalidRequest as error:
+        return error.message
+    return None
 
 
 def _counts(changes: Any) -> dict[str, Any]:
