@@ -107,6 +107,30 @@ def test_an_agent_with_a_fault_is_not_registered(opened: tuple[str, Any]) -> Non
     assert seen.tree.css_first("input[name=title]").attributes["value"] == HOSTILE
 
 
+def test_a_form_that_is_refused_keeps_what_was_chosen(opened: tuple[str, Any]) -> None:
+    """Whoever corrects one field sends the others as before: least trust, budgets, the agent that a key is bound to."""
+    browser = Browser(opened[0])
+
+    def chosen(page: Any, form: str, name: str) -> str:
+        return str(page.tree.css_first(f"form[action='{form}'] select[name={name}] option[selected]").text())
+
+    domain = browser.get("/console/people").tree.css_first("input[name=domain]").attributes["value"]
+    fields = {"agent_id": "no id!", "min_trust": 4, "domain": domain, f"top_k.{domain}": 7, "allow_low_trust": "yes"}
+    seen = browser.post("/console/people/agents", {**fields, "token_budget": 900})
+    assert seen.status == 400
+    assert chosen(seen, "/console/people/agents", "min_trust") == "4"
+    assert seen.tree.css_first(f"input[name='top_k.{domain}']").attributes["value"] == "7"
+    assert seen.count("input[name=allow_low_trust][checked]") == 1
+
+    assert browser.post("/console/people/agents", {**fields, "agent_id": "bound", "token_budget": 900}).status == 303
+    seen = browser.post("/console/people/keys", {"agent_id": "bound", "expires": "2001-01-01", "right": "search"})
+    assert seen.status == 400
+    assert chosen(seen, "/console/people/keys", "agent_id") == "bound"
+    assert seen.tree.css_first("input[name=expires]").attributes["value"] == "2001-01-01"
+    assert seen.count("form[action='/console/people/keys'] input[checked]") == 1
+    browser.post("/console/people/agents/remove", {"agent_id": "bound", "sure": "yes"})
+
+
 def test_a_profile_of_tasks_is_said_and_removed(opened: tuple[str, Any]) -> None:
     """Lines and commas of either script part what is typed; without ids it counts for those that begin with its own."""
     url, library = opened
