@@ -15,6 +15,7 @@ import wenyuan
 from wenyuan.catalog import Catalog, schema
 from wenyuan.catalog.reads import CatalogReads
 from wenyuan.cli.root import app
+from wenyuan.cli.translate import translated
 from wenyuan.core.rules.quotes import plain
 from wenyuan.core.uri import file_uri
 from wenyuan.readers.rulebooks import read_book
@@ -221,3 +222,28 @@ def test_a_quote_may_be_set_otherwise_than_its_document(quote: str) -> None:
 def test_a_quote_with_another_number_is_none(quote: str) -> None:
     """A decimal point, a range, a sign or a comparison that differs makes it another rule."""
     assert plain(quote) not in plain(SAYS)
+
+
+@pytest.mark.parametrize(
+    ("front", "valid", "english", "chinese"),
+    [
+        ("effective_from: 2099-01-01", "", "is in force from 2099-01-01: 1 rules", "自 2099-01-01 起施行"),
+        ("effective_until: 2098-12-31", "", "is in force until 2098-12-31: 1 rules", "有效期至 2098-12-31"),
+        ("status: retired", "", "is no longer in force: 1 rules quote it", "已失效"),
+        ("effective_until: 2098-12-31", ", valid_until: 2098-12-31", "", ""),
+        ("effective_from: 2099-01-01", ", valid_from: 2099-01-01", "", ""),
+    ],
+)
+def test_a_rule_that_counts_on_other_days_than_its_document_is_noted(
+    site: Site, front: str, valid: str, english: str, chinese: str
+) -> None:
+    """An import says where a rule begins before what it quotes, or goes on after it."""
+    site.write(REVIEW, front=f"---\n{front}\n---\n")
+    site.ingest()
+    book = site.folder / "pit.yaml"
+    uri = file_uri((site.docs / "code.md").absolute())
+    text = PACK.format(uri=uri, review=REVIEW, shore=SHORE, valid=valid).split("  - src: 深基坑开挖")[0]
+    book.write_text(text, "utf-8")
+    notes = [f.message for f in site.library.rules.take(read_book(book)).faults if f.code == "quote_out_of_force"]
+    assert len(notes) == bool(english)
+    assert all(english in note and chinese in translated(note) for note in notes)

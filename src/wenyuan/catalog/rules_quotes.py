@@ -36,10 +36,12 @@ class Standing:
     Attributes:
         since: The change at which it came to stand so.
         until: Its last day, as an ordinal; 0 when it was removed.
+        begins: Its first day, as an ordinal; 0: ever.
     """
 
     since: int
     until: int
+    begins: int = 0
 
 
 class CatalogQuotes:
@@ -71,7 +73,9 @@ class CatalogQuotes:
     def standings(self, source_id: str, uris: Iterable[str]) -> Mapping[str, Standing]:
         """How documents stand; one that the source has never held is absent."""
         d = t.documents.c
-        query = sa.select(d.uri, d.seq, d.removed_seq, d.effective_until).where(d.source_id == source_id)
+        query = sa.select(d.uri, d.seq, d.removed_seq, d.effective_until, d.effective_from).where(
+            d.source_id == source_id
+        )
         found: dict[str, Standing] = {}
         wanted = list(uris)
         with reading(self._reader, "looking how documents stand") as connection:
@@ -99,5 +103,7 @@ class CatalogQuotes:
         return evidences, retired
 
 
-def _standing(seq: int, removed_seq: int | None, until: int | None) -> Standing:
-    return Standing(seq, FOREVER if until is None else until) if removed_seq is None else Standing(removed_seq, 0)
+def _standing(seq: int, removed_seq: int | None, until: int | None, begins: int | None) -> Standing:
+    if removed_seq is not None:
+        return Standing(removed_seq, 0)
+    return Standing(seq, FOREVER if until is None else until, begins or 0)

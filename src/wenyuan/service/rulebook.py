@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any, Literal, Protocol
 
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.model import Source
+from wenyuan.core.model import FOREVER, Source
 from wenyuan.core.ports import Deadline
 from wenyuan.core.rules.book import Book, BookFault, Tally
 from wenyuan.core.rules.checking import Checked, check_book
@@ -54,6 +55,8 @@ class RuleCatalog(Protocol):
     def value(self, key: str) -> Any: ...
 
     def document_words(self, source_id: str, uri: str) -> str | None: ...
+
+    def standings(self, source_id: str, uris: Iterable[str]) -> Mapping[str, Any]: ...
 
     def seq(self) -> int: ...
 
@@ -223,7 +226,28 @@ class Rulebook:
             elif evidences:
                 kept.append(replace(statement, evidences=evidences))
         lost = Tally(statements=len(checked.statements) - len(kept))
-        return replace(checked, statements=tuple(kept), refused=checked.refused + lost), quotes.report()
+        faults = [*quotes.report(), *self._out_of_force(kept)]
+        return replace(checked, statements=tuple(kept), refused=checked.refused + lost), faults
+
+    def _out_of_force(self, statements: Iterable[Statement]) -> Iterator[BookFault]:
+        """Rules that count on days on which the document that they quote does not."""
+        cited: dict[str, dict[str, list[Statement]]] = {}
+        for statement in statements:
+            for source_id, uri in {(e.source_id, e.uri.partition("#")[0]) for e in statement.evidences if e.uri}:
+                cited.setdefault(source_id, {}).setdefault(uri, []).append(statement)
+        for source_id, documents in cited.items():
+            for uri, standing in self._catalog.standings(source_id, documents).items():
+                early = [s for s in documents[uri] if (s.valid_from or date.min).toordinal() < standing.begins]
+                late = [s for s in documents[uri] if (s.valid_until or date.max).toordinal() > standing.until > 0]
+                for quoting, what, day, name in (
+                    (early, "is in force from", standing.begins, "valid_from"),
+                    (late, "is in force until", standing.until, "valid_until"),
+                ):
+                    if quoting and day < FOREVER:
+                        said = f"{uri} {what} {date.fromordinal(day)}: {len(quoting)} rules that quote it need {name}"
+                        if day == 1:  # the day on which what was retired ended
+                            said = f"{uri} is no longer in force: {len(quoting)} rules quote it"
+                        yield BookFault("quote_out_of_force", said, quoting[0].place, "note")
 
     # -- review, export -------------------------------------------------------------------------------
 
