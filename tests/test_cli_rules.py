@@ -396,3 +396,23 @@ def test_unified_retrieval_marks_origins(run: Run, book: Path, tmp_path: Path) -
 def test_what_rules_say_is_translated(english: str, chinese: str) -> None:
     """A known message about rules becomes Chinese with its values, and takes no other message's place."""
     assert translated(english) == chinese
+
+
+def test_sources_that_only_rules_quote_read_nothing(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pack's sources have no path: what lies in the folder of the process does not become an article of law."""
+    folder = tmp_path / "somewhere"
+    folder.mkdir()
+    (folder / "diary.md").write_text("# Diary\n\nNobody is to find this.", "utf-8")
+    monkeypatch.chdir(folder)
+    run("rules", "import", "construction")
+    for command in ("ingest", "refresh"):
+        done = run(command, "--all")
+        assert "14 (" in done.stderr
+        assert "construction_law" in done.stderr
+        for language, said in (("en", "has no path"), ("zh", "没有路径")):
+            assert said in run(command, "construction_law", "--lang", language, code=1).stderr
+    listed = json.loads(run("source", "list", "--json").stdout)["sources"]
+    assert {source["documents"] for source in listed} == {0}
+    assert "by a source without a path" in run("add", folder, "--source", "fire_law", code=2).stderr

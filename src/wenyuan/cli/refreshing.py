@@ -15,7 +15,7 @@ import typer
 
 from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, opened, unlogged
 from wenyuan.cli.progress import Bar
-from wenyuan.cli.stock import note_keyword_only, show_report
+from wenyuan.cli.stock import note_keyword_only, show_report, with_content
 from wenyuan.cli.terminal import FAILED, OK, PARTLY, Terminal
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def refresh(
         outcomes = _refreshed(terminal, found, source, due=due)
         if not found.sources():
             terminal.say("no_sources")
-        elif not outcomes:
+        elif due and not outcomes:
             terminal.say("nothing_due")
     failed = any(outcome.failure for outcome in outcomes)
     terminal.document(
@@ -67,7 +67,7 @@ def _refreshed(terminal: Terminal, library: Library, source: str | None, *, due:
     if due:
         return worker.run_once(tell=lambda outcome: show_outcome(terminal, outcome))
     outcomes = []
-    for name in [source] if source is not None else [s.source_id for s in library.sources()]:
+    for name in [source] if source is not None else [one.source_id for one in with_content(terminal, library)]:
         with Bar(terminal, embeds=library.encoder is not None) as bar:
             try:
                 outcomes.append(worker.refresh(name, bar))

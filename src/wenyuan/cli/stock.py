@@ -18,10 +18,11 @@ from wenyuan.cli.progress import Bar
 from wenyuan.cli.terminal import FAILED, OK, PARTLY, Terminal
 
 if TYPE_CHECKING:
+    from wenyuan.core.model import Source
     from wenyuan.service.facade import Library
     from wenyuan.service.ingest import IngestReport
 
-__all__ = ["add", "ingest", "init", "note_keyword_only", "show_report"]
+__all__ = ["add", "ingest", "init", "note_keyword_only", "show_report", "with_content"]
 
 _SHOWN_FAILURES = 10
 
@@ -139,7 +140,8 @@ def ingest(
     errors: dict[str, str] = {}
     with opened(terminal) as found:
         note_keyword_only(terminal, found)
-        names = [source] if source is not None else [s.source_id for s in found.sources() if s.type == "static_doc"]
+        readable = with_content(terminal, found) if every else []
+        names = [source] if source is not None else [one.source_id for one in readable if one.type == "static_doc"]
         if source is not None and found.catalog.source(source).type != "static_doc":
             raise InvalidRequest(
                 f"the source {source!r} is searched where it is; there is nothing to take in",
@@ -154,8 +156,8 @@ def ingest(
                     raise
                 errors[name] = str(error)  # one source that cannot be read does not keep the others from it
                 terminal.complain(name, error)
-    if not names:
-        terminal.say("no_sources")
+        if not found.sources():
+            terminal.say("no_sources")
     terminal.document(
         {
             "status": "FAILED" if errors else "SUCCESS",
@@ -185,6 +187,15 @@ def _watched(terminal: Terminal, library: Library, source: str, call: Callable[[
         counts = library.catalog.counts(source)
         kept = terminal.text("kept", source=source, documents=counts["documents"], passages=counts["passages"])
         raise typer.Exit(terminal.interrupted(kept, f"wenyuan ingest {source}")) from None
+
+
+def with_content(terminal: Terminal, library: Library) -> list[Source]:
+    """All sources that there is something to read or to ask of; those without a path, which only rules quote, are told."""
+    found = library.sources()
+    without = [one.source_id for one in found if one.type == "static_doc" and not one.path]
+    if without:
+        terminal.say("without_path", count=len(without), sources=", ".join(without))
+    return [one for one in found if one.source_id not in without]
 
 
 def note_keyword_only(terminal: Terminal, library: Library) -> None:

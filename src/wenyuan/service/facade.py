@@ -307,7 +307,8 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoo
         known = registered.get(source.source_id)
         if known is not None and known.path != source.path:
             raise InvalidRequest(
-                f"the source id {source.source_id!r} is taken: it reads {known.path}",
+                f"the source id {source.source_id!r} is taken"
+                + (f": it reads {known.path}" if known.path else " by a source without a path"),
                 hint="choose another --source, or remove that one: wenyuan source remove " + source.source_id,
             )
         self.catalog.put_source(source)

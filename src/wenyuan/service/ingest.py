@@ -116,7 +116,7 @@ class Ingester:
         """Bring the catalog and the index up to what lies at the source's path.
 
         Raises:
-            SourceError: the path is gone, or holds nothing that can be read (then nothing is retired).
+            SourceError: there is no path, it is gone, or holds nothing that can be read (then nothing is retired).
             CatalogError, EncoderError, EngineError: what was committed before stays, the next run goes on.
         """
         begun = time.monotonic()
@@ -143,6 +143,11 @@ class Ingester:
         change.forget(self.purge)
 
     def _read_all(self, source: Source, run: _Run) -> None:
+        if not source.path:  # Path("") is the folder that the process happens to run in
+            raise SourceError(
+                f"source {source.source_id!r} has no path: there is nothing to read",
+                hint="give it one in a registry file: wenyuan apply FILE",
+            )
         found = find_files(Path(source.path), self.readable)
         run.report.files, run.report.skipped = len(found.files), found.skipped
         for number, file in enumerate(found.files):

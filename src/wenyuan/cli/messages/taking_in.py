@@ -118,6 +118,10 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "name a source, or give --all or --due",
         "请指定来源，或者使用 --all、--due",
     ),
+    "without_path": (
+        "Left out, for they have no path to read from: {count} ({sources})",
+        "没有路径、无可读取，已略过：{count} 个（{sources}）",
+    ),
     "nothing_due": ("Nothing is due.", "没有到期的来源。"),
     "refresh_failed": ("Source {source}: failed: {why}", "来源 {source}：刷新失败：{why}"),
     "try_again": ("  tried again: {at}", "  下次重试：{at}"),
