@@ -12,6 +12,7 @@ import pytest
 import typer.main
 from pydantic import BaseModel, SecretStr
 
+import wenyuan
 from wenyuan.cli.root import app
 from wenyuan.settings import Settings
 
@@ -73,6 +74,11 @@ def test_commands_exist(page: Path) -> None:
                     options |= _options(command)
                 elif not _is_value(words, word, options):
                     raise AssertionError(f"there is no command {' '.join(words)}")
+
+
+def test_the_package_says_that_it_has_types() -> None:
+    """Without the mark of PEP 561 a type checker takes every name of an installed wheel for Any."""
+    assert (Path(wenyuan.__file__).parent / "py.typed").is_file()
 
 
 def _options(command: Any) -> set[str]:
