@@ -21,6 +21,7 @@ from typer.testing import CliRunner, Result
 import wenyuan
 from wenyuan.cli.root import app
 from wenyuan.cli.translate import translated
+from wenyuan.core.audited import KINDS
 
 CLI = Path(wenyuan.__file__).parent / "cli"
 HASHING = {"WENYUAN_ENCODER__KIND": "hashing"}
@@ -472,3 +473,9 @@ def test_a_worker_works_until_it_is_told_to_stop(run: Run, registry: Path, numbe
 def test_the_librarys_own_messages_are_translated(english: str, chinese: str) -> None:
     """What a description or a refresh is refused for is said in Chinese, with its place."""
     assert translated(english) == chinese
+
+
+def test_the_help_names_every_kind_of_record(run: Run) -> None:
+    """Whoever looks for evaluations or tunings in the audit learns that they are there."""
+    shown = run("audit", "list", "--help").stdout
+    assert [kind for kind in KINDS if not re.search(rf"\W{kind}[,.]", shown)] == []

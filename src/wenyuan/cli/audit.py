@@ -48,7 +48,10 @@ def _log(terminal: Terminal) -> Iterator[Log]:
 def list_all(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ctx: typer.Context,
     kind: Annotated[
-        str | None, typer.Option(help="retrieval, fetch, registry, agent, key, rule, refresh, audit. 种类")
+        str | None,
+        typer.Option(
+            help="retrieval, fetch, registry, agent, key, rule, task, refresh, tuning, feedback, evaluation, audit. 种类"
+        ),
     ] = None,
     principal: Annotated[str | None, typer.Option(metavar="KEY", help="Who: a key's id, or local. 操作者")] = None,
     agent: Annotated[str | None, typer.Option(metavar="ID", help="What this agent was given. 智能体")] = None,
@@ -140,8 +143,9 @@ def verify(
 ) -> None:
     """Verify that no record was edited, removed, put in or moved; exit code 1 when one was.
 
-    验证记录未被修改、删除、插入或移动；发现问题时退出码为 1。
     Whoever can write to the library's folder can make a whole new chain: keep the head elsewhere.
+
+    验证记录未被修改、删除、插入或移动；发现问题时退出码为 1。能写入知识库目录的人可以伪造整条链：请另存链头。
 
     Example 示例:
       wenyuan audit verify
