@@ -89,3 +89,18 @@ def test_the_demo_ends_well_with_the_built_in_encoder() -> None:
     found = [answer["fragments"][0]["source"].rpartition("/")[2] for answer in document["answers"]]
     assert found == ["handbook.en.md#22-carrying-leave-over", "frequent-questions.csv#frequent-questions!15",
                      "complaints.zh.md#第八条"]  # fmt: skip
+
+
+@pytest.mark.parametrize(("page", "language"), [("README.md", "en"), ("README.zh.md", "zh")])
+def test_the_demo_says_what_the_front_page_shows(page: str, language: str) -> None:
+    """With the built-in encoder scores and floor are those of the page, but for what another processor rounds."""
+    text = (Path(__file__).parents[1] / page).read_text("utf-8")
+    _, asked, shown = text[text.index("```text") :].split("$ wenyuan search ", 2)
+    document = json.loads(run("demo", "--lang", language, "--json", WENYUAN_ENCODER__KIND="builtin").stdout)
+    answer = next(one for one in document["answers"] if asked.startswith(f'"{one["query"]}"'))
+    found = re.search(r"[█░]+ (0\.\d\d)  [★☆]+  (\w+)", asked)
+    assert found
+    assert answer["fragments"][0]["retrieval_score"] == pytest.approx(float(found[1]), abs=0.02)
+    assert answer["fragments"][0]["metadata"]["source_id"] == found[2]
+    said, reason = (re.findall(r"0\.\d{3}", one) for one in (shown, document["empty"]["reason"]))
+    assert list(map(float, reason)) == pytest.approx(list(map(float, said)), abs=0.01)
