@@ -16,13 +16,16 @@ from wenyuan.service.unified import RuleQuestion
 DOCS = Path(__file__).parent.parent / "docs"
 
 
+@pytest.mark.parametrize("name", ["rules.md", "rules.zh.md"])
 @pytest.mark.parametrize(
     ("parameters", "expected"),
     [({"weight_kn": 20}, {"专项施工方案"}), ({"weight_kn": 150.0}, {"专项施工方案", "专家论证"}), ({"weight_kn": 5}, set())],
 )  # fmt: skip
-def test_the_pack_of_the_document_is_a_pack(tmp_path: Path, parameters: dict[str, float], expected: set[str]) -> None:
+def test_the_pack_of_the_document_is_a_pack(
+    tmp_path: Path, parameters: dict[str, float], expected: set[str], name: str
+) -> None:
     """It is imported without a fault, and its thresholds decide."""
-    found = re.search(r"```yaml\n(.*?)```", (DOCS / "rules.md").read_text("utf-8"), re.DOTALL)
+    found = re.search(r"```yaml\n(.*?)```", (DOCS / name).read_text("utf-8"), re.DOTALL)
     assert found
     (tmp_path / "lifting.yaml").write_text(found[1], "utf-8")
     with wenyuan.create(tmp_path / "library", encoder={"kind": "none"}) as library:
