@@ -233,16 +233,36 @@ def test_without_anything_to_learn_from_it_says_so(house: Any) -> None:
         house.tune()
 
 
-@pytest.mark.parametrize("form", ["uri", "path", "file", "passage", "ref", "escaped"])
+FORMS = ["uri", "path", "file", "passage", "ref", "escaped", "part", "part of a path", "escaped part"]
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_an_answer_may_be_named_in_any_way_that_people_know(house: Any, original: Path, form: str) -> None:
-    """By address, by path within its source, by its passage's address or ref, as others escape it."""
+    """By address, by path within its source, by its passage's address or ref or the end of it, as others escape it."""
     answer = house.search(written(5), limit=1)
     passage = answer.passages[answer.hits[0].passage_id]
+    part = passage.uri.partition("#")[2]
     forms = {
+        "part": f"rule-005.md#{part}", "part of a path": f"./house/rule-005.md#{part}",
+        "escaped part": f"rule-005.md#%{ord(part[0]):02X}{part[1:]}",
         "uri": f"file://{original}/house/rule-005.md", "path": "house/rule-005.md", "file": "rule-005.md",
         "passage": passage.uri, "ref": passage.ref, "escaped": f"file://{original}/house/rule%2D005.md",
     }  # fmt: skip
     assert house.tune([Pair(question="q", answer=forms[form])]).questions == 1
+
+
+def test_names_with_marks_of_addresses_are_understood(tmp_path: Path) -> None:
+    """A line of a JSON Lines file is named by the end of its address; ``?`` and ``#`` may belong to a file's name."""
+    write_house(tmp_path / "docs")
+    (tmp_path / "docs" / "all.jsonl").write_text('{"text": "one"}\n{"text": "two"}\n', "utf-8")
+    (tmp_path / "docs" / "why? #1.md").write_text("# Why\n\n## So\n\nthree\n", "utf-8")
+    with wenyuan.open(tmp_path / "library", create=True, encoder=ENCODER) as made:
+        made.add(Source(source_id="docs", path=str(tmp_path / "docs")))
+        pairs = [
+            Pair(question=name, answer=name) for name in ("all.jsonl?line=2", "why? #1.md", "why%3F%20%231.md#so")
+        ]
+        report = made.tune(pairs)
+    assert (report.questions, report.examples) == (3, ())
 
 
 def test_a_path_that_fits_two_documents_leads_nowhere(house: Any, tmp_path: Path) -> None:

@@ -194,20 +194,27 @@ class _Addresses:
 
     def __init__(self, catalog: Library, holdings: Holdings, addresses: Iterable[str]) -> None:
         self._holdings = holdings
-        self._paths: Mapping[str, str] = {}
+        self._ends: Mapping[str, str] = {}
         wanted = list(dict.fromkeys(addresses))
         self._found = catalog.passages_of({name for address in wanted for name in (address, _as_kept(address))})
         numbers = [int(ref[2]) for ref in map(_REF.fullmatch, wanted) if ref]
         self._refs = {passage.ref: passage.passage_id for passage in catalog.passages(numbers).values()}
-        self._paths = {address: _path(address) for address in wanted if not len(self.rows(address))}
-        self._found = {**self._found, **_by_path(catalog, holdings, set(self._paths.values()) - {""})}
+        ends = {address: _ends(address) for address in wanted if not len(self.rows(address))}
+        single = _by_path(catalog, holdings, {path for told in ends.values() for path, _ in told})
+        self._ends = {
+            address: with_fragment(single[path], fragment)
+            for address, told in ends.items()
+            for path, fragment in told[::-1]  # of several readings the first one counts
+            if path in single
+        }
+        self._found = {**self._found, **catalog.passages_of(self._ends.values())}
 
     def rows(self, address: str) -> Rows:
         """The rows that are meant, perhaps none."""
         if address in self._refs:
             ids: Iterable[int] = (self._refs[address],)
         else:
-            names = (address, _as_kept(address), self._paths.get(address, ""))
+            names = (address, _as_kept(address), self._ends.get(address, ""))
             documents = next((self._found[name] for name in names if name in self._found), {})
             ids = (i for passages in documents.values() for i in passages)
         return np.array(sorted(self._holdings.place[i] for i in ids if i in self._holdings.place), dtype=np.int64)
@@ -219,17 +226,30 @@ def _as_kept(address: str) -> str:
     return with_fragment(readable(document), unquote(fragment))
 
 
-def _path(address: str) -> str:
-    """``leave.md`` or ``handbook/leave.md`` as the end of an address; ``""`` for what is no such path."""
-    if "://" in address or address.startswith("urn:") or not address.strip("/."):
-        return ""
-    return "/" + readable("x://" + address.strip().removeprefix("./").lstrip("/"))[len("x://") :]
+def _ends(address: str) -> Sequence[tuple[str, str]]:
+    """How ``leave.md`` or ``handbook/leave.md#第三条`` may end a document's address, each with the fragment in it.
+
+    Names of files may hold ``#`` and ``?``; they are escaped in an address, and a person may write them either way.
+    """
+    told = address.strip()
+    if "://" in told or told.startswith("urn:") or not told.strip("/."):
+        return ()
+    document, _, fragment = told.partition("#")
+    path, mark, query = document.partition("?")
+    readings = (
+        (_path(told), ""),
+        (_path(document), unquote(fragment)),
+        (_path(path) + mark + query, unquote(fragment)),
+    )
+    return tuple(dict.fromkeys(reading for reading in readings if reading[0] != "/"))
 
 
-def _by_path(
-    catalog: Library, holdings: Holdings, paths: Collection[str]
-) -> Mapping[str, Mapping[int, Sequence[int]]]:
-    """By path, the one document whose address ends with it; a path that fits several leads nowhere."""
+def _path(path: str) -> str:
+    return "/" + readable("x://" + path.removeprefix("./").lstrip("/"))[len("x://") :]
+
+
+def _by_path(catalog: Library, holdings: Holdings, paths: Collection[str]) -> Mapping[str, str]:
+    """By path, the address of the one document that ends with it; a path that fits several leads nowhere."""
     if not paths:
         return {}
     ends: dict[str, list[str]] = {}
@@ -238,9 +258,7 @@ def _by_path(
             for path in _endings(uri):
                 if path in paths:
                     ends.setdefault(path, []).append(uri)
-    single = {path: uris[0] for path, uris in ends.items() if len(uris) == 1}
-    found = catalog.passages_of(single.values())
-    return {path: found[uri] for path, uri in single.items() if uri in found}
+    return {path: uris[0] for path, uris in ends.items() if len(uris) == 1}
 
 
 def _endings(uri: str) -> Iterable[str]:
