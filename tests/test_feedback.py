@@ -15,6 +15,7 @@ from test_cli import run
 from tuning_parts import golden, new_house
 from wenyuan.client import Client
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
+from wenyuan.service.lessons import judged_pairs
 from wenyuan.service.tuning import LEAST_QUESTIONS
 
 QUESTION = {"query": "客户投诉", "max_results": 5}
@@ -155,6 +156,51 @@ def test_tuning_learns_from_feedback(house: Any) -> None:
     assert report.outcome == "would be adopted"
     with pytest.raises(InvalidRequest, match="nothing to learn from"):
         house.tune(feedback=False)
+
+
+def test_more_voices_against_than_for_make_no_answer(tmp_path: Path) -> None:
+    """Each caller has one voice for each part of an answer, and voices on the same question are counted together."""
+    with new_house(tmp_path) as made:
+
+        def said(question: str, **parts: list[str]) -> None:
+            made.give_feedback(made.search(question, limit=2).audit_id, **parts)
+
+        said("formal3 formal5", good=["1", "2"])
+        assert made.tune(dry_run=True).pairs == {"feedback": 2}
+        said("formal3 formal5", bad=["1"])
+        said(" ｆｏｒｍａｌ3 formal5", bad=["1"])
+        said("formal5", bad=["2"])
+        pairs, lost = judged_pairs(made.catalog.feedback(), made.audit.show, made.catalog)
+        best = [
+            made.search("formal3 formal5").passages[h.passage_id].ref for h in made.search("formal3 formal5").hits
+        ]
+    graded = {(pair.question, pair.answer): pair.grade for pair in pairs}
+    assert (graded["formal3 formal5", best[0]], graded["formal3 formal5", best[1]]) == (0.0, 1.0)
+    assert (len(graded), lost) == (3, 0)
+
+
+def test_what_was_said_of_a_text_outlives_a_change_elsewhere_in_its_document(tmp_path: Path) -> None:
+    """Lines above it move it; a text that is another one now is no longer the one that was judged."""
+    with new_house(tmp_path) as made:
+        file = tmp_path / "house" / "rule-000.md"
+        source = made.catalog.source("house")
+        file.write_text("# One\n\nformal1 word\n\n# Two\n\nformal2 word\n", "utf-8")
+        made.add(source)
+        answer = made.search("word", limit=2)
+        refs = {answer.passages[hit.passage_id].text.split()[-2]: hit.passage_id for hit in answer.hits}
+        made.give_feedback(answer.audit_id, good=["1", "2"])
+        file.write_text("formal9\n\n# One\n\nformal1 word\n\n# Two\n\nformal2 changed\n", "utf-8")
+        made.add(source)
+        assert not made.catalog.passages(list(refs.values()))
+        report = made.tune(dry_run=True)
+        assert (report.questions, report.unknown) == (1, 1)
+        (pair,) = (
+            p
+            for p in judged_pairs(made.catalog.feedback(), made.audit.show, made.catalog)[0]
+            if p.answer != f"house#{refs['formal2']}"
+        )
+        (passage,) = made.catalog.passages([int(pair.answer.partition("#")[2])]).values()
+    assert passage.text.endswith("formal1 word")
 
 
 def test_a_judgement_whose_question_is_not_kept_is_counted(tmp_path: Path) -> None:

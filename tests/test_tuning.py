@@ -16,10 +16,9 @@ from tuning_parts import DOCUMENTS, ENCODER, asked, golden, new_house, write_hou
 from wenyuan.core.adapt import QueryMap, Tuning
 from wenyuan.core.calibrate import CURVES
 from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, NotPermitted
-from wenyuan.core.learned import Judgement, Pair
+from wenyuan.core.learned import Pair
 from wenyuan.core.model import Source
 from wenyuan.core.score import Traits
-from wenyuan.service.lessons import judged_pairs
 from wenyuan.service.tuning import LEAST_QUESTIONS
 
 HELD_OUT = 20
@@ -289,12 +288,3 @@ def test_a_library_without_vectors_cannot_be_tuned(tmp_path: Path) -> None:
     ):
         plain.tune([Pair(question="q", answer="a")])
     assert refused.value.hint == "wenyuan doctor"
-
-
-def test_more_voices_against_than_for_make_no_answer() -> None:
-    """Each caller has one voice for each part of an answer, and a judgement without its question is lost."""
-    said = [("a", "s#1", "k1", True), ("a", "s#1", "k2", False), ("a", "s#2", "k1", True), ("b", "s#3", "k1", True)]
-    judgements = [Judgement(audit_id=a, ref=r, actor=k, good=g, at=0.0) for a, r, k, g in said]
-    pairs, lost = judged_pairs(judgements, {"a": {"query": "问"}}.get)
-    assert {(pair.answer, pair.grade) for pair in pairs} == {("s#1", 0.0), ("s#2", 1.0)}
-    assert lost == 1

@@ -10,12 +10,13 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import NamedTuple, Protocol
 from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wenyuan.core.audited import AuditRecord
 from wenyuan.core.filters import Scope
 from wenyuan.core.learned import Judgement, Pair
 from wenyuan.core.model import Passage
@@ -268,26 +269,87 @@ def _endings(uri: str) -> Iterable[str]:
         at = uri.find("/", at + 1)
 
 
+class _Part(NamedTuple):
+    """What was judged, in however many answers it was given: a text of a document."""
+
+    source_id: str
+    document: str
+    sha256: str
+
+
 def judged_pairs(
-    judgements: Iterable[Judgement], asked: Callable[[str], Mapping[str, Any] | None]
+    judgements: Iterable[Judgement], answered: Callable[[str], AuditRecord | None], catalog: Library
 ) -> tuple[list[Pair], int]:
     """Pairs of what callers said of answers, and how many judgements have lost their question.
 
-    What more callers call wrong than right is no answer.
+    Every answer has an id of its own: what was said of one text, asked for in the same words, is counted over all answers.
+    Only what more voices call right than wrong is an answer.
 
     Args:
-        asked: The kept question of an audited answer; None where it is not kept.
+        answered: The record of an answer; None where it is not kept.
     """
-    votes: dict[tuple[str, str], list[bool]] = {}
+    records: dict[str, AuditRecord | None] = {}
+    votes: dict[tuple[str, _Part], list[tuple[Judgement, str]]] = {}
+    lost = 0
     for judgement in judgements:
-        votes.setdefault((judgement.audit_id, judgement.ref), []).append(judgement.good)
-    questions = {audit_id: asked(audit_id) for audit_id in dict.fromkeys(audit_id for audit_id, _ in votes)}
-    pairs, lost = [], 0
-    for (audit_id, ref), said in votes.items():
-        question = questions[audit_id]
-        if question is None:
-            lost += len(said)
-        else:
-            grade = 1.0 if 2 * sum(said) > len(said) else 0.0
-            pairs.append(Pair(question=str(question["query"]), answer=ref, grade=grade, where=audit_id))
+        if judgement.audit_id not in records:
+            records[judgement.audit_id] = answered(judgement.audit_id)
+        record = records[judgement.audit_id]
+        if record is None or record.query is None:
+            lost += 1
+            continue
+        question = unicodedata.normalize("NFKC", str(record.query["query"]).strip())
+        uri, part = _judged(record, judgement.ref)
+        votes.setdefault((question, part), []).append((judgement, uri))
+    held = _held(catalog, [(judgement.ref, uri) for said in votes.values() for judgement, uri in said])
+    pairs = []
+    for (question, part), said in votes.items():
+        last, uri = said[-1]
+        right = sum(judgement.good for judgement, _ in said)
+        pairs.append(
+            Pair(
+                question=question,
+                answer=_today(held, part, last.ref, uri),
+                grade=1.0 if 2 * right > len(said) else 0.0,
+                where=last.audit_id,
+            )
+        )
     return pairs, lost
+
+
+def _judged(record: AuditRecord, ref: str) -> tuple[str, _Part]:
+    """The address of a part of an answer, and which text it was."""
+    parts: Sequence[Mapping[str, object]] = record.record.get("fragments", ())
+    part = next((part for part in parts if part.get("ref") == ref), {})
+    uri = str(part.get("uri") or "")
+    return uri, _Part(ref.partition("#")[0], uri.partition("#")[0] or ref, str(part.get("sha256") or ref))
+
+
+def _held(catalog: Library, parts: Sequence[tuple[str, str]]) -> Mapping[_Part, Mapping[str, str]]:
+    """Of the documents of judged parts, given by ref and address: every text with the addresses and refs that it has now.
+
+    A document that is changed has other passages: most of their texts are what they were, and what was said of them counts.
+    """
+    gone = _gone(catalog, parts)
+    names = {name for uri in gone for name in (uri, uri.partition("#")[0]) if name}
+    ids = {i for own in catalog.passages_of(names).values() for passages in own.values() for i in passages}
+    held: dict[_Part, dict[str, str]] = {}
+    for passage in catalog.passages(sorted(ids)).values():
+        part = _Part(passage.source_id, passage.uri.partition("#")[0], passage.sha256)
+        held.setdefault(part, {}).setdefault(passage.uri, passage.ref)
+    return held
+
+
+def _gone(catalog: Library, parts: Sequence[tuple[str, str]]) -> list[str]:
+    """The addresses of those whose passage is no more."""
+    numbers = {ref: int(found[2]) for ref, _ in parts if (found := _REF.fullmatch(ref))}
+    live = catalog.passages(sorted(set(numbers.values())))
+    return [uri for ref, uri in parts if ref in numbers and numbers[ref] not in live]
+
+
+def _today(held: Mapping[_Part, Mapping[str, str]], part: _Part, ref: str, uri: str) -> str:
+    """The ref that a judged text has now: where it stood before rather than elsewhere in its document; else as it was."""
+    refs = held.get(part, {})
+    if ref in refs.values():
+        return ref
+    return refs.get(uri) or next(iter(refs.values()), ref)

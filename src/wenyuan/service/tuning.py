@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from wenyuan.core.adapt import Tuning
+from wenyuan.core.audited import AuditRecord
 from wenyuan.core.calibrate import CURVES
 from wenyuan.core.calibration import calibrated, error_of
 from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, NotPermitted
@@ -123,7 +124,7 @@ class TuningDoor(FeedbackDoor):
         given: dict[str, list[Pair]] = {"golden": list(pairs)}
         lost = 0
         if feedback:
-            given["feedback"], lost = judged_pairs(self.catalog.feedback(), self._asked)
+            given["feedback"], lost = judged_pairs(self.catalog.feedback(), self._answered, self.catalog)
         course, report = self._course(encoder, given, sources, step)
         report = replace(report, lost=lost)
         if report.questions >= LEAST_QUESTIONS:
@@ -169,12 +170,12 @@ class TuningDoor(FeedbackDoor):
                 raise NotPermitted(f"there is no source {name!r}", hint="wenyuan source list")
         return self.encoder
 
-    def _asked(self, audit_id: str) -> Mapping[str, Any] | None:
-        """The question of an audited answer, where it is kept."""
+    def _answered(self, audit_id: str) -> AuditRecord | None:
+        """The record of an answer, where it is kept."""
         if self.witness.log is None:
             return None
         try:
-            return self.witness.log.show(audit_id).query
+            return self.witness.log.show(audit_id)
         except NotPermitted:  # its record has expired
             return None
 
