@@ -171,6 +171,9 @@ class TestPostgresEngine(ServerEngineLaws):
         with psycopg.connect(superuser) as writer:
             writer.execute(LOCK.format(kind=""), {"schema": filled.engine.schema})  # type: ignore[attr-defined]
             assert filled.engine.sync(filled.catalog, deadline=filled.deadline(5)) == before
+            another = filled.make_engine(filled.folder, filled.catalog)  # opens meanwhile
+            assert len(filled.keyword("投诉", engine=another))
+            another.close()
             monkeypatch.setattr(filled.engine, "_max_lag", -1.0)
             with pytest.raises(EngineTimeout):
                 filled.engine.sync(filled.catalog, deadline=filled.deadline(0.5))

@@ -129,7 +129,9 @@ def make_tables(
         IndexMismatch: there is a schema of that name that is not this library's index.
     """
     check_server(connection.info, component=component, setting="postgres.dsn")
-    connection.execute(LOCK.format(kind=""), {"schema": schema})
+    if not _exists(connection, schema):
+        # Of those that find none one makes it. Who finds it needs no lock: somebody may be filling it for minutes.
+        connection.execute(LOCK.format(kind=""), {"schema": schema})
     if not _exists(connection, schema):
         try:
             _create(connection, schema, library_id, spec, space)
