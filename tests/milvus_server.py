@@ -55,8 +55,8 @@ class Server:
 class Proxy:
     """Passes bytes between a client and a server, until it stalls or breaks off."""
 
-    def __init__(self, port: int) -> None:
-        self._to, self._listening = port, socket.create_server(("127.0.0.1", 0))
+    def __init__(self, port: int, host: str = "127.0.0.1") -> None:
+        self._to, self._listening = (host, port), socket.create_server(("127.0.0.1", 0))
         self.uri = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
         self.flowing = threading.Event()
         self.flowing.set()
@@ -70,7 +70,7 @@ class Proxy:
             except OSError:
                 return
             try:
-                far = socket.create_connection(("127.0.0.1", self._to))
+                far = socket.create_connection(self._to)
             except OSError:  # nobody is there: whoever asks is told so
                 near.close()
                 continue

@@ -28,6 +28,7 @@ from wenyuan.core.errors import (
     EngineTimeout,
     VectorsGone,
 )
+from wenyuan.core.hurry import until
 from wenyuan.core.model import Source
 
 pytestmark = pytest.mark.integration
@@ -442,6 +443,22 @@ def test_a_session_that_watches_is_not_left_open(catalog: Catalog, place: Server
     assert kept.closed
     assert asking.result(20) == place.version()
     assert place._watch is not kept
+
+
+def test_a_server_that_says_nothing(catalog: Catalog, place: Server) -> None:
+    """Waiting for it ends, whether its answer has a deadline or not; the connection is closed, not used again."""
+    asking = "SELECT pg_sleep(20)"
+    waiting = place._connect(patience=0.1)
+    begun = time.monotonic()
+    with pytest.raises(CatalogUnavailable, match="does not answer"), connect.translated("asking"):
+        waiting.execute(asking)
+    with pytest.raises(CatalogUnavailable, match="does not answer"), until(soon(0.1)), connect.translated("asking"):
+        place._connect().execute(asking)
+    with pytest.raises(CatalogUnavailable), until(soon(0.0)):
+        place.version()
+    assert waiting.closed
+    assert time.monotonic() - begun < 5
+    assert catalog.seq() >= 2
 
 
 def test_server_restarted(tmp_path: Path) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import wenyuan
 from catalog_parts import dropped, dsn_of, on_server
+from milvus_server import Proxy
 from wenyuan.catalog.server import Server
 from wenyuan.cli.own_service import FAULT, own_service
 from wenyuan.conformance import HeaderFault, HttpTarget, run
@@ -45,6 +48,40 @@ def test_a_library_for_one_purpose(server: Server, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("WENYUAN_CATALOG__SCHEMA_NAME", server.schema)
     with own_service("memory"):
         assert not server.found()
+
+
+def test_a_server_that_hangs(server: Server, tmp_path: Path) -> None:
+    """One that takes what it is sent and says nothing fails questions at their deadline; then all goes on as before."""
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+    at = conninfo_to_dict(dsn_of(server))
+    proxy = Proxy(int(at["port"] or 5432), str(at.get("host") or "127.0.0.1"))
+    dsn = make_conninfo(dsn_of(server), host="127.0.0.1", port=proxy.uri.rsplit(":", 1)[1])
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/a.md").write_text("# 投诉\n\n客户投诉由三号窗口负责。", "utf-8")
+    chosen = {
+        "catalog": {"dsn": dsn, "schema_name": server.schema},
+        "encoder": {"kind": "hashing"},
+        "search": {"floor": 0.0, "deadline": 1.0},
+    }
+    with wenyuan.app.create_library(tmp_path / "one", **chosen) as library, ThreadPoolExecutor(4) as callers:
+        library.add(Source(source_id="kb", path=str(tmp_path / "docs")))
+
+        def asked(number: int) -> tuple[str, str, float]:
+            begun = time.monotonic()
+            answer = library.retrieve_fragments(RetrievalRequest(query=f"客户投诉 {number}", max_results=3))
+            return answer.status, answer.error_message or "", time.monotonic() - begun
+
+        assert asked(0)[0] == "SUCCESS"
+        proxy.flowing.clear()
+        try:
+            for status, said, seconds in callers.map(asked, range(1, 9)):
+                assert (status, "catalog: " in said) == ("FAILED", True)
+                assert seconds < 6  # of which a connection takes up to two, the least that the driver knows
+        finally:
+            proxy.flowing.set()
+        assert asked(9)[0] == "SUCCESS"
+    proxy.end()
 
 
 def test_one_server_writes_and_another_answers(server: Server, tmp_path: Path) -> None:

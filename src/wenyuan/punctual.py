@@ -7,37 +7,23 @@ The timeouts of an HTTP library are for one step on a socket. A server that send
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable
 from typing import Any
 
 import httpcore2
 import httpx2
 
-from wenyuan.core.ports import Deadline
+from wenyuan.core.hurry import time_left, until
 
 __all__ = ["Timed", "punctual", "seconds_left", "until"]
 
 _LONGEST_STEP = 60.0
 """Seconds of a step that has neither a timeout nor a deadline."""
-_time_left: ContextVar[Deadline | None] = ContextVar("wenyuan_time_left", default=None)
-
-
-@contextmanager
-def until(deadline: Deadline) -> Iterator[None]:
-    """Within it, whatever this thread does on a timed connection ends at the deadline, however slowly bytes come."""
-    token = _time_left.set(deadline)
-    try:
-        yield
-    finally:
-        _time_left.reset(token)
 
 
 def seconds_left(timeout: float | None, late: type[Exception]) -> float:
     """How long one step may take: its own timeout or what is left until the deadline; raises `late` for nothing."""
-    deadline = _time_left.get()
-    given = (timeout, deadline.remaining() if deadline else None)
+    given = (timeout, time_left())
     left = min((seconds for seconds in given if seconds is not None), default=_LONGEST_STEP)
     if left <= 0:
         raise late("the deadline passed")

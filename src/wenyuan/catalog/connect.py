@@ -6,7 +6,7 @@ import logging
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -19,6 +19,7 @@ from sqlalchemy.pool import QueuePool
 
 from wenyuan.catalog.sqlstates import driver_errors, meant
 from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, ConfigError, EngineTimeout
+from wenyuan.core.hurry import until
 from wenyuan.core.ports import Deadline
 
 __all__ = [
@@ -170,7 +171,10 @@ def translated(doing: str) -> Iterator[None]:
 def reading(engine: sa.Engine, doing: str, deadline: Deadline | None = None) -> Iterator[sa.Connection]:
     """A read transaction: one snapshot, stopped inside the database when the deadline passes."""
     if engine.dialect.name != "sqlite":
-        with _reading_elsewhere(engine, doing, deadline) as connection:
+        with (
+            until(deadline) if deadline else nullcontext(),
+            _reading_elsewhere(engine, doing, deadline) as connection,
+        ):
             yield connection
         return
     with (

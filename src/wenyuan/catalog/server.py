@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import os
 import secrets
 import socket
@@ -36,6 +37,7 @@ from wenyuan.catalog.connect import COMPONENT, translated
 from wenyuan.catalog.lock import Lock, WriterLock, being_written
 from wenyuan.catalog.tasks import tables as task_tables
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, ConfigError
+from wenyuan.core.hurry import time_left
 from wenyuan.core.postgres_words import check_server
 
 __all__ = ["Server"]
@@ -45,6 +47,8 @@ log = logging.getLogger(__name__)
 _POOL_WAIT = 5.0  # seconds that a reader waits for a session
 _LIFETIME = 600  # seconds after which a session is made anew: a server that is to be taken down empties itself
 _TASKS = 4  # contexts that are counted at once
+_BRIEFLY = 5.0  # seconds for asking whether the library changed, and for a connection
+_PATIENCE = 60.0  # seconds for one answer to a reader that has no deadline: a server that hangs says nothing
 _SESSION = {
     "client_min_messages": "error",
     "lock_timeout": "10s",
@@ -54,7 +58,7 @@ _SESSION = {
     "tcp_keepalives_count": "3",
     "idle_in_transaction_session_timeout": "60s",
 }
-_PARAMETERS = {"connect_timeout": 5, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3,
+_PARAMETERS = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3,
                "client_encoding": "utf8"}  # fmt: skip
 _TICK = "UPDATE library SET value = (value::bigint + 1)::text WHERE key = 'tick'"
 _TOLD = "SELECT value FROM library WHERE key = 'tick'"
@@ -91,7 +95,7 @@ class Server:
         self.folder = folder
         self.schema = schema
         _make_folder(folder)
-        self.reader = self._engine(sessions)
+        self.reader = self._engine(sessions, patience=_PATIENCE)
         self.writer = self._engine(1, lasting=True)
         self.claims = self._engine(2)
         self._engines = [self.reader, self.writer, self.claims]
@@ -110,13 +114,20 @@ class Server:
 
     # -- connections --------------------------------------------------------------------------------
 
-    def _connect(self) -> Any:
-        """A connection of the driver, in autocommit; its server is checked."""
-        import psycopg
+    def _connect(self, patience: float | None = None) -> Any:
+        """A connection of the driver, in autocommit; its server is checked. Without patience it waits for ever."""
+        from psycopg.errors import ConnectionTimeout
         from psycopg.sql import SQL, Identifier
 
+        from wenyuan.catalog.timed import TimedConnection
+
+        left = time_left()
+        if left == 0:
+            raise ConnectionTimeout("no time is left to connect")
         name = f"wenyuan, process {os.getpid()} of {socket.gethostname()}"[:63]
-        made = psycopg.connect(**{**_PARAMETERS, "application_name": name, **self._parameters}, autocommit=True)
+        own = {"connect_timeout": math.ceil(min(_BRIEFLY, left or _BRIEFLY)), "application_name": name}
+        made = TimedConnection.connect(**{**_PARAMETERS, **own, **self._parameters}, autocommit=True)
+        made.patience = _BRIEFLY
         try:
             check_server(made.info, component=COMPONENT, setting="catalog.dsn")
             path = SQL(", ").join([Identifier(self.schema)])
@@ -126,11 +137,12 @@ class Server:
         except BaseException:
             made.close()
             raise
+        made.patience = patience
         return made
 
-    def _engine(self, most: int, *, lasting: bool = False) -> sa.Engine:
+    def _engine(self, most: int, *, lasting: bool = False, patience: float | None = None) -> sa.Engine:
         def connect() -> Any:
-            made = self._connect()
+            made = self._connect(patience)
             made.autocommit = False
             return made
 
@@ -212,13 +224,13 @@ class Server:
             for again in (True, False):
                 try:
                     if self._watch is None:
-                        self._watch = self._connect()
+                        self._watch = self._connect(_BRIEFLY)
                         self._watch.execute("SET statement_timeout TO '5s'")
                     row = self._watch.execute(_TOLD).fetchone()
                     break
-                except psycopg.OperationalError:  # what was kept may have been ended meanwhile
+                except psycopg.OperationalError as error:  # what was kept may have been ended meanwhile
                     self._unwatch()
-                    if not again:
+                    if not again or isinstance(error, psycopg.errors.ConnectionTimeout):
                         raise
         if row is None:
             raise CatalogUnavailable(f"{self} is no library", component=COMPONENT)
@@ -233,10 +245,10 @@ class Server:
             connection.execute(f"VACUUM {_HOLDS_WORDS}")
 
     def audit(self) -> AuditOnServer:
-        return AuditOnServer(self._engine(4), self._engine(1))
+        return AuditOnServer(self._engine(4, patience=_PATIENCE), self._engine(1))
 
     def tasks(self) -> sa.Engine:
-        self._engines.append(self._engine(_TASKS))
+        self._engines.append(self._engine(_TASKS, patience=_PATIENCE))
         return self._engines[-1]
 
     def _unwatch(self) -> None:

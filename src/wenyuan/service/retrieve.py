@@ -14,6 +14,7 @@ from wenyuan.core.calibrate import Curve, curve_of
 from wenyuan.core.errors import EngineUnavailable
 from wenyuan.core.filters import And, Filter, Scope
 from wenyuan.core.fuse import Leeway, Request, adjusted
+from wenyuan.core.hurry import until
 from wenyuan.core.model import ORIGIN_PRIORITY, Passage, Source
 from wenyuan.core.outside import Outside
 from wenyuan.core.ports import Deadline, Encoder, Engine
@@ -158,13 +159,9 @@ class Retriever:
         self._abroad.close()
 
     def retrieve(self, query: Query, deadline: Deadline | None = None) -> Answer:
-        """Raises a `KnowledgeError` when any leg that had to answer did not.
-
-        Args:
-            deadline: Another than that of a request.
-        """
+        """Raises a `KnowledgeError` when any leg that had to answer did not. `deadline`: another than that of a request."""
         deadline = deadline or self.deadline()
-        with self._traces.retrieval(query) as told:
+        with until(deadline), self._traces.retrieval(query) as told:
             while True:  # the deadline ends it
                 try:
                     return told(self._retrieve(query, deadline))

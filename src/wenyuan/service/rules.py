@@ -11,6 +11,7 @@ from wenyuan.core.agents import Principal
 from wenyuan.core.calibrate import raw_of
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
 from wenyuan.core.filters import Filter
+from wenyuan.core.hurry import until
 from wenyuan.core.model import MAX_RESULTS, ORIGIN_PRIORITY, Passage
 from wenyuan.core.ports import Deadline
 from wenyuan.core.ranking import Hit
@@ -133,7 +134,8 @@ class RuleDoor:
     def _attested(self, query: Query, principal: Principal, door: str) -> Answer:
         query = self._searcher.bounded(query, principal)
         try:
-            answer = self._retriever.derive(query) if door == "infer_rules" else self._retriever.retrieve(query)
+            with until(self._retriever.deadline()):
+                answer = self._retriever.derive(query) if door == "infer_rules" else self._retriever.retrieve(query)
         except (InvalidRequest, NotPermitted):
             raise
         except KnowledgeError as error:

@@ -13,6 +13,7 @@ from wenyuan.core.agents import AUTO, Agent, DomainScope, Principal, parse_scope
 from wenyuan.core.calibrate import raw_of
 from wenyuan.core.errors import EngineTimeout, EngineUnavailable, InvalidRequest, KnowledgeError, NotPermitted
 from wenyuan.core.filters import Filter
+from wenyuan.core.hurry import until
 from wenyuan.core.model import MAX_QUERY_CHARS, ORIGIN_PRIORITY, Passage
 from wenyuan.core.ports import Deadline
 from wenyuan.core.ranking import Hit
@@ -172,6 +173,10 @@ class Searcher:
             KnowledgeError: a leg that had to answer did not.
         """
         deadline = deadline or self._retriever.deadline()
+        with until(deadline):
+            return self._kept_or_found(request, principal, deadline)
+
+    def _kept_or_found(self, request: SearchRequest, principal: Principal, deadline: Deadline) -> SearchResult:
         generation = self._agents.seq()
         agent = self.agent_of(request.agent_id, principal)
         min_trust = max(request.min_trust, agent.min_trust if agent else 1)
