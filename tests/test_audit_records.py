@@ -18,6 +18,7 @@ from wenyuan.core.agents import Agent, DomainScope, Key, Principal
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.ranking import Hit
+from wenyuan.service.answer import LegReport, Query
 from wenyuan.service.audit import (
     change_record,
     digest_of,
@@ -27,8 +28,6 @@ from wenyuan.service.audit import (
     request_of,
     retrieval_record,
 )
-from wenyuan.service.legs import LegReport
-from wenyuan.service.retrieve import Query
 
 # -- previews -------------------------------------------------------------------------------------------------
 

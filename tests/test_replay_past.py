@@ -15,9 +15,9 @@ from wenyuan.core.ports import Engine, IndexSpec
 from wenyuan.core.text import ANALYZER
 from wenyuan.engines.local import LocalEngine
 from wenyuan.engines.memory import MemoryEngine
+from wenyuan.service.answer import Query
 from wenyuan.service.past import FeedAt
 from wenyuan.service.replay import Replay
-from wenyuan.service.retrieve import Query
 
 
 @pytest.fixture

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from wenyuan.core.filters import Filter
     from wenyuan.core.model import Passage
     from wenyuan.core.ranking import Hit
-    from wenyuan.service.legs import LegReport
-    from wenyuan.service.retrieve import Answer
+    from wenyuan.service.answer import Answer, LegReport
 
 __all__ = ["answer_document", "search", "show_answer"]
 

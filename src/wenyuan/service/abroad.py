@@ -16,8 +16,9 @@ from wenyuan.core.outside import Outside, OutsideHit
 from wenyuan.core.ports import Deadline
 from wenyuan.core.ranking import Hit
 from wenyuan.core.score import trust_factor
+from wenyuan.service.answer import LegReport
 from wenyuan.service.crew import Crew, Leg
-from wenyuan.service.legs import LegReport, QueryVectors
+from wenyuan.service.legs import QueryVectors
 
 __all__ = ["Abroad", "Asked", "no_outside"]
 

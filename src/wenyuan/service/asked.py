@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from wenyuan.core.errors import Fault, InvalidRequest
 from wenyuan.core.model import RetrievalRequest
-from wenyuan.service.retrieve import Query
+from wenyuan.service.answer import Query
 from wenyuan.service.unified import MAX_PROCESSES
 from wenyuan.settings import RulesSettings
 

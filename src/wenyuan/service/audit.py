@@ -21,8 +21,7 @@ from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, parse_f
 from wenyuan.core.model import Passage
 from wenyuan.core.ranking import Hit
 from wenyuan.core.secrecy import HIDDEN, scrubbed
-from wenyuan.service.legs import LegReport
-from wenyuan.service.retrieve import Query
+from wenyuan.service.answer import LegReport, Query
 
 __all__ = [
     "change_record",

@@ -16,9 +16,10 @@ from wenyuan.core.filters import And, Filter
 from wenyuan.core.model import Facet, Fragment, RetrievalRequest
 from wenyuan.core.ports import Deadline
 from wenyuan.core.suggest import did_you_mean
+from wenyuan.service.answer import Query
 from wenyuan.service.asked import asked
 from wenyuan.service.fragments import fragments_of
-from wenyuan.service.retrieve import Query, Retriever
+from wenyuan.service.retrieve import Retriever
 from wenyuan.service.search import LOCAL, Searcher
 from wenyuan.service.witness import Witness
 from wenyuan.settings import Settings

@@ -27,6 +27,7 @@ from wenyuan.core.ports import Encoder, Engine
 from wenyuan.core.refresh import parse_cycle
 from wenyuan.core.secrecy import secret_faults
 from wenyuan.core.uri import local_path
+from wenyuan.service.answer import Answer, Query
 from wenyuan.service.asked import asked
 from wenyuan.service.cache import Store
 from wenyuan.service.cloze import CLOZES
@@ -50,7 +51,7 @@ from wenyuan.service.redaction import Redactor
 from wenyuan.service.reembed import ReembedDoor
 from wenyuan.service.replay import Replay
 from wenyuan.service.rerank import Reranking
-from wenyuan.service.retrieve import Answer, Query, Retriever
+from wenyuan.service.retrieve import Retriever
 from wenyuan.service.rules import RuleDoor
 from wenyuan.service.search import LOCAL, Agents, Searcher, SearchRequest, SearchResult
 from wenyuan.service.sight import lasts

@@ -7,7 +7,7 @@ from typing import Any
 
 from wenyuan.core.model import ORIGIN_PRIORITY, Fragment, Passage
 from wenyuan.core.ranking import Hit
-from wenyuan.service.retrieve import Answer
+from wenyuan.service.answer import Answer
 
 __all__ = ["fragments_of"]
 

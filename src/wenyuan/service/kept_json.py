@@ -15,8 +15,8 @@ from wenyuan.core.calibrate import Curve
 from wenyuan.core.filters import And, In, Not, Or, Range, Scope
 from wenyuan.core.model import Passage
 from wenyuan.core.ranking import Hit, Ranking
+from wenyuan.service.answer import Answer, LegReport, Query
 from wenyuan.service.derive import Derived
-from wenyuan.service.retrieve import Answer, LegReport, Query
 from wenyuan.service.search import Found, SearchResult
 
 __all__ = ["FORMAT", "result_from_json", "result_to_json"]

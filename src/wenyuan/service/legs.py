@@ -21,6 +21,7 @@ from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.ranking import Hit, LegResult
 from wenyuan.core.score import PLAIN, Traits
 from wenyuan.core.vectors import checked_vectors
+from wenyuan.service.answer import LegReport
 from wenyuan.service.cache import CacheCounts
 from wenyuan.service.candidates import Cut, contenders
 from wenyuan.service.crew import Crew, Leg, Legs
@@ -29,28 +30,10 @@ from wenyuan.service.places import Places
 from wenyuan.service.probes import GENERAL, SCRIPTS, script_of
 from wenyuan.settings import SearchSettings
 
-__all__ = ["Aim", "Found", "LegReport", "OwnLegs", "QueryVectors"]
+__all__ = ["Aim", "Found", "OwnLegs", "QueryVectors"]
 
 _ROUNDING = 1e-6
 """An engine adds up the same score in another order when it is asked for given passages."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LegReport:
-    """How one leg did: state ``ok``, ``failed`` or ``skipped`` (with why), time in ms, number of hits.
-
-    Attributes:
-        withheld: Hits of a source elsewhere that are not in force on the day, and so are not among `hits`.
-        remembered: The query's vector was not made for this request: then nothing is known of the encoder's health.
-    """
-
-    name: str
-    state: str
-    ms: float
-    hits: int
-    error: str = ""
-    withheld: int = 0
-    remembered: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

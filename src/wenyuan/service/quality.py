@@ -23,11 +23,11 @@ from wenyuan.core.measures import Change, calibration_error, changed, in_bins, n
 from wenyuan.core.model import RetrievalRequest
 from wenyuan.core.ports import Deadline
 from wenyuan.core.text import query_terms
+from wenyuan.service.answer import Answer
 from wenyuan.service.asked import asked
 from wenyuan.service.learning import Step
 from wenyuan.service.lessons import Holdings, Lesson, load_holdings, resolve
 from wenyuan.service.probes import SCRIPTS, junk_queries, percentile
-from wenyuan.service.retrieve import Answer
 from wenyuan.service.tuning import TuningDoor
 
 __all__ = ["MOST_QUESTIONS", "QualityDoor"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from wenyuan.core.agents import Principal
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
 from wenyuan.core.snippets import Withheld
-from wenyuan.service.retrieve import Answer, Query
+from wenyuan.service.answer import Answer, Query
 from wenyuan.service.search import Searcher, SearchRequest, SearchResult
 from wenyuan.service.witness import Witness
 

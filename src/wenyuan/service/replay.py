@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from wenyuan.core.calibrate import key_of
 from wenyuan.core.model import RULE_IDS, Source
+from wenyuan.service.answer import Answer
 from wenyuan.service.audit import fragment_entry
-from wenyuan.service.retrieve import Answer
 from wenyuan.service.rule_fate import rule_end
 
 __all__ = ["TOLERANCE", "Cause", "Difference", "Replay", "Rerun", "replay", "rerun_of"]

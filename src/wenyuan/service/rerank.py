@@ -17,8 +17,8 @@ from wenyuan.core.ports import Deadline, Reranker
 from wenyuan.core.ranking import Hit
 from wenyuan.core.reference import reference_of
 from wenyuan.core.rerank import blended, checked_scores
+from wenyuan.service.answer import LegReport
 from wenyuan.service.crew import Crew
-from wenyuan.service.legs import LegReport
 from wenyuan.settings import RerankerSettings
 
 __all__ = ["Reranking"]

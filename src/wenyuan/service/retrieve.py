@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import date
-from typing import Any, Literal
+from typing import Any
 
 from wenyuan.core.adapt import Tuning
-from wenyuan.core.calibrate import Curve, curve_of
+from wenyuan.core.calibrate import curve_of
 from wenyuan.core.errors import EngineUnavailable
 from wenyuan.core.filters import And, Filter, Scope
 from wenyuan.core.fuse import Leeway, Request, adjusted
@@ -23,11 +23,12 @@ from wenyuan.core.reference import Reference, reference_of, title_terms
 from wenyuan.core.score import Traits
 from wenyuan.core.text import has_han, identifiers, search_terms
 from wenyuan.service.abroad import Abroad, no_outside
+from wenyuan.service.answer import Answer, LegReport, Query
 from wenyuan.service.candidates import Cut, Floor, above, guard, likely, meeting, outstanding, why_empty
 from wenyuan.service.crew import Crew, Leg
 from wenyuan.service.derive import Derived, Deriver
 from wenyuan.service.laws import Laws
-from wenyuan.service.legs import Aim, LegReport, OwnLegs, QueryVectors
+from wenyuan.service.legs import Aim, OwnLegs, QueryVectors
 from wenyuan.service.measure import Measurer
 from wenyuan.service.probes import SCRIPTS, repeats, script_of, strange
 from wenyuan.service.record import Record
@@ -39,75 +40,9 @@ from wenyuan.service.tuned import Tuned
 from wenyuan.service.unified import RuleQuestion, of_type
 from wenyuan.settings import RulesSettings, SearchSettings
 
-__all__ = ["Answer", "LegReport", "Query", "Retriever"]
+__all__ = ["Retriever"]
 
 _DEEPER = 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
-    """One question to the library, already checked.
-
-    Attributes:
-        sources: Only these; None for all that are in force.
-        min_trust: Sources below are not searched, and no rule rests on evidence below.
-        partial: It is a part of a wider question, which alone can say whether nothing was found.
-        rules: Derived rules compete with passages for the limit, come beside them, or are not asked for.
-        engineering_type, processes, parameters: See `unified.RuleQuestion`; the type limits passages, too.
-    """
-
-    text: str
-    limit: int
-    sources: tuple[str, ...] | None = None
-    min_trust: int = 1
-    filter: Filter | None = None
-    as_of: date | None = None
-    source_document_uri: str = ""
-    task_id: str = ""
-    partial: bool = False
-    rules: Literal["within", "beside", "none"] = "within"
-    engineering_type: str = ""
-    processes: tuple[str, ...] | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """A ranking with its passages. Empty only when nothing was found; `reason` then says why.
-
-    Attributes:
-        generation: The change of the catalog that was searched.
-        scope, trusts, floors: What was searched in the end, how it was weighed, and what was too little; for the audit.
-        stale: Since when each overdue source is, by its id.
-        audit_id: Of its record; ``""`` while there is none.
-        derived: What the rules leg answered; None when it was not asked, or there are no rules.
-        degraded: Names of the legs that failed though they were allowed to.
-        weight: Of the vector leg, where it was asked.
-        curve: How the scores of our own passages became probabilities; None where they did not.
-        tuning: Fingerprint of what was learned from judged questions and counted; ``""`` for nothing.
-    """
-
-    hits: Ranking
-    passages: Mapping[int, Passage]
-    mode: str
-    floor: float
-    legs: tuple[LegReport, ...]
-    generation: int = 0
-    scope: Scope | None = None
-    trusts: Mapping[str, int] = field(default_factory=dict)
-    floors: Mapping[str, float] = field(default_factory=dict)
-    reason: str = ""
-    ms: Mapping[str, float] = field(default_factory=dict)
-    stale: Mapping[str, str] = field(default_factory=dict)
-    audit_id: str = ""
-    derived: Derived | None = None
-    weight: float = 0.0
-    curve: Curve | None = None
-    tuning: str = ""
-
-    @property
-    def degraded(self) -> tuple[str, ...]:
-        return tuple(leg.name for leg in self.legs if leg.state == "failed")
 
 
 class _Moved(Exception):
@@ -159,7 +94,11 @@ class Retriever:
         self._abroad.close()
 
     def retrieve(self, query: Query, deadline: Deadline | None = None) -> Answer:
-        """Raises a `KnowledgeError` when any leg that had to answer did not. `deadline`: another than that of a request."""
+        """Raises a `KnowledgeError` when any leg that had to answer did not.
+
+        Args:
+            deadline: Another than that of a request.
+        """
         deadline = deadline or self.deadline()
         with until(deadline), self._traces.retrieval(query) as told:
             while True:  # the deadline ends it

@@ -19,8 +19,9 @@ from wenyuan.core.rules.graph import Edge, GraphNode, View
 from wenyuan.core.rules.linking import Linker
 from wenyuan.core.rules.schema import Schema
 from wenyuan.core.united import RetrievalItem
+from wenyuan.service.answer import Answer, Query
 from wenyuan.service.derive import Deriver
-from wenyuan.service.retrieve import Answer, Query, Retriever
+from wenyuan.service.retrieve import Retriever
 from wenyuan.service.rulebook import Rulebook
 from wenyuan.service.search import LOCAL, Searcher
 from wenyuan.service.unified import CaseQuestion, RuleItems, RuleQuestion, Unified, UnifiedRequest, Unifier

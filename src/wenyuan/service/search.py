@@ -20,9 +20,10 @@ from wenyuan.core.ranking import Hit
 from wenyuan.core.suggest import did_you_mean
 from wenyuan.core.summarize import summarize
 from wenyuan.core.topk import auto_cut
+from wenyuan.service.answer import Answer, LegReport, Query
 from wenyuan.service.cache import AnswerCache, CacheCounts, OwnMemory, Store
 from wenyuan.service.crew import abreast
-from wenyuan.service.retrieve import Answer, LegReport, Query, Retriever
+from wenyuan.service.retrieve import Retriever
 from wenyuan.service.sight import Allowed, Sources
 from wenyuan.settings import CacheSettings, SearchSettings
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from wenyuan.service.retrieve import Answer, Query
+from wenyuan.service.answer import Answer, Query
 
 __all__ = ["INCOMING", "NO_TRACES", "LegTrace", "Traces"]
 

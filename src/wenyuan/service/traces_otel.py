@@ -18,7 +18,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from wenyuan.core.errors import KnowledgeError
-from wenyuan.service.retrieve import Answer, Query
+from wenyuan.service.answer import Answer, Query
 from wenyuan.service.traces import INCOMING, NO_TRACES, LegTrace
 
 __all__ = ["OtelTraces"]

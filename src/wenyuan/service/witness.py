@@ -17,6 +17,7 @@ from wenyuan.core.errors import KnowledgeError, NotPermitted
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import RULE_IDS
 from wenyuan.core.ports import Encoder, Engine
+from wenyuan.service.answer import Answer, Query
 from wenyuan.service.audit import (
     Changed,
     change_record,
@@ -30,7 +31,7 @@ from wenyuan.service.audit import (
 from wenyuan.service.past import Archive, rerun_at
 from wenyuan.service.replay import Replay, Rerun, replay, rerun_of
 from wenyuan.service.rerank import Reranking
-from wenyuan.service.retrieve import Answer, Query, Retriever
+from wenyuan.service.retrieve import Retriever
 from wenyuan.service.sight import Allowed
 from wenyuan.settings import Settings
 

@@ -1,0 +1,100 @@
+"""What a library is asked, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Literal
+
+from wenyuan.core.calibrate import Curve
+from wenyuan.core.filters import Filter, Scope
+from wenyuan.core.model import Passage
+from wenyuan.core.ranking import Ranking
+from wenyuan.service.derive import Derived
+
+__all__ = ["Answer", "LegReport", "Query"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """One question to the library, already checked.
+
+    Attributes:
+        sources: Only these; None for all that are in force.
+        min_trust: Sources below are not searched, and no rule rests on evidence below.
+        partial: It is a part of a wider question, which alone can say whether nothing was found.
+        rules: Derived rules compete with passages for the limit, come beside them, or are not asked for.
+        engineering_type, processes, parameters: See `unified.RuleQuestion`; the type limits passages, too.
+    """
+
+    text: str
+    limit: int
+    sources: tuple[str, ...] | None = None
+    min_trust: int = 1
+    filter: Filter | None = None
+    as_of: date | None = None
+    source_document_uri: str = ""
+    task_id: str = ""
+    partial: bool = False
+    rules: Literal["within", "beside", "none"] = "within"
+    engineering_type: str = ""
+    processes: tuple[str, ...] | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegReport:
+    """How one leg did: state ``ok``, ``failed`` or ``skipped`` (with why), time in ms, number of hits.
+
+    Attributes:
+        withheld: Hits of a source elsewhere that are not in force on the day, and so are not among `hits`.
+        remembered: The query's vector was not made for this request: then nothing is known of the encoder's health.
+    """
+
+    name: str
+    state: str
+    ms: float
+    hits: int
+    error: str = ""
+    withheld: int = 0
+    remembered: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A ranking with its passages. Empty only when nothing was found; `reason` then says why.
+
+    Attributes:
+        generation: The change of the catalog that was searched.
+        scope, trusts, floors: What was searched in the end, how it was weighed, and what was too little; for the audit.
+        stale: Since when each overdue source is, by its id.
+        audit_id: Of its record; ``""`` while there is none.
+        derived: What the rules leg answered; None when it was not asked, or there are no rules.
+        degraded: Names of the legs that failed though they were allowed to.
+        weight: Of the vector leg, where it was asked.
+        curve: How the scores of our own passages became probabilities; None where they did not.
+        tuning: Fingerprint of what was learned from judged questions and counted; ``""`` for nothing.
+    """
+
+    hits: Ranking
+    passages: Mapping[int, Passage]
+    mode: str
+    floor: float
+    legs: tuple[LegReport, ...]
+    generation: int = 0
+    scope: Scope | None = None
+    trusts: Mapping[str, int] = field(default_factory=dict)
+    floors: Mapping[str, float] = field(default_factory=dict)
+    reason: str = ""
+    ms: Mapping[str, float] = field(default_factory=dict)
+    stale: Mapping[str, str] = field(default_factory=dict)
+    audit_id: str = ""
+    derived: Derived | None = None
+    weight: float = 0.0
+    curve: Curve | None = None
+    tuning: str = ""
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        return tuple(leg.name for leg in self.legs if leg.state == "failed")
