@@ -7,12 +7,13 @@
 DIR is a judged set in BEIR layout; its library is built once into the cache. The questions go through the whole search.
 Every figure is nDCG@10 without floor, but for the column ``floor``, which is what `search.abstain = normal` costs:
 
-    plain       w = .7, queries as they were embedded, without pairs of words or quantities, no clause looked for by name
+    plain       w = .7, queries as they were embedded, without pairs of words, quantities or laws, no clause looked for by name
     shipped     as the program answers
     w           w = .7 instead of the measured one        centre   queries are not moved off general questions
     bridge      nor off their own language, in a library of both
     pairs       words are asked for, articles too, but not which of them stand side by side
     quantities  numbers with a unit are asked for as they are written only
+    laws        articles of other laws than most candidates keep their scores
     names       a query that names a clause or a standard is asked as any other
     keywords, vectors   that leg alone
     floor       what nonsense reaches is not answered     elsewhere   asked from within another document
@@ -88,14 +89,18 @@ class Step:
 
 
 AS_EMBEDDED = {"centre": 0.0, "bridge": 0.0}
+LAWLESS = {"law": 0.0}
 STEPS = {
-    "plain": Step(traits={"weight": VECTOR_WEIGHT, **AS_EMBEDDED}, pairs=False, quantities=False, names=False),
+    "plain": Step(
+        traits={"weight": VECTOR_WEIGHT, **AS_EMBEDDED, **LAWLESS}, pairs=False, quantities=False, names=False
+    ),
     "shipped": Step(traits={}),
     "w": Step(traits={"weight": VECTOR_WEIGHT}),
     "centre": Step(traits=AS_EMBEDDED),
     "bridge": Step(traits={"bridge": 0.0}),
     "pairs": Step(traits={}, pairs=False),
     "quantities": Step(traits={}, quantities=False),
+    "laws": Step(traits=LAWLESS),
     "names": Step(traits={}, names=False),
     "keywords": Step(traits={"weight": 0.0}),
     "vectors": Step(traits={"weight": 1.0}),
