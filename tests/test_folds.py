@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -22,7 +24,14 @@ def trial(*, gains: bool) -> Trial:
         ideal=[1.0],
         keyword=np.array([0.5, 0.5]),
         vector=np.array([plain] + [mapped] * (len(STRENGTHS) - 1)),
+        kept=np.ones((len(STRENGTHS), 2)),
     )
+
+
+def test_what_a_candidate_keeps_is_part_of_its_score() -> None:
+    """A score is what both legs say, less what the candidate loses for its law under that strength."""
+    one = replace(trial(gains=True), kept=np.array([[1.0, 0.9]] * len(STRENGTHS)))
+    assert one.scores(0, 0.5).tolist() == pytest.approx([0.45, 0.55 * 0.9])
 
 
 @pytest.mark.parametrize("spoiled", [None, 0, 3])

@@ -43,6 +43,7 @@ class Trial:
         ideal: Grades of all answers, found or not.
         keyword: ``(c,)``, 0..1.
         vector: ``(strengths, c)``, 0..1.
+        kept: ``(strengths, c)``: what a candidate keeps of its score (see `laws`).
     """
 
     units: NDArray[np.int64]
@@ -50,6 +51,12 @@ class Trial:
     ideal: Sequence[float]
     keyword: Floats
     vector: Floats
+    kept: Floats
+
+    def scores(self, strength: int, weight: float) -> Floats:
+        """``(c,)``: under the strength of that number and a weight of the vector leg."""
+        scores: Floats = (weight * self.vector[strength] + (1.0 - weight) * self.keyword) * self.kept[strength]
+        return scores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,9 +107,9 @@ def ndcg_table(trial: Trial, weights: Sequence[float]) -> Floats:
     best = np.sort(np.asarray(trial.ideal, dtype=np.float64))[::-1][:_K]
     ideal = float(best @ discounts[: len(best)])
     table = np.zeros((len(trial.vector), len(weights)))
-    for row, vector in enumerate(trial.vector):
+    for row in range(len(trial.vector)):
         for column, weight in enumerate(weights):
-            order = np.argsort(-(weight * vector + (1.0 - weight) * trial.keyword), kind="stable")
+            order = np.argsort(-trial.scores(row, weight), kind="stable")
             _, first = np.unique(trial.units[order], return_index=True)
             ranked = trial.grades[order[np.sort(first)[:_K]]]
             table[row, column] = ranked @ discounts[: len(ranked)] / ideal

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +16,7 @@ from wenyuan.core.calibration import Judged
 from wenyuan.core.filters import Scope
 from wenyuan.core.folds import STRENGTHS, Trial
 from wenyuan.core.ports import Deadline, Encoder, Engine
+from wenyuan.core.reference import reference_of
 from wenyuan.core.text import search_terms
 from wenyuan.core.vectors import checked_vectors
 from wenyuan.service.legs import Aim
@@ -51,6 +52,7 @@ class Course:
         aims: What is looked for without a map, by question.
         scale: The encoder's, for cosines.
         depth: Candidates of each leg.
+        shares: What candidates keep of their scores for their laws, where that is not all.
     """
 
     holdings: Holdings
@@ -60,6 +62,7 @@ class Course:
     scope: Scope
     scale: tuple[float, float]
     depth: int
+    shares: Callable[[Sequence[int]], Mapping[int, float]]
 
     def learned(self, of: Rows) -> QueryMap:
         """The map that some of the lessons, given by number, teach."""
@@ -130,7 +133,15 @@ class Course:
             ideal=[target.grade for target in lesson.targets],
             keyword=np.array([keyword.get(passage_id, 0.0) for passage_id in ids]),
             vector=np.clip((cosines[:, rows].astype(np.float64) - low) / (high - low), 0.0, 1.0),
+            kept=np.array([self._kept(lesson, np.union1d(near, by_words), ids) for near in nearest]),
         )
+
+    def _kept(self, lesson: Lesson, candidates: Rows, ids: Sequence[int]) -> list[float]:
+        """What each of some passages keeps where those rows are the candidates; what is none does not matter."""
+        if reference_of(lesson.question):
+            return [1.0] * len(ids)
+        shares = self.shares(self.holdings.ids[candidates].tolist())
+        return [shares.get(passage_id, 1.0) for passage_id in ids]
 
     def _graded(self, lesson: Lesson, rows: Rows) -> tuple[Rows, NDArray[np.float64]]:
         """What each row counts as (an answer as the number below 0 of its target), and its grade."""
@@ -144,8 +155,7 @@ class Course:
 
 def found(trial: Trial, strength: float, weight: float) -> Judged:
     """What a question found under a choice: its first ten answers, each at its best passage."""
-    vector = trial.vector[STRENGTHS.index(strength)]
-    scores = weight * vector + (1.0 - weight) * trial.keyword
+    scores = trial.scores(STRENGTHS.index(strength), weight)
     order = np.argsort(-scores, kind="stable")
     _, first = np.unique(trial.units[order], return_index=True)
     best = order[np.sort(first)[:_FIRST]]

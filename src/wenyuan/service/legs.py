@@ -203,6 +203,10 @@ class OwnLegs:
             return tuning.weight
         return traits.weight if self._weight is None else self._weight
 
+    def shares(self, candidates: Collection[int], law: float, deadline: Deadline) -> Mapping[int, float]:
+        """What candidates keep of their scores for their laws, where that is not all; `law`: see `Traits`."""
+        return self._laws.shares(candidates, law, deadline) if law else {}
+
     def candidates(
         self,
         query: str,
@@ -275,7 +279,7 @@ class OwnLegs:
         keyword = {hit.passage_id: hit.score for hit in by_keyword.hits}
         reports = [LegReport(name="keyword", state="ok", ms=ms, hits=len(keyword))]
         if second is None:
-            shares = self._laws.shares(keyword, traits.law, deadline) if traits.law else {}
+            shares = self.shares(keyword, traits.law, deadline)
             return Found(keyword=keyword, cosines=None, mean=0.0, aim=None, reports=reports, shares=shares)
         by_vector, aim, ms, remembered = legs.outcome(second, "vector leg", deadline)
         cosines = {hit.passage_id: aim.level(hit.parts["cosine"]) for hit in by_vector.hits}
@@ -283,7 +287,7 @@ class OwnLegs:
         cosines |= self._cosines(legs, aim, [i for i in keyword if i not in cosines], deadline)
         plain = cosines if aim.unbridged is None else self._cosines(legs, aim.unbridged, list(cosines), deadline)
         mean = aim.level(self._engine.mean_cosine(aim.vector))
-        shares = self._laws.shares(keyword.keys() | cosines.keys(), traits.law, deadline) if traits.law else {}
+        shares = self.shares(keyword.keys() | cosines.keys(), traits.law, deadline)
         if wanted is not None:
             ceiling = (1.0 + _ROUNDING) * by_keyword.hits[-1].score if len(keyword) >= depth else 0.0
             chosen = contenders(keyword, cosines, ceiling, self._fusion(tuning, traits, mean), wanted, plain, shares)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -244,6 +244,11 @@ class Retriever:
         """What the vector leg looks for, while nothing that was learned counts."""
         traits = Traits.of(self.floors().get(script_of(question), {}))
         return self._own.aim(question, vector, None, traits, self.deadline())
+
+    def shares(self, candidates: Collection[int]) -> Mapping[int, float]:
+        """What candidates of a question keep of their scores for their laws, where that is not all."""
+        traits = Traits.of(self.floors().get(SCRIPTS[0], {}))
+        return self._own.shares(candidates, traits.law, self.deadline())
 
     def floors(self) -> Mapping[str, Mapping[str, float]]:
         """The measured floors by script. Read for every request: measuring them is no change of the catalog."""

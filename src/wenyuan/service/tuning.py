@@ -204,6 +204,7 @@ class TuningDoor(FeedbackDoor):
             scope=scope,
             scale=encoder.fingerprint.scale,
             depth=self.settings.search.depth,
+            shares=self._retriever.shares,
         )
         return course, TuneReport(
             outcome="too few",
