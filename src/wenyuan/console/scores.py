@@ -17,7 +17,7 @@ class Piece:
     """A part of a score.
 
     Attributes:
-        name: ``vector``, ``keyword``, ``context``, ``trust``, ``identifier``, ``rivals``, ``reranker`` or, unexplained,
+        name: ``vector``, ``keyword``, ``law``, ``context``, ``trust``, ``identifier``, ``rivals``, ``reranker`` or, unexplained,
             ``score``.
         value: How much it adds; negative: how much it takes away.
         start: Where it begins in the bar, 0..1.

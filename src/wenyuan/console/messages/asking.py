@@ -133,6 +133,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "part_trust": ("trust", "可信度"),
     "part_identifier": ("named clause", "指明的条款"),
     "part_rivals": ("rivals", "其他候选"),
+    "part_law": ("another law", "另属他法"),
     "part_reranker": ("reranker", "重排序"),
     "part_score": ("score", "得分"),
     "part_link": ("name recognised", "名称识别"),
