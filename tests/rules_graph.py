@@ -205,5 +205,9 @@ class MemoryGraph:
                     node_id=number, kind=node.kind, text=text, type=kind, weight=weight, scope=node.scope
                 )
 
+    def check(self, relations: Sequence[str]) -> None:
+        used = {stored.statement.rel for stored in self.statements}
+        assert not used or used & set(relations)
+
     def version(self) -> int:
         return len(self.stored) + len(self.statements)

@@ -209,6 +209,47 @@ def test_damaged(catalog: Catalog) -> None:
         from_(catalog, PIT, "produces_hazard")
 
 
+@pytest.mark.parametrize("damage", ["DELETE FROM rule_nodes", "UPDATE rule_nodes SET removed_seq = 9"])
+def test_statements_without_their_nodes(catalog: Catalog, damage: str) -> None:
+    """Statements of which no walk can begin are found before one does; a sound graph is, and one of proposals alone."""
+    load(catalog, FALLS, SHORED)
+    catalog.rules.check(["produces_hazard", "mitigated_by"])
+    with raw(catalog) as connection:
+        connection.execute(f"{damage} WHERE name = '深基坑开挖'")
+    with pytest.raises(CatalogUnavailable, match="nodes that there are not"):
+        catalog.rules.check(["produces_hazard", "mitigated_by"])
+    if damage.startswith("DELETE"):
+        for ask in (lambda: catalog.rules.statement(FALLS.key), lambda: list(catalog.rules.live_book())):
+            with pytest.raises(CatalogUnavailable, match="nodes that there are not"):
+                ask()
+
+
+def test_statements_without_schema_or_version(catalog: Catalog) -> None:
+    """Statements by none of the relations that there are, and ones of a graph without a version, are told of."""
+    catalog.rules.check([])
+    assert catalog.rules.version() == 0
+    load(catalog, replace(FALLS, status="proposed"))
+    catalog.rules.check([])  # nobody has approved anything
+    load(catalog, FALLS, SHORED)
+    with pytest.raises(CatalogUnavailable, match="no stored schema describes the relations"):
+        catalog.rules.check([])
+    with raw(catalog) as connection:
+        connection.execute("DELETE FROM library WHERE key = 'rules_version'")
+    with pytest.raises(CatalogUnavailable, match="version of the rules graph is lost"):
+        catalog.rules.version()
+
+
+@pytest.mark.parametrize("broken", ["", "{", "zh: 深基坑"])
+def test_rows_that_are_no_json(catalog: Catalog, broken: str) -> None:
+    """A row that nothing here can have written is told as the catalog's failure."""
+    load(catalog, FALLS)
+    with raw(catalog) as connection:
+        connection.execute("UPDATE rule_nodes SET labels = ?", (broken,))
+    for ask in (lambda: list(catalog.rules.lexicon()), catalog.rules.find_nodes):
+        with pytest.raises(CatalogUnavailable, match="is no JSON"):
+            ask()
+
+
 def test_plan(catalog: Catalog) -> None:
     """Each query of a walk uses the index that is made for it, and reads no table as a whole."""
     load(catalog, FALLS, SHORED)

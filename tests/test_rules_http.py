@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import wenyuan
+from doors import served as http_server
 from governed_door import key, send
 from http_door import assert_problem
 from rules_door import BOOK, WRONG, rules_server
 from wenyuan.core.errors import EngineUnavailable
+from wenyuan.readers.rulebooks import read_book
 from wenyuan.server.openapi import openapi_document
 from wenyuan.server.seams import ServerSettings
+from wenyuan.service.unified import RuleQuestion
 
 Served = tuple[str, Any]
 PIT = "深基坑开挖"
@@ -151,6 +157,43 @@ def test_a_failure_is_never_an_empty_answer(tmp_path: Path, monkeypatch: pytest.
             assert (answer.status, answer.json["status"], answer.json["items"]) == (200, "FAILED", [])
             assert "the graph is gone" in answer.json["error_message"]
             assert answer.headers["X-Retrieval-Status"] == "FAILED"
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        ("DELETE FROM rule_nodes", "nodes that there are not"),
+        ("UPDATE rule_nodes SET labels = '{'", "is no JSON"),
+        ("DELETE FROM library WHERE key = 'rules_version'", "version of the rules graph is lost"),
+        ("DELETE FROM library WHERE key = 'value/rules/schema'", "no stored schema"),
+        (
+            "UPDATE library SET value = '[1]' WHERE key = 'value/rules/schema'",
+            "stored schema of the rules is damaged",
+        ),
+        ("UPDATE library SET value = '{' WHERE key = 'value/rules/schema'", "is no JSON"),
+        (
+            """UPDATE library SET value = '{"packs":{"little":{"kinds":[]}}}' WHERE key = 'value/rules/schema'""",
+            "stored schema of the rules is damaged",
+        ),
+    ],
+)
+def test_a_damaged_graph_fails(tmp_path: Path, damage: str, why: str) -> None:
+    """What was taken from the tables by hand makes an answer FAILED, where it was one without rules, or a refusal."""
+    (tmp_path / "little.yaml").write_text(BOOK, "utf-8")
+    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as library:
+        library.rules.take(read_book(tmp_path / "little.yaml"))
+        library.catalog.put_source(wenyuan.Source(source_id="crm", path=""))
+    with closing(sqlite3.connect(tmp_path / "library" / "catalog.db", isolation_level=None)) as connection:
+        connection.execute(damage)
+    with wenyuan.open(tmp_path / "library", encoder={"kind": "none"}) as library:
+        with http_server(library) as url:
+            for path, body in (("/v1/retrieve", {"query": PIT}), ("/v1/infer_rules", {"processes": [PIT]})):
+                answer = asked((url, library), path, body)
+                assert (answer.status, answer.json["status"], answer.json["items"]) == (200, "FAILED", [])
+                assert why in answer.json["error_message"]
+        if why == "no stored schema":
+            library.rules.take(read_book(tmp_path / "little.yaml"))
+            assert len(library.infer_rules(RuleQuestion(processes=(PIT,))).items) == 2
 
 
 # -- who may see what -------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from wenyuan.catalog.connect import now, reading, told_at_once
 from wenyuan.catalog.history import CatalogHistory
 from wenyuan.catalog.remembered import Remembered
 from wenyuan.catalog.rows import index_row, passage_of, source_of, version_of
-from wenyuan.core.errors import NotPermitted
+from wenyuan.core.errors import CatalogUnavailable, NotPermitted
 from wenyuan.core.model import Facet, Passage, Source
 from wenyuan.core.ports import Change, Deadline
 from wenyuan.core.validity import LiveVersion
@@ -83,9 +83,16 @@ class CatalogReads(CatalogHistory):
     _remembered: Remembered
 
     def value(self, key: str) -> Any:
-        """A stored JSON value, or None."""
+        """A stored JSON value, or None.
+
+        Raises:
+            CatalogUnavailable: it cannot be read, or is no JSON.
+        """
         raw = self._remembered.get(("value", key), lambda: self._value(key))
-        return None if raw is None else json.loads(raw)  # anew: who asks may change what it is given
+        try:
+            return None if raw is None else json.loads(raw)  # anew: who asks may change what it is given
+        except ValueError as error:
+            raise CatalogUnavailable(f"the stored value {key!r} is no JSON", component="catalog") from error
 
     def _value(self, key: str) -> str | None:
         with reading(self._reader, f"reading {key!r}") as connection:

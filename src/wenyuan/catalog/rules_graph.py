@@ -24,11 +24,14 @@ from wenyuan.catalog.rules_sql import (
     BATCH,
     VERSION_KEY,
     Reads,
+    any_query,
+    bare_query,
     batches,
     evidence_query,
     filled,
     hop_query,
     nodes_query,
+    used_query,
     version_query,
 )
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest
@@ -39,6 +42,7 @@ __all__ = ["VERSION_KEY", "RulesGraph"]
 
 _WIDE = 2_000  # statements that are read of nodes at once to be kept; of more, only what is asked for is read
 _COMPONENT = "rules graph"
+_RESTORE = "restore the library's catalog from a backup"
 
 
 class RulesGraph(RulesBook):
@@ -175,10 +179,35 @@ class RulesGraph(RulesBook):
             for _, group in groupby(rows, key=lambda row: row[0]):
                 yield from _entries(list(group))
 
+    def check(self, relations: Sequence[str]) -> None:
+        """See `Graph.check`. Two reads of all statements: for once in a version, not for each walk.
+
+        Raises:
+            CatalogUnavailable: what the statements are about, or the schema that they follow, was taken from them.
+        """
+        with reading(self._reader, "checking the rules") as connection:
+            used = set(connection.scalars(used_query()))
+            bare = list(connection.scalars(bare_query()))
+        if bare:
+            raise CatalogUnavailable(
+                f"statements are about nodes that there are not: {bare}", component="catalog", hint=_RESTORE
+            )
+        if used and used.isdisjoint(relations):
+            why = f"no stored schema describes the relations of the rules: {', '.join(sorted(used)[:5])}"
+            raise CatalogUnavailable(why, component="catalog", hint="import the packs again that say them")
+
     def version(self) -> int:
-        """See `Graph.version`: a commit of the catalog, 0 before the first one that changed the graph."""
+        """See `Graph.version`: a commit of the catalog, 0 before the first one that changed the graph.
+
+        Raises:
+            CatalogUnavailable: none is stored although there are statements: the file is damaged.
+        """
         with reading(self._reader, "reading the version of the rules") as connection:
-            return int(connection.scalar(version_query()) or 0)
+            found = connection.scalar(version_query())
+            if found is None and connection.scalar(any_query()) is not None:
+                why = "there are statements, but the version of the rules graph is lost"
+                raise CatalogUnavailable(why, component="catalog", hint=_RESTORE)
+            return int(found or 0)
 
 
 def _enough(view: View) -> list[str]:

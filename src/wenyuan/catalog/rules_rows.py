@@ -10,6 +10,7 @@ from typing import Any, cast, get_args
 
 import sqlalchemy as sa
 
+from wenyuan.core.errors import CatalogUnavailable
 from wenyuan.core.model import FOREVER
 from wenyuan.core.rules.graph import GraphNode, Support, View
 from wenyuan.core.rules.model import Alias, AliasType, Evidence, Node, Statement, StatementStatus, Strength
@@ -102,8 +103,15 @@ def packed(value: Mapping[str, Any] | Iterable[Any]) -> str:
 
 
 def unpacked(text: str) -> Any:
-    """What `packed` wrote; without the looks for white space that `json.loads` takes."""
-    return {} if text == "{}" else [] if text == "[]" else _decode(text)[0]
+    """What `packed` wrote; without the looks for white space that `json.loads` takes.
+
+    Raises:
+        CatalogUnavailable: it is no JSON: nothing here writes such a row.
+    """
+    try:
+        return {} if text == "{}" else [] if text == "[]" else _decode(text)[0]
+    except ValueError as error:
+        raise CatalogUnavailable(f"a row of the rules graph is no JSON: {text!r:.60}", component="catalog") from error
 
 
 def rank_of(strength: Strength) -> int:
@@ -219,7 +227,14 @@ def held_evidence(row: Any) -> HeldEvidence:
 
 
 def held_statement(row: Any, keys: Mapping[int, str], evidences: Iterable[HeldEvidence]) -> HeldStatement:
-    """`keys`: of the nodes, by number."""
+    """`keys`: of the nodes, by number.
+
+    Raises:
+        CatalogUnavailable: one of its nodes was never there: the file is damaged.
+    """
+    if row["src"] not in keys or row["dst"] not in keys:
+        why = f"statement {row['statement_id']} is about nodes that there are not"
+        raise CatalogUnavailable(why, component="catalog")
     found = tuple(evidences)
     statement = Statement(
         src=keys[row["src"]],

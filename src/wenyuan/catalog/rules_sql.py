@@ -15,8 +15,8 @@ import sqlalchemy as sa
 from wenyuan.catalog import rules_tables as r
 from wenyuan.catalog import schema as t
 
-__all__ = ["BATCH", "VERSION_KEY", "Reads", "batches", "evidence_query", "filled", "hop_query", "nodes_query",
-           "version_query"]  # fmt: skip
+__all__ = ["BATCH", "VERSION_KEY", "Reads", "any_query", "bare_query", "batches", "evidence_query", "filled",
+           "hop_query", "nodes_query", "used_query", "version_query"]  # fmt: skip
 
 VERSION_KEY = "rules_version"
 BATCH = 512
@@ -136,6 +136,33 @@ def nodes_query(*, past: bool) -> sa.Select[Any]:
     return sa.select(n.node_id, n.key, n.kind, n.name, n.labels, n.scope).where(
         _among(n.node_id, "ids"), _current(n, past=past)
     )
+
+
+def _approved() -> sa.ColumnElement[bool]:
+    return sa.and_(r.statements.c.removed_seq.is_(None), r.statements.c.status == "approved")
+
+
+@cache
+def used_query() -> sa.Select[Any]:
+    """The relations of approved statements."""
+    return sa.select(r.statements.c.rel).where(_approved()).distinct()
+
+
+@cache
+def bare_query() -> sa.Select[Any]:
+    """Approved statements of which an end is no live node: some of them."""
+    s, n = r.statements.c, r.nodes.c
+    ends = (
+        sa.select(sa.literal(1)).where(n.node_id == end, n.removed_seq.is_(None)).correlate(r.statements).exists()
+        for end in (s.src, s.dst)
+    )
+    return sa.select(s.statement_id).where(_approved(), sa.not_(sa.and_(*ends))).limit(5)
+
+
+@cache
+def any_query() -> sa.Select[Any]:
+    """One statement, of whatever time."""
+    return sa.select(r.statements.c.row_id).limit(1)
 
 
 class _Prepared:

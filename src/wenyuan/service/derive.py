@@ -243,6 +243,7 @@ def _strongest(rules: list[ScoredRule], most: int) -> tuple[list[ScoredRule], tu
 
 
 def _read(version: int, graph: Graph, schema: Schema, *, keep: bool) -> _Known:
+    graph.check(tuple(schema.relations))
     kinds = {pattern.start for pattern in schema.patterns.values()}
     starts: list[LexiconEntry] = []
 

@@ -22,7 +22,7 @@ from wenyuan.service.record import Record
 from wenyuan.service.replay import Rerun, rerun_of
 from wenyuan.service.rerank import Reranking
 from wenyuan.service.retrieve import Retriever
-from wenyuan.service.rule_schemas import SCHEMAS, schema_of
+from wenyuan.service.rule_schemas import SCHEMAS, stored_schema
 from wenyuan.settings import SearchSettings
 
 __all__ = ["Archive", "FeedAt", "RecordAt", "past", "rerun_at"]
@@ -171,7 +171,7 @@ def past(
         engine.sync(then, deadline=Deadline(time.monotonic() + seconds, time.monotonic))
         patient = settings.model_copy(update={"deadline": _PATIENCE})
         names = names_of(encoder, archive, settings)
-        rules = Deriver(archive.rules, lambda: schema_of(archive.value(SCHEMAS)), at=then.seq(), names=names)
+        rules = Deriver(archive.rules, lambda: stored_schema(archive.value(SCHEMAS)), at=then.seq(), names=names)
         retriever = Retriever(then, engine, encoder, patient, rules=rules, reranking=reranking)
         try:
             yield retriever, then

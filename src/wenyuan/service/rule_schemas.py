@@ -2,23 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from wenyuan.core.errors import CatalogUnavailable, InvalidRequest
 from wenyuan.core.rules.schema import Schema, merged
 from wenyuan.core.rules.schema_reading import parse_schema
 
-__all__ = ["SCHEMAS", "schema_of"]
+__all__ = ["SCHEMAS", "schema_of", "stored_schema", "stored_trees"]
 
 SCHEMAS = "rules/schema"
 
 
-def schema_of(stored: Any) -> Schema:
-    """The schemas of all packs laid over one another; an empty one when there are none.
+def schema_of(trees: Mapping[str, Any]) -> Schema:
+    """The schemas of packs laid over one another; an empty one when there are none.
 
     Raises:
-        InvalidRequest: two packs contradict one another.
+        InvalidRequest: one is of a wrong form, or two packs contradict one another.
     """
     whole = Schema()
-    for name, tree in (stored or {}).get("packs", {}).items():
+    for name, tree in trees.items():
         whole = merged(whole, parse_schema(tree, where=f"schema of {name}", known=whole))
     return whole
+
+
+def stored_trees(stored: Any) -> dict[str, Any]:
+    """The schema of each pack, out of what the catalog keeps.
+
+    Raises:
+        CatalogUnavailable: that has another form than what is written there.
+    """
+    trees = {} if stored is None else stored.get("packs") if isinstance(stored, Mapping) else None
+    if not isinstance(trees, Mapping):
+        raise _damaged(f"{stored!r:.60}")
+    return dict(trees)
+
+
+def stored_schema(stored: Any) -> Schema:
+    """The schemas of all packs, out of what the catalog keeps, where only schemas are written that fit.
+
+    Raises:
+        CatalogUnavailable: they do not: whoever asks is not at fault.
+    """
+    try:
+        return schema_of(stored_trees(stored))
+    except InvalidRequest as error:
+        raise _damaged(error.message) from error
+
+
+def _damaged(why: str) -> CatalogUnavailable:
+    return CatalogUnavailable(
+        f"the stored schema of the rules is damaged: {why}",
+        component="catalog",
+        hint="restore the library's catalog from a backup",
+    )

@@ -21,7 +21,7 @@ from wenyuan.core.rules.model import Evidence, Node, Statement, StatementStatus
 from wenyuan.core.rules.quotes import plain
 from wenyuan.core.rules.schema import Schema
 from wenyuan.core.rules.schema_reading import parse_schema
-from wenyuan.service.rule_schemas import SCHEMAS, schema_of
+from wenyuan.service.rule_schemas import SCHEMAS, schema_of, stored_schema, stored_trees
 from wenyuan.service.witness import ACTING
 
 __all__ = ["ImportReport", "RuleCatalog", "Rulebook"]
@@ -107,7 +107,7 @@ class Rulebook:
 
     def schema(self) -> Schema:
         """Kinds, relations, parameters and patterns of all packs."""
-        return schema_of(self._catalog.value(SCHEMAS))
+        return stored_schema(self._catalog.value(SCHEMAS))
 
     def schema_tree(self, pack: str | None = None) -> Mapping[str, Any] | None:
         """The schema that a pack declares (None: it declares none), or that of all packs, as `parse_schema` reads it."""
@@ -128,7 +128,7 @@ class Rulebook:
         return found
 
     def _trees(self) -> dict[str, Any]:
-        return dict((self._catalog.value(SCHEMAS) or {}).get("packs", {}))
+        return stored_trees(self._catalog.value(SCHEMAS))
 
     # -- import ---------------------------------------------------------------------------------------
 
@@ -200,10 +200,10 @@ class Rulebook:
     def _schemas(self, book: Book) -> tuple[dict[str, Any], Schema]:
         trees = self._trees()
         if book.schema_tree is not None:
-            others = schema_of({"packs": {name: tree for name, tree in trees.items() if name != book.pack}})
+            others = stored_schema({"packs": {name: tree for name, tree in trees.items() if name != book.pack}})
             own = parse_schema(book.schema_tree, where="schema", known=others)
             trees[book.pack] = own.to_tree()
-        return trees, schema_of({"packs": trees})
+        return trees, schema_of(trees)
 
     def _live(self) -> tuple[list[LiveNode], list[LiveStatement]]:
         nodes: list[LiveNode] = []
@@ -271,12 +271,13 @@ class Rulebook:
             trees = self._trees()
             if pack not in trees and pack not in self._catalog.rules.packs():
                 raise InvalidRequest(f"there is no pack {pack!r}", hint="wenyuan rules list")
+            before = self.schema()
             remaining = {name: tree for name, tree in trees.items() if name != pack}
             try:
-                schema = schema_of({"packs": remaining})
+                schema = schema_of(remaining)
             except InvalidRequest as error:
                 raise _built_on(pack, error.message) from error
-            _check_others(self.schema(), schema, *self._live(), pack)
+            _check_others(before, schema, *self._live(), pack)
             changes = self._catalog.apply_rules(
                 pack, nodes=(), statements=(), prune=True, schema_tree={"packs": remaining}
             )

@@ -133,6 +133,13 @@ class Graph(Protocol):
         """Every way to write every live node."""
         ...
 
+    def check(self, relations: Sequence[str]) -> None:
+        """Raise a `KnowledgeError` where approved statements stand without their nodes, or are by none of `relations`.
+
+        Such ones would be met by no walk, and an answer would lack them without a word.
+        """
+        ...
+
     def version(self) -> int:
         """Number of the last change of the graph: whoever keeps a lexicon knows when it is out of date."""
         ...
