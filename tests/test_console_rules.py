@@ -91,6 +91,22 @@ def test_parameters_of_every_type_are_taken(tmp_path: Path) -> None:
             wrong = browser.get(path, **{**given, "p.floors": "2.5"})
             assert wrong.status == 400
             assert "floors must be an integer" in wrong.text("main")
+            fields = {
+                name: wrong.tree.css_first(f"[name='p.{name}']") for name in ("floors", "soil", "wet", "depth_m")
+            }
+            assert all(fields.values())
+            assert (fields["floors"].attributes["value"], fields["soil"].attributes["value"]) == ("2.5", "软土")
+            assert wrong.count("table .state") == 0  # nothing is told for parameters other than those that were given
+
+
+def test_a_pack_with_a_slash_in_its_name_is_removed(tmp_path: Path) -> None:
+    """Its name is a path to the API, and leads nowhere else."""
+    (tmp_path / "book.yaml").write_text(BOOK.replace("pack: little", "pack: 甲/乙"), encoding="utf-8")
+    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as library:
+        library.rules.take(read_book(tmp_path / "book.yaml"))
+        with served(library) as url:
+            Browser(url).post("/console/rules/remove", {"pack": "甲/乙", "sure": "yes"})
+        assert library.rules.packs() == ()
 
 
 def test_a_node_that_is_not_there(opened: tuple[str, Any]) -> None:

@@ -75,7 +75,7 @@ async def removed(visit: Visit) -> Response:
     """All that a pack has brought taken back, where that was said twice."""
     form = await read_form(visit.request)
     if form["sure"] == "yes":
-        await visit.call("DELETE", "v1", "rules", "packs", form["pack"])
+        await visit.call("DELETE", "v1", "rules", "packs", *form["pack"].split("/"))
     return visit.see("/console/rules")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from wenyuan.console.api import Refused
 from wenyuan.console.forms import Form, whole_number
 from wenyuan.console.graph import drawn
 from wenyuan.console.visit import Page, Visit
@@ -55,23 +56,36 @@ async def node(visit: Visit) -> Response:
     graph = drawn(name, found, relations=names["relations"], language=visit.language)
     inferred: Mapping[str, Any] | None = None
     parameters: Mapping[str, Any] = {}
+    refused: Refused | None = None
     if own["kind"] in {pattern["start"] for pattern in schema["patterns"].values()}:
-        inferred, parameters = await _inferred(visit, own["name"], form, schema)
+        given = _given(form, schema)
+        try:
+            inferred, parameters = await _inferred(visit, own["name"], given, schema)
+        except Refused as problem:
+            if problem.status != 400 or not given:
+                raise
+            refused = problem
+            inferred, parameters = await _inferred(visit, own["name"], {}, schema)
+            parameters = {n: one for n, one in schema["parameters"].items() if n in parameters or n in given}
     return visit.page(
-        "rules_node.html", found=found, own=own, name=name, names=names, graph=graph, inferred=inferred,
+        "rules_node.html", 200 if refused is None else refused.status, refused=refused, found=found, own=own, name=name, names=names, graph=graph, inferred=inferred,
         parameters=parameters, form=form, shown=_SHOWN,
     )  # fmt: skip
 
 
-async def _inferred(
-    visit: Visit, name: str, form: Form, schema: Mapping[str, Any]
-) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """What follows for a process, and the parameters that its conditions speak of, with what was given for them."""
-    given = {
+def _given(form: Form, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that were filled in."""
+    return {
         parameter: _value(form[_GIVEN + parameter], described["type"])
         for parameter, described in schema["parameters"].items()
         if form[_GIVEN + parameter]
     }
+
+
+async def _inferred(
+    visit: Visit, name: str, given: Mapping[str, Any], schema: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """What follows for a process, and the parameters that its conditions speak of, with what was given for them."""
     answer = await visit.post("v1", "infer_rules", body={"processes": [name], "parameters": given})
     asked = " ".join(item["metadata"].get("condition", "") for item in answer["items"])
     spoken = set(_WORD.findall(asked)) | given.keys()

@@ -116,7 +116,11 @@ def _routes(handlers: Mapping[tuple[str, str], Handler]) -> list[Route]:
     by_path: dict[str, dict[str, Handler]] = {}
     for (method, path), handler in handlers.items():
         by_path.setdefault(path, {})[method] = guarded(RIGHT_OF[method, path], handler)
-    return [Route(path, _dispatch(methods), methods=list(methods)) for path, methods in by_path.items()]
+    # A pack is called as its author likes, and a name may have a slash in it.
+    return [
+        Route(path.replace("{pack}", "{pack:path}"), _dispatch(methods), methods=list(methods))
+        for path, methods in by_path.items()
+    ]
 
 
 def _dispatch(methods: Mapping[str, Handler]) -> Handler:
