@@ -100,3 +100,25 @@ def test_what_is_guessed_names_no_rules_of_others(tmp_path: Path, agent: str | N
         else:
             assert {one["name"] for one in answer["recognised"]} == {"深基坑开挖"}
             assert len(answer["items"]) == 2
+
+
+@pytest.mark.parametrize("asked", [{"context": "深基坑开挖"}, {"processes": ["深基坑开挖"]}])
+def test_an_exact_name_is_not_confirmed_to_whoever_sees_no_rule_of_it(
+    tmp_path: Path, asked: dict[str, object]
+) -> None:
+    """To an agent, what only others' rules speak of is answered like a name that the graph does not know."""
+    (tmp_path / "pack.yaml").write_text(BOOK, "utf-8")
+    with rules_server(tmp_path) as (url, library):
+        library.rules.take(read_book(tmp_path / "pack.yaml"))
+        unknown = {name: "没有的工序" if name == "context" else ["没有的工序"] for name in asked}
+        foreign, absent = (
+            send(url, "POST", "/v1/infer_rules", body, key(library, "search", agent="support")).json
+            for body in (asked, unknown)
+        )
+        assert foreign["unmatched_processes"] == asked.get("processes", [])
+        assert {n: v for n, v in foreign.items() if n not in ("audit_id", "unmatched_processes")} == {
+            n: v for n, v in absent.items() if n not in ("audit_id", "unmatched_processes")
+        }
+        for agent in ("builder", None):
+            own = send(url, "POST", "/v1/infer_rules", asked, key(library, "search", agent=agent)).json
+            assert (len(own["recognised"]), own["unmatched_processes"], len(own["items"])) == (1, [], 2)

@@ -105,6 +105,48 @@ def test_rules_stand_above_cases(served: Served) -> None:
     assert any("did you mean 'depth_m'" in note for note in context["notes"])
 
 
+def test_mandatory_rules_that_the_schema_cuts_are_counted(tmp_path: Path) -> None:
+    """What the schema's limit has left out counts with what the setting leaves out, each statement once."""
+    entry = "  - {src: 深基坑开挖, rel: produces_hazard, dst: 危险%d, evidence: [{source: code_a, clause: 第%d条}]}\n"
+    book = BOOK.replace(
+        "statements:", "".join(f"  - {{kind: hazard, name: 危险{n}}}\n" for n in range(8)) + "statements:"
+    )
+    book = book.replace("  patterns:", "  limits: {max_results: 6}\n  patterns:")
+    (tmp_path / "book.yaml").write_text(book + "".join(entry % (n, n + 20) for n in range(8)), "utf-8")
+    with wenyuan.open(
+        tmp_path / "library", create=True, encoder={"kind": "none"}, rules={"max_rules": 4}, cache={"seconds": 0}
+    ) as library:
+        assert not library.rules.take(read_book(tmp_path / "book.yaml")).errors
+        found = library.infer_rules(RuleQuestion(processes=(PIT,)))
+        assert len(found.items) == 4
+        assert found.truncated == ("rules cut at 6", "6 rules cut at 4", "mandatory rules left out: 6")
+
+
+def test_every_neighbour_is_told(tmp_path: Path) -> None:
+    """What the graph says of a node is given whole, and so are the measures against a hazard: nothing says of a cut."""
+    entry = "  - {src: 深基坑开挖, rel: produces_hazard, dst: 危险%d, evidence: [{source: code_a, clause: 第%d条}]}\n"
+    book = BOOK.replace(
+        "statements:", "".join(f"  - {{kind: hazard, name: 危险{n}}}\n" for n in range(250)) + "statements:"
+    )
+    (tmp_path / "book.yaml").write_text(book + "".join(entry % (n, n + 20) for n in range(250)), "utf-8")
+    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as library:
+        assert not library.rules.take(read_book(tmp_path / "book.yaml")).errors
+        assert len(library.rule_neighbors(PIT, "produces_hazard")) == 251
+        assert [n["name"] for n in library.rule_neighbors("危险7")] == [PIT]
+
+
+def test_as_many_long_names_as_are_allowed(served: Served) -> None:
+    """Two hundred names are asked for, however long; the one that the graph knows has its rules."""
+    names = [PIT, *(f"{'很长的工序名称' * 8}{n}" for n in range(199))]
+    found = asked(served, "/v1/infer_rules", {"processes": names}).json
+    assert (found["status"], len(found["unmatched_processes"])) == ("SUCCESS", 199)
+    alone = asked(served, "/v1/infer_rules", {"processes": [PIT]}).json
+    assert {i["metadata"]["statement_id"] for i in found["items"]} == {
+        i["metadata"]["statement_id"] for i in alone["items"]
+    }
+    assert asked(served, "/v1/infer_rules", {"processes": ["长" * 9_000]}).json["status"] == "SUCCESS"
+
+
 def test_a_chapter_without_rules_asks_for_none(served: Served) -> None:
     """A chapter that needs no rules gets none, and the answer says that they were skipped."""
     found = asked(served, "/v1/retrieve", {"query": PIT, "chapter": "ch01_overview"}).json
@@ -396,6 +438,17 @@ def test_a_pack_is_taken_back(little: Any) -> None:
     assert audited(little[1])[0][1:] == ("removed", "little")
     found = asked(little[:2], "/v1/infer_rules", {"processes": [PIT]}).json
     assert (found["status"], found["items"]) == ("SUCCESS", [])
+
+
+def test_a_pack_may_have_a_slash_in_its_name(tmp_path: Path) -> None:
+    """It is taken back as others are; a path below packs leads nowhere else."""
+    (tmp_path / "book.yaml").write_text(BOOK.replace("pack: little", "pack: 甲/乙"), "utf-8")
+    with rules_server(tmp_path) as served:
+        served[1].rules.take(read_book(tmp_path / "book.yaml"))
+        assert_problem(kept(served, "DELETE", "/v1/rules/packs/%E7%94%B2"), 404, "not_found")
+        done = kept(served, "DELETE", "/v1/rules/packs/%E7%94%B2/%E4%B9%99")
+        assert (done.status, done.json["pack"], done.json["statements_retired"]) == (200, "甲/乙", 2)
+        assert served[1].rules.packs() == ()
 
 
 def test_the_document_describes_bodies_and_answers() -> None:

@@ -196,6 +196,9 @@ def test_too_many_rules_are_cut_from_below() -> None:
     cut = Pit().infer(limits=Limits(2000, 3))
     assert cut.truncated == ("rules cut at 3",)
     assert cut.rules == full.rules[:3]
+    mandatory = {rule.steps[-1].edge.statement_id for rule in full.rules[3:] if rule.strength == "mandatory"}
+    assert cut.mandatory_left == mandatory != set()
+    assert full.mandatory_left == frozenset()
 
 
 def test_paths_that_multiply_are_cut_too() -> None:

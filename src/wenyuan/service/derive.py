@@ -129,11 +129,13 @@ class Deriver:
         *,
         min_trust: int = 1,
         embed: Callable[[], Any] | None = None,
+        bounded: bool = False,
     ) -> Derived:
         """The rules that follow, from evidence within the scope that is trusted enough.
 
         Args:
             embed: Gives the vector of the question's text, when a text is asked about that names nothing.
+            bounded: Whoever asks sees some sources only: what no rule in view speaks of is not there for them.
 
         Raises:
             InvalidRequest: a parameter is of another type than the schema says.
@@ -154,9 +156,13 @@ class Deriver:
             min_trust=min_trust,
             at=self._at,
         )
-        recognised = self._guessed(recognised, known.schema, view, deadline)
+        named = recognised
+        recognised = self._told(named, known.schema, view, deadline, bounded=bounded)
         meant = {one["node_id"] for one in recognised}
         starts = [start for start in starts if start.node_id in meant]
+        if question.processes is not None:
+            hidden = {one["text"] for one in named} - {one["text"] for one in recognised}
+            unmatched = tuple(name for name in question.processes if name in hidden or name in unmatched)
         if not starts:
             reason = "no process was asked for" if question.processes == () else NOTHING_RECOGNISED
             notes = (*guess.notes, *_undeclared(known.schema, question.parameters))
@@ -172,7 +178,7 @@ class Deriver:
         if scope.filter is not None:
             test = scope.filter
             scored = [r for r in scored if matches(test, row_of(r, sources[r.best.source_id], language))]
-        scored, cut = _strongest(scored, self._most)
+        scored, cut = _strongest(scored, self._most, inference.mandatory_left)
         kept = [
             write(rule, known.schema, language, sources[rule.best.source_id])
             for rule in sorted(scored, key=lambda r: -r.score)  # what is equal stays by strength
@@ -188,26 +194,33 @@ class Deriver:
             ms=_since(begun),
         )
 
-    def _guessed(
-        self, recognised: tuple[Mapping[str, Any], ...], schema: Schema, view: View, deadline: Deadline
+    def _told(
+        self,
+        recognised: tuple[Mapping[str, Any], ...],
+        schema: Schema,
+        view: View,
+        deadline: Deadline,
+        *,
+        bounded: bool,
     ) -> tuple[Mapping[str, Any], ...]:
         """With the name of each node that was guessed: the text says something else.
 
-        One of which nothing in view speaks is none: whoever asks would learn what others' rules are about.
+        One that was guessed, or that is asked for within bounds, and of which nothing in view speaks, is none: whoever
+        asks would learn what others' rules are about.
         """
-        guessed = {one["node_id"] for one in recognised if "by" in one}
-        if not guessed:
+        doubtful = {one["node_id"] for one in recognised if bounded or "by" in one}
+        if not doubtful:
             return recognised
         seen = [
             node
-            for node in sorted(guessed)
+            for node in sorted(doubtful)
             if any(
                 self._graph.edges([node], list(schema.relations), view=view, limit=1, deadline=deadline, inverse=way)
                 for way in (False, True)
             )
         ]
         nodes = self._graph.nodes(seen, deadline=deadline)
-        kept = [one for one in recognised if "by" not in one or one["node_id"] in nodes]
+        kept = [one for one in recognised if one["node_id"] not in doubtful or one["node_id"] in nodes]
         return tuple({**one, "name": nodes[one["node_id"]].name} if "by" in one else one for one in kept)
 
     def _scope(self, known: _Known, engineering_type: str, deadline: Deadline) -> frozenset[str]:
@@ -232,14 +245,20 @@ def _once(rules: Iterable[ScoredRule]) -> list[ScoredRule]:
     return list(best.values())
 
 
-def _strongest(rules: list[ScoredRule], most: int) -> tuple[list[ScoredRule], tuple[str, ...]]:
-    """Mandatory rules before others, of equal ones the best, at most so many; and what is left out, in words."""
-    if len(rules) <= most:
-        return rules, ()
-    ordered = sorted(rules, key=lambda r: (STRENGTHS[r.rule.strength], -r.score))
-    mandatory = sum(not STRENGTHS[r.rule.strength] for r in ordered[most:])
-    said = (f"{len(rules)} rules cut at {most}",)
-    return ordered[:most], (*said, f"mandatory rules left out: {mandatory}") if mandatory else said
+def _strongest(rules: list[ScoredRule], most: int, left: frozenset[int]) -> tuple[list[ScoredRule], tuple[str, ...]]:
+    """Mandatory rules before others, of equal ones the best, at most so many; and what is left out, in words.
+
+    Args:
+        left: Mandatory ones that were left out before.
+    """
+    ordered = rules
+    if len(rules) > most:
+        ordered = sorted(rules, key=lambda r: (STRENGTHS[r.rule.strength], -r.score))
+    kept, cut = ordered[:most], ordered[most:]
+    lost = left.union(r.statement_id for r in cut if not STRENGTHS[r.rule.strength])
+    mandatory = len(lost - {r.statement_id for r in kept})
+    said = (f"{len(rules)} rules cut at {most}",) if cut else ()
+    return kept, (*said, f"mandatory rules left out: {mandatory}") if mandatory else said
 
 
 def _read(version: int, graph: Graph, schema: Schema, *, keep: bool) -> _Known:

@@ -182,12 +182,10 @@ class Retriever:
             engineering_type=query.engineering_type,
             parameters=query.parameters,
         )
-        embed = self._own.embedding(query.text, deadline)
+        given = question, scope, registry.by_id, change, deadline
+        embed, bounded = self._own.embedding(query.text, deadline), query.sources is not None
         return self._crew.begin(
-            lambda: rules.derive(
-                question, scope, registry.by_id, change, deadline, min_trust=query.min_trust, embed=embed
-            ),
-            "rules",
+            lambda: rules.derive(*given, min_trust=query.min_trust, embed=embed, bounded=bounded), "rules"
         )
 
     def derive(self, query: Query) -> Answer:

@@ -12,7 +12,7 @@ from wenyuan.core.calibrate import raw_of
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
 from wenyuan.core.filters import Filter
 from wenyuan.core.hurry import until
-from wenyuan.core.model import MAX_RESULTS, ORIGIN_PRIORITY, Passage
+from wenyuan.core.model import MAX_QUERY_CHARS, MAX_RESULTS, ORIGIN_PRIORITY, Passage
 from wenyuan.core.ports import Deadline
 from wenyuan.core.ranking import Hit
 from wenyuan.core.rules.graph import Edge, GraphNode, View
@@ -30,7 +30,7 @@ from wenyuan.settings import Settings
 
 __all__ = ["RuleDoor"]
 
-_NEIGHBORS = 200
+_EVERY = 2**31 - 2  # statements of one direction: all that a database can be asked for
 
 
 class RuleDoor:
@@ -113,7 +113,7 @@ class RuleDoor:
             InvalidRequest: a parameter is of another type than the schema says.
             KnowledgeError: the graph could not be asked.
         """
-        text = question.text.strip() or " ".join(question.processes or ())
+        text = question.text.strip() or _spoken(question.processes or ())
         query = Query(
             text=text, limit=min(MAX_RESULTS, self.settings.rules.max_rules), processes=question.processes,
             engineering_type=question.engineering_type, parameters=question.parameters,
@@ -179,7 +179,7 @@ class RuleDoor:
         return View(trusts={n: s.trust for n, s in sources.by_id.items() if sources.in_force(n, day)}, day=day)
 
     def rule_neighbors(self, name: str, relation: str | None = None) -> list[dict[str, Any]]:
-        """What the graph says of a node, in both directions.
+        """All that the graph says of a node, in both directions.
 
         Returns:
             ``{name, kind, relation, direction (out, in), group, strength, condition, trust}`` each.
@@ -198,11 +198,22 @@ class RuleDoor:
         found = []
         for inverse in (False, True):
             edges = graph.edges(
-                [candidates[0].node_id], relations, view=view, limit=_NEIGHBORS,
+                [candidates[0].node_id], relations, view=view, limit=_EVERY,
                 deadline=deadline, inverse=inverse,
             )  # fmt: skip
-            found += [_neighbor(edge, groups, inverse) for edge in edges[:_NEIGHBORS]]
+            found += [_neighbor(edge, groups, inverse) for edge in edges]
         return found
+
+
+def _spoken(names: Sequence[str]) -> str:
+    """Names as the text of a question, as many whole ones as fit into one: the names themselves are asked for."""
+    kept, room = [], MAX_QUERY_CHARS + 1
+    for name in names:
+        room -= len(name) + 1
+        if room < 0:
+            break
+        kept.append(name)
+    return " ".join(kept)
 
 
 def _groups(schema: Schema) -> Mapping[str, str]:

@@ -92,6 +92,7 @@ class Inference:
         out_of_scope: Starts that are limited to another scope.
         truncated: What a limit has cut, in words; empty: these are all rules.
         statements_seen: How many statements were read.
+        mandatory_left: The mandatory statements that `max_results` has cut.
     """
 
     rules: tuple[DerivedRule, ...]
@@ -99,6 +100,7 @@ class Inference:
     out_of_scope: tuple[GraphNode, ...] = ()
     truncated: tuple[str, ...] = ()
     statements_seen: int = 0
+    mandatory_left: frozenset[int] = frozenset()
 
 
 def scope_names(node: GraphNode) -> frozenset[str]:
@@ -161,12 +163,14 @@ def infer(  # noqa: PLR0913  (what is asked, of what, within which bounds)
     for each in chosen:
         walk.follow(each, [_Path(n, confidence[i]) for i, n in sorted(allowed.items()) if n.kind == each.start])
     kinds = {each.start for each in chosen}
+    rules, left = walk.rules()
     return Inference(
-        rules=walk.rules(),
+        rules=rules,
         unmatched=tuple(i for i in sorted(confidence) if i not in nodes or nodes[i].kind not in kinds),
         out_of_scope=tuple(nodes[i] for i in sorted(nodes.keys() - allowed.keys())),
         truncated=tuple(dict.fromkeys(walk.cuts)),
         statements_seen=len(walk.seen),
+        mandatory_left=left,
     )
 
 
@@ -345,8 +349,8 @@ class _Walk:
         outcome = self.conditions[edge.condition].check(self.parameters)
         return None if outcome.state == "not_met" else frozenset(outcome.missing)
 
-    def rules(self) -> tuple[DerivedRule, ...]:
-        """The best path for each end, in order, at most `max_results`; a cut is noted."""
+    def rules(self) -> tuple[tuple[DerivedRule, ...], frozenset[int]]:
+        """The best path for each end, in order, at most `max_results`; a cut is noted, with what of it is mandatory."""
         best = []
         for (group, _, _), paths in self.found.items():
             distinct = {tuple(step.edge.statement_id for step in path.steps): path for path in paths}
@@ -354,7 +358,10 @@ class _Walk:
         best.sort(key=lambda one: (*one[0].order, one[1]))
         if len(best) > self.limits.max_results:
             self.cuts.append(f"rules cut at {self.limits.max_results}")
-        return tuple(_rule(group, path, also) for path, group, also in best[: self.limits.max_results])
+        kept, cut = best[: self.limits.max_results], best[self.limits.max_results :]
+        lasts = (path.steps[-1].edge for path, *_ in cut)
+        left = frozenset(edge.statement_id for edge in lasts if not STRENGTHS[edge.strength])
+        return tuple(_rule(group, path, also) for path, group, also in kept), left
 
 
 def _rule(group: str, path: _Path, also: int) -> DerivedRule:
