@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import wenyuan
 from audit_parts import CANARY, DAY, Clock, fill, found_in, raw, record
 from wenyuan.catalog import grouped
 from wenyuan.catalog.audit_chain import Ids, canonical
@@ -154,6 +156,47 @@ def test_expired(audit: AuditLog, clock: Clock, tmp_path: Path) -> None:
     assert audit.verify().ok
     assert audit.verify().records == 1
     assert not found_in(tmp_path, CANARY)
+
+
+def test_goes_by_itself(tmp_path: Path, clock: Clock) -> None:
+    """Records past their retention go with what is written later, a day's at a time, and what stays is verified; those
+    within it stay, and without one all do.
+    """
+    kept = 200 * DAY
+
+    def written(retention: float | None) -> list[int]:
+        with closing(AuditLog(tmp_path, flush_after=0.005, clock=clock, retention=retention)) as audit:
+            fill(audit, 1)
+            fill(audit, 1)
+            assert audit.verify().ok
+            return [shown.seq for shown in audit.list(limit=100)][::-1]
+
+    assert written(kept) == [1, 2]
+    clock.at += 10 * DAY
+    assert written(kept) == [1, 2, 3, 4]
+    clock.at += 190.5 * DAY
+    assert written(kept) == [1, 2, 3, 4, 5, 6]
+    clock.at += 20 * DAY
+    assert written(None) == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert written(kept) == [3, 4, 5, 6, 7, 8, 9, 10, 11]
+    assert written(kept) == [5, 6, 7, 8, 9, 10, 11, 12, 13, 14]
+    with closing(AuditLog(tmp_path, clock=clock)) as audit:
+        (last, first) = audit.list(kind="audit")
+        assert (first.record["action"], first.record["records"], last.record["records"]) == ("expire", 2, 2)
+
+
+def test_library_lets_its_audit_expire(tmp_path: Path) -> None:
+    """A library removes the records that its setting ``audit.retention_days`` says shall go."""
+    plain: dict[str, Any] = {"encoder": {"kind": "none"}, "cache": {"seconds": 0}}
+    wenyuan.open(tmp_path, create=True, **plain).close()
+    with closing(AuditLog(tmp_path, clock=Clock(time.time() - 400 * DAY))) as audit:
+        old = fill(audit, 3)
+    for days, left in ((500, 3), (180, 0)):
+        with wenyuan.open(tmp_path, audit={"retention_days": days}, **plain) as library:
+            library.search("年假几天")
+            library.audit.flush()
+            assert len([shown for shown in library.audit.list(limit=100) if shown.audit_id in old]) == left
+            assert library.audit.verify().ok
 
 
 def test_kept_for_180_days(audit: AuditLog, clock: Clock) -> None:

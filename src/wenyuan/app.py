@@ -165,7 +165,13 @@ def _answers(
 def _audit(place: Place, settings: Settings) -> AuditLog | None:
     if not settings.audit.enabled:
         return None
-    return AuditLog(place.folder, place=place.audit(), keep_queries=settings.audit.keep_queries)
+    kept = settings.audit
+    return AuditLog(
+        place.folder,
+        place=place.audit(),
+        keep_queries=kept.keep_queries,
+        retention=kept.retention_days * 86_400.0,
+    )
 
 
 def _traces(settings: TracingSettings, library_id: str) -> Traces:

@@ -8,6 +8,7 @@ Several processes may write; each transaction reads the chain's head anew.
 from __future__ import annotations
 
 import atexit
+import logging
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,12 +24,16 @@ from wenyuan.catalog.audit_tables import AuditFiles, AuditPlace, audit, cuts, la
 from wenyuan.catalog.connect import reading
 from wenyuan.catalog.grouped import GroupWriter
 from wenyuan.core.audited import AuditProgress
-from wenyuan.core.errors import CatalogUnavailable, InvalidRequest
+from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest
 
 __all__ = ["KINDS", "RETENTION", "AuditLog", "AuditRecord", "Verification", "verify_export"]
 
 RETENTION = 180 * 86_400.0
 """Seconds for which records are kept at least."""
+_DAY = 86_400.0
+_LOOK = 3600.0  # seconds between two looks for what is older than the retention
+
+log = logging.getLogger(__name__)
 
 
 class _Entry(NamedTuple):
@@ -52,6 +57,8 @@ class AuditLog(AuditReads):
         flush_after: Seconds that a record waits for others to be written with.
         clock: Seconds since the epoch.
         keep_queries: Whether queries are kept, for replay; if not, only what proves that a given one was asked.
+        retention: Seconds after which records go by themselves, at most a day later; at least `RETENTION`. None: they
+            stay until `expire` is called.
 
     Raises:
         CatalogUnavailable, CatalogVersion: on construction.
@@ -65,9 +72,12 @@ class AuditLog(AuditReads):
         flush_after: float = 0.05,
         clock: Callable[[], float] = time.time,
         keep_queries: bool = True,
+        retention: float | None = None,
     ) -> None:
         self._clock = clock
         self._keep_queries = keep_queries
+        self._retention = retention
+        self._look_at = float("-inf")  # when to look again for what is older
         self._ids = Ids()
         self._head = HeadFile(folder / "audit.head")
         self._place = place or AuditFiles(folder)
@@ -152,6 +162,7 @@ class AuditLog(AuditReads):
 
     def _write(self, group: Sequence[_Entry]) -> None:
         """One transaction for all; the head file follows it."""
+        self._let_expire()
         with ours("writing audit records"):
             with self._writer.begin() as connection:
                 head = self._chained(connection, [e for e in group if e.audit_id not in self._half_done])
@@ -211,6 +222,25 @@ class AuditLog(AuditReads):
                 f"audit records are kept for {RETENTION / 86_400:g} days at least",
                 hint="choose an earlier day, or say that they shall go early",
             )
+        self._settle()
+        return self._expired(before, principal)
+
+    def _let_expire(self) -> None:
+        """Remove what is older than the retention: the records of one day at a time, so that little is done at once, and
+        a clock that is wrong for a while takes little along.
+        """
+        if self._retention is None or time.monotonic() < self._look_at:
+            return
+        self._look_at = time.monotonic() + _LOOK
+        try:
+            with ours("reading the audit"), reading(self._reader, "reading the audit") as connection:
+                oldest = connection.execute(sa.select(audit.c.at).order_by(audit.c.seq).limit(1)).scalar()
+            if oldest is not None and oldest + _DAY <= self._clock() - max(self._retention, RETENTION):
+                self._expired(oldest + _DAY, "local")
+        except CatalogError as error:  # what happens now is to be written all the same
+            log.warning("audit: records past their retention could not be removed: %s", error)
+
+    def _expired(self, before: float, principal: str) -> int:
         a = audit.c
         # Up to the first that is younger: a clock that was set back must not tear a hole.
         younger = sa.select(sa.func.min(a.seq)).where(a.at >= before).scalar_subquery()
@@ -240,6 +270,7 @@ class AuditLog(AuditReads):
         """
         if before is None and not audit_ids:
             raise InvalidRequest("neither a time nor an id says which queries to erase")
+        self._settle()
         q = queries.c
         tests = [q.audit_id == audit_id for audit_id in audit_ids] + ([] if before is None else [q.at < before])
         with self._removing("erasing queries") as connection:
@@ -251,7 +282,6 @@ class AuditLog(AuditReads):
     @contextmanager
     def _removing(self, doing: str) -> Iterator[sa.Connection]:
         """A transaction that removes; afterwards nothing of it is left in the write-ahead log."""
-        self._settle()
         with ours(doing):
             with self._writer.begin() as connection:
                 yield connection
