@@ -460,6 +460,34 @@ def test_a_worker_works_until_it_is_told_to_stop(run: Run, registry: Path, numbe
     assert "Traceback" not in told
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["refresh", "ingest"])
+def test_a_reading_that_is_terminated_leaves_no_claim(run: Run, registry: Path, tmp_path: Path, command: str) -> None:
+    """SIGTERM ends a refresh or an ingest as Ctrl-C does: it is told, and the next one may begin at once."""
+    many = tmp_path / "many"
+    many.mkdir()
+    for number in range(1_500):
+        (many / f"{number}.md").write_text(f"# {number}\n\n" + f"第{number}号窗口负责投诉。" * 40, "utf-8")
+    registry.write_text("sources:\n  - {source_id: many, path: ./many}\n", "utf-8")
+    run("apply", registry)
+    world = {**os.environ, **HASHING, "LC_ALL": "C.UTF-8", "PYTHONPATH": str(CLI.parents[1])}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "wenyuan.cli", "--library", registry.with_name("library"), command, "many"],
+        env=world, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    assert process.stderr
+    assert "/1500, " in process.stderr.readline().replace("1,500", "1500")
+    os.killpg(process.pid, signal.SIGTERM)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Interrupted." in told
+    assert "Traceback" not in told
+    with wenyuan.open(registry.with_name("library"), encoder={"kind": "hashing"}) as library:
+        state = library.catalog.source_states().get("many")
+        assert state is None or not state.held_by(time.time())
+        assert library.catalog.counts()["documents"] < 1_500
+
+
 @pytest.mark.parametrize(
     ("english", "chinese"),
     [

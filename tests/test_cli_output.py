@@ -59,12 +59,15 @@ def test_an_interrupt_is_told_on_a_full_disk(
     with pytest.raises(OSError, match="No space"), FULL.open("w") as full:  # its own closing fails, too
         monkeypatch.setattr(sys, "stdout", full)
         assert (
-            Terminal(language="en", as_json=True).interrupted("2 documents", "wenyuan ingest policy") == INTERRUPTED
+            Terminal(language="en", as_json=True, library=Path("my library")).interrupted(
+                "2 documents", "wenyuan ingest policy"
+            )
+            == INTERRUPTED
         )
         monkeypatch.undo()
     said = capsys.readouterr().err
     assert "2 documents" in said
-    assert "wenyuan ingest policy" in said
+    assert "wenyuan ingest policy --library 'my library'" in said
 
 
 def test_a_reader_that_has_gone_ends_it_quietly(library: Path) -> None:

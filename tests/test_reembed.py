@@ -192,6 +192,21 @@ def test_what_was_broken_off_changes_nothing_and_is_gone_on_with(
         assert answered(library)
 
 
+def test_doctor_says_what_was_not_finished(folder: Path) -> None:
+    """After the change of encoders, and before the rest followed, ``wenyuan reembed`` is what mends it."""
+    embedded(folder)
+
+    def floor() -> tuple[str, str]:
+        (found,) = (
+            c for c in command("--library", folder, "doctor", **dimension(NEW))["checks"] if c["name"] == "floor"
+        )
+        return found["state"], found["next"]
+
+    assert floor() == ("warn", "wenyuan reembed")
+    command("--library", folder, "reembed", **dimension(NEW))
+    assert floor() == ("ok", "")
+
+
 class Disturbed:
     """A catalog to which somebody adds a document just before the encoder is changed."""
 

@@ -181,7 +181,9 @@ def _floor(terminal: Terminal, library: Library) -> Iterator[Check]:
         ]
         yield Check("floor", "ok", "; ".join(shown), more={"floors": modes})
     elif library.catalog.counts()["passages"]:
-        yield Check("floor", "warn", terminal.text("d_unmeasured"), "wenyuan ingest --all")
+        unfinished = library.catalog.value("reembedded")  # it was killed after the change of encoders
+        mend = "wenyuan reembed" if unfinished else "wenyuan ingest --all"
+        yield Check("floor", "warn", terminal.text("d_unmeasured"), mend)
     else:
         yield Check("floor", "ok", terminal.text("d_unmeasured"))
 

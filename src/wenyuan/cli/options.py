@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 import re
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ __all__ = [
     "LibraryOption",
     "command_of",
     "day",
+    "ended_by_sigterm",
     "helped",
     "interactive",
     "opened",
@@ -112,6 +114,18 @@ def opened(terminal: Terminal, **overrides: Any) -> Iterator[Library]:
 
     with open_library(terminal.folder, **overrides) as library:
         yield library
+
+
+@contextmanager
+def ended_by_sigterm() -> Iterator[None]:
+    """SIGTERM (``timeout``, a service that is stopped) ends what is inside as Ctrl-C does: it lets go of what it claimed, and
+    says what is kept.
+    """
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

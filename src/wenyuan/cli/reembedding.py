@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from wenyuan.cli.checks import human
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, opened
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, ended_by_sigterm, opened
 from wenyuan.cli.progress import Lines
 from wenyuan.cli.terminal import Terminal
 
@@ -61,11 +61,15 @@ def reembed(
     terminal: Terminal = ctx.obj
     begun = time.monotonic()
     stage = Lines(terminal, "reembed")
-    embedded = _embedded(terminal, partial(stage, "text"))
-    with opened(terminal) as found:
-        counts, encoder = found.catalog.counts(), found.encoder
-        stage("index", 0, counts["passages"])
-        found.follow_reembedding()
+    try:
+        with ended_by_sigterm():
+            embedded = _embedded(terminal, partial(stage, "text"))
+            with opened(terminal) as found:
+                counts, encoder = found.catalog.counts(), found.encoder
+                stage("index", 0, counts["passages"])
+                found.follow_reembedding()
+    except KeyboardInterrupt:
+        raise typer.Exit(terminal.interrupted(command="wenyuan reembed")) from None
     assert encoder is not None
     said = {"encoder": encoder.fingerprint.id, "dimension": encoder.fingerprint.dimension}
     told = {"status": "SUCCESS", **said, "passages": counts["passages"], "vectors": counts["vectors"]}

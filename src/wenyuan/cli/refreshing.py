@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, opened, unlogged
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, ended_by_sigterm, opened, unlogged
 from wenyuan.cli.progress import Bar
 from wenyuan.cli.stock import note_keyword_only, show_report, with_content
 from wenyuan.cli.terminal import FAILED, OK, PARTLY, Terminal
@@ -45,7 +45,7 @@ def refresh(
     terminal: Terminal = ctx.obj
     if (source is not None) + every + due != 1:
         raise typer.BadParameter(terminal.text("refresh_which"))
-    with opened(terminal) as found, unlogged():  # failures are shown
+    with opened(terminal) as found, unlogged(), ended_by_sigterm():  # failures are shown
         note_keyword_only(terminal, found)
         outcomes = _refreshed(terminal, found, source, due=due)
         if not found.sources():

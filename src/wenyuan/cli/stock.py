@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, day, opened, words
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, day, ended_by_sigterm, opened, words
 from wenyuan.cli.progress import Bar
 from wenyuan.cli.terminal import FAILED, OK, PARTLY, Terminal
 
@@ -169,13 +169,13 @@ def ingest(
 
 
 def _watched(terminal: Terminal, library: Library, source: str, call: Callable[[Any], IngestReport]) -> IngestReport:
-    """`call` with a bar to tell; Ctrl-C ends it with a word on what is kept. How it ended is written down."""
+    """`call` with a bar to tell; Ctrl-C or SIGTERM ends it with a word on what is kept. How it ended is written down."""
     from wenyuan.core.errors import SourceError
     from wenyuan.service.refresh import Worker
 
     begun = time.time()
     try:
-        with Bar(terminal, embeds=library.encoder is not None) as bar:
+        with ended_by_sigterm(), Bar(terminal, embeds=library.encoder is not None) as bar:
             report = call(bar)
         Worker(library).record(source, begun)
         return report

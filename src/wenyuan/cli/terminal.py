@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.cli.messages import MESSAGES
@@ -160,6 +161,8 @@ class Terminal:
 
     def interrupted(self, kept: str = "", command: str = "") -> int:
         """Ctrl-C: say what is kept and how to go on; returns the exit code."""
+        if command and self.library is not None:
+            command += f" --library {quote(str(self.library))}"
         self._last_document({"status": "INTERRUPTED", "kept": kept, "next": command})
         self.say("interrupted", kept=kept or self.text("nothing_lost"))
         if command:
