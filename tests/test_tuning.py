@@ -13,12 +13,15 @@ import pytest
 
 import wenyuan
 from tuning_parts import DOCUMENTS, ENCODER, asked, golden, new_house, write_house, written
+from wenyuan.catalog import Catalog
 from wenyuan.core.adapt import QueryMap, Tuning
 from wenyuan.core.calibrate import CURVES
 from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, NotPermitted
 from wenyuan.core.learned import Pair
 from wenyuan.core.model import Source
 from wenyuan.core.score import Traits
+from wenyuan.encoders.hashing import HashingEncoder
+from wenyuan.service.reembed import embed_anew
 from wenyuan.service.tuning import LEAST_QUESTIONS
 
 HELD_OUT = 20
@@ -71,6 +74,29 @@ def test_what_the_folds_promise_is_measured_per_fold(house: Any, original: Path)
     assert len(verdict.by_fold) == 5
     assert sum(b for b, _ in verdict.by_fold) / 5 == pytest.approx(verdict.before)
     assert sum(a for _, a in verdict.by_fold) / 5 == pytest.approx(verdict.after)
+
+
+def test_a_weight_alone_belongs_to_its_encoder_as_well(tmp_path: Path) -> None:
+    """Where only the weight is learned anew it counts, and does not count under another encoder."""
+    write_house(tmp_path / "house")
+    crowded = {"encoder": {"kind": "hashing", "dimension": 16}, "search": {"floor": 0.0, "vector_weight": 1.0}}
+    with wenyuan.open(tmp_path / "library", create=True, **crowded) as made:
+        made.add(Source(source_id="house", path=str(tmp_path / "house")))
+        pairs = [Pair(question=written(number), answer=f"rule-{number:03}.md") for number in range(60)]
+        report = made.tune(pairs)
+        assert (report.outcome, report.verdict.strength) == ("adopted", 0.0)
+        tuned = made.search(written(2))
+        assert (tuned.weight, bool(tuned.tuning)) == (report.weight[1], True)
+    encoder = HashingEncoder(32)
+    catalog = Catalog.open(tmp_path / "library")
+    try:
+        embed_anew(catalog, encoder, catalog.encoder().key)
+    finally:
+        catalog.close()
+    with wenyuan.open(tmp_path / "library", **crowded | {"encoder": {"kind": "hashing", "dimension": 32}}) as other:
+        other.follow_reembedding()
+        answer = other.search(written(2))
+        assert (answer.weight, answer.tuning) == (1.0, "")
 
 
 def test_what_cannot_be_learned_is_refused(house: Any, original: Path) -> None:

@@ -66,7 +66,7 @@ def tune(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         if undo:
             _show_undone(terminal, found.undo_tuning())
         elif status:
-            _show_status(terminal, found.tuning())
+            _show_status(terminal, found)
         else:
             _learn(terminal, found, golden, source, plot, feedback=feedback, dry_run=dry_run)
 
@@ -154,14 +154,21 @@ def _show_undone(terminal: Terminal, kept: KeptTuning) -> None:
     terminal.show(terminal.text("tune_undone", number=kept.tuning_id))
 
 
-def _show_status(terminal: Terminal, kept: KeptTuning | None) -> None:
+def _show_status(terminal: Terminal, library: Library) -> None:
     from datetime import datetime
 
-    terminal.document({"status": "SUCCESS", "tuning": None if kept is None else asdict(kept)})
+    from wenyuan.service.tuned import fits
+
+    kept = library.tuning()
+    counts = kept is not None and fits(kept, library.encoder)
+    terminal.document({"status": "SUCCESS", "tuning": None if kept is None else {**asdict(kept), "counts": counts}})
     if kept is None:
         terminal.show(terminal.text("tune_none"))
         return
     since = datetime.fromtimestamp(kept.created_at).strftime("%Y-%m-%d %H:%M")
+    if not counts:
+        terminal.show(terminal.text("tune_ignored", number=kept.tuning_id, since=since))
+        return
     terminal.show(terminal.text("tune_counts", number=kept.tuning_id, since=since, weight=f"{kept.weight:.2f}"))
     verdict = kept.report.get("verdict")
     if verdict:

@@ -138,7 +138,7 @@ class Tuning:
 
     Attributes:
         weight: Of the vector leg.
-        encoder: Key of the encoder whose vectors the map is for; ``""`` for any.
+        encoder: Key of the encoder with whose vectors it was learned, a weight alone as well; ``""`` for any.
         map: None: the vectors are used as they are.
     """
 

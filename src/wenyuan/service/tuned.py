@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 
 from wenyuan.core.adapt import Tuning
+from wenyuan.core.learned import KeptTuning
 from wenyuan.core.ports import Deadline, Encoder
 from wenyuan.service.record import Record
 
 __all__ = ["Tuned", "fits"]
 
 
-def fits(tuning: Tuning, encoder: Encoder | None) -> bool:
+def fits(tuning: Tuning | KeptTuning, encoder: Encoder | None) -> bool:
     """Whether a tuning was learned with this encoder; another's vectors lie elsewhere."""
     return encoder is not None and tuning.encoder in ("", encoder.fingerprint.key)
 

@@ -146,7 +146,10 @@ class TuningDoor(FeedbackDoor):
         return kept
 
     def tuning(self) -> KeptTuning | None:
-        """The tuning that counts; None while there is none."""
+        """The tuning that was adopted last and not undone; None while there is none.
+
+        It counts with the encoder that it was learned with (`tuned.fits`), and is ignored under another.
+        """
         last = next(iter(self.catalog.tunings()[::-1]), None)
         return last if last is not None and last.undone_seq is None else None
 
@@ -236,7 +239,7 @@ class TuningDoor(FeedbackDoor):
         if verdict.strength:
             everything = np.arange(len(course.lessons))
             learned = course.weakened(course.learned(everything), verdict.strength, everything)
-        tuning = Tuning(weight=verdict.weight, encoder=encoder.fingerprint.key if learned else "", map=learned)
+        tuning = Tuning(weight=verdict.weight, encoder=encoder.fingerprint.key, map=learned)
         learned_curve = {} if curve == usual else curve.measured()
         floor = self.floor_under(tuning, learned_curve)
         report = replace(report, outcome="would be adopted", floors=self._floors(floor), curve=learned_curve)

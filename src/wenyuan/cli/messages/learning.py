@@ -126,6 +126,11 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "Tuning {number} counts since {since}; weight of the vectors {weight}.",
         "调优 {number} 自 {since} 起生效，向量权重 {weight}。",
     ),
+    "tune_ignored": (
+        "Tuning {number}, adopted {since}, does not count: it was learned with another encoder. "
+        "Learn anew: wenyuan tune --golden FILE",
+        "调优 {number}（{since} 采用）未生效：它是用另一个编码器学习的。重新学习：wenyuan tune --golden FILE",
+    ),
     "tune_promised": (
         "Learned from {questions:question|questions}; held-out nDCG@10 {before} → {after}.",
         "学习了 {questions} 个问题；未参与学习的问题 nDCG@10 {before} → {after}。",
