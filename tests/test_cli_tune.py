@@ -51,6 +51,23 @@ def test_tuning_shows_every_fold_and_how_to_take_it_back(original: Path, house: 
     assert "no tuning" in again.output
 
 
+def test_status_says_that_a_tuning_of_another_encoder_does_not_count(original: Path, house: Path) -> None:
+    """After `reembed` it is kept and ignored; with its own encoder again it counts."""
+    assert run("tune", "--library", house, "--golden", original / "golden.csv", **WORLD).exit_code == 0
+    other = WORLD | {"WENYUAN_ENCODER__KIND": "hashing", "WENYUAN_ENCODER__DIMENSION": "64"}
+    assert run("reembed", "--library", house, **other).exit_code == 0
+    shown = run("tune", "--library", house, "--status", **other)
+    assert "does not count: it was learned with another encoder" in " ".join(shown.stdout.split())
+    assert (
+        json.loads(run("tune", "--library", house, "--status", "--json", **other).stdout)["tuning"]["counts"] is False
+    )
+    assert run("reembed", "--library", house, **WORLD).exit_code == 0
+    assert "Tuning 1 counts since" in run("tune", "--library", house, "--status", **WORLD).stdout
+    assert (
+        json.loads(run("tune", "--library", house, "--status", "--json", **WORLD).stdout)["tuning"]["counts"] is True
+    )
+
+
 def test_in_json_one_document_says_it_all(original: Path, house: Path, tmp_path: Path) -> None:
     """Outcome, verdict with its folds, and pairs; the drawing is written, too."""
     plot = tmp_path / "gain.svg"
@@ -97,6 +114,7 @@ def test_too_few_says_how_many_are_needed(original: Path, house: Path) -> None:
     [
         (["--golden", "none.csv"], "there is no file or folder none.csv"),
         (["--golden", "{few}", "--plot", "gain.png"], "neither .svg nor .html"),
+        (["--golden", "{few}", "--plot", "nowhere/gain.svg"], "cannot write nowhere/gain.svg"),
         (["--undo", "--status"], "stand alone"),
         (["--undo", "--dry-run"], "stand alone"),
         ([], "nothing to learn from"),

@@ -379,9 +379,13 @@ def test_the_page_stands_alone_and_runs_nothing(make: Made, tmp_path: Path) -> N
 
 
 def test_a_page_that_cannot_be_written_is_an_error(make: Made, tmp_path: Path) -> None:
-    """The folder of the page is missing: that is said, with its path."""
-    with pytest.raises(SourceError, match=r"page\.html"):
-        ask(make(), html=tmp_path / "nowhere" / "page.html")
+    """The folder of the page is missing, or it is one itself: that is said before anything is built or asked."""
+    folder, told = make(), io.StringIO()
+    for page in (tmp_path / "nowhere" / "page.html", folder, folder / "qrels.tsv" / "page.html"):
+        with pytest.raises(SourceError, match="cannot write") as refused:
+            ask(folder, html=page, err=told)
+        assert str(page) in refused.value.message
+    assert not told.getvalue()
 
 
 # -- what is refused ----------------------------------------------------------------------------------------
@@ -455,6 +459,15 @@ def test_without_the_measuring_package_the_install_line_is_given(make: Made, mon
     with pytest.raises(ConfigError) as caught:
         ask(make())
     assert "wenyuan[eval]" in caught.value.hint
+
+
+def test_a_missing_folder_is_named_before_the_missing_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who mistypes a folder is told so, and need not install anything to hear it."""
+    monkeypatch.setitem(sys.modules, "ir_measures", None)
+    with pytest.raises(SourceError, match="there is no folder"):
+        ask(tmp_path / "nowhere")
 
 
 def test_a_query_that_is_not_answered_ends_the_run(make: Made) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
@@ -27,9 +29,11 @@ _STYLE = (
 
 
 def check_plot(path: Path) -> None:
-    """Raise InvalidRequest for a file that is neither ``.svg`` nor ``.html``."""
+    """Raise InvalidRequest for a file that is neither ``.svg`` nor ``.html``, or in no folder: before all the work."""
     if path.suffix.lower() not in (".svg", ".html"):
         raise InvalidRequest(f"{path.name} is neither .svg nor .html", hint="--plot gain.svg")
+    if not path.parent.is_dir():
+        raise InvalidRequest(f"cannot write {path}: {os.strerror(errno.ENOENT)}")
 
 
 def write_plot(path: Path, verdict: Verdict, language: str) -> None:

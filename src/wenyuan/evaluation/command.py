@@ -16,7 +16,7 @@ from wenyuan.evaluation.corpus import Corpus, open_corpus
 from wenyuan.evaluation.judged import Judged, read_judged
 from wenyuan.evaluation.measures import Figures, measured, require_measures
 from wenyuan.evaluation.pace import Pace
-from wenyuan.evaluation.page import write_page
+from wenyuan.evaluation.page import check_page, write_page
 from wenyuan.evaluation.report import Report, write_table
 from wenyuan.service.facade import Library
 from wenyuan.wire.strict_json import option
@@ -59,15 +59,17 @@ def evaluate(  # noqa: PLR0913  (the options of a command, each by name)
     Raises:
         ConfigError: ir-measures is not installed, or vectors are wanted and there is no encoder.
         InvalidRequest: an option makes no sense.
-        SourceError: the folder holds no sound judged set.
+        SourceError: the folder holds no sound judged set, or the page cannot be written.
         KnowledgeError: the library could not be built or did not answer.
     """
-    require_measures()
     chosen = _engines(engines)
     if not 1 <= k <= DEPTH or (limit is not None and limit < 1):
         raise InvalidRequest(f"k must be from 1 to {DEPTH}, and limit at least 1")
     if not Path(folder).is_dir():
         raise SourceError(f"there is no folder {folder}", hint="name the folder of a judged set (BEIR layout)")
+    if html is not None:
+        check_page(Path(html))
+    require_measures()
     corpus = open_corpus(Path(folder))
     judged = read_judged(
         Path(folder), corpus.uris, qrels=Path(qrels) if qrels else None, limit=limit, narrowed=_filter(filter)

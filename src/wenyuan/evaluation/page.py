@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -13,7 +15,7 @@ from wenyuan.evaluation.judged import Judged, Qrels, Question
 from wenyuan.evaluation.reliability import diagram, reliability
 from wenyuan.evaluation.report import Report, rows
 
-__all__ = ["write_page"]
+__all__ = ["check_page", "write_page"]
 
 _WORST = 20
 _BINS = 40
@@ -33,6 +35,16 @@ svg text { font: 10px system-ui, sans-serif; fill: currentColor; }
 .key { display: inline-block; width: .8em; height: .8em; margin-right: .3em; }
 small { opacity: .75; }
 """
+
+
+def check_page(path: Path) -> None:
+    """Raise SourceError where no page can be written: before a run, which takes as long as its questions."""
+    at = path if path.exists() else path.parent
+    wrong = errno.EISDIR if path.is_dir() else 0 if os.access(at, os.W_OK) else errno.EACCES
+    if not (at.exists() and (at == path or at.is_dir())):
+        wrong = errno.ENOENT
+    if wrong:
+        raise SourceError(f"cannot write {path}: {os.strerror(wrong)}")
 
 
 def write_page(
