@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
-from wenyuan.core.errors import EngineTimeout, EngineUnavailable, IndexCorrupt, KnowledgeError
+from wenyuan.core.errors import EncoderTimeout, EngineTimeout, EngineUnavailable, IndexCorrupt, KnowledgeError
 from wenyuan.core.ports import Deadline
+from wenyuan.core.vectors import check_deadline
+from wenyuan.encoders.hashing import HashingEncoder
 from wenyuan.service.crew import Crew, Legs, outcome
+from wenyuan.service.legs import QueryVectors
 
 
 @pytest.fixture
@@ -133,3 +137,32 @@ def test_together_where_no_thread_is_free(crew: Crew) -> None:
     release.set()
     assert crew.together(lambda _: 7, within(5)) == 7
     assert begun == []
+
+
+class SlowEncoder(HashingEncoder):
+    """Takes a while, and stops at the deadline, as one behind HTTP does."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(16)
+        self.begun = threading.Event()
+        self._seconds = seconds
+
+    def encode_queries(self, texts: Sequence[str], *, deadline: Deadline | None = None) -> Any:
+        self.begun.set()
+        time.sleep(min(self._seconds, self._seconds if deadline is None else deadline.remaining()))
+        check_deadline(deadline, "encoder slow")
+        return super().encode_queries(texts, deadline=deadline)
+
+
+def test_who_joins_an_embedding_fails_at_no_deadline_but_its_own() -> None:
+    """The one that began had little time; the one that joined has its vector made again, and gets it."""
+    encoder = SlowEncoder(0.3)
+    vectors = QueryVectors(encoder)
+    with ThreadPoolExecutor(1) as pool:
+        hurried = pool.submit(vectors.of, "投诉", within(0.1))
+        assert encoder.begun.wait(5)
+        assert vectors.of("投诉", within(10)).shape == (16,)
+        with pytest.raises(EncoderTimeout):
+            hurried.result()
+    counts = vectors.counts()
+    assert (counts.misses, counts.joined) == (2, 1)

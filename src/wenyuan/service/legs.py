@@ -14,7 +14,7 @@ from typing import Any
 
 from wenyuan.core.adapt import QueryMap, Tuning
 from wenyuan.core.cores import usable_cores
-from wenyuan.core.errors import EncoderUnavailable, EngineTimeout
+from wenyuan.core.errors import EncoderTimeout, EncoderUnavailable, EngineTimeout
 from wenyuan.core.filters import Scope
 from wenyuan.core.fuse import Fusion
 from wenyuan.core.ports import Deadline, Encoder, Engine
@@ -90,7 +90,7 @@ class QueryVectors:
         self.encoder = encoder
         self._size = size
         self._known: OrderedDict[str, Any] = OrderedDict()
-        self._making: dict[str, Future[Any]] = {}
+        self._making: dict[str, tuple[Future[Any], Deadline]] = {}
         self._lock = threading.Lock()
         self._general: dict[str, Any] = {}
         self._asked = {"hits": 0, "misses": 0, "joined": 0}
@@ -117,21 +117,26 @@ class QueryVectors:
     def recalled(self, query: str, deadline: Deadline) -> tuple[Any, bool]:
         """The query's unit vector, and whether it was remembered; raises an `EncoderError`."""
         text = unicodedata.normalize("NFKC", query.strip())
-        with self._lock:
-            if text in self._known:
-                self._asked["hits"] += 1
-                self._known.move_to_end(text)
-                return self._known[text], True
-            mine = text not in self._making
-            self._asked["misses" if mine else "joined"] += 1
-            making = self._making.setdefault(text, Future())
-        if mine:
-            self._make(text, making, deadline)
-        try:
-            return making.result(max(0.0, deadline.at - deadline.clock())), False
-        except TimeoutError as error:
-            deadline.check("encoder")
-            raise EncoderUnavailable("the query was not embedded in time", component="encoder") from error
+        while True:
+            with self._lock:
+                if text in self._known:
+                    self._asked["hits"] += 1
+                    self._known.move_to_end(text)
+                    return self._known[text], True
+                mine = text not in self._making
+                self._asked["misses" if mine else "joined"] += 1
+                making, makers = self._making.setdefault(text, (Future(), deadline))
+            if mine:
+                self._make(text, making, deadline)
+            try:
+                return making.result(deadline.remaining()), False
+            except EncoderTimeout:
+                # Whoever makes it may have had less time: who joined fails at no deadline but its own.
+                if mine or makers.remaining() > 0 or not deadline.remaining():
+                    raise
+            except TimeoutError as error:
+                deadline.check("encoder")
+                raise EncoderUnavailable("the query was not embedded in time", component="encoder") from error
 
     def _make(self, text: str, making: Future[Any], deadline: Deadline) -> None:
         try:
