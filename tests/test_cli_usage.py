@@ -35,6 +35,11 @@ USAGE = [
     (["search", "x", "--limt", "3"], "Possible options: --limit", "相近的有：--limit", "wenyuan search -h"),
     (["search", "a", "b", "c"], "unexpected extra argument(s) (b c)", "多余的参数：b c", "wenyuan search -h"),
     (["search", "x", "--as-of", "soon"], "'soon' is not a date", "'soon' 不是", "wenyuan search -h"),
+    (["add", "", "--source", "x"], "'PATH': must not be empty", "'PATH' 的值有误：不能为空", "wenyuan add -h"),
+    *(
+        (["connect", "dify", "--url", url], f"{url!r} is not an address", f"{url!r} 不是", "wenyuan connect -h")
+        for url in ("nonsense", "", "ftp://host", "http://", "http://host:port", "localhost:8765", "http://a b")
+    ),
     (
         ["serch"],
         "No such command 'serch'. Did you mean 'search'",

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, web_address
 from wenyuan.cli.recipes import RECIPES, Here
 from wenyuan.cli.terminal import Terminal
 
@@ -23,7 +23,10 @@ def connect(
     ctx: typer.Context,
     target: Annotated[Target, typer.Argument(help="What to connect. 接入对象")],
     url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Of the server. 服务地址  [default: as the settings say]")
+        str | None,
+        typer.Option(
+            parser=web_address, metavar="URL", help="Of the server. 服务地址  [default: as the settings say]"
+        ),
     ] = None,
     key: Annotated[str, typer.Option(metavar="KEY", help="The API key to fill in. 要填入的密钥")] = _KEY,
     library: LibraryOption = None,

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 import typer
 
@@ -29,8 +30,10 @@ __all__ = [
     "ended_by_sigterm",
     "helped",
     "interactive",
+    "located",
     "opened",
     "unlogged",
+    "web_address",
     "words",
 ]
 
@@ -90,6 +93,33 @@ def day(text: str) -> date:
         return date.fromisoformat(text)
     except ValueError as error:
         raise typer.BadParameter(f"{text!r} is not a date like 2026-11-21") from error
+
+
+def located(text: str) -> Path:
+    """A path as written on a command line; an empty one, as an unset variable gives, would be the current folder.
+
+    Raises:
+        typer.BadParameter: it is empty.
+    """
+    if not text:
+        raise typer.BadParameter("must not be empty")
+    return Path(text)
+
+
+def web_address(text: str) -> str:
+    """The address of a server as written on a command line.
+
+    Raises:
+        typer.BadParameter: it is none.
+    """
+    try:
+        told = urlsplit(text)
+        sound = told.scheme in ("http", "https") and bool(told.hostname) and told.port != 0
+    except ValueError:  # its port is no number, or its brackets hold no address
+        sound = False
+    if not sound or any(mark.isspace() for mark in text):
+        raise typer.BadParameter(f"{text!r} is not an address like http://192.168.1.5:8765")
+    return text
 
 
 def helped(command: Callable[..., None]) -> str:

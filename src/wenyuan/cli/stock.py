@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, day, ended_by_sigterm, opened, words
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, day, ended_by_sigterm, located, opened, words
 from wenyuan.cli.progress import Bar
 from wenyuan.cli.terminal import FAILED, OK, PARTLY, Terminal
 
@@ -51,7 +51,7 @@ def init(
 
 def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ctx: typer.Context,
-    path: Annotated[Path, typer.Argument(help="File or folder. 文件或目录")],
+    path: Annotated[Path, typer.Argument(parser=located, metavar="PATH", help="File or folder. 文件或目录")],
     source: Annotated[str, typer.Option("--source", metavar="ID", help="Name of the new source. 来源标识")],
     title: Annotated[str, typer.Option(help="What people call it. 标题")] = "",
     trust: Annotated[int, typer.Option(help="1 (hearsay) to 5 (binding). 可信度")] = 3,

@@ -21,6 +21,7 @@ USAGE: Mapping[str, str] = {
     "Invalid value for {a}: {b}": "{a} 的值有误：{b}",
     "{a} is not one of {b}": "{a} 不在可选值之中：{b}",
     "{a} is not a date like 2026-11-21": "{a} 不是 2026-11-21 这样的日期",
+    "{a} is not an address like http://192.168.1.5:8765": "{a} 不是 http://192.168.1.5:8765 这样的地址",
     "File {a} does not exist": "文件 {a} 不存在",
     "Directory {a} does not exist": "目录 {a} 不存在",
     "Path {a} does not exist": "路径 {a} 不存在",
