@@ -58,6 +58,16 @@ def test_figures_are_shown_and_kept(house: Path) -> None:
     assert len(document["asked"]) == 4
 
 
+def test_a_wrong_address_beside_a_right_one_is_shown(house: Path) -> None:
+    """The question has an answer, so none is lacking; the address is named with its line all the same."""
+    with (house / "golden.csv").open("a", encoding="utf-8") as file:
+        file.write("visitors badge,bagdes.md\n")
+    done = run("eval", "--library", house / "library", "--golden", house / "golden.csv")
+    assert "counted as not found" not in done.stdout
+    assert "Addresses that are not in the library" in done.stdout
+    assert "line 6: bagdes.md" in done.stdout
+
+
 def test_nothing_kept_is_said(house: Path) -> None:
     """Before the first evaluation, --runs says how to make one."""
     assert "wenyuan eval --golden" in run("eval", "--runs", "--library", house / "library").stderr

@@ -162,3 +162,17 @@ def test_a_file_that_is_no_text_is_refused_with_its_name(tmp_path: Path) -> None
     (tmp_path / "golden.csv").write_bytes(b"%PDF-1.7 ...")
     with pytest.raises(InvalidRequest, match=r"golden\.csv: this is a PDF"):
         read_golden(tmp_path / "golden.csv")
+
+
+def test_what_cannot_be_asked_is_refused_with_its_line(tmp_path: Path) -> None:
+    """Questions that are longer than a request may be, once widths are folded, and those of marks alone."""
+    text = f"question,uri\n{'长' * 8001},a.md\n？？,b.md\n{'㍿' * 2001},c.md\n{'长' * 8000},d.md\n"
+    found = faults(table(tmp_path, text))
+    assert [line for line, _ in found] == [2, 3, 4]
+    for (_, message), told in zip(found, ("8001 characters", "'？？' has no word", "8004 characters"), strict=True):
+        assert told in message
+    queries = (
+        f'{{"_id": "q1", "text": "{"长" * 8001}"}}\n{{"_id": "q2", "text": "…"}}\n{{"_id": "q3", "text": "?"}}\n'
+    )
+    found = faults(judged(tmp_path, **{"queries.jsonl": queries}))
+    assert [line for line, _ in found] == [1, 2]  # nobody judged the third one

@@ -147,6 +147,15 @@ def test_too_many_questions_are_refused(library: Any, monkeypatch: pytest.Monkey
         library.evaluate(golden(), name="x")
 
 
+def test_a_question_that_is_too_long_is_refused_before_any_is_asked(library: Any) -> None:
+    """It does not wait for its turn."""
+    told: list[str] = []
+    pairs = [*golden(), Pair(question="长" * 8001, answer="0.md")]
+    with pytest.raises(InvalidRequest, match="has 8001 characters"):
+        library.evaluate(pairs, name="x", step=lambda stage, *_: told.append(stage))
+    assert "ask" not in told
+
+
 def test_a_question_that_fails_ends_it(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A failure is no bad answer: nothing is kept, and the question is named."""
 

@@ -71,6 +71,8 @@ def _show(terminal: Terminal, whole: WholeEvaluation, since: tuple[Evaluation, C
     terminal.show(text("eval_asked", name=own.name, questions=own.questions, seconds=own.seconds))
     if own.unknown:
         terminal.show(text("eval_unknown", count=own.unknown))
+    if own.examples:  # an address that is wrong may stand beside one that is right
+        terminal.show(text("eval_astray"))
         for address, where in own.examples[:_WORST]:
             terminal.show(f"    {where + ': ' if where else ''}{address}", wrap=False)
     before = since[0].figures if since else {}

@@ -166,6 +166,9 @@ _CHINESE = {
     "name a column question (问题) and one uri (来源)": "请设问题（question）与来源（uri）两列",
     "the question is missing": "缺少问题",
     "the address is missing": "缺少来源地址",
+    "the question has {a} characters; at most {b}": "问题有 {a} 个字符，最多 {b} 个",
+    "the question {a} has {b} characters; at most {c}": "问题 {a} 有 {b} 个字符，最多 {c} 个",
+    "the question {a} has no word or character to search for": "问题 {a} 中没有可检索的字词",
     "{a} is no grade: write a number that is not below 0": "{a} 不是有效等级，应为不小于 0 的数",
     "a judged set is a folder with queries.jsonl and qrels.tsv (BEIR layout)": (
         "评测集是含有 queries.jsonl 与 qrels.tsv 的目录（BEIR 格式）"

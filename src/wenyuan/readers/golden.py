@@ -8,6 +8,7 @@ its ``corpus.jsonl`` says the address of an entry, that is what is meant. Faults
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from urllib.parse import quote, urldefrag
 from wenyuan.core.errors import DocumentRejected, InvalidRequest
 from wenyuan.core.learned import Pair
 from wenyuan.core.marked import LineFault, refuse
+from wenyuan.core.model import MAX_QUERY_CHARS
+from wenyuan.core.text import query_terms
 from wenyuan.core.uri import file_uri
 from wenyuan.readers.rows import QUESTION, SIMILAR, Row, header_key
 from wenyuan.readers.table import sheets_of, values_of
@@ -124,7 +127,16 @@ def _take_rows(
         if not asked or not told:
             missing = "question" if not asked else "address"
             faults.append(LineFault(sheet, f"the {missing} is missing", line))
+        faults += [LineFault(sheet, wrong, line) for question in asked if (wrong := _unaskable(question))]
         pairs += [Pair(question=q, answer=a, grade=grade, where=where) for q in asked for a in told]
+
+
+def _unaskable(question: str) -> str:
+    """Why a question cannot be asked; empty where it can."""
+    length = len(unicodedata.normalize("NFKC", question.strip()))
+    if length > MAX_QUERY_CHARS:
+        return f"the question has {length} characters; at most {MAX_QUERY_CHARS}"
+    return "" if query_terms(question) else f"the question {question[:40]!r} has no word or character to search for"
 
 
 def _cells(row: Row, places: Sequence[int]) -> list[str]:
@@ -148,7 +160,9 @@ def _read_set(folder: Path) -> tuple[Pair, ...]:
     if not files:
         raise InvalidRequest(f"there is no {folder / 'qrels.tsv'}", hint=_LAYOUT)
     faults: list[LineFault] = []
-    asked = {name: record.get("text") for _, name, record in _entries(folder / "queries.jsonl", faults, needs="text")}
+    queries = folder / "queries.jsonl"
+    asked = {name: (line, str(record["text"])) for line, name, record in _entries(queries, faults, needs="text")}
+    judged = set()
     addresses = _addresses(folder, faults)
     pairs: list[Pair] = []
     for file in files:
@@ -156,13 +170,17 @@ def _read_set(folder: Path) -> tuple[Pair, ...]:
             if query not in asked:
                 faults.append(LineFault(file.name, f"the query {query!r} is not in queries.jsonl", line))
                 continue
+            judged.add(query)
             first, *others = addresses.get(document, (document,))
             pairs.append(
                 Pair(
-                    question=str(asked[query]), answer=first, otherwise=tuple(others), grade=grade,
+                    question=asked[query][1], answer=first, otherwise=tuple(others), grade=grade,
                     where=f"{file.name} line {line}",
                 )
             )  # fmt: skip
+    for line, question in (asked[query] for query in judged):
+        if wrong := _unaskable(question):
+            faults.append(LineFault(queries.name, wrong, line))
     refuse(faults)
     return tuple(pairs)
 

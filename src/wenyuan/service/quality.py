@@ -20,7 +20,7 @@ from wenyuan.core.evaluated import CUT, AskedQuestion, Evaluation, WholeEvaluati
 from wenyuan.core.filters import Scope
 from wenyuan.core.learned import Pair
 from wenyuan.core.measures import Change, calibration_error, changed, in_bins, ndcg, recall, reciprocal_rank
-from wenyuan.core.model import RetrievalRequest
+from wenyuan.core.model import MAX_QUERY_CHARS, RetrievalRequest
 from wenyuan.core.ports import Deadline
 from wenyuan.core.text import query_terms
 from wenyuan.service.answer import Answer
@@ -178,6 +178,11 @@ def _questions(pairs: Sequence[Pair]) -> list[str]:
     questions = list(dict.fromkeys(unicodedata.normalize("NFKC", question.strip()) for question in judged))
     if len(questions) > MOST_QUESTIONS:
         raise InvalidRequest(f"there are {len(questions)} questions; at most {MOST_QUESTIONS} are asked")
+    for question in questions:
+        if len(question) > MAX_QUERY_CHARS:
+            raise InvalidRequest(
+                f"the question {question[:40]!r} has {len(question)} characters; at most {MAX_QUERY_CHARS}"
+            )
     return questions
 
 

@@ -24,6 +24,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "Questions to which the library has no answer, counted as not found: {count}",
         "知识库中没有答案的问题（计为未找到）：{count} 个",
     ),
+    "eval_astray": ("Addresses that are not in the library, some of them:", "知识库中没有的地址（部分）："),
     "eval_ndcg": ("nDCG@10          ", "nDCG@10       "),
     "eval_recall": ("recall@10        ", "召回@10       "),
     "eval_mrr": ("MRR@10           ", "MRR@10        "),

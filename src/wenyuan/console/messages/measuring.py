@@ -20,9 +20,10 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     ),
     "eval_compare": ("See the questions", "逐题查看"),
     "eval_unknown": (
-        "{count:question has|questions have} no answer in the library any more, and count as not found:",
-        "知识库中已没有 {count} 个问题的答案，计为未找到：",
+        "{count:question has|questions have} no answer in the library any more, and count as not found.",
+        "知识库中已没有 {count} 个问题的答案，计为未找到。",
     ),
+    "eval_astray": ("Addresses that are not in the library, some of them:", "知识库中没有的地址（部分）："),
     "eval_running": ("Asking {name}: {seconds} s", "正在评测 {name}：{seconds} 秒"),
     "eval_stage_read": ("Reading what the library holds", "正在读取知识库内容"),
     "eval_stage_ask": ("{done} of {total:question|questions}", "第 {done} 个问题，共 {total} 个"),
