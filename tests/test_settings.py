@@ -105,6 +105,19 @@ def test_misspelled_in_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "did you mean 'kind'" in str(refused(None))
 
 
+def test_a_misspelled_section_in_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told together with other faults; what Kubernetes sets for a service of this name is nobody's mistake."""
+    monkeypatch.setenv("WENYUAN_PORT", "tcp://10.0.0.1:8765")
+    monkeypatch.setenv("WENYUAN_SERVICE_HOST", "10.0.0.1")
+    load_settings()
+    monkeypatch.setenv("WENYUAN_SERACH__DEADLINE", "3")
+    assert "serach: there is no such setting; did you mean 'search'?" in str(refused(None))
+    monkeypatch.setenv("WENYUAN_ENCODER__KIMD", "none")
+    told = str(refused(None))
+    assert "encoder.kimd" in told
+    assert "serach" in told
+
+
 def shown(error: BaseException) -> str:
     """All that a log with tracebacks would show of an error."""
     return "".join(traceback.format_exception(error)) + repr(error)

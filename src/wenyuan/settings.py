@@ -262,10 +262,14 @@ def load_settings(folder: Path | None = None, **overrides: Any) -> Settings:
             model_config = SettingsConfigDict(toml_file=file)
 
         chosen = FromFile
+    astray = [f"{name}: {_no_such(name, Settings)}" for name in _sections_told() if name not in Settings.model_fields]
     try:
-        return chosen(**overrides)
+        made = chosen(**overrides)
+        if astray:
+            raise ConfigError("; ".join(astray), component="settings", hint="see WENYUAN_… in the environment")
+        return made
     except ValidationError as error:
-        faults = "; ".join(_fault(e) for e in error.errors())
+        faults = "; ".join([*(_fault(e) for e in error.errors()), *astray])
         raise ConfigError(
             faults, component="settings", hint=f"see {file}, or WENYUAN_… in the environment"
         ) from error
@@ -284,5 +288,18 @@ def _fault(error: Any) -> str:
     section: Any = Settings
     for part in error["loc"][:-1]:
         section = section.model_fields[part].annotation
-    near = get_close_matches(str(error["loc"][-1]), list(section.model_fields), n=1)
-    return f"{path}: there is no such setting" + (f"; did you mean {near[0]!r}?" if near else "")
+    return f"{path}: {_no_such(str(error['loc'][-1]), section)}"
+
+
+def _no_such(name: str, section: Any) -> str:
+    near = get_close_matches(name, list(section.model_fields), n=1)
+    return "there is no such setting" + (f"; did you mean {near[0]!r}?" if near else "")
+
+
+def _sections_told() -> list[str]:
+    """The sections that variables name, whether there are any such; without ``__`` a variable may be somebody else's,
+    as Kubernetes sets ``WENYUAN_PORT`` for a service of that name.
+    """
+    names = (name.upper() for name in os.environ)
+    told = (name.removeprefix("WENYUAN_") for name in names if name.startswith("WENYUAN_") and "__" in name)
+    return sorted({name.partition("__")[0].lower() for name in told} - {""})
