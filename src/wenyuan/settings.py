@@ -266,7 +266,9 @@ def load_settings(folder: Path | None = None, **overrides: Any) -> Settings:
     try:
         made = chosen(**overrides)
         if astray:
-            raise ConfigError("; ".join(astray), component="settings", hint="see WENYUAN_… in the environment")
+            raise ConfigError(
+                "; ".join(astray), component="settings", hint=f"see {file}, or WENYUAN_… in the environment"
+            )
         return made
     except ValidationError as error:
         faults = "; ".join([*(_fault(e) for e in error.errors()), *astray])

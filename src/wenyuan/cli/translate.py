@@ -51,6 +51,7 @@ _CHINESE = {
     "{a}: file is not a database": "{a}：文件不是数据库（file is not a database）",
     "reading the change number": "读取变更序号",
     # sources
+    "there is no such setting": "没有这个设置项",
     "there is no source {a}": "没有来源 {a}",
     "the source id {a} is taken: it reads {b}": "来源标识 {a} 已被占用，其路径为 {b}",
     "there is no file or folder {a}": "文件或目录 {a} 不存在",
