@@ -185,6 +185,21 @@ def test_goes_by_itself(tmp_path: Path, clock: Clock) -> None:
         assert (first.record["action"], first.record["records"], last.record["records"]) == ("expire", 2, 2)
 
 
+def test_many_go_a_few_at_a_time(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many records of a day no more go at once than answers can wait for; the others follow."""
+    monkeypatch.setattr("wenyuan.catalog.audit_log._AT_ONCE", 3)
+    monkeypatch.setattr("wenyuan.catalog.audit_log._SOON", 0.0)
+    with closing(AuditLog(tmp_path, clock=clock)) as audit:
+        fill(audit, 7)
+    clock.at += 400 * DAY
+    with closing(AuditLog(tmp_path, flush_after=0.001, clock=clock, retention=200 * DAY)) as audit:
+        for _ in range(6):
+            fill(audit, 1)
+        assert audit.verify().ok
+        assert [shown.record["records"] for shown in audit.list(kind="audit")] == [1, 3, 3]
+        assert min(shown.seq for shown in audit.list(limit=100)) == 8
+
+
 def test_library_lets_its_audit_expire(tmp_path: Path) -> None:
     """A library removes the records that its setting ``audit.retention_days`` says shall go."""
     plain: dict[str, Any] = {"encoder": {"kind": "none"}, "cache": {"seconds": 0}}

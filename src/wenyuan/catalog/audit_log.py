@@ -32,6 +32,7 @@ RETENTION = 180 * 86_400.0
 """Seconds for which records are kept at least."""
 _DAY = 86_400.0
 _LOOK = 3600.0  # seconds between two looks for what is older than the retention
+_AT_ONCE, _SOON = 2_000, 2.0  # so many records go at once, since answers wait for it; the others seconds later
 
 log = logging.getLogger(__name__)
 
@@ -226,8 +227,8 @@ class AuditLog(AuditReads):
         return self._expired(before, principal)
 
     def _let_expire(self) -> None:
-        """Remove what is older than the retention: the records of one day at a time, so that little is done at once, and
-        a clock that is wrong for a while takes little along.
+        """Remove what is older than the retention: the records of one day at an hour, so that a clock that is wrong for a
+        while takes little along, and few at once.
         """
         if self._retention is None or time.monotonic() < self._look_at:
             return
@@ -235,16 +236,21 @@ class AuditLog(AuditReads):
         try:
             with ours("reading the audit"), reading(self._reader, "reading the audit") as connection:
                 oldest = connection.execute(sa.select(audit.c.at).order_by(audit.c.seq).limit(1)).scalar()
-            if oldest is not None and oldest + _DAY <= self._clock() - max(self._retention, RETENTION):
-                self._expired(oldest + _DAY, "local")
+            if oldest is None or oldest + _DAY > self._clock() - max(self._retention, RETENTION):
+                return
+            if self._expired(oldest + _DAY, "local", _AT_ONCE) == _AT_ONCE:
+                self._look_at = time.monotonic() + _SOON
         except CatalogError as error:  # what happens now is to be written all the same
             log.warning("audit: records past their retention could not be removed: %s", error)
 
-    def _expired(self, before: float, principal: str) -> int:
+    def _expired(self, before: float, principal: str, most: int | None = None) -> int:
         a = audit.c
         # Up to the first that is younger: a clock that was set back must not tear a hole.
-        younger = sa.select(sa.func.min(a.seq)).where(a.at >= before).scalar_subquery()
-        last = sa.select(a.seq, a.hash).where(sa.or_(younger.is_(None), a.seq < younger)).order_by(a.seq.desc())
+        end = None if most is None else sa.select(sa.func.min(a.seq)).scalar_subquery() + most
+        within = sa.true() if end is None else a.seq < end
+        younger = sa.select(sa.func.min(a.seq)).where(a.at >= before, within).scalar_subquery()
+        older = sa.or_(younger.is_(None), a.seq < younger)
+        last = sa.select(a.seq, a.hash).where(older, within).order_by(a.seq.desc())
         with self._removing("expiring audit records") as connection:
             found = connection.execute(last.limit(1)).first()
             if found is None:
