@@ -187,6 +187,7 @@ def test_an_older_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 SAYS = "坡度不应大于1：1.5，含量应≤ 5％，温度低于－5℃，长5～10 m，见 GB 50300-2013 第3.2.1条。\n\n> 共10,000元\n"
+SAYS += "\np<Pmax 且 T>20℃ 应停机；厚度不应小于1/2。Operating range at -40 °C to 85 °C.\n"
 
 
 @pytest.mark.parametrize(
@@ -198,6 +199,12 @@ SAYS = "坡度不应大于1：1.5，含量应≤ 5％，温度低于－5℃，�
         "GB 50300—2013第3.2.1条。共10000元",
         "不应大于1",
         "条 - 共",
+        "长5——10m",
+        "> 厚度不应小于½",
+        "p<Pmax 且 T>20℃ 应停机",
+        "<b>厚度</b>不应小于1/2",
+        "-40 °C to 85 °C",
+        "–40 °C",
     ],
 )
 def test_a_quote_may_be_set_otherwise_than_its_document(quote: str) -> None:
@@ -217,6 +224,10 @@ def test_a_quote_may_be_set_otherwise_than_its_document(quote: str) -> None:
         "50300-201.3",
         "第321条",
         "10.000元",
+        "长5——100m",
+        ">5%",
+        "p<Pmin 且 T>20℃ 应停机",
+        "厚度不应小于12",
     ],
 )
 def test_a_quote_with_another_number_is_none(quote: str) -> None:
