@@ -130,3 +130,15 @@ def test_packs_whose_schema_was_lost_can_be_imported_again(tmp_path: Path) -> No
         for name in ("a", "b"):
             assert not library.rules.take(pack(tmp_path, name)).errors
         assert served(library) == {"东西a", "东西b"}
+
+
+def test_a_pack_can_be_imported_again_though_another_builds_on_its_schema(tmp_path: Path) -> None:
+    """What builds on it is read after it: nothing is damaged, and its rules are served as before."""
+    with wenyuan.open(tmp_path / "library", create=True, **KEYS) as library:
+        library.rules.take(pack(tmp_path, "a"))
+        above = PACK.format(n="b").replace("process: {zh: 工序}, ", "")
+        (tmp_path / "b.yaml").write_text(above, encoding="utf-8")
+        library.rules.take(read_book(tmp_path / "b.yaml"))
+        for name in ("a", "b", "a"):
+            library.rules.take(read_book(tmp_path / f"{name}.yaml"))
+            assert served(library) == {"东西a", "东西b"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Literal, Protocol
@@ -19,7 +19,7 @@ from wenyuan.core.rules.diff import Diff, LiveNode, LiveStatement, diff
 from wenyuan.core.rules.graph import GraphNode
 from wenyuan.core.rules.model import Evidence, Node, Statement, StatementStatus
 from wenyuan.core.rules.quotes import plain
-from wenyuan.core.rules.schema import Schema
+from wenyuan.core.rules.schema import Schema, merged
 from wenyuan.core.rules.schema_reading import parse_schema
 from wenyuan.service.rule_schemas import SCHEMAS, schema_of, stored_schema, stored_trees
 from wenyuan.service.witness import ACTING
@@ -200,8 +200,7 @@ class Rulebook:
     def _schemas(self, book: Book) -> tuple[dict[str, Any], Schema]:
         trees = self._trees()
         if book.schema_tree is not None:
-            others = stored_schema({"packs": {name: tree for name, tree in trees.items() if name != book.pack}})
-            own = parse_schema(book.schema_tree, where="schema", known=others)
+            own = parse_schema(book.schema_tree, where="schema", known=_apart(trees, book.pack))
             trees[book.pack] = own.to_tree()
         return trees, schema_of(trees)
 
@@ -317,6 +316,16 @@ def _check_others(
             why = _why_not(condition, after)
             if why is not None:
                 raise _built_on(pack, why)
+
+
+def _apart(trees: Mapping[str, Any], pack: str) -> Schema:
+    """What others than a pack have brought: without those that build on it, which are read after it."""
+    whole = Schema()
+    for name, tree in trees.items():
+        if name != pack:
+            with suppress(InvalidRequest):
+                whole = merged(whole, parse_schema(tree, known=whole))
+    return whole
 
 
 def _built_on(pack: str, why: str) -> InvalidRequest:
