@@ -62,7 +62,7 @@ def test_a_server_that_hangs(server: Server, tmp_path: Path) -> None:
     chosen = {
         "catalog": {"dsn": dsn, "schema_name": server.schema},
         "encoder": {"kind": "hashing"},
-        "search": {"floor": 0.0, "deadline": 1.0},
+        "search": {"floor": 0.0, "deadline": 3.0},
     }
     with wenyuan.app.create_library(tmp_path / "one", **chosen) as library, ThreadPoolExecutor(4) as callers:
         library.add(Source(source_id="kb", path=str(tmp_path / "docs")))
@@ -77,7 +77,7 @@ def test_a_server_that_hangs(server: Server, tmp_path: Path) -> None:
         try:
             for status, said, seconds in callers.map(asked, range(1, 9)):
                 assert (status, "catalog: " in said) == ("FAILED", True)
-                assert seconds < 6  # of which a connection takes up to two, the least that the driver knows
+                assert seconds < 15  # far from for ever, on a busy machine, too
         finally:
             proxy.flowing.set()
         assert asked(9)[0] == "SUCCESS"

@@ -19,7 +19,7 @@ from sqlalchemy.pool import QueuePool
 
 from wenyuan.catalog.sqlstates import driver_errors, meant
 from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, ConfigError, EngineTimeout
-from wenyuan.core.hurry import until
+from wenyuan.core.hurry import time_left, until
 from wenyuan.core.ports import Deadline
 
 __all__ = [
@@ -173,7 +173,7 @@ def reading(engine: sa.Engine, doing: str, deadline: Deadline | None = None) -> 
     if engine.dialect.name != "sqlite":
         with (
             until(deadline) if deadline else nullcontext(),
-            _reading_elsewhere(engine, doing, deadline) as connection,
+            _reading_elsewhere(engine, doing) as connection,
         ):
             yield connection
         return
@@ -215,12 +215,13 @@ def told_at_once(
 
 
 @contextmanager
-def _reading_elsewhere(engine: sa.Engine, doing: str, deadline: Deadline | None) -> Iterator[sa.Connection]:
+def _reading_elsewhere(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
     """`reading`, of PostgreSQL."""
     options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
     with translated(doing), engine.connect().execution_options(**options) as connection, connection.begin():
-        if deadline is not None:
-            left = max(1, int((deadline.at - deadline.clock()) * 1e3))
+        seconds = time_left()  # until this deadline, or that of who asks without giving one
+        if seconds is not None:
+            left = max(1, int(seconds * 1e3))
             connection.execute(sa.text("SELECT set_config('statement_timeout', :ms, true)"), {"ms": str(left)})
         yield connection
 

@@ -156,7 +156,7 @@ def bare_query() -> sa.Select[Any]:
         sa.select(sa.literal(1)).where(n.node_id == end, n.removed_seq.is_(None)).correlate(r.statements).exists()
         for end in (s.src, s.dst)
     )
-    return sa.select(s.statement_id).where(_approved(), sa.not_(sa.and_(*ends))).limit(5)
+    return sa.select(s.statement_id).where(_approved(), sa.or_(*map(sa.not_, ends))).limit(5)
 
 
 @cache

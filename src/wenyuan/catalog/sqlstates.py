@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, EngineTimeout, KnowledgeError
+from wenyuan.core.hurry import time_left
 from wenyuan.core.postgres_words import REFUSED, said_at_login
 
 __all__ = ["driver_errors", "meant"]
@@ -51,6 +52,8 @@ def meant(error: BaseException, doing: str, component: str) -> KnowledgeError:
     for beginning, kind, reason, hint in _REASONS:
         if state.startswith(beginning):
             return kind(f"{doing}: {reason}" + _shown(kind, state), component=component, hint=hint)
+    if isinstance(error, driver.errors.ConnectionTimeout) and time_left() == 0:
+        return EngineTimeout(f"{doing}: the server did not answer before the deadline", component=component)
     if isinstance(error, driver.errors.ConnectionTimeout):
         return CatalogUnavailable(f"{doing}: the server does not answer", component=component)
     if isinstance(error, (driver.OperationalError, driver.InterfaceError)) and not state:

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 
 from wenyuan.core.ports import Deadline
 
-__all__ = ["time_left", "until"]
+__all__ = ["patient", "time_left", "until"]
 
 _deadline: ContextVar[Deadline | None] = ContextVar("wenyuan_deadline", default=None)
 
@@ -17,6 +17,16 @@ _deadline: ContextVar[Deadline | None] = ContextVar("wenyuan_deadline", default=
 def until(deadline: Deadline) -> Iterator[None]:
     """Within it, whatever this thread does on a timed connection ends at the deadline, however the other side behaves."""
     token = _deadline.set(deadline)
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+@contextmanager
+def patient() -> Iterator[None]:
+    """Within it no deadline of this thread counts: for what is done once for all, and would never be done in time."""
+    token = _deadline.set(None)
     try:
         yield
     finally:

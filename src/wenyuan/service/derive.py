@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wenyuan.core.filters import Scope, matches
+from wenyuan.core.hurry import patient
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import Deadline
 from wenyuan.core.ranking import Hit
@@ -108,7 +109,8 @@ class Deriver:
                 if version == 0:
                     self._known = None
                 elif self._known is None or self._known.version != version:
-                    self._known = _read(version, self._graph, self._schema(), keep=self._names is not None)
+                    with patient():  # however many rules there are
+                        self._known = _read(version, self._graph, self._schema(), keep=self._names is not None)
                 self._seen = change
             return self._known
 
