@@ -140,28 +140,32 @@ def test_together_where_no_thread_is_free(crew: Crew) -> None:
 
 
 class SlowEncoder(HashingEncoder):
-    """Takes a while, and stops at the deadline, as one behind HTTP does."""
+    """Waits until it is told to go on, and stops at the deadline, as one behind HTTP does."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self) -> None:
         super().__init__(16)
-        self.begun = threading.Event()
-        self._seconds = seconds
+        self.begun, self.go_on = threading.Event(), threading.Event()
 
     def encode_queries(self, texts: Sequence[str], *, deadline: Deadline | None = None) -> Any:
         self.begun.set()
-        time.sleep(min(self._seconds, self._seconds if deadline is None else deadline.remaining()))
+        assert self.go_on.wait(20)
         check_deadline(deadline, "encoder slow")
         return super().encode_queries(texts, deadline=deadline)
 
 
 def test_who_joins_an_embedding_fails_at_no_deadline_but_its_own() -> None:
     """The one that began had little time; the one that joined has its vector made again, and gets it."""
-    encoder = SlowEncoder(0.3)
+    encoder, clock = SlowEncoder(), [0.0]
     vectors = QueryVectors(encoder)
-    with ThreadPoolExecutor(1) as pool:
-        hurried = pool.submit(vectors.of, "投诉", within(0.1))
-        assert encoder.begun.wait(5)
-        assert vectors.of("投诉", within(10)).shape == (16,)
+    with ThreadPoolExecutor(2) as pool:
+        hurried = pool.submit(vectors.of, "投诉", Deadline(1.0, lambda: clock[0]))
+        assert encoder.begun.wait(20)
+        patient = pool.submit(vectors.of, "投诉", within(60))
+        while not vectors.counts().joined:
+            time.sleep(0.001)
+        clock[0] = 2.0  # the first one's time is over
+        encoder.go_on.set()
+        assert patient.result().shape == (16,)
         with pytest.raises(EncoderTimeout):
             hurried.result()
     counts = vectors.counts()
