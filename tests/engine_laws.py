@@ -212,6 +212,16 @@ class EngineLaws:
             {h.passage_id: h.parts["cosine"] for h in filled.vector(unit(3))}, abs=1e-6
         )
 
+    def test_mean_cosine(self, world: World) -> None:
+        """The mean cosine is of all vectors, of those of passages in Chinese, or of the others; 0 where there is none."""
+        assert world.engine.mean_cosine(unit(3)) == 0.0
+        world.put(*(document(i, language=("zh", "en", "", "zh")[i % 4]) for i in range(10)))
+        world.sync()
+        for which, numbers in ((None, range(10)), (True, (0, 3, 4, 7, 8)), (False, (1, 2, 5, 6, 9))):
+            expected = np.mean([float(unit(number) @ unit(3)) for number in numbers])
+            assert world.engine.mean_cosine(unit(3), chinese=which) == pytest.approx(expected, abs=1e-6)
+            assert world.reference.mean_cosine(unit(3), chinese=which) == pytest.approx(expected, abs=1e-6)
+
     def test_neighbours(self, world: World) -> None:
         """Of two passages with the same words, the one that has them side by side comes first, in every engine."""
         apart = document(1, text="the vehicle stood still beside another motor")

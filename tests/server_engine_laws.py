@@ -76,6 +76,18 @@ class ServerEngineLaws(EngineLaws):
         assert other.mean_cosine(unit(3)) == pytest.approx(filled.reference.mean_cosine(unit(3)), abs=1e-6)
         other.close()
 
+    def test_mean_cosine_of_what_is_left(self, world: World) -> None:
+        """What was removed or replaced does not count, in its language either."""
+        world.put(*(document(i, language=("zh", "en")[i % 2]) for i in range(8)))
+        world.sync()
+        for number in (0, 3, 4):
+            world.remove("s1", number)
+        world.put(document(5, text="现在是中文的了。", language="zh"))
+        world.sync()
+        for which in (None, True, False):
+            expected = world.reference.mean_cosine(unit(3), chinese=which)
+            assert world.engine.mean_cosine(unit(3), chinese=which) == pytest.approx(expected, abs=1e-6)
+
     def test_vector_of_another_dimension(self, filled: World) -> None:
         """A query of another dimension is refused; a row of one is not taken in, and nothing else of its change."""
         with pytest.raises(EngineError, match="dimensions"):

@@ -12,7 +12,7 @@ import wenyuan
 from wenyuan.core.model import Passage
 from wenyuan.core.score import PLAIN, Traits
 from wenyuan.service.cloze import WEIGHTS, Rivals, clozes, found_by_weight, keyword_of, weight_across, weight_of
-from wenyuan.service.legs import QueryVectors
+from wenyuan.service.query_vectors import QueryVectors
 
 TOPICS = ("pumps", "valves", "boilers", "turbines", "sensors", "filters", "motors", "cables")
 PARTS = ("bearing", "gasket", "flange", "shaft", "housing", "nozzle")

@@ -118,6 +118,22 @@ def test_any_text_has_a_vector(encoder: BuiltinEncoder, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("traditional", "simple"),
+    [("員工請假應當提前幾天申請？", "员工请假应当提前几天申请？"), ("連接池 timeout 逾時", "连接池 timeout 逾时")],
+)
+def test_a_question_in_either_script_is_the_same(encoder: BuiltinEncoder, traditional: str, simple: str) -> None:
+    """Traditional characters have the vector of the Simplified ones, as a question and as a passage."""
+    for encode in (encoder.encode_queries, encoder.encode_passages):
+        assert np.array_equal(encode([traditional])[0], encode([simple])[0])
+
+
+def test_japanese_stays_as_it_is(tokenizer: Tokenizer) -> None:
+    """Characters of a Japanese text are no Chinese ones: with kana in it, none is written another way."""
+    assert tokenizer.normalised("會議を開く") == "會議を開く"
+    assert tokenizer.normalised("會議・開始") == "会议・开始"
+
+
+@pytest.mark.parametrize(
     "text",
     ["差旅费多久内要报销？", "工伤", "GB 50300-2013 验收需要哪些记录", "KYC", "how soon is a complaint answered?", "安全",
      "第十三条", "max_connections", "连接池 timeout 怎么设", "谁随王僧辩驻巴陵？", "依據第３條", "1 + 1 = 2", ""],

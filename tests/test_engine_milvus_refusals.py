@@ -148,8 +148,8 @@ def test_marks_of_another_library(milvus: str, monkeypatch: pytest.MonkeyPatch) 
 def test_vectors_too_long(milvus: str) -> None:
     """More dimensions than Milvus takes are refused at the start."""
     assert SPEC.encoder is not None
-    spec = replace(SPEC, encoder=replace(SPEC.encoder, dimension=32_769))
-    assert "32768" in str(refused(milvus, ConfigError, spec=spec))
+    spec = replace(SPEC, encoder=replace(SPEC.encoder, dimension=16_385))
+    assert "16384" in str(refused(milvus, ConfigError, spec=spec))
 
 
 def test_without_an_encoder(tmp_path: Path, milvus: str) -> None:
@@ -233,7 +233,7 @@ def test_marks_that_are_gone(world: World, milvus: str) -> None:
     """An index without its marks, or with one that cannot be read, answers nothing."""
     engine: Any = world.engine
     client = milvus_server.client(milvus)
-    client.upsert(engine._names.marks, [{"step": 10_000, "body": {"library": "?"}, "total": [0.0] * 16}])
+    client.upsert(engine._names.marks, [{"step": 10_000, "body": {"library": "?"}, "total": [0.0] * 32}])
     with pytest.raises(IndexCorrupt, match="cannot be read"):
         world.keyword("连接池")
     client.delete(engine._names.marks, filter="step >= 0")

@@ -73,7 +73,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, int, in
 def test_saved_scan_is_loaded(saved: tuple[Path, Path, int, int]) -> None:
     """A scan that was saved is loaded with all its rows."""
     vectors, codes, crc, count = saved
-    assert len(VectorScan.load(16, count, vectors, codes, crc, None)) == count
+    assert len(VectorScan.load(16, vectors, codes, crc, None, np.zeros(count, bool))) == count
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_damaged_scan(saved: tuple[Path, Path, int, int], change: Callable[..., 
     """A scan whose files are lost, cut, changed or of another size is not loaded."""
     vectors, codes, crc, count = change(*saved)
     with pytest.raises(IndexCorrupt, match=message):
-        VectorScan.load(16, count, vectors, codes, crc, None)
+        VectorScan.load(16, vectors, codes, crc, None, np.zeros(count, bool))
 
 
 @pytest.mark.parametrize("error", [ValueError("x"), OSError(28, "No space left"), FileNotFoundError(2, "gone")])

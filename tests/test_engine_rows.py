@@ -7,6 +7,7 @@ import zlib
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -88,19 +89,22 @@ def test_newest_rows_are_found_before_they_have_codes(tmp_path: Path) -> None:
     scan.extend(held)
     codes = scan._codes
     new = unit_rows(3, 2)
-    scan.extend(new)
+    scan.extend(new, np.ones(3, bool))
+    chinese = np.arange(len(scan)) >= len(held)
     assert scan._codes is codes
     checked = scan.save(tmp_path / "v.f32", tmp_path / "c.faiss", append=False)
-    total = scan.sum.tolist()
-    loaded = VectorScan.load(DIMENSION, len(scan), tmp_path / "v.f32", tmp_path / "c.faiss", checked, total)
+    files, sums = (tmp_path / "v.f32", tmp_path / "c.faiss", checked), scan.sums.written()
+    loaded = VectorScan.load(DIMENSION, *files, sums, chinese)
+    read = VectorScan.load(DIMENSION, *files, None, chinese)
     crcs = np.array([zlib.crc32(r) for r in (*held, *new)])
     even = np.arange(len(scan)) % 2 == (len(held) + 1) % 2
-    for one in (scan, loaded, scan.frozen()):
+    for one in (scan, loaded, read, scan.frozen()):
         for mask in (None, even | True, even):
             found, cosines = one.search(new[1], mask, crcs, 5, soon())
             assert found[0] == len(held) + 1
             assert cosines[0] > 0.999
-        assert np.allclose(one.sum, np.concatenate([held, new]).sum(axis=0, dtype=np.float64))
+        for rows, which in ((held, False), (new, True), (np.concatenate([held, new]), None)):
+            assert one.sums.mean_cosine(new[0], which) == pytest.approx(float((rows @ new[0]).mean()), abs=1e-6)
 
 
 def test_axes_that_differ_in_weight_cost_no_recall() -> None:

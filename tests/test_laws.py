@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import wenyuan
 from wenyuan.core.laws import LAW, law_of, shares
-from wenyuan.core.model import Source
-from wenyuan.service.laws import Laws
+from wenyuan.core.model import Label, Source
+from wenyuan.service.belonging import Belongings, shares_of
 
 laws = st.dictionaries(st.integers(1, 40), st.sampled_from(["", "", "民法典", "刑法", "leave policy", "城乡规划法"]))
 
@@ -142,19 +142,25 @@ class Counted:
     def __init__(self) -> None:
         self.asked: list[int] = []
 
-    def titles(self, passage_ids: Any, _deadline: Any = None) -> dict[int, tuple[str, tuple[str, ...]]]:
+    def labels(self, passage_ids: Any, _deadline: Any = None) -> dict[int, Label]:
         self.asked += passage_ids
-        return {number: (f"法{number % 5 // 3} 第{number}条", ()) for number in passage_ids if number != 13}
+        return {n: Label(f"法{n % 5 // 3} 第{n}条", (), ("zh", "en")[n % 2]) for n in passage_ids if n != 13}
 
 
 def test_what_is_known_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each passage is looked up once; when too many are remembered, they are looked up anew, with the same answer."""
     record = Counted()
-    known = Laws(record)  # type: ignore[arg-type]
-    first = known.shares(range(1, 20), LAW, None)  # type: ignore[arg-type]
-    assert known.shares(range(1, 20), LAW, None) == first != {}  # type: ignore[arg-type]
+    known = Belongings(record)  # type: ignore[arg-type]
+
+    def of(numbers: range) -> dict[int, tuple[str, bool]]:
+        return dict(known.of(numbers, None))  # type: ignore[arg-type]
+
+    first = of(range(1, 20))
+    assert first[1] == ("法0", False) and first[4] == ("法1", True) and first[13] == ("", False)
+    assert of(range(1, 20)) == first
+    assert shares_of(first, LAW) and not shares_of(first, 0.0)
     assert record.asked == list(range(1, 20))
-    monkeypatch.setattr("wenyuan.service.laws._MOST", 25)
-    assert known.shares(range(1, 31), LAW, None)  # type: ignore[arg-type]
+    monkeypatch.setattr("wenyuan.service.belonging._MOST", 25)
+    assert of(range(1, 31)).keys() == set(range(1, 31))
     assert record.asked == [*range(1, 20), *range(20, 31)]
-    assert known.shares(range(1, 20), LAW, None) == first  # type: ignore[arg-type]
+    assert of(range(1, 20)) == first

@@ -15,7 +15,7 @@ from wenyuan.core.ports import Deadline
 from wenyuan.core.vectors import check_deadline
 from wenyuan.encoders.hashing import HashingEncoder
 from wenyuan.service.crew import Crew, Legs, outcome
-from wenyuan.service.legs import QueryVectors
+from wenyuan.service.query_vectors import QueryVectors
 
 
 @pytest.fixture

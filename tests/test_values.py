@@ -258,7 +258,7 @@ def test_fingerprint_key() -> None:
     values: dict[str, Any] = {"id": "m", "sha256": "0" * 64, "dimension": 8}
     changes: dict[str, Any] = {
         "id": "n", "sha256": "1" * 64, "dimension": 9, "query_prefix": "q: ", "passage_prefix": "p: ",
-        "pooling": "cls", "quantisation": "int8",
+        "pooling": "cls", "quantisation": "int8", "script": "simplified",
     }  # fmt: skip
     keys = {EncoderFingerprint(**values | {name: value}).key for name, value in changes.items()}
     assert len(keys | {EncoderFingerprint(**values).key}) == len(changes) + 1

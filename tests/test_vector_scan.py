@@ -136,12 +136,13 @@ def test_codes_of_another_kind_are_made_anew(rows: tuple[Any, Any], tmp_path: Pa
     scan = grown(given)
     scan.save(vectors, codes, append=False)
     codes.write_bytes(earlier_codes(given))
-    loaded = VectorScan.load(DIMENSION, len(scan), vectors, codes, zlib.crc32(codes.read_bytes()), None)
+    none = np.zeros(len(scan), bool)
+    loaded = VectorScan.load(DIMENSION, vectors, codes, zlib.crc32(codes.read_bytes()), None, none)
     assert loaded.recoded and loaded._coded == len(scan)
     for number in (5, EXACT_ROWS + 200):
         _, found = asked(loaded, given[number], None, crcs, 5)
         assert found == pytest.approx(asked(scan, given[number], None, crcs, 5)[1], abs=1e-6)
     vectors, codes = tmp_path / "new.f32", tmp_path / "new.faiss"  # what is mapped is never written over
     crc = loaded.save(vectors, codes, append=False)
-    again = VectorScan.load(DIMENSION, len(scan), vectors, codes, crc, None)
+    again = VectorScan.load(DIMENSION, vectors, codes, crc, None, none)
     assert not again.recoded

@@ -16,7 +16,7 @@ from wenyuan.catalog.history import CatalogHistory
 from wenyuan.catalog.remembered import Remembered
 from wenyuan.catalog.rows import index_row, passage_of, source_of, version_of
 from wenyuan.core.errors import CatalogUnavailable, NotPermitted
-from wenyuan.core.model import Facet, Passage, Source
+from wenyuan.core.model import Facet, Label, Passage, Source
 from wenyuan.core.ports import Change, Deadline
 from wenyuan.core.validity import LiveVersion
 
@@ -48,10 +48,10 @@ def _passages(among: Any) -> sa.Select[Any]:
     )
 
 
-def _titles(among: Any) -> sa.Select[Any]:
+def _labels(among: Any) -> sa.Select[Any]:
     p, d = t.passages.c, t.documents.c
     return (
-        sa.select(p.passage_id, d.title, p.headings)
+        sa.select(p.passage_id, d.title, p.headings, d.language)
         .join(t.documents, d.document_id == p.document_id)
         .where(p.passage_id.in_(among))
     )
@@ -61,9 +61,9 @@ _IDS: sa.BindParameter[Any] = sa.bindparam("ids", expanding=True)
 # Numbers as one JSON value, whose text is the same however many there are.
 _IDS_SQLITE = sa.select(sa.func.json_each(sa.bindparam("ids")).table_valued("value").c.value)
 # Made once: to make it anew for each request takes longer than to read ten passages.
-_PASSAGES, _TITLES = _passages(_IDS), _titles(_IDS)
-_PASSAGES_SQLITE, _TITLES_SQLITE = (
-    str(made.compile(dialect=sqlite.dialect())) for made in (_passages(_IDS_SQLITE), _titles(_IDS_SQLITE))
+_PASSAGES, _LABELS = _passages(_IDS), _labels(_IDS)
+_PASSAGES_SQLITE, _LABELS_SQLITE = (
+    str(made.compile(dialect=sqlite.dialect())) for made in (_passages(_IDS_SQLITE), _labels(_IDS_SQLITE))
 )
 _NAMES = tuple(c.name for c in _PASSAGES.selected_columns)
 _JSON = tuple(c.name for c in _PASSAGES.selected_columns if isinstance(c.type, sa.JSON))
@@ -166,19 +166,19 @@ class CatalogReads(CatalogHistory):
                 for row in connection.execute(_PASSAGES, {"ids": part}).mappings()
             }
 
-    def titles(
-        self, passage_ids: Sequence[int], deadline: Deadline | None = None
-    ) -> Mapping[int, tuple[str, tuple[str, ...]]]:
-        """Of each passage, live or not, its document's title and its headings."""
+    def labels(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Label]:
+        """Of each passage, live or not."""
         doing = "reading titles"
         if self._reader.dialect.name == "sqlite":
-            found = told_at_once(self._reader, _TITLES_SQLITE, (json.dumps(list(passage_ids)),), doing, deadline)
-            return {number: (title, tuple(json.loads(headings))) for number, title, headings in found}
+            found = told_at_once(self._reader, _LABELS_SQLITE, (json.dumps(list(passage_ids)),), doing, deadline)
+            return {
+                number: Label(title, tuple(json.loads(headings)), tongue) for number, title, headings, tongue in found
+            }
         with reading(self._reader, doing, deadline) as connection:
             return {
-                number: (title, tuple(headings))
+                number: Label(title, tuple(headings), tongue)
                 for part in batches(passage_ids)
-                for number, title, headings in connection.execute(_TITLES, {"ids": part})
+                for number, title, headings, tongue in connection.execute(_LABELS, {"ids": part})
             }
 
     def some_passages(self, count: int) -> list[Passage]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import pairwise
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from wenyuan.core.errors import Fault, InvalidRequest
 
@@ -22,6 +22,7 @@ __all__ = [
     "Facet",
     "Fragment",
     "IndexRow",
+    "Label",
     "NewDocument",
     "NewPassage",
     "Passage",
@@ -278,6 +279,7 @@ class EncoderFingerprint:
     """What makes two vectors comparable; stored with every index, never mixed.
 
     Attributes:
+        script: What characters are written as before they are embedded: ``simplified``, or ``""``, as they are.
         scale: ``(lo, hi)``: raw cosines of this model from unrelated to identical, for `score.rescale`.
     """
 
@@ -288,6 +290,7 @@ class EncoderFingerprint:
     passage_prefix: str = ""
     pooling: str = "mean"
     quantisation: str = ""
+    script: str = ""
     scale: tuple[float, float] = (0.0, 1.0)
 
     @property
@@ -295,13 +298,13 @@ class EncoderFingerprint:
         """One string that differs whenever vectors would."""
         return "|".join(
             (self.id, self.sha256[:16], str(self.dimension), self.query_prefix, self.passage_prefix,
-             self.pooling, self.quantisation)
+             self.pooling, self.quantisation, *((self.script,) if self.script else ()))
         )  # fmt: skip
 
     def told_beside(self, other: EncoderFingerprint) -> str:
         """How this one is named where `other` is named, too: with what they differ in."""
         if (self.id, self.dimension) == (other.id, other.dimension):
-            for name in ("sha256", "query_prefix", "passage_prefix", "pooling", "quantisation"):
+            for name in ("sha256", "query_prefix", "passage_prefix", "pooling", "quantisation", "script"):
                 own = getattr(self, name)
                 if own != getattr(other, name):
                     return f"{self.id} ({name} {own[:16]!r})"
@@ -329,6 +332,14 @@ class IndexRow:
     valid_from: int
     valid_until: int
     vector: Any = None
+
+
+class Label(NamedTuple):
+    """What a passage stands under: its document's title, its headings, and its language."""
+
+    title: str
+    headings: tuple[str, ...]
+    language: str
 
 
 FOREVER = date.max.toordinal()

@@ -108,8 +108,12 @@ class Engine(Protocol):
         """Best rows by cosine to ``vector`` ((dim,) float32 unit); parts: ``vector`` and raw ``cosine``."""
         ...
 
-    def mean_cosine(self, vector: Any) -> float:
-        """The mean cosine of all indexed vectors to ``vector``: what a passage must stand out from; 0 for none."""
+    def mean_cosine(self, vector: Any, *, chinese: bool | None = None) -> float:
+        """The mean cosine of indexed vectors to ``vector``: what a passage must stand out from; 0 for none.
+
+        Args:
+            chinese: Of passages in Chinese only, or of the others only; None for all.
+        """
         ...
 
     def keyword_scores(

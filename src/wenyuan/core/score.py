@@ -68,6 +68,7 @@ class Traits:
         weight: Of the vector leg.
         centre: How far queries are moved away from what all questions have in common (see `service.legs`); 0: not.
         bridge: How far they are moved away from their own language, towards the other one; 0: not.
+        apart: Whether a passage stands out from those in its own language, not from all.
         law: How much an article loses at most that is of another law than most candidates (see `laws`); 0: nothing.
     """
 
@@ -75,12 +76,14 @@ class Traits:
     centre: float = 0.0
     bridge: float = 0.0
     law: float = 0.0
+    apart: bool = False
 
     @classmethod
     def of(cls, measured: Mapping[str, float]) -> Traits:
         """As it is stored beside the floors; what was not measured is as it is by default."""
         weight, law = measured.get("weight", VECTOR_WEIGHT), measured.get("law", LAW)
-        return cls(weight, measured.get("centre", 0.0), measured.get("bridge", 0.0), law)
+        apart = bool(measured.get("apart"))
+        return cls(weight, measured.get("centre", 0.0), measured.get("bridge", 0.0), law, apart)
 
 
 PLAIN = Traits()

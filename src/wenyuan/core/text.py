@@ -44,6 +44,7 @@ __all__ = [
     "passage_terms",
     "query_terms",
     "search_terms",
+    "simplified",
     "terms",
     "without_cjk",
 ]
@@ -54,6 +55,7 @@ ANALYZER = "cjk-bigram+en-stem-pair+quantity/4"
 _TRADITIONAL, _SIMPLIFIED = resources.files("wenyuan.core").joinpath("t2s.txt").read_text("utf-8").split()
 _T2S = str.maketrans(_TRADITIONAL, _SIMPLIFIED)
 _ANY_TRADITIONAL = re.compile(f"[{re.escape(_TRADITIONAL)}]")
+_KANA = re.compile("[\u3041-\u3096\u30a1-\u30fa]")
 
 CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff々〇"
 """Characters that are terms, alone and by two, as the inside of a character class."""
@@ -105,6 +107,12 @@ def narrowed(text: str) -> str:
 def has_traditional(text: str) -> bool:
     """Whether a text has a Traditional character that a Simplified one stands for."""
     return _ANY_TRADITIONAL.search(text) is not None
+
+
+def simplified(text: str) -> str:
+    """Traditional characters of a Chinese text as Simplified ones; a text with kana is Japanese, and stays as it is."""
+    # To translate text in which there is nothing to translate takes longest: every miss is an exception.
+    return text.translate(_T2S) if has_traditional(text) and not _KANA.search(text) else text
 
 
 def _composed(text: str) -> str:

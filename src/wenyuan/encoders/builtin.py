@@ -58,6 +58,7 @@ class BuiltinEncoder:
         passage_prefix=_PASSAGE,
         pooling="information",
         quantisation="q4-int7-damped",
+        script="simplified",
         scale=(0.70, 1.0),
     )
 

@@ -6,6 +6,7 @@ import unicodedata
 from typing import Any
 
 from wenyuan.core.errors import EncoderUnavailable
+from wenyuan.core.text import simplified
 from wenyuan.encoders.builtin_weights import COMPONENT, WeightFile
 
 __all__ = ["Tokenizer"]
@@ -51,12 +52,13 @@ class Tokenizer:
         return told / max(1, pieces), told / max(1, characters)
 
     def normalised(self, text: str) -> str:
-        """The form the model was trained on (NFKC with its own view of white space and controls).
+        """The form the model was trained on (NFKC with its own view of white space and controls), in Simplified characters.
 
         The file's table replaces single code points only, so composition comes first; a lone surrogate cannot be
-        encoded and becomes a question mark.
+        encoded and becomes a question mark. To the model a word in Traditional characters is another one, so a
+        question in one script would find less in texts of the other.
         """
-        composed = unicodedata.normalize("NFC", text).translate(self._table)
+        composed = simplified(unicodedata.normalize("NFC", text).translate(self._table))
         return composed.encode("utf-8", "replace").decode("utf-8")
 
 

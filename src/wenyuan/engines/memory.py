@@ -19,6 +19,7 @@ from wenyuan.core.model import IndexRow
 from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, IndexSpec
 from wenyuan.core.ranking import Hit, LegResult
 from wenyuan.core.score import bm25, rescale, squash, term_weights
+from wenyuan.core.sums import CHINESE
 from wenyuan.core.text import passage_terms
 
 __all__ = ["MemoryEngine"]
@@ -122,9 +123,13 @@ class MemoryEngine:
     def _held(self, passage_ids: Iterable[int]) -> list[int]:
         return [i for i in passage_ids if i in self._rows]
 
-    def mean_cosine(self, vector: Any) -> float:
+    def mean_cosine(self, vector: Any, *, chinese: bool | None = None) -> float:
         with self._lock:
-            cosines = [float(np.dot(row.vector, vector)) for row in self._rows.values() if row.vector is not None]
+            cosines = [
+                float(np.dot(row.vector, vector))
+                for row in self._rows.values()
+                if row.vector is not None and chinese in (None, row.language == CHINESE)
+            ]
         return math.fsum(cosines) / len(cosines) if cosines else 0.0
 
     def status(self) -> EngineStatus:

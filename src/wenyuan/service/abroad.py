@@ -18,7 +18,7 @@ from wenyuan.core.ranking import Hit
 from wenyuan.core.score import trust_factor
 from wenyuan.service.answer import LegReport
 from wenyuan.service.crew import Crew, Leg
-from wenyuan.service.legs import QueryVectors
+from wenyuan.service.query_vectors import QueryVectors
 
 __all__ = ["Abroad", "Asked", "no_outside"]
 

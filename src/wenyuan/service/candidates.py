@@ -72,7 +72,8 @@ class Floor:
             return cls(score=low, lift=lift * more, more=1.0 / low if more > 1.0 and low else more, words=words)
         share, factor = ABSTAIN[abstain]
         high = measured.get("most", low)
-        lift = low + _ACROSS[abstain] * (high - low)
+        # Where passages stand out from those in their own language, those in the other one need no floor of their own.
+        lift = math.inf if measured.get("apart") else low + _ACROSS[abstain] * (high - low)
         return cls(score=factor * (low + share * (high - low)), lift=lift * more, more=more, words=words)
 
     def reached(self, hit: Hit) -> bool:

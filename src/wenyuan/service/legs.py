@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-import threading
 import time
-import unicodedata
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from wenyuan.core.adapt import QueryMap, Tuning
 from wenyuan.core.cores import usable_cores
-from wenyuan.core.errors import EncoderTimeout, EncoderUnavailable, EngineTimeout
+from wenyuan.core.errors import EngineTimeout
 from wenyuan.core.filters import Scope
 from wenyuan.core.fuse import Fusion
-from wenyuan.core.ports import Deadline, Encoder, Engine
+from wenyuan.core.ports import Deadline, Engine
 from wenyuan.core.ranking import Hit, LegResult
 from wenyuan.core.score import PLAIN, Traits
-from wenyuan.core.vectors import checked_vectors
 from wenyuan.service.answer import LegReport
+from wenyuan.service.belonging import Belonging, Belongings, shares_of
 from wenyuan.service.cache import CacheCounts
 from wenyuan.service.candidates import Cut, contenders
 from wenyuan.service.crew import Crew, Leg, Legs
-from wenyuan.service.laws import Laws
 from wenyuan.service.places import Places
-from wenyuan.service.probes import GENERAL, SCRIPTS, script_of
+from wenyuan.service.probes import SCRIPTS, script_of
+from wenyuan.service.query_vectors import QueryVectors
 from wenyuan.settings import SearchSettings
 
-__all__ = ["Aim", "Found", "OwnLegs", "QueryVectors"]
+__all__ = ["Aim", "Found", "OwnLegs"]
 
 _ROUNDING = 1e-6
 """An engine adds up the same score in another order when it is asked for given passages."""
@@ -67,7 +64,7 @@ class Found:
     """All that either leg found, each with both scores; `cosines`, `aim`: None without an encoder.
 
     Attributes:
-        plain: The cosines that evidence is made of.
+        plain: The cosines that evidence is made of; None where they are `cosines`.
         shares: What articles keep of their scores for their laws, where that is not all.
     """
 
@@ -80,81 +77,6 @@ class Found:
     shares: Mapping[int, float] = field(default_factory=dict)
 
 
-class QueryVectors:
-    """Embeds queries, and remembers the last `size` of them (none by default).
-
-    Several legs that need the vector of one query at the same time have it made once.
-    """
-
-    def __init__(self, encoder: Encoder, size: int = 0) -> None:
-        self.encoder = encoder
-        self._size = size
-        self._known: OrderedDict[str, Any] = OrderedDict()
-        self._making: dict[str, tuple[Future[Any], Deadline]] = {}
-        self._lock = threading.Lock()
-        self._general: dict[str, Any] = {}
-        self._asked = {"hits": 0, "misses": 0, "joined": 0}
-
-    def counts(self) -> CacheCounts:
-        """How often a vector was remembered, made, or being made for another leg; and what is held."""
-        with self._lock:
-            held = sum(vector.nbytes for vector in self._known.values())
-            return CacheCounts(**self._asked, values=len(self._known), bytes=held)
-
-    def general(self, script: str, deadline: Deadline) -> Any:
-        """The mean vector of general questions in a script, (dim,) float32: what all questions have in common."""
-        if script not in self._general:
-            asked = GENERAL[script]
-            answered = self.encoder.encode_queries(asked, deadline=deadline)
-            vectors = checked_vectors(answered, len(asked), self.encoder.fingerprint.dimension, "encoder")
-            self._general[script] = vectors.mean(axis=0)
-        return self._general[script]
-
-    def of(self, query: str, deadline: Deadline) -> Any:
-        """The query's unit vector, (dim,) float32; raises an `EncoderError`."""
-        return self.recalled(query, deadline)[0]
-
-    def recalled(self, query: str, deadline: Deadline) -> tuple[Any, bool]:
-        """The query's unit vector, and whether it was remembered; raises an `EncoderError`."""
-        text = unicodedata.normalize("NFKC", query.strip())
-        while True:
-            with self._lock:
-                if text in self._known:
-                    self._asked["hits"] += 1
-                    self._known.move_to_end(text)
-                    return self._known[text], True
-                mine = text not in self._making
-                self._asked["misses" if mine else "joined"] += 1
-                making, makers = self._making.setdefault(text, (Future(), deadline))
-            if mine:
-                self._make(text, making, deadline)
-            try:
-                return making.result(deadline.remaining()), False
-            except EncoderTimeout:
-                # Whoever makes it may have had less time: who joined fails at no deadline but its own.
-                if mine or makers.remaining() > 0 or not deadline.remaining():
-                    raise
-            except TimeoutError as error:
-                deadline.check("encoder")
-                raise EncoderUnavailable("the query was not embedded in time", component="encoder") from error
-
-    def _make(self, text: str, making: Future[Any], deadline: Deadline) -> None:
-        try:
-            answered = self.encoder.encode_queries([text], deadline=deadline)
-            vector = checked_vectors(answered, 1, self.encoder.fingerprint.dimension, "encoder")[0]
-        except BaseException as error:
-            with self._lock:
-                del self._making[text]
-            making.set_exception(error)
-            return
-        with self._lock:
-            del self._making[text]
-            self._known[text] = vector
-            while len(self._known) > self._size:
-                self._known.popitem(last=False)
-        making.set_result(vector)
-
-
 class OwnLegs:
     """keyword ∥ vector → one list of candidates, each with both scores.
 
@@ -163,11 +85,16 @@ class OwnLegs:
     """
 
     def __init__(
-        self, engine: Engine, vectors: QueryVectors | None, settings: SearchSettings, crew: Crew, laws: Laws
+        self,
+        engine: Engine,
+        vectors: QueryVectors | None,
+        settings: SearchSettings,
+        crew: Crew,
+        belongings: Belongings,
     ) -> None:
         self._engine = engine
         self._vectors = vectors
-        self._laws = laws
+        self._belongings = belongings
         self._weight = settings.vector_weight
         self._crew = crew
         parts = [engine] if vectors is None else [engine, vectors.encoder]
@@ -210,7 +137,7 @@ class OwnLegs:
 
     def shares(self, candidates: Collection[int], law: float, deadline: Deadline) -> Mapping[int, float]:
         """What candidates keep of their scores for their laws, where that is not all; `law`: see `Traits`."""
-        return self._laws.shares(candidates, law, deadline) if law else {}
+        return shares_of(self._belongings.of(candidates, deadline), law) if law else {}
 
     def candidates(
         self,
@@ -269,16 +196,8 @@ class OwnLegs:
         legs = self._crew if legs is None else legs
         second: Leg[tuple[LegResult, Aim, float, bool]] | None = None
         if self._vectors is not None:
-            vectors = self._vectors
-
-            def by_meaning() -> tuple[LegResult, Aim, float, bool]:
-                begun = time.perf_counter()
-                vector, remembered = vectors.recalled(query, deadline)
-                aim = self.aim(query, vector, tuning, traits, deadline)
-                result = self._engine.vector(aim.vector, scope=scope, limit=depth, deadline=deadline)
-                return result, aim, (time.perf_counter() - begun) * 1e3, remembered
-
-            second = legs.begin(by_meaning, "vector")
+            meant = partial(self._vector, self._vectors, query, scope, depth, deadline, tuning, traits)
+            second = legs.begin(meant, "vector")
         first = legs.begin(lambda: self._keyword(words, scope, depth, deadline), "keyword")
         by_keyword, ms = legs.outcome(first, "keyword leg", deadline)
         keyword = {hit.passage_id: hit.score for hit in by_keyword.hits}
@@ -290,12 +209,15 @@ class OwnLegs:
         cosines = {hit.passage_id: aim.level(hit.parts["cosine"]) for hit in by_vector.hits}
         reports.append(LegReport(name="vector", state="ok", ms=ms, hits=len(cosines), remembered=remembered))
         cosines |= self._cosines(legs, aim, [i for i in keyword if i not in cosines], deadline)
-        plain = cosines if aim.unbridged is None else self._cosines(legs, aim.unbridged, list(cosines), deadline)
         mean = aim.level(self._engine.mean_cosine(aim.vector))
-        shares = self.shares(keyword.keys() | cosines.keys(), traits.law, deadline)
+        to = self._belongings.of(keyword.keys() | cosines.keys(), deadline) if traits.law or traits.apart else {}
+        shares = shares_of(to, traits.law)
+        plain = None if aim.unbridged is None else self._cosines(legs, aim.unbridged, list(cosines), deadline)
+        if plain and aim.unbridged is not None and traits.apart:
+            plain = self._apart(plain, aim.unbridged, mean, to)
         if wanted is not None:
-            ceiling = (1.0 + _ROUNDING) * by_keyword.hits[-1].score if len(keyword) >= depth else 0.0
-            chosen = contenders(keyword, cosines, ceiling, self._fusion(tuning, traits, mean), wanted, plain, shares)
+            fusion = self._fusion(tuning, traits, mean)
+            chosen = contenders(keyword, cosines, _most_unseen(by_keyword, depth), fusion, wanted, plain, shares)
             keyword = {i: score for i, score in keyword.items() if i in chosen}
             cosines = {i: cosine for i, cosine in cosines.items() if i in chosen}
         keyword |= self._keyword_scores(legs, words, [i for i in cosines if i not in keyword], deadline)
@@ -351,11 +273,39 @@ class OwnLegs:
         result = self._engine.keyword(words, scope=scope, limit=depth, deadline=deadline)
         return result, (time.perf_counter() - begun) * 1e3
 
+    def _vector(
+        self,
+        vectors: QueryVectors,
+        query: str,
+        scope: Scope,
+        depth: int,
+        deadline: Deadline,
+        tuning: Tuning | None,
+        traits: Traits,
+    ) -> tuple[LegResult, Aim, float, bool]:
+        """What was found, for what, in how many ms; and whether the query's vector was remembered."""
+        begun = time.perf_counter()
+        vector, remembered = vectors.recalled(query, deadline)
+        aim = self.aim(query, vector, tuning, traits, deadline)
+        result = self._engine.vector(aim.vector, scope=scope, limit=depth, deadline=deadline)
+        return result, aim, (time.perf_counter() - begun) * 1e3, remembered
+
     def _cosines(self, legs: Legs, aim: Aim, passages: Sequence[int], deadline: Deadline) -> Mapping[int, float]:
         """The cosines of what only the keyword leg found."""
         asked = legs.begin(lambda: self._engine.cosines(aim.vector, passages, deadline=deadline), "cosines")
         found = legs.outcome(asked, "vector leg", deadline)
         return {i: aim.level(cosine) for i, cosine in found.items()}
+
+    def _apart(
+        self, cosines: Mapping[int, float], aim: Aim, mean: float, to: Mapping[int, Belonging]
+    ) -> Mapping[int, float]:
+        """Cosines as far above the mean of all as they are above that of the passages in their own language.
+
+        Passages in the language of a query are nearer to it than others, whatever either says: nonsense is near to
+        them, too, and an answer in the other language would not stand out.
+        """
+        above = {c: mean - aim.level(self._engine.mean_cosine(aim.vector, chinese=c)) for c in (False, True)}
+        return {i: cosine + above[to[i].chinese] for i, cosine in cosines.items()}
 
     def _keyword_scores(
         self, legs: Legs, words: list[str], passages: Sequence[int], deadline: Deadline
@@ -364,3 +314,8 @@ class OwnLegs:
         engine = self._engine
         asked = legs.begin(lambda: engine.keyword_scores(words, passages, deadline=deadline), "keyword_scores")
         return legs.outcome(asked, "keyword leg", deadline)
+
+
+def _most_unseen(by_keyword: LegResult, depth: int) -> float:
+    """The highest keyword score that a passage can have which the leg, asked for `depth`, did not give."""
+    return (1.0 + _ROUNDING) * by_keyword.hits[-1].score if len(by_keyword.hits) >= depth else 0.0

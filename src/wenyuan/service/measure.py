@@ -33,10 +33,10 @@ from wenyuan.service.record import Record
 
 __all__ = ["BRIDGE", "CENTRE", "MEASURE", "TRAITS", "Measurer"]
 
-TRAITS = ("weight", "centre", "bridge", "found")
+TRAITS = ("weight", "centre", "bridge", "apart", "found")
 """What `Measurer.traits` measures, by name."""
 
-MEASURE = 6
+MEASURE = 7
 """Version of what a `Measurer` measures, and how: a library that was measured by another one is measured anew."""
 
 CENTRE = 0.5
@@ -68,7 +68,7 @@ class Measurer:
         self._depth = depth
 
     def traits(self, passages: Sequence[Passage]) -> Mapping[str, float]:
-        """``weight``, ``centre``, ``bridge`` and ``found`` (how often a sentence finds its passage, nDCG@10), for `Traits.of`.
+        """What is named in `TRAITS`; ``found`` is how often a sentence finds its passage (nDCG@10).
 
         Empty where there are too few sentences to say anything.
 
@@ -94,6 +94,7 @@ class Measurer:
             "weight": weight_across(weight_of(found)) if across else weight_of(found),
             "centre": CENTRE if trusted else 0.0,
             "bridge": BRIDGE if across else 0.0,
+            "apart": float(across),
             "found": round(float(found.max()), 3),
         }
 

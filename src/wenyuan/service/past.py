@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from wenyuan.core.adapt import Tuning
 from wenyuan.core.errors import KnowledgeError
-from wenyuan.core.model import IndexRow, Passage, Source, embedded_text
+from wenyuan.core.model import IndexRow, Label, Passage, Source, embedded_text
 from wenyuan.core.ports import Change, ChangeFeed, Deadline, Encoder, Engine
 from wenyuan.core.profiles import TaskProfile
 from wenyuan.service.audit import query_of
@@ -119,10 +119,8 @@ class RecordAt(FeedAt):
         trusts = self._scope or {}
         return {i: replace(p, trust=trusts.get(p.source_id) or p.trust) for i, p in found.items()}
 
-    def titles(
-        self, passage_ids: Sequence[int], deadline: Deadline | None = None
-    ) -> Mapping[int, tuple[str, tuple[str, ...]]]:
-        return self._archive.titles(passage_ids, deadline)
+    def labels(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Label]:
+        return self._archive.labels(passage_ids, deadline)
 
     def document_by_uri(self, uri: str, deadline: Deadline | None = None) -> tuple[int, str, str] | None:
         return self._archive.document_at(uri, self._generation, deadline)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from wenyuan.core.adapt import Tuning
-from wenyuan.core.model import Passage, Source
+from wenyuan.core.model import Label, Passage, Source
 from wenyuan.core.ports import ChangeFeed, Deadline
 from wenyuan.core.profiles import TaskProfile
 
@@ -20,10 +20,8 @@ class Record(ChangeFeed, Protocol):
 
     def passages(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Passage]: ...
 
-    def titles(
-        self, passage_ids: Sequence[int], deadline: Deadline | None = None
-    ) -> Mapping[int, tuple[str, tuple[str, ...]]]:
-        """Of each passage, live or not, its document's title and its headings."""
+    def labels(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Label]:
+        """Of each passage, live or not."""
         ...
 
     def document_by_uri(self, uri: str, deadline: Deadline | None = None) -> tuple[int, str, str] | None: ...

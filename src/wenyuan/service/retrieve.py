@@ -24,13 +24,14 @@ from wenyuan.core.score import Traits
 from wenyuan.core.text import has_han, identifiers, search_terms
 from wenyuan.service.abroad import Abroad, no_outside
 from wenyuan.service.answer import Answer, LegReport, Query
+from wenyuan.service.belonging import Belongings
 from wenyuan.service.candidates import Cut, Floor, above, guard, likely, meeting, outstanding, why_empty
 from wenyuan.service.crew import Crew, Leg
 from wenyuan.service.derive import Derived, Deriver
-from wenyuan.service.laws import Laws
-from wenyuan.service.legs import Aim, OwnLegs, QueryVectors
+from wenyuan.service.legs import Aim, OwnLegs
 from wenyuan.service.measure import Measurer
 from wenyuan.service.probes import SCRIPTS, repeats, script_of, strange
+from wenyuan.service.query_vectors import QueryVectors
 from wenyuan.service.record import Record
 from wenyuan.service.rerank import Reranking
 from wenyuan.service.sight import Sight, Sources
@@ -81,7 +82,7 @@ class Retriever:
         self._united = united or RulesSettings()
         self.reranking = reranking or Reranking()
         vectors = QueryVectors(encoder, settings.query_vectors) if encoder is not None else None
-        self._own = OwnLegs(engine, vectors, settings, self._crew, Laws(record))
+        self._own = OwnLegs(engine, vectors, settings, self._crew, Belongings(record))
         self.query_vectors = self._own.query_vectors
         self._abroad = Abroad(open_outside or no_outside, vectors, Crew(settings.threads, traces, self.meter))
         self._sight, self._tuned = Sight(record), Tuned(record, encoder)

@@ -7,6 +7,7 @@ rebuilt from the catalog when the engine is opened.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import logging
@@ -34,6 +35,7 @@ from wenyuan.core.filters import Scope
 from wenyuan.core.ports import Change, ChangeFeed, Deadline, EngineStatus, IndexSpec
 from wenyuan.core.ranking import Hit, LegResult
 from wenyuan.core.score import rescale
+from wenyuan.core.sums import CHINESE
 from wenyuan.engines.local.columns import Columns
 from wenyuan.engines.local.keyword import KeywordIndex
 from wenyuan.engines.local.vectors import VectorScan, as_vectors
@@ -135,8 +137,8 @@ class LocalEngine:
                 watermark = state["seq"]
                 if scan is not None:
                     scan = VectorScan.load(
-                        self._dimension, len(columns), self._folder / state["vectors"],
-                        self._folder / state["codes"], state["codes_crc"], state.get("sum"),
+                        self._dimension, self._folder / state["vectors"], self._folder / state["codes"],
+                        state["codes_crc"], state.get("sums"), columns.chinese,
                     )  # fmt: skip
             except (OSError, ValueError, KeyError, TypeError) as error:
                 raise IndexCorrupt(f"{manifest.name}: {error}", component="engine local") from error
@@ -280,7 +282,7 @@ class LocalEngine:
             crcs = [0] * len(rows)
             if self._scan is not None:
                 vectors, crcs = as_vectors(rows, self._dimension)
-                self._scan.extend(vectors)
+                self._scan.extend(vectors, np.array([row.language == CHINESE for row in rows]))
             self._columns.append(rows, crcs)
         self._unsaved += len(batch)
 
@@ -310,7 +312,7 @@ class LocalEngine:
         if self._scan is not None:
             codes = self._folder / names["codes"]
             state["codes_crc"] = self._scan.save(self._folder / vectors, codes, append=append)
-            state["sum"] = self._scan.sum.tolist()
+            state["sums"] = self._scan.sums.written()
         part = manifest.with_suffix(".part")
         part.write_text(json.dumps(state), "utf-8")
         part.replace(manifest)
@@ -366,8 +368,8 @@ class LocalEngine:
         deadline.check("engine local/vector")
         return dict(zip(view.columns.passage_ids[numbers].tolist(), cosines.tolist(), strict=True))
 
-    def mean_cosine(self, vector: Any) -> float:
-        return self._vectors(self._view).mean_cosine(vector)
+    def mean_cosine(self, vector: Any, *, chinese: bool | None = None) -> float:
+        return self._vectors(self._view).sums.mean_cosine(vector, chinese)
 
     def information(self, terms: Sequence[str]) -> Mapping[str, float]:
         return self._keyword.information(self._view.searcher, terms)
@@ -389,8 +391,6 @@ class LocalEngine:
 
 
 def _generation(spec: IndexSpec) -> str:
-    import hashlib
-
     return hashlib.sha256(spec.key.encode()).hexdigest()[:16]
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from wenyuan.core.errors import IndexCorrupt
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, matches
 from wenyuan.core.model import FOREVER, Facet, IndexRow
+from wenyuan.core.sums import CHINESE
 from wenyuan.engines.local.grown import Array, Grown
 
 __all__ = ["Columns", "leaf_values"]
@@ -157,6 +158,11 @@ class Columns:
     @property
     def crcs(self) -> Array:
         return self._numbers["crc"].view
+
+    @property
+    def chinese(self) -> Array:
+        """Whose passages are in Chinese, (n,) bool."""
+        return self._words["language"].mask(lambda v: v == CHINESE)
 
     def sources(self) -> list[str]:
         return [str(v) for v in self._words["source_id"].values]

@@ -18,6 +18,7 @@ import numpy as np
 
 from wenyuan.core.errors import IndexCorrupt
 from wenyuan.core.ports import Deadline
+from wenyuan.core.sums import Sums
 from wenyuan.engines.local.grown import Array, Grown
 
 __all__ = ["VectorScan"]
@@ -45,7 +46,7 @@ class VectorScan:
         self._stored: Array = np.empty((0, dimension), dtype=np.float32)  # memory-mapped
         self._tail = Grown(np.empty((0, dimension), dtype=np.float32))
         self._codes: _Codes | None = None  # of the first rows; None while they are few
-        self.sum: Array = np.zeros(dimension, dtype=np.float64)
+        self.sums = Sums.empty(dimension)
         self.recoded = False
         """The codes on disk are of a kind that an earlier version wrote; those in memory were made anew."""
 
@@ -56,15 +57,19 @@ class VectorScan:
         """The rows as they are now, for queries to read while others are added."""
         copy = VectorScan(self.dimension)
         copy._stored, copy._tail, copy._codes = self._stored, self._tail.frozen(len(self._tail)), self._codes
-        copy.sum = self.sum
+        copy.sums = self.sums.copy()
         if self._codes is not None:
             self._codes.shared = True
         return copy
 
-    def extend(self, vectors: Array) -> None:
-        """Add rows, (k, dim) float32; a row of zeros stands for a passage without a vector."""
+    def extend(self, vectors: Array, chinese: Array | None = None) -> None:
+        """Add rows, (k, dim) float32; a row of zeros stands for a passage without a vector.
+
+        Args:
+            chinese: (k,) bool, whose passages are in Chinese; None: nobody's.
+        """
         self._tail.extend(vectors)
-        self.sum = self.sum + vectors.sum(axis=0, dtype=np.float64)
+        self.sums.extend(vectors, np.zeros(len(vectors), bool) if chinese is None else chinese)
         if len(self) - self._coded <= EXACT_ROWS:
             return  # to copy a million codes for one new row takes 50 ms; to compare a few rows more, one
         if self._codes is None or len(self) > 8 * self._codes.trained_on:
@@ -76,10 +81,6 @@ class VectorScan:
     def _coded(self) -> int:
         """How many rows, from the first on, have codes."""
         return self._codes.index.ntotal if self._codes is not None else 0
-
-    def mean_cosine(self, vector: Array) -> float:
-        """Over all rows, removed ones until the files are written anew."""
-        return float(self.sum @ vector) / len(self) if len(self) else 0.0
 
     def _encode_all(self) -> _Codes:
         count = len(self)
@@ -177,22 +178,22 @@ class VectorScan:
         return zlib.crc32(raw)
 
     @classmethod
-    def load(
-        cls, dimension: int, count: int, vectors: Path, codes: Path, crc: int, total: Sequence[float] | None
-    ) -> VectorScan:
+    def load(cls, dimension: int, vectors: Path, codes: Path, crc: int, sums: Any, chinese: Array) -> VectorScan:
         """Read what `save` wrote; IndexCorrupt when it is not that.
 
         Args:
-            total: The sum of all rows, if it was recorded; else every row is read.
+            sums: As `Sums.written` gave them, of all rows, removed ones until the files are written anew; None: an
+                earlier version did not, and every row is read.
+            chinese: (n,) bool, of all rows: whose passages are in Chinese.
         """
-        scan = cls(dimension)
+        scan, count = cls(dimension), len(chinese)
         try:
             scan._stored = _mapped(vectors, count, dimension)
-            if total is not None:
-                scan.sum = np.array(total, dtype=np.float64).reshape(dimension)
+            if sums is not None:
+                scan.sums = Sums.read(sums, dimension)
             else:
                 for at in range(0, count, 65_536):
-                    scan.sum += scan._stored[at : at + 65_536].sum(axis=0, dtype=np.float64)
+                    scan.sums.extend(scan._stored[at : at + 65_536], chinese[at : at + 65_536])
             raw = codes.read_bytes() if crc else b""
             if zlib.crc32(raw) != crc or (not crc and count > EXACT_ROWS):
                 raise ValueError(f"{codes.name}: wrong checksum, or missing")

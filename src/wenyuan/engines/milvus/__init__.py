@@ -279,9 +279,9 @@ class MilvusEngine:
 
         return self._read(work, deadline)
 
-    def mean_cosine(self, vector: Any) -> float:
+    def mean_cosine(self, vector: Any, *, chinese: bool | None = None) -> float:
         asked, mark = np.asarray(self._asked(vector), np.float64), self._mark
-        return float(mark.total.astype(np.float64) @ asked) / max(1, mark.vectors)
+        return mark.sums.mean_cosine(asked, chinese)
 
     def information(self, terms: Sequence[str]) -> Mapping[str, float]:
         return self._read(

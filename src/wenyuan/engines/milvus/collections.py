@@ -26,11 +26,11 @@ from wenyuan.engines.milvus_calls import seconds
 
 __all__ = ["MOST_DIMENSIONS", "Names", "check_server", "find", "make"]
 
-FORMAT = "milvus/1"
+FORMAT = "milvus/2"
 """Changes with the fields below; another format is another generation."""
 OLDEST_SERVER = (2, 4)
 """The first that has sparse vectors."""
-MOST_DIMENSIONS = 32_768
+MOST_DIMENSIONS = 16_384  # half of what a field takes, since two sums stand in one
 MOST_TOKENS = 4_096
 _LITE = "milvus_lite"
 
@@ -109,7 +109,7 @@ def make(session: Session, names: Names, index: str) -> Mark:
     found = find(session, names)
     if found is not None:
         return found
-    zero = np.zeros(max(2, names.vectors), np.float32)
+    zero = np.zeros(max(2, 2 * names.vectors), np.float32)
     return add_mark(session, names.marks, Mark(library=names.library, generation=names.generation, total=zero))
 
 
@@ -155,7 +155,11 @@ def _fields(names: Names) -> Mapping[str, tuple[Shape, ...]]:
             ("before", "INT64", 0),
             ("nothing", "FLOAT_VECTOR", 2),  # a collection must have a vector
         ),
-        names.marks: (("step", "INT64", 0), ("body", "JSON", 0), ("total", "FLOAT_VECTOR", max(2, names.vectors))),
+        names.marks: (
+            ("step", "INT64", 0),
+            ("body", "JSON", 0),
+            ("total", "FLOAT_VECTOR", max(2, 2 * names.vectors)),
+        ),
     }
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from wenyuan.core.errors import IndexCorrupt
+from wenyuan.core.sums import Sums
 from wenyuan.engines.milvus.sessions import Session
 
 __all__ = ["Mark", "add_mark", "newest"]
@@ -34,7 +35,8 @@ class Mark:
         terms: The highest number that was given to a term.
         least: The least mean length with which rows were weighed (see `keyword`); 0 for none.
         open: Whether rows of a later change may be there, written by somebody who has not finished.
-        total: The sum of all vectors, (dim,) float32.
+        chinese: How many of these are of passages in Chinese.
+        total: The sums of vectors, (2 · dim,) float32: of passages in other languages, then of those in Chinese.
     """
 
     step: int = 0
@@ -46,6 +48,7 @@ class Mark:
     passages: int = 0
     length: int = 0
     vectors: int = 0
+    chinese: int = 0
     terms: int = 0
     least: float = 0.0
     open: bool = False
@@ -56,6 +59,14 @@ class Mark:
         """Length of a passage, in terms."""
         return self.length / self.passages if self.passages else 0.0
 
+    @property
+    def sums(self) -> Sums:
+        """Of vectors."""
+        return Sums(
+            self.total.astype(np.float64).reshape(2, -1),
+            np.array([self.vectors - self.chinese, self.chinese], np.int64),
+        )
+
     def settled(self, target: int) -> bool:
         """Whether the index is as the catalog was at change `target`."""
         return self.watermark == self.swept == target and not self.open
@@ -64,7 +75,8 @@ class Mark:
 _KEPT = 8
 """Marks that stay: a server that reads while it writes may give the older ones alone, never none."""
 _BODY = (
-    "library", "generation", "watermark", "swept", "stamp", "passages", "length", "vectors", "terms", "least", "open",
+    "library", "generation", "watermark", "swept", "stamp", "passages", "length", "vectors", "chinese", "terms", "least",
+    "open",
 )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from wenyuan.core.errors import EngineError, IndexMismatch, VectorRejected
 from wenyuan.core.model import IndexRow
 from wenyuan.core.ports import Change, ChangeFeed
+from wenyuan.core.sums import CHINESE
 from wenyuan.core.text import passage_terms
 from wenyuan.engines.milvus.collections import MOST_TOKENS, Names
 from wenyuan.engines.milvus.conditions import compared, token, tokens
@@ -30,6 +31,7 @@ __all__ = ["advance", "check_same", "renew"]
 
 _STEP = 64  # changes of the catalog
 _BATCH = 1_000
+_IN_CHINESE = token("language", CHINESE)
 _WORDLESS = {0: 1.0}  # a sparse vector must hold something; terms are numbered from 1
 _DRIFT = 1.25
 """How far the mean length may grow before rows that were weighed with less are weighed anew."""
@@ -112,8 +114,8 @@ class _Step:
         self.gone: list[int] = []
         self._known: dict[str, tuple[int, int]] = {}  # by digest: number, passages that held it before
         self._more: Counter[str] = Counter()
-        self._passages, self._length, self._vectors = mark.passages, mark.length, mark.vectors
-        self._terms, self._least, self._total = mark.terms, mark.least, mark.total.astype(np.float64)
+        self._passages, self._length = mark.passages, mark.length
+        self._terms, self._least, self._sums = mark.terms, mark.least, mark.sums
 
     def take(self, batch: Sequence[Change]) -> None:
         added = [change for change in batch if change.row is not None]
@@ -137,16 +139,17 @@ class _Step:
             stamp=stamp,
             passages=self._passages,
             length=self._length,
-            vectors=self._vectors,
+            vectors=int(self._sums.counts.sum()),
+            chinese=int(self._sums.counts[1]),
             terms=self._terms,
             least=self._least,
             open=False,
-            total=self._total.astype(np.float32),
+            total=self._sums.sums.astype(np.float32).ravel(),
         )
 
     def _count_out(self, passage_ids: Sequence[int], again: set[int]) -> None:
         """Take out of the sums what is removed; a row is never there twice, so also what is added anew."""
-        fields = ["passage_id", "length", "words", "embedded", *(["vector"] if self._names.vectors else [])]
+        fields = ["passage_id", "length", "words", "embedded", "tokens", *(["vector"] if self._names.vectors else [])]
         for ids in parts(passage_ids, _BATCH):
             rows = self._session.named(self._names.passages, "passage_id", ids, fields)
             numbers = sorted({number for row in rows for number in row["words"] if number})
@@ -156,8 +159,8 @@ class _Step:
                 self._length -= int(row["length"])
                 self._more.subtract(keys[number] for number in row["words"] if number)
                 if row["embedded"]:
-                    self._vectors -= 1
-                    self._total -= np.asarray(row["vector"], np.float64)
+                    chinese = _IN_CHINESE in row["tokens"]
+                    self._sums.remove(np.asarray(row["vector"], np.float64), chinese=chinese)
             self.gone += [row["passage_id"] for row in rows if row["passage_id"] not in again]
 
     def _learn(self, field: str, values: Sequence[Any]) -> Mapping[int, str]:
@@ -225,8 +228,7 @@ class _Step:
                 f"the vector of passage {row.passage_id} has {len(row.vector)} dimensions, the index {dimension}",
                 component="engine milvus",
             )
-        self._vectors += 1
-        self._total += row.vector
+        self._sums.add(row.vector, chinese=row.language == CHINESE)
         return {"vector": np.asarray(row.vector, np.float32).tolist()}
 
 

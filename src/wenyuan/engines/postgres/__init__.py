@@ -19,6 +19,7 @@ from wenyuan.core.filters import Scope
 from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, IndexSpec
 from wenyuan.core.ranking import Hit, LegResult
 from wenyuan.core.score import rescale
+from wenyuan.core.sums import Sums
 from wenyuan.engines.errands import Errands, TooLate
 from wenyuan.engines.postgres import keyword, nearest, upkeep
 from wenyuan.engines.postgres.conditions import Condition, visible
@@ -84,7 +85,7 @@ class PostgresEngine:
         self._unsettled = 0
         self._seen = 0
         self._same = False
-        self._mean: tuple[int, Any] = (-1, None)  # as of which change, and the mean vector then
+        self._sums: tuple[int, Sums] = (-1, Sums.empty(self._dimension))  # as of which change
         try:
             self._open(library_id)
         except BaseException:
@@ -227,13 +228,13 @@ class PostgresEngine:
             return {}
         return self._sessions.run(lambda connection: nearest.given(connection, written, passage_ids), deadline)
 
-    def mean_cosine(self, vector: Any) -> float:
+    def mean_cosine(self, vector: Any, *, chinese: bool | None = None) -> float:
         self._written(vector)
-        at, mean = self._mean
+        at, sums = self._sums
         if at != self._seen:
-            at, mean = self._sessions.run(lambda connection: upkeep.mean(connection, self._dimension), _soon())
-            self._mean = at, mean
-        return float(mean @ vector)
+            at, sums = self._sessions.run(lambda connection: upkeep.sums(connection, self._dimension), _soon())
+            self._sums = at, sums
+        return sums.mean_cosine(vector, chinese)
 
     def information(self, terms: Sequence[str]) -> Mapping[str, float]:
         return self._sessions.run(lambda connection: keyword.Query.of(connection, terms).weights, _soon())

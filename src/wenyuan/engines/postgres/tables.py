@@ -29,7 +29,7 @@ from wenyuan.core.postgres_words import check_server
 
 __all__ = ["LOCK", "MOST_DIMENSIONS", "find_vector", "make_tables", "schema_name"]
 
-FORMAT = "postgres/3"
+FORMAT = "postgres/4"
 """Changes with the tables below; another format is another generation."""
 OLDEST_VECTOR = (0, 8)
 MOST_DIMENSIONS = 16_000  # of pgvector's type
@@ -48,6 +48,7 @@ CREATE TABLE state (
     passages bigint NOT NULL DEFAULT 0,
     length bigint NOT NULL DEFAULT 0,
     vectors bigint NOT NULL DEFAULT 0,
+    chinese bigint NOT NULL DEFAULT 0,
     total bytea NOT NULL DEFAULT '',
     slots int NOT NULL DEFAULT 0,
     graph boolean NOT NULL DEFAULT false

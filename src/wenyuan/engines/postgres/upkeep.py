@@ -10,12 +10,13 @@ from psycopg.sql import SQL, Identifier
 
 from wenyuan.core.errors import IndexMismatch
 from wenyuan.core.ports import ChangeFeed
+from wenyuan.core.sums import Sums
 from wenyuan.engines.postgres.nearest import EXACT_ROWS, GRAPH_DIMENSIONS, MAKE_GRAPH
 from wenyuan.engines.postgres.postings import sweep
 from wenyuan.engines.postgres.tables import LOCK
 from wenyuan.engines.postgres.writing import Applied
 
-__all__ = ["check_same", "counted", "mean", "purge", "settle", "step", "watermark"]
+__all__ = ["check_same", "counted", "purge", "settle", "step", "sums", "watermark"]
 
 _STEP = 64  # changes of the catalog in one transaction
 _DEAD = 10  # one removed passage for so many that are there is enough to take their postings out
@@ -50,7 +51,7 @@ def step(connection: Connection[Any], feed: ChangeFeed, target: int, schema: str
     check_same(connection, feed)
     upto = min(target, after + _STEP)
     changes = feed.changes(after, upto, vectors=dimension > 0)
-    Applied(connection, dimension, _sum(connection, dimension)).take(changes, upto, feed.stamp(upto))
+    Applied(connection, dimension, sums(connection, dimension)[1]).take(changes, upto, feed.stamp(upto))
     return upto
 
 
@@ -61,16 +62,14 @@ def check_same(connection: Connection[Any], feed: ChangeFeed) -> None:
         raise IndexMismatch(f"its change {row[0]} is not the catalog's", component="engine postgres", hint=_ANOTHER)
 
 
-def _sum(connection: Connection[Any], dimension: int) -> Any:
-    row = connection.execute("SELECT total FROM state").fetchone()
-    return np.frombuffer(row[0], dtype="<f8") if row is not None and row[0] else np.zeros(dimension)
-
-
-def mean(connection: Connection[Any], dimension: int) -> tuple[int, Any]:
-    """The change that the index holds, and the mean of its vectors then, (dim,) float64; zeros for none."""
-    row = connection.execute("SELECT watermark, vectors FROM state").fetchone()
-    at, vectors = row or (0, 0)
-    return at, _sum(connection, dimension) / max(1, vectors)
+def sums(connection: Connection[Any], dimension: int) -> tuple[int, Sums]:
+    """The change that the index holds, and the sums of its vectors then."""
+    row = connection.execute("SELECT watermark, total, chinese, vectors FROM state").fetchone()
+    if row is None or not row[1]:
+        return (0 if row is None else int(row[0])), Sums.empty(dimension)
+    at, total, chinese, vectors = row
+    held = np.frombuffer(total, dtype="<f8").reshape(2, dimension).copy()
+    return int(at), Sums(held, np.array([vectors - chinese, chinese], np.int64))
 
 
 def counted(connection: Connection[Any], dimension: int) -> tuple[int, int, int]:

@@ -17,6 +17,7 @@ from psycopg import Connection
 from wenyuan.core.errors import VectorRejected
 from wenyuan.core.model import Facet, IndexRow
 from wenyuan.core.ports import Change
+from wenyuan.core.sums import CHINESE, Sums
 from wenyuan.core.text import passage_terms
 from wenyuan.engines.postgres import postings
 from wenyuan.engines.postgres.conditions import plain
@@ -41,7 +42,7 @@ FROM unnest(%s::int[], %s::int[]) AS d (id, more) WHERE v.id = d.id
 """
 _MARK = """
 UPDATE state SET watermark = %(watermark)s, stamp = %(stamp)s, passages = passages + %(passages)s, length = length + %(length)s,
-    vectors = vectors + %(vectors)s, total = %(total)s, slots = %(slots)s
+    vectors = %(vectors)s, chinese = %(chinese)s, total = %(total)s, slots = %(slots)s
 """
 
 
@@ -51,15 +52,15 @@ class Applied:
     Args:
         connection: In a transaction that sees every row.
         dimension: Of the vectors; 0 for an index without.
-        total: The sum of all vectors so far, (dim,) float64.
+        sums: Of all vectors so far; they are counted on.
     """
 
-    def __init__(self, connection: Connection[Any], dimension: int, total: Any) -> None:
+    def __init__(self, connection: Connection[Any], dimension: int, sums: Sums) -> None:
         self._connection = connection
         self._dimension = dimension
-        self._total = total.copy()
+        self._sums = sums
         self._more: Counter[int] = Counter()  # by term id: passages gained or lost
-        self._passages = self._length = self._vectors = 0
+        self._passages = self._length = 0
         self._ids: dict[str, int] = {}
         self._slots = int((connection.execute("SELECT slots FROM state").fetchone() or (0,))[0])
 
@@ -79,17 +80,18 @@ class Applied:
                 "stamp": stamp,
                 "passages": self._passages,
                 "length": self._length,
-                "vectors": self._vectors,
+                "vectors": int(self._sums.counts.sum()),
+                "chinese": int(self._sums.counts[1]),
                 "slots": self._slots,
-                "total": self._total.astype("<f8").tobytes(),
+                "total": self._sums.sums.astype("<f8").tobytes(),
             },
         )
 
     def _remove(self, passage_ids: Sequence[int]) -> None:
         ids, run = list(passage_ids), self._connection.execute
-        slots = dict(
-            run("DELETE FROM passages WHERE passage_id = ANY(%s) RETURNING passage_id, slot", (ids,)).fetchall()
-        )
+        removed = run("DELETE FROM passages WHERE passage_id = ANY(%s) RETURNING passage_id, slot, language", (ids,))
+        of_each = {passage_id: (slot, language) for passage_id, slot, language in removed}
+        slots = {passage_id: slot for passage_id, (slot, _) in of_each.items()}
         gone = run("DELETE FROM words WHERE passage_id = ANY(%s) RETURNING passage_id, length, packed", (ids,))
         dead = dict[int, bytes]()
         for passage_id, length, packed in gone:
@@ -100,10 +102,12 @@ class Applied:
         self._passages -= len(slots)
         run("INSERT INTO dead SELECT * FROM unnest(%s::int[], %s::bytea[])", (list(dead), list(dead.values())))
         if self._dimension:
-            gone = run("DELETE FROM vectors WHERE passage_id = ANY(%s) RETURNING vector_send(vector)", (ids,))
-            for (vector,) in gone:
-                self._vectors -= 1
-                self._total -= unpacked_vector(vector)
+            gone = run(
+                "DELETE FROM vectors WHERE passage_id = ANY(%s) RETURNING passage_id, vector_send(vector)", (ids,)
+            )
+            for passage_id, vector in gone:
+                chinese = passage_id in of_each and of_each[passage_id][1] == CHINESE
+                self._sums.remove(unpacked_vector(vector), chinese=chinese)
 
     def _add(self, rows: Sequence[IndexRow]) -> None:
         if not rows:
@@ -162,8 +166,7 @@ class Applied:
                         component="engine postgres",
                     )
                 copy.write_row((row.passage_id, packed_vector(row.vector)))
-                self._vectors += 1
-                self._total += row.vector
+                self._sums.add(row.vector, chinese=row.language == CHINESE)
 
 
 def _facets(row: IndexRow) -> str:
