@@ -35,10 +35,30 @@ JUNK = 25  # of each kind
 STRANGE = 40  # questions of each other set
 
 
+COMMON = "的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就分对成会可主发年动同工也能下过子说产种面而方后多定行学法所民得经"
+
+
 def junk(seed: int = 5) -> Iterator[str]:
-    """Nonsense of eight kinds."""
+    """Nonsense of sixteen kinds."""
     draw = random.Random(seed)
     for _ in range(JUNK):
+        yield draw.choice(["foo", "asdf", "bla", "测试", "啦啦", "abc", "hey", "好的"]) * draw.randint(4, 9)
+        yield "".join(
+            draw.choice((COMMON, "abcdefghijklmnopqrstuvwxyz")[draw.random() < 0.5])
+            for _ in range(draw.randint(8, 16))
+        )
+        yield "".join(draw.choices(COMMON, k=draw.randint(6, 14)))
+        yield "".join(chr(draw.randint(0x3042, 0x3093)) for _ in range(draw.randint(6, 14)))
+        yield "".join(chr(draw.randint(0x430, 0x44F)) for _ in range(draw.randint(6, 18)))
+        yield " ".join(
+            draw.choice(("qwert", "asdfg", "zxcvb", "poiuy", "lkjh")) * draw.randint(1, 3)
+            for _ in range(draw.randint(1, 3))
+        )
+        yield "".join(draw.choices("0123456789", k=draw.randint(6, 20)))
+        yield " ".join(
+            "".join(draw.choice("bcdfgklmnprstvz") + draw.choice("aeiou") for _ in range(draw.randint(2, 4)))
+            for _ in range(draw.randint(2, 5))
+        )
         yield draw.choice("aqwx的了哈呵嗯啊zZ#") * draw.randint(5, 30)
         yield base64.b64encode(draw.randbytes(draw.randint(6, 30))).decode()
         yield draw.randbytes(draw.randint(4, 16)).hex()

@@ -97,10 +97,13 @@ class Suspicious:
     ("query", "encoder", "expected"),
     [
         ("了了了了了", None, True), ("aaaa", HashingEncoder(), True), ("哈 哈 哈 哈", None, True), ("aaa", None, False),
+        ("asdf asdf asdf asdf", None, True), ("测试测试测试测试测", None, True), ("bye bye", None, False), ("谢谢谢谢您", None, False),
+        ("的x我kq人ts中l", None, True), ("A股和B股的区别是什么", None, False), ("生成 SDK 开源 SDK 生成器", None, False),
+        ("K8s 里的 C++ 服务怎么用 GPU", None, False), ("GB 50300 与 GB/T 50326 的关系", None, False),
         ("谢谢", None, False), ("投诉多久响应", HashingEncoder(), False), ("投诉多久响应", Suspicious(), True), ("", None, False),
     ],
 )  # fmt: skip
 def test_strange(query: str, encoder: Any, expected: bool) -> None:
-    """One character over and over looks strange to everybody; else an encoder is asked that can tell."""
+    """One thing over and over, and letters that take turns, look strange to everybody; else an encoder is asked that can tell."""
     assert strange(query, encoder) is expected
     assert STRANGE > 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from wenyuan.core.text import has_han
@@ -50,7 +51,11 @@ GENERAL = {
 }  # fmt: skip
 """Questions about nothing in particular, by script: what they have in common says nothing about what is asked."""
 
-_REPEATED = 4
+_REPEATED, _UNIT = 4, 8  # times, and characters
+_TURNS, _TURNING = (
+    4,
+    0.35,
+)  # at least, and as a share of the letters: one real question in 14,838 has so many
 _CONSONANTS = "bcdfghjklmnpqrstvwxz"
 _RARE = "龘靐齉爩鱻麤龗灪籲鸞讟钃厵虋癵驫飝饢麷鬻齾龖爨纛鼗黼"
 _COMMON = "的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就分对成会可主发年动同工也能下过子说产种面"
@@ -69,21 +74,30 @@ def script_of(query: str) -> str:
 
 
 def strange(query: str, encoder: Any) -> bool:
-    """Whether a query looks like no text at all: one character over and over, or what the encoder calls unlikely.
+    """Whether a query looks like no text at all.
+
+    That is one thing over and over, Chinese and Latin mixed letter by letter, or what the encoder calls unlikely.
 
     Args:
         encoder: Asked if it can tell (`unlikely`).
     """
-    if repeats(query):
+    if repeats(query) or _interleaved(query):
         return True
     unlikely = getattr(encoder, "unlikely", None)
     return unlikely is not None and bool(unlikely(query))
 
 
 def repeats(query: str) -> bool:
-    """Whether a query is one character over and over."""
-    characters = "".join(query.split())
-    return len(characters) >= _REPEATED and len(set(characters)) == 1
+    """Whether a query is a few characters over and over: ``呵呵呵呵``, ``asdf asdf asdf asdf``."""
+    text = "".join(query.split())
+    return any(text[size:] == text[:-size] for size in range(1, min(_UNIT, len(text) // _REPEATED) + 1))
+
+
+def _interleaved(query: str) -> bool:
+    """Whether Chinese and Latin letters take turns as they do in no text, however many foreign words it has."""
+    chinese = [has_han(c) for c in query if c.isalpha()]
+    turns = sum(one != other for one, other in pairwise(chinese))
+    return turns >= _TURNS and turns > _TURNING * len(chinese)
 
 
 def _word(draw: random.Random, alphabet: str, low: int, high: int) -> str:
