@@ -42,9 +42,9 @@ class Belongings:
             KnowledgeError: the record cannot be read.
         """
         known = self._known
-        found = {number: known.get(number) for number in candidates}
-        missing = [number for number, belonging in found.items() if belonging is None]
-        if missing:
+        found = {number: known[number] for number in candidates if number in known}
+        if len(found) < len(candidates):
+            missing = [number for number in candidates if number not in found]
             told = self._record.labels(missing, deadline)
             read = {number: self._read(told[number]) if number in told else _NOTHING for number in missing}
             if len(known) + len(read) > _MOST:
@@ -52,7 +52,7 @@ class Belongings:
                 self._known = known
             known.update(read)
             found |= read
-        return {number: belonging or _NOTHING for number, belonging in found.items()}
+        return found
 
     def _read(self, label: Label) -> Belonging:
         belonging = Belonging(law_of(label.title, label.headings), chinese=label.language == CHINESE)
