@@ -48,6 +48,7 @@ def watch(library: wenyuan.Library, times: Times) -> None:
         (held.engine, "vector", "vector leg"),
         (held.engine, "keyword", "keyword leg"),
         (held.engine, "cosines", "cosines of what only the keyword leg found"),
+        (own._belongings, "of", "laws and languages of candidates, read once each"),
         (legs, "contenders", "which candidates can be in the answer"),
         (held.engine, "keyword_scores", "keyword scores of those of them that only the vector leg found"),
         (held._retriever, "_ranked", "from candidates to ranking"),
