@@ -39,6 +39,15 @@ def test_what_looks_like_nonsense_takes_more(abstain: str, score: float, lift: f
     assert f"below the floor {1.6 * score:.3f}" in why_empty([hit(between)], odd)
 
 
+def test_one_floor_for_both_languages() -> None:
+    """Where a passage stands out from those in its own language, none in the other one is let in below the floor."""
+    apart = Floor.of({**MEASURED, "apart": 1.0}, "normal")
+    assert (apart.score, apart.lift) == (0.2, math.inf)
+    assert above([hit(0.21)], apart)
+    assert not outstanding([hit(0.19)], apart)
+    assert apart.finite() == {"score": 0.2}
+
+
 def test_a_library_that_was_measured_before_asks_for_no_more() -> None:
     """Answers of before are replayed with the floors of before."""
     before = {name: value for name, value in MEASURED.items() if name != "strange"}
