@@ -142,7 +142,7 @@ def test_too_few_to_say(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text(ENGLISH + "\n", "utf-8")
     with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "hashing"}) as made:
         made.add(wenyuan.Source(source_id="one", path=str(tmp_path / "a.md")))
-        assert Traits.of(made.catalog.value("floor")["hybrid"]["latin"]) == Traits.of({})
+        assert Traits.of(made.catalog.value("floor")["hybrid"]["latin"]) == Traits.of({"law": 0.0})
         assert made.search("pump").weight == PLAIN.weight
 
 

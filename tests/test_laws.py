@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -164,3 +165,26 @@ def test_what_is_known_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> No
     assert of(range(1, 31)).keys() == set(range(1, 31))
     assert record.asked == [*range(1, 20), *range(20, 31)]
     assert of(range(1, 20)) == first
+
+
+def test_without_articles_nobody_is_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether there are articles at all is measured with the floors; where there are none, candidates are not read for it."""
+    looked: list[int] = []
+    of = Belongings.of
+    monkeypatch.setattr(
+        Belongings, "of", lambda self, numbers, deadline: looked.extend(numbers) or of(self, numbers, deadline)
+    )
+    (tmp_path / "faq").mkdir()
+    (tmp_path / "faq" / "fees.md").write_text(
+        "# 物业费\n\n物业费按照标准可以在手机上交纳。见《物业管理办法》第一条。\n", "utf-8"
+    )
+    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "hashing"}) as library:
+        library.add(Source(source_id="faq", path=str(tmp_path / "faq")))
+        assert library.search("物业费怎么交纳").floors["law"] == 0.0
+        assert not looked
+        (tmp_path / "faq" / "rules.md").write_text(
+            "# 物业管理办法\n\n第一条 业主应当按照约定交纳物业费。\n\n第二条 物业费的标准应当公示。\n", "utf-8"
+        )
+        library.ingest("faq")
+        assert library.search("物业费怎么交纳").floors["law"] == LAW
+        assert looked

@@ -11,10 +11,11 @@ import numpy as np
 
 from wenyuan.core.adapt import Tuning
 from wenyuan.core.filters import Scope
+from wenyuan.core.laws import LAW
 from wenyuan.core.model import Passage, embedded_text
 from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.score import Traits, rescale
-from wenyuan.core.text import passage_terms, query_terms, search_terms
+from wenyuan.core.text import OWN, passage_terms, query_terms, search_terms
 from wenyuan.core.vectors import checked_vectors
 from wenyuan.service.cloze import (
     LEAST_CLOZES,
@@ -49,6 +50,7 @@ _BOTH = 0.05  # share of the passages that the rarer language must have
 # An encoder that counts for less here says nothing about questions in general, and makes nothing stand out; nor can
 # sentences say anything of a collection where hardly one of them finds its passage.
 _TRUSTED_WEIGHT, _TRUSTED_FOUND = 0.4, 0.2
+_FIRST_ARTICLES = tuple(f"{OWN}article:{number}" for number in range(1, 6))  # every law has some of them
 _NO_HURRY = 60.0  # seconds: measuring is nobody's request
 
 
@@ -113,8 +115,12 @@ class Measurer:
         )
 
     def floors(self, tuning: Tuning | None, traits: Mapping[str, float]) -> Mapping[str, Mapping[str, float]]:
-        """What nonsense reaches under a tuning, adopted or not, by script; with the traits of the library."""
+        """What nonsense reaches under a tuning, adopted or not, by script; with the traits of the library.
+
+        Among them ``law``, for `Traits.of`: where there are no articles, candidates need not be looked up for theirs.
+        """
         measured, scope = {}, self._scope()
+        law = LAW if self._engine.information(_FIRST_ARTICLES) else 0.0
         for script in SCRIPTS:
             plain = replace(Traits.of(traits), law=0.0)  # nonsense is about no law
             asked = (self._best(text, scope, tuning, plain) for text in junk_queries(script))
@@ -125,6 +131,7 @@ class Measurer:
                 "most": low + NEARLY * (max(scores) - low),
                 "lift": percentile(lifts, FLOOR_SHARE["lift"]),
                 "strange": STRANGE,
+                "law": law,
                 **traits,
             }
         return measured
