@@ -36,15 +36,17 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @needs_full
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize(
-    "arguments", ["--help", "--version", "search -h", "search x", "search x --json", "source list --json"]
+    "arguments", ["--help", "--version", "search -h", "search x", "search x --json", "source list --json", "doctor"]
 )
-def test_output_that_cannot_be_written_is_told(library: Path, arguments: str) -> None:
+def test_output_that_cannot_be_written_is_told(library: Path, arguments: str, unbuffered: str) -> None:
     """On a full disk the reason stands on standard error, in one language, and nothing of the inside."""
     with FULL.open("w") as full:
         for language, why in (("en", "No space left on device"), ("zh", "原因：")):
             asked = arguments.split()
-            done = run("--library", library, *asked, stdout=full.fileno(), LC_ALL=f"{language}_CN.UTF-8")
+            own = {"LC_ALL": f"{language}_CN.UTF-8", "PYTHONUNBUFFERED": unbuffered}
+            done = run("--library", library, *asked, stdout=full.fileno(), **own)
             assert done.returncode == 1
             assert why in done.stderr
             assert "Traceback" not in done.stderr
@@ -72,10 +74,10 @@ def test_an_interrupt_is_told_on_a_full_disk(
 
 def test_a_reader_that_has_gone_ends_it_quietly(library: Path) -> None:
     """A pipe that nobody reads is no failure to speak of."""
-    for arguments in (["search", "x", "--json"], ["search", "--json"]):
+    for arguments in (["search", "x", "--json"], ["search", "--json"], ["doctor"], ["--help"]):
         ear, mouth = os.pipe()
         os.close(ear)
-        done = run("--library", library, *arguments, stdout=mouth)
+        done = run("--library", library, *arguments, stdout=mouth, PYTHONUNBUFFERED="")
         os.close(mouth)
         assert done.stderr == ""
 

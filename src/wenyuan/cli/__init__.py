@@ -7,6 +7,8 @@ import sys
 
 __all__ = ["main"]
 
+_UNTOLD = (None, 0, 3, 4)  # exit codes of commands that have told of no failure
+
 
 def main() -> None:
     """Run the command line with the arguments of this process; ends it with the exit code."""
@@ -20,6 +22,27 @@ def main() -> None:
         app(prog_name="wenyuan")
     except KeyboardInterrupt:  # before there was anything to interrupt
         raise SystemExit(130) from None
+    except SystemExit as end:
+        raise SystemExit(_written(end.code)) from None
+
+
+def _written(code: str | int | None) -> str | int | None:
+    """Write what is still in the buffer of standard output; the exit code, another one where that cannot be done.
+
+    Else it would be tried when the interpreter ends, which says so in its own words, and with a code of its own.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left leads nowhere
+        if isinstance(error, BrokenPipeError):
+            return code or 1  # whoever read our output has gone
+        if code in _UNTOLD:
+            from wenyuan.cli.root import unexpected
+            from wenyuan.cli.usage import foreseen
+
+            return foreseen(sys.argv[1:]).failed(unexpected(error))
+    return code
 
 
 def _fill_closed() -> None:

@@ -82,7 +82,7 @@ class _Root(TyperGroup):
         except OSError as error:  # a help or a version that cannot be written
             if os.environ.get("WENYUAN_DEBUG"):
                 raise
-            code = terminal.failed(_unexpected(error))
+            code = terminal.failed(unexpected(error))
         except Exception as error:
             if not is_usage_error(error):
                 raise
@@ -107,11 +107,11 @@ class _Root(TyperGroup):
             # The parser's other exceptions (Exit, help) have no public parent; they are its to handle.
             if type(error).__module__.startswith("typer") or os.environ.get("WENYUAN_DEBUG"):
                 raise
-            code = terminal.failed(_unexpected(error))
+            code = terminal.failed(unexpected(error))
         raise typer.Exit(code)
 
 
-def _unexpected(error: Exception) -> KnowledgeError:
+def unexpected(error: Exception) -> KnowledgeError:
     from wenyuan.core.errors import KnowledgeError
 
     if isinstance(error, OSError) and error.strerror:
