@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wenyuan
+from wenyuan.core.label import Label
 from wenyuan.core.laws import LAW, law_of, shares
-from wenyuan.core.model import Label, Source
+from wenyuan.core.model import Source
 from wenyuan.service.belonging import Belongings, shares_of
 
 laws = st.dictionaries(st.integers(1, 40), st.sampled_from(["", "", "民法典", "刑法", "leave policy", "城乡规划法"]))

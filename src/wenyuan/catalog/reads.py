@@ -16,7 +16,8 @@ from wenyuan.catalog.history import CatalogHistory
 from wenyuan.catalog.remembered import Remembered
 from wenyuan.catalog.rows import index_row, passage_of, source_of, version_of
 from wenyuan.core.errors import CatalogUnavailable, NotPermitted
-from wenyuan.core.model import Facet, Label, Passage, Source
+from wenyuan.core.label import Label
+from wenyuan.core.model import Facet, Passage, Source
 from wenyuan.core.ports import Change, Deadline
 from wenyuan.core.validity import LiveVersion
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 from wenyuan.core.errors import Fault, InvalidRequest
 
@@ -22,7 +22,6 @@ __all__ = [
     "Facet",
     "Fragment",
     "IndexRow",
-    "Label",
     "NewDocument",
     "NewPassage",
     "Passage",
@@ -332,14 +331,6 @@ class IndexRow:
     valid_from: int
     valid_until: int
     vector: Any = None
-
-
-class Label(NamedTuple):
-    """What a passage stands under: its document's title, its headings, and its language."""
-
-    title: str
-    headings: tuple[str, ...]
-    language: str
 
 
 FOREVER = date.max.toordinal()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
+from wenyuan.core.label import Label
 from wenyuan.core.laws import law_of, shares
-from wenyuan.core.model import Label
 from wenyuan.core.ports import Deadline
 from wenyuan.core.sums import CHINESE
 from wenyuan.service.record import Record

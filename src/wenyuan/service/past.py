@@ -11,7 +11,8 @@ from typing import Any, Protocol
 
 from wenyuan.core.adapt import Tuning
 from wenyuan.core.errors import KnowledgeError
-from wenyuan.core.model import IndexRow, Label, Passage, Source, embedded_text
+from wenyuan.core.label import Label
+from wenyuan.core.model import IndexRow, Passage, Source, embedded_text
 from wenyuan.core.ports import Change, ChangeFeed, Deadline, Encoder, Engine
 from wenyuan.core.profiles import TaskProfile
 from wenyuan.service.audit import query_of

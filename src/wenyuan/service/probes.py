@@ -52,10 +52,8 @@ GENERAL = {
 """Questions about nothing in particular, by script: what they have in common says nothing about what is asked."""
 
 _REPEATED, _UNIT = 4, 8  # times, and characters
-_TURNS, _TURNING = (
-    4,
-    0.35,
-)  # at least, and as a share of the letters: one real question in 14,838 has so many
+_TURNS = 4  # at least, and more than that share of the letters; hardly a real question has so many
+_TURNING = 0.35
 _CONSONANTS = "bcdfghjklmnpqrstvwxz"
 _RARE = "龘靐齉爩鱻麤龗灪籲鸞讟钃厵虋癵驫飝饢麷鬻齾龖爨纛鼗黼"
 _COMMON = "的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就分对成会可主发年动同工也能下过子说产种面"

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from wenyuan.core.adapt import Tuning
-from wenyuan.core.model import Label, Passage, Source
+from wenyuan.core.label import Label
+from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import ChangeFeed, Deadline
 from wenyuan.core.profiles import TaskProfile
 
