@@ -1,9 +1,9 @@
 """Which codes find the nearest rows, with how many candidates: recall and processor time of one query, on one core.
 
-    python bench/codes.py [--rows 1000000] [--queries 30] [--codes RR384,RaBitQ2 RR384,IVF1,PQ384x4fs] [--candidates 400 1000]
+    python bench/codes.py [--rows 1000000] [--queries 30] [--codes local RR384,IVF1,PQ384x4fs] [--candidates 400 1000]
 
-Codes are named as in faiss's index factory: RaBitQ, of which rows are compared one by one, or lists of IVF, 4-bit ones of
-which are compared 32 at a time. Vectors and scopes are those of bench/made.py, in memory; a million rows need 4 GB. The time
+Codes are those of the engine `local`, or named as in faiss's index factory: RaBitQ, of which rows are compared one by one, or
+lists of IVF, 4-bit ones of which are compared 32 at a time. Vectors and scopes are those of bench/made.py, in memory; a million rows need 4 GB. The time
 is that of the scan and of comparing the candidates in float32.
 """
 
@@ -20,17 +20,40 @@ import numpy as np
 
 from made import DIMENSION, SCOPES, Vectors, allowed
 from search import environment
+from wenyuan.engines.local.codes import Codes
 
 _TRAINED_ON = 16_384
 _QUERY_BITS = 4
 
 
-def encoded(codes: str, rows: Any) -> Any:
-    index = faiss.index_factory(DIMENSION, codes, faiss.METRIC_INNER_PRODUCT)
-    index.train(rows[np.linspace(0, len(rows) - 1, min(len(rows), _TRAINED_ON)).astype(int)])
+class Named:
+    """Codes of a kind that faiss's index factory knows, asked as those of the engine `local` are."""
+
+    def __init__(self, kind: str, sample: Any) -> None:
+        self._lists = "IVF" in kind
+        self._index = faiss.index_factory(DIMENSION, kind, faiss.METRIC_INNER_PRODUCT)
+        self._index.train(sample)
+
+    def add(self, rows: Any) -> None:
+        self._index.add(rows)
+
+    def search(self, query: Any, mask: Any, limit: int) -> Any:
+        selected = faiss.IDSelectorBitmap(np.packbits(mask, bitorder="little"))
+        parameters = (
+            faiss.IVFSearchParameters(nprobe=1, sel=selected)
+            if self._lists
+            else faiss.RaBitQSearchParameters(qb=_QUERY_BITS, sel=selected)
+        )
+        _, numbers = self._index.search(query[None], limit, params=parameters)
+        return numbers[0][numbers[0] >= 0]
+
+
+def encoded(kind: str, rows: Any) -> Codes | Named:
+    sample = rows[np.linspace(0, len(rows) - 1, min(len(rows), _TRAINED_ON)).astype(int)]
+    codes = Codes.trained(sample, len(rows)) if kind == "local" else Named(kind, sample)
     for at in range(0, len(rows), 65_536):
-        index.add(rows[at : at + 65_536])
-    return index
+        codes.add(rows[at : at + 65_536])
+    return codes
 
 
 def truth(rows: Any, queries: Any, mask: Any) -> list[Any]:
@@ -45,21 +68,13 @@ def truth(rows: Any, queries: Any, mask: Any) -> list[Any]:
 
 
 def measured(
-    codes: str, index: Any, rows: Any, queries: Any, mask: Any, best: list[Any], candidates: int
+    codes: Codes | Named, rows: Any, queries: Any, mask: Any, best: list[Any], candidates: int
 ) -> dict[str, float]:
-    packed = np.packbits(mask, bitorder="little")
     spent, ten, hundred = [], [], []
     for query, nearest in zip(queries, best, strict=True):
         begun = time.thread_time()
-        selected = faiss.IDSelectorBitmap(packed)
-        parameters = (
-            faiss.IVFSearchParameters(nprobe=1, sel=selected)
-            if "IVF1" in codes
-            else faiss.RaBitQSearchParameters(qb=_QUERY_BITS, sel=selected)
-        )
-        _, numbers = index.search(query[None], candidates, params=parameters)
-        found = numbers[0][numbers[0] >= 0]
-        found = found[np.argsort(-(rows[found] @ query))][:100]
+        found = codes.search(query, mask, candidates)
+        found = found[np.argsort(-np.vecdot(rows[found], query))][:100]
         spent.append((time.thread_time() - begun) * 1e3)
         ten.append(len(set(found[:10].tolist()) & set(nearest[:10].tolist())) / 10)
         hundred.append(len(set(found.tolist()) & set(nearest.tolist())) / len(nearest))
@@ -74,7 +89,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--queries", type=int, default=30)
-    parser.add_argument("--codes", nargs="+", default=["RR384,RaBitQ", "RR384,RaBitQ2", "RR384,IVF1,PQ384x4fs"])
+    parser.add_argument(
+        "--codes", nargs="+", default=["local", "RR384,IVF1,PQ384x4fs", "RR384,IVF1,PQ192x4fs", "RR384,RaBitQ2"]
+    )
     parser.add_argument("--candidates", type=int, nargs="+", default=[400, 1_000])
     options = parser.parse_args()
     faiss.omp_set_num_threads(1)
@@ -83,12 +100,16 @@ def main() -> None:
     rows, queries = np.concatenate(list(made.blocks())), made.queries(options.queries)
     masks = {name: allowed(name, np.arange(options.rows)) for name in SCOPES}
     best = {name: truth(rows, queries, mask) for name, mask in masks.items()}
-    for codes in options.codes:
-        index = encoded(codes, rows)
+    for kind in options.codes:
+        begun = time.process_time()
+        codes = encoded(kind, rows)
+        print(
+            json.dumps({"codes": kind, "learned and coded, CPU s": round(time.process_time() - begun, 1)}), flush=True
+        )
         for name, mask in masks.items():
             for candidates in options.candidates:
-                found = measured(codes, index, rows, queries, mask, best[name], candidates)
-                print(json.dumps({"codes": codes, "scope": name, "candidates": candidates, **found}), flush=True)
+                found = measured(codes, rows, queries, mask, best[name], candidates)
+                print(json.dumps({"codes": kind, "scope": name, "candidates": candidates, **found}), flush=True)
 
 
 if __name__ == "__main__":

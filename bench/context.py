@@ -11,8 +11,8 @@ number, and of laws from what each of them says somewhere (适用范围): each i
 right passages are those of that document.
 Unambiguous are the set's own questions, as far as their answers are in the library. All are asked without context,
 then with ``source_document_uri`` naming the document, naming a file that the library does not have but whose path
-tells the topic, and with a ``task_id`` that does; the set's own also with the context of another document and one
-that says nothing: those must not cost anything.
+tells the topic, and with a ``task_id`` that does; the set's own also with the contexts of five other documents, one
+after the other, and one that says nothing: those must not cost anything.
 
 Each top folder of a set is a source, and a domain, of its own. Profiles of tasks are registered for every document:
 one of its domain (``domain``), one of the five terms that are most its own, its title left out (``terms``), one of
@@ -31,6 +31,8 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from statistics import fmean
+from typing import Any
 
 from wenyuan.app import open_library
 from wenyuan.core import fuse
@@ -58,6 +60,8 @@ KINDS = ("domain", "terms", "profile")
 PROBE = 60
 """Characters of a part by which the passages that it became are recognised."""
 
+OTHERS = 5
+"""Of how many other documents the contexts are tried: with one, a single question decides."""
 UNHURRIED = Deadline(3_600.0, lambda: 0.0)
 
 
@@ -255,25 +259,35 @@ def squeezed(text: str) -> str:
     return "".join(text.split())
 
 
-def contexts(shelf: Shelf) -> Mapping[str, Context]:
+def contexts(shelf: Shelf) -> Mapping[str, Sequence[Context]]:
+    """By name; of several that are meant alike, what is told is the mean."""
     names = sorted(shelf.titles)
-    following = dict(zip(names, [*names[len(names) // 2 :], *names[: len(names) // 2]], strict=True))
+    right = {name: name for name in names}
+    steps = [len(names) * number // (OTHERS + 1) for number in range(1, OTHERS + 1)]
+    others = [dict(zip(names, [*names[step:], *names[:step]], strict=True)) for step in steps]
     return {
-        "none": lambda document: {},
-        "document": lambda document: {"source_document_uri": shelf.uris[document]},
-        "path": lambda document: {"source_document_uri": f"file:///projects/{shelf.titles[document]}/minutes.md"},
-        "task": lambda document: {"task_id": f"review {shelf.titles[document]} 3"},
-        **{kind: partial(task_of, kind, {n: n for n in names}, names) for kind in KINDS},
-        **{f"other {kind}": partial(task_of, kind, following, names) for kind in KINDS},
-        "other document": lambda document: {"source_document_uri": shelf.uris[following[document]]},
-        "other path": lambda document: {
-            "source_document_uri": f"file:///projects/{shelf.titles[following[document]]}/minutes.md"
-        },
-        "neutral": lambda document: {
-            "source_document_uri": "file:///home/user/untitled 3.md",
-            "task_id": "task-4711",
-        },
+        "none": [lambda document: {}],
+        "document": [partial(at_hand, shelf, right)],
+        "path": [partial(path_of, shelf, right)],
+        "task": [lambda document: {"task_id": f"review {shelf.titles[document]} 3"}],
+        **{kind: [partial(task_of, kind, right, names)] for kind in KINDS},
+        **{f"other {kind}": [partial(task_of, kind, other, names) for other in others] for kind in KINDS},
+        "other document": [partial(at_hand, shelf, other) for other in others],
+        "other path": [partial(path_of, shelf, other) for other in others],
+        "neutral": [
+            lambda document: {"source_document_uri": "file:///home/user/untitled 3.md", "task_id": "task-4711"}
+        ],
     }
+
+
+def at_hand(shelf: Shelf, about: Mapping[str, str], document: str) -> Mapping[str, str]:
+    """A document of the library: the one that is asked about, or another."""
+    return {"source_document_uri": shelf.uris[about[document]]}
+
+
+def path_of(shelf: Shelf, about: Mapping[str, str], document: str) -> Mapping[str, str]:
+    """A file that the library does not have, whose path has that document's title."""
+    return {"source_document_uri": f"file:///projects/{shelf.titles[about[document]]}/minutes.md"}
 
 
 def task_of(kind: str, about: Mapping[str, str], names: Sequence[str], document: str) -> Mapping[str, str]:
@@ -281,16 +295,20 @@ def task_of(kind: str, about: Mapping[str, str], names: Sequence[str], document:
     return {"task_id": f"{kind}-{names.index(about[document])}"}
 
 
-def row(shelf: Shelf, questions: Sequence[Asked], context: Context) -> dict[str, float]:
-    """nDCG@10 and Hit@1 of the whole search, by passages."""
-    run = Run("fused")
-    for number, asked in enumerate(questions):
-        hits = shelf.library.search(asked.text, limit=10, context=dict(context(asked.document)) or None).hits
-        run.ranked[str(number)] = Ranked(tuple(str(h.passage_id) for h in hits), tuple(h.score for h in hits))
-    run.ms["total"] = [0.0]
+def row(shelf: Shelf, questions: Sequence[Asked], tried: Sequence[Context]) -> dict[str, Any]:
+    """nDCG@10 and Hit@1 of the whole search, by passages: their means over the contexts, and the nDCG of each."""
     qrels = {str(number): {str(answer): 1 for answer in asked.answers} for number, asked in enumerate(questions)}
-    figures, _ = measured(run, qrels, 10)
-    return {"ndcg@10": figures["ndcg@10"], "hit@1": figures["hit@1"]}
+    ndcgs, firsts = [], []
+    for context in tried:
+        run = Run("fused")
+        for number, asked in enumerate(questions):
+            hits = shelf.library.search(asked.text, limit=10, context=dict(context(asked.document)) or None).hits
+            run.ranked[str(number)] = Ranked(tuple(str(h.passage_id) for h in hits), tuple(h.score for h in hits))
+        run.ms["total"] = [0.0]
+        figures, _ = measured(run, qrels, 10)
+        ndcgs.append(figures["ndcg@10"])
+        firsts.append(figures["hit@1"])
+    return {"ndcg@10": fmean(ndcgs), "hit@1": fmean(firsts)} | ({"each": ndcgs} if len(tried) > 1 else {})
 
 
 def weigh(given: str) -> None:
@@ -318,10 +336,10 @@ def main() -> None:
                 if weights:
                     weigh(weights)
                 for kind, questions in (("ambiguous", unclear), ("own", own)):
-                    for name, context in contexts(shelf).items():
+                    for name, tried in contexts(shelf).items():
                         if not any(word in name for word in given.contexts.split(",")):
                             continue
-                        figures = row(shelf, questions, context)
+                        figures = row(shelf, questions, tried)
                         told = {"set": folder.name, "weights": weights or "as they are", "questions": kind,
                                 "asked": len(questions), "context": name, **figures}  # fmt: skip
                         print(json.dumps(told, ensure_ascii=False), flush=True)

@@ -20,7 +20,7 @@ from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, matches
 from wenyuan.core.model import EncoderFingerprint, NewDocument, NewPassage, Source
 from wenyuan.core.ports import Deadline, Engine, IndexSpec
 from wenyuan.core.text import search_terms
-from wenyuan.engines.local.vectors import faiss
+from wenyuan.engines.local.codes import faiss
 from wenyuan.engines.memory import MemoryEngine
 
 DIMENSION = 16
@@ -406,9 +406,13 @@ class EngineLaws:
         assert wrong == []
 
 
-def earlier_codes(rows: Any) -> bytes:
-    """Codes of rows, (n, dim) float32, as version 0.1.0 of the engine ``local`` wrote them at first."""
-    index = faiss.index_factory(rows.shape[1], f"RR{rows.shape[1]},RaBitQ2", faiss.METRIC_INNER_PRODUCT)
+EARLIER_CODES = ("RR{0},RaBitQ2", "RR{0},IVF1,PQ{0}x4fs")
+"""The kinds of codes that the engine ``local`` has written before."""
+
+
+def earlier_codes(rows: Any, kind: str) -> bytes:
+    """Codes of rows, (n, dim) float32, of a kind of `EARLIER_CODES`."""
+    index = faiss.index_factory(rows.shape[1], kind.format(rows.shape[1]), faiss.METRIC_INNER_PRODUCT)
     index.train(rows)
     index.add(rows)
     return bytes(faiss.serialize_index(index))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import tantivy
 
-from engine_laws import QUERIES, SPEC, TEXTS, World, document, earlier_codes, same, unit
+from engine_laws import EARLIER_CODES, QUERIES, SPEC, TEXTS, World, document, earlier_codes, same, unit
 from wenyuan.core.errors import (
     CatalogBusy,
     EngineUnavailable,
@@ -201,14 +201,15 @@ def test_small_files_that_say_nonsense(world: World, name: str, content: str) ->
 
 
 @pytest.mark.parametrize("busy", [False, True], ids=["free", "somebody writes"])
-def test_codes_of_an_earlier_version(world: World, busy: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", EARLIER_CODES)
+def test_codes_of_an_earlier_version(world: World, kind: str, busy: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are made anew when the engine is opened, which answers at once, and kept if nobody else writes."""
     monkeypatch.setattr(vectors, "EXACT_ROWS", 10)
     engine: Any = world.engine
     engine.purge(world.catalog)
     (manifest,), (codes,) = files(world, "rows.json"), files(world, "codes-*.faiss")
     rows = engine._scan.rows(np.arange(len(engine._scan)))
-    codes.write_bytes(earlier_codes(rows))
+    codes.write_bytes(earlier_codes(rows, kind))
     state = json.loads(manifest.read_text("utf-8"))
     manifest.write_text(json.dumps(state | {"codes_crc": zlib.crc32(codes.read_bytes())}), "utf-8")
 

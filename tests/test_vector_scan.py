@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine_laws import earlier_codes
+from engine_laws import EARLIER_CODES, earlier_codes
 from wenyuan.core.ports import Deadline
 from wenyuan.engines.local import vectors as scans
+from wenyuan.engines.local.codes import Codes
 from wenyuan.engines.local.vectors import EXACT_ROWS, VectorScan, as_vectors
 
 DIMENSION = 16
@@ -107,8 +108,8 @@ def test_codes_tell_what_is_nearest(dimension: int, every: int) -> None:
     topics = draw.normal(size=(100, dimension))
     rows = (1.0 + topics[draw.integers(0, 100, 5_000)] + draw.normal(size=(5_000, dimension))).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    codes = scans._Codes.trained(dimension, rows, len(rows))
-    codes.index.add(rows)
+    codes = Codes.trained(rows, len(rows))
+    codes.add(rows)
     mask = np.arange(len(rows)) % every == 0
     held = 0
     for query in rows[:40]:
@@ -129,13 +130,45 @@ def test_rows_that_are_all_alike_can_be_coded() -> None:
     assert cosines == pytest.approx(1.0)
 
 
-def test_codes_of_another_kind_are_made_anew(rows: tuple[Any, Any], tmp_path: Path) -> None:
+def test_rows_that_few_others_are_like_are_found() -> None:
+    """Rows far off along what all have in common, and rows without a vector, among those that codes are learned from."""
+    draw = np.random.default_rng(3)
+    rows = (3.0 + draw.normal(size=(5_000, DIMENSION))).astype(np.float32)
+    rows[::500] -= 6.0
+    rows[1::500] = draw.normal(size=(10, DIMENSION))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    rows[2::10] = 0.0
+    codes = Codes.trained(rows, len(rows))
+    codes.add(rows)
+    for number in (0, 500, 1, 501, 3, 4_999):
+        assert number in codes.search(rows[number], None, 50)
+
+
+def test_codes_are_read_as_often_as_one_likes(rows: tuple[Any, Any]) -> None:
+    """Of what is read, each owns what it holds: whoever else reads, grows or is done with it does not matter."""
+    given = rows[0][: EXACT_ROWS + 1]
+    first = Codes.trained(given, len(given))
+    first.add(given)
+    raw, wanted = first.write(), first.search(given[7], None, 20).tolist()
+    for _ in range(60):
+        codes = Codes.read(raw)
+        assert codes is not None and len(codes) == len(given)
+        codes.shared = True
+        more = codes.grown(given[:10])
+        assert len(more) == len(given) + 10 and len(codes) == len(given)
+        del codes
+        assert more.search(given[7], np.arange(len(more)) < len(given), 20).tolist() == wanted
+    assert Codes.read(raw).write() == raw  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("kind", EARLIER_CODES)
+def test_codes_of_another_kind_are_made_anew(rows: tuple[Any, Any], tmp_path: Path, kind: str) -> None:
     """As an earlier version wrote them, checksum and all: the rows are coded again, and found as before."""
     given, crcs = rows
     vectors, codes = tmp_path / "rows.f32", tmp_path / "codes.faiss"
     scan = grown(given)
     scan.save(vectors, codes, append=False)
-    codes.write_bytes(earlier_codes(given))
+    codes.write_bytes(earlier_codes(given, kind))
     none = np.zeros(len(scan), bool)
     loaded = VectorScan.load(DIMENSION, vectors, codes, zlib.crc32(codes.read_bytes()), None, none)
     assert loaded.recoded and loaded._coded == len(scan)

@@ -1,9 +1,8 @@
-"""The vector half: an exact-recall scan. 4-bit codes find candidates, float32 rows decide.
+"""The vector half: an exact-recall scan. Short codes find candidates (see `codes`), float32 rows decide.
 
-Codes are those of a product quantiser (Jégou et al. 2011) with one part a dimension, 200 bytes a row at 384, scanned 32
-rows at a time by table look-ups in registers (André et al. 2015, in faiss). The candidates' float32 rows are read from a
-memory-mapped file and checked against their checksums before they count. A filter is a row mask handed to the scan, which
-stays exact; few enough rows are compared in float32, and so are the newest, which get their codes some thousands at a time.
+The candidates' float32 rows are read from a memory-mapped file and checked against their checksums before they count. A
+filter is a row mask handed to the scan, which stays exact; few enough rows are compared in float32, and so are the newest,
+which get their codes some thousands at a time.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import faiss as _faiss
 import numpy as np
 
 from wenyuan.core.errors import IndexCorrupt
 from wenyuan.core.ports import Deadline
 from wenyuan.core.sums import Sums
+from wenyuan.engines.local.codes import Codes
 from wenyuan.engines.local.grown import Array, Grown
 
 __all__ = ["VectorScan"]
@@ -27,12 +26,8 @@ _COMPONENT = "engine local/vector"
 EXACT_ROWS = 4_096  # up to here comparing all float32 rows is as fast as the coded scan
 # Candidates rescored: see docs/explanation/scale.md. Enough for recall@10 1.0 even where hundreds of rows are about equally
 # near, as real passages are.
-_RESCORE_FLOOR, _RESCORE_FACTOR, _RESCORE_SHARE = 400, 4, 1 / 2_000
+_RESCORE_FLOOR, _RESCORE_FACTOR, _RESCORE_SHARE = 400, 4, 1 / 1_500
 _TRAIN_ROWS = 16_384
-_FINE = 512  # dimensions up to which each is a part of its own; above, two are, or the sums in 16 bits would be too coarse
-
-faiss: Any = _faiss  # its stubs know the C++ signatures only, not the Python ones
-faiss.omp_set_num_threads(1)  # requests run in threads of their own
 
 
 class VectorScan:
@@ -45,7 +40,7 @@ class VectorScan:
         self.dimension = dimension
         self._stored: Array = np.empty((0, dimension), dtype=np.float32)  # memory-mapped
         self._tail = Grown(np.empty((0, dimension), dtype=np.float32))
-        self._codes: _Codes | None = None  # of the first rows; None while they are few
+        self._codes: Codes | None = None  # of the first rows; None while they are few
         self.sums = Sums.empty(dimension)
         self.recoded = False
         """The codes on disk are of a kind that an earlier version wrote; those in memory were made anew."""
@@ -80,14 +75,14 @@ class VectorScan:
     @property
     def _coded(self) -> int:
         """How many rows, from the first on, have codes."""
-        return self._codes.index.ntotal if self._codes is not None else 0
+        return len(self._codes) if self._codes is not None else 0
 
-    def _encode_all(self) -> _Codes:
+    def _encode_all(self) -> Codes:
         count = len(self)
         sample = self.rows(np.linspace(0, count - 1, min(count, _TRAIN_ROWS), dtype=np.int64))
-        codes = _Codes.trained(self.dimension, sample, count)
+        codes = Codes.trained(sample, count)
         for at in range(0, count, 65_536):
-            codes.index.add(self.rows(np.arange(at, min(count, at + 65_536))))
+            codes.add(self.rows(np.arange(at, min(count, at + 65_536))))
         return codes
 
     def rows(self, numbers: Array) -> Array:
@@ -197,7 +192,7 @@ class VectorScan:
             raw = codes.read_bytes() if crc else b""
             if zlib.crc32(raw) != crc or (not crc and count > EXACT_ROWS):
                 raise ValueError(f"{codes.name}: wrong checksum, or missing")
-            scan._codes = _Codes.read(raw) if crc else None
+            scan._codes = Codes.read(raw) if crc else None
             if crc and scan._codes is None:
                 scan._codes, scan.recoded = scan._encode_all(), True
             if crc and not 0 <= count - scan._coded <= EXACT_ROWS:
@@ -223,52 +218,6 @@ def _mapped(path: Path, count: int, dimension: int) -> Array:
         return np.empty((0, dimension), dtype=np.float32)
     # As a plain array, which keeps the mapping: each access to a `memmap` costs more than the rows it reads.
     return np.asarray(np.memmap(path, dtype="<f4", mode="r", shape=(count, dimension)))
-
-
-class _Codes:
-    """faiss's index with what was learned of the rows; copied before it grows, since scans may be reading it.
-
-    Attributes:
-        trained_on: How many rows there were when it was learned, not how many it was learned from.
-    """
-
-    def __init__(self, index: Any, trained_on: int = 0) -> None:
-        self.index = index
-        self.trained_on = trained_on or index.ntotal
-        self.shared = False  # whether queries may be reading it
-
-    @classmethod
-    def trained(cls, dimension: int, sample: Array, count: int) -> _Codes:
-        # Turned at random first (RR): a table's steps are those of the widest part. One list (IVF1): it takes a filter.
-        parts = dimension if dimension <= _FINE or dimension % 2 else dimension // 2
-        index = faiss.index_factory(dimension, f"RR{dimension},IVF1,PQ{parts}x4fs", faiss.METRIC_INNER_PRODUCT)
-        index.train(np.ascontiguousarray(sample))
-        return cls(index, trained_on=count)
-
-    @classmethod
-    def read(cls, raw: bytes) -> _Codes | None:
-        """Of what `write` gave; None for codes of another kind."""
-        index = faiss.deserialize_index(np.frombuffer(raw, dtype=np.uint8))
-        inner = faiss.downcast_index(index.index) if isinstance(index, faiss.IndexPreTransform) else index
-        return cls(index) if isinstance(inner, faiss.IndexIVFPQFastScan) else None
-
-    def write(self) -> bytes:
-        return bytes(faiss.serialize_index(self.index))
-
-    def grown(self, vectors: Array) -> _Codes:
-        codes = _Codes(faiss.clone_index(self.index), self.trained_on) if self.shared else self
-        codes.index.add(np.ascontiguousarray(vectors, dtype=np.float32))
-        return codes
-
-    def search(self, query: Array, mask: Array | None, limit: int) -> Array:
-        """Numbers of the rows whose codes are nearest."""
-        parameters = faiss.IVFSearchParameters(nprobe=1)
-        if mask is not None:
-            allowed = faiss.IDSelectorBitmap(np.packbits(mask, bitorder="little"))
-            parameters.sel = allowed  # which does not hold it: the name does
-        _, numbers = self.index.search(query[None, :], limit, params=parameters)
-        found: Array = numbers[0][numbers[0] >= 0]
-        return found
 
 
 def as_vectors(rows: Sequence[Any], dimension: int) -> tuple[Array, list[int]]:
