@@ -18,12 +18,12 @@ ROW = 1_000  # bytes of catalog a passage, beside text and vector: addresses, ha
 UTF8 = 3  # bytes a Chinese character
 WORDS = 2.6  # bytes of keyword index a character (bench/scale.py)
 COLUMNS = 60  # bytes a row, held in memory (bench/scale.py)
-CODE = 8  # bytes of a row's code beside four bits a dimension
+CODE = 8  # bytes of a row's code beside two bits a dimension
 BUILDING = 3_500  # bytes a row at most in memory while an index is built anew, at 384 dimensions (bench/scale.py)
-FOLLOWED = 4_400  # rows indexed in a CPU second (bench/scale.py)
-SCAN = 9.4e-3  # CPU seconds of a vector scan of a million rows of 384 dimensions, without a filter (bench/scale.py)
+FOLLOWED = 6_300  # rows indexed in a CPU second (bench/scale.py)
+SCAN = 9.2e-3  # CPU seconds of a vector scan of a million rows of 384 dimensions (bench/scale.py)
 QUERY = 4.1e-3  # CPU seconds to embed a question (bench/scale.py)
-KEYWORDS = (0.2e-3, 9.7e-3)  # CPU seconds of a keyword search: always, and more a million rows (bench/scale.py)
+KEYWORDS = (0.1e-3, 8.0e-3)  # CPU seconds of a keyword search: always, and more a million rows (bench/scale.py)
 ON_POSTGRES = 9_600  # bytes of the index on PostgreSQL a passage at 384 dimensions, without graph (bench/engines.py)
 LINKS = 400  # bytes a row of a graph with m = 16 beside its vector: an estimate
 RECORD = 3_700  # bytes of a record of the audit with ten fragments (bench/audit.py)
@@ -34,7 +34,7 @@ def plan(passages: float, given: argparse.Namespace) -> dict[str, str]:
     """Name → figure."""
     vector = 4 * given.dimension
     catalog = ROW + UTF8 * given.characters + vector
-    held = COLUMNS + CODE + given.dimension / 2
+    held = COLUMNS + CODE + given.dimension / 4
     local = vector + held + WORDS * given.characters
     share = given.dimension / 384
     millions = passages / 1e6

@@ -41,6 +41,6 @@ def test_own_numbers_count() -> None:
     names = [line.split("|")[1].strip() for line in printed("--passages", "1e6") if line.startswith("|")]
     found = {name: row[0] for name, row in zip(names, larger, strict=True)}
     assert found["memory: `local`, mapped rows that should fit, GB"] == "3.1"
-    assert found["memory: `local`, held, GB"] == "0.45"
+    assert found["memory: `local`, held, GB"] == "0.26"
     assert found["time: embedding, hours"] == "1"
-    assert found["time: a question with `local`, meaning, CPU ms"] == "23"
+    assert found["time: a question with `local`, meaning, CPU ms"] == "22"

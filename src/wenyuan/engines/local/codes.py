@@ -44,6 +44,7 @@ class Codes:
     def __init__(self, axes: Array, lists: Any, trained_on: int = 0) -> None:
         self._axes = axes  # (dim, dim), each of which is a row
         self._lists = lists
+        self._owner: Any = None
         levels = faiss.downcast_index(lists.quantizer).reconstruct_n(0, lists.nlist)[:, 0]
         self._levels: Array = np.ascontiguousarray(levels)
         self.trained_on = trained_on or len(self)
@@ -123,7 +124,9 @@ class Codes:
         if not isinstance(lists, faiss.IndexIVFPQFastScan) or lists.nlist != _LEVELS:
             return None
         axes = faiss.vector_to_array(faiss.downcast_VectorTransform(index.chain.at(0)).A)
-        return cls(axes.reshape(lists.d, lists.d), faiss.clone_index(lists))  # what it is part of goes
+        codes = cls(axes.reshape(lists.d, lists.d), lists)
+        codes._owner = index  # goes with it: lists that were taken from it, or copied, cost as much memory again
+        return codes
 
 
 def _axes_from(first: Array) -> Array:
