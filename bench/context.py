@@ -263,7 +263,7 @@ def contexts(shelf: Shelf) -> Mapping[str, Sequence[Context]]:
     """By name; of several that are meant alike, what is told is the mean."""
     names = sorted(shelf.titles)
     right = {name: name for name in names}
-    steps = [len(names) * number // (OTHERS + 1) for number in range(1, OTHERS + 1)]
+    steps = sorted({len(names) * number // (OTHERS + 1) for number in range(1, OTHERS + 1)} - {0})
     others = [dict(zip(names, [*names[step:], *names[:step]], strict=True)) for step in steps]
     return {
         "none": [lambda document: {}],
