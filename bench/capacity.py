@@ -22,7 +22,7 @@ CODE = 8  # bytes of a row's code beside two bits a dimension
 BUILDING = 3_500  # bytes a row at most in memory while an index is built anew, at 384 dimensions (bench/scale.py)
 FOLLOWED = 6_300  # rows indexed in a CPU second (bench/scale.py)
 SCAN = 9.2e-3  # CPU seconds of a vector scan of a million rows of 384 dimensions (bench/scale.py)
-QUERY = 4.1e-3  # CPU seconds to embed a question (bench/scale.py)
+QUERY = 3.0e-3  # CPU seconds to embed a question (bench/parts.py)
 KEYWORDS = (0.1e-3, 8.0e-3)  # CPU seconds of a keyword search: always, and more a million rows (bench/scale.py)
 ON_POSTGRES = 9_600  # bytes of the index on PostgreSQL a passage at 384 dimensions, without graph (bench/engines.py)
 LINKS = 400  # bytes a row of a graph with m = 16 beside its vector: an estimate

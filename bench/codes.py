@@ -3,8 +3,8 @@
     python bench/codes.py [--rows 1000000] [--queries 30] [--codes local RR384,IVF1,PQ384x4fs] [--candidates 400 1000]
 
 Codes are those of the engine `local`, or named as in faiss's index factory: RaBitQ, of which rows are compared one by one, or
-lists of IVF, 4-bit ones of which are compared 32 at a time. Vectors and scopes are those of bench/made.py, in memory; a million rows need 4 GB. The time
-is that of the scan and of comparing the candidates in float32.
+lists of IVF, 4-bit ones of which are compared 32 at a time. Vectors and scopes are those of bench/made.py, in memory; a
+million rows need 4 GB. The time is that of the scan and of comparing the candidates in float32.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def measured(
     return {
         "recall@10": round(statistics.mean(ten), 4),
         "recall@100": round(statistics.mean(hundred), 4),
-        "CPU ms": round(statistics.median(spent), 1),
+        "CPU ms": round(statistics.median(spent), 2),
     }
 
 
