@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import socket
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["serve", "start_in_thread"]
 
 _BACKLOG = 512
+_TICK = 0.1
+"""Seconds between two looks at whether a second signal came."""
 _KEEP_ALIVE = 30
 """Seconds an idle connection stays open: longer than clients keep theirs, so that they close first."""
 
@@ -53,6 +56,17 @@ class _Server(uvicorn.Server):
         if self.should_exit:  # asked twice, by whatever signal: do not wait for open requests
             self.force_exit = True
         super().handle_exit(sig, frame)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Wait for the open requests, but not after a second signal; `asyncio.run` cancels what is left.
+
+        uvicorn alone would wait on: from Python 3.12 on, `asyncio.Server.wait_closed` lasts until the last connection ends.
+        """
+        drained = asyncio.create_task(super().shutdown(sockets))
+        while not (drained.done() or self.force_exit):
+            await asyncio.wait({drained}, timeout=_TICK)
+        if drained.done():
+            drained.result()
 
 
 def _listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
