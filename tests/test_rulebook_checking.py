@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulebook_parts import checked, codes, fault, schema
+from rulebook_parts import SCHEMA_TREE, checked, codes, fault, schema
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.rules.book import Book, RawEvidence, RawStatement, Tally
 from wenyuan.core.rules.checking import check_book
 from wenyuan.core.rules.model import Alias, Node, Place
 from wenyuan.core.rules.naming import looks_like_sentence
+from wenyuan.core.rules.schema_reading import parse_schema
 
 CITED = (RawEvidence(source="order37"),)
 
@@ -197,3 +198,62 @@ def test_a_big_book_is_checked_whole() -> None:
     result = checked(book(nodes, links))
     assert codes(result.faults) == {"dangling_end": 100}
     assert result.imported.statements == 99_900
+
+
+def _graph(*links: RawStatement) -> Book:
+    """A book that a program made: a process, a hazard and a measure."""
+    nodes = [node("process", "钢筋绑扎"), node("hazard", "高处坠落"), node("safety_measure", "佩戴安全带")]
+    places = [replace(one, place=Place("graph.graphml", at)) for at, one in enumerate(links)]
+    return book(nodes, places, machine_files=frozenset({"graph.graphml"}))
+
+
+def test_an_alias_of_a_relation_is_enough_in_a_list_of_words() -> None:
+    """A relation has aliases, and one known word of a list (full-width or not) tells which relation is meant."""
+    tree = {**SCHEMA_TREE, "relations": {**SCHEMA_TREE["relations"]}}
+    tree["relations"]["mitigated_by"] = {**tree["relations"]["mitigated_by"], "aliases": ["安全措施", "风险缓解"]}
+    for written in ("安全措施,控制措施,风险缓解", "控制措施，風險緩解", "风险缓解"):
+        result = check_book(_graph(link("高处坠落", written, "佩戴安全带")), parse_schema(tree), sources={"order37"})
+        assert [s.rel for s in result.statements] == ["mitigated_by"]
+        assert not result.faults
+
+
+def test_a_relation_that_only_the_kinds_tell_is_inferred_and_said() -> None:
+    """In a program's graph the kinds of both ends may leave one relation only; whoever imports it is told."""
+    result = checked(_graph(link("佩戴安全带", "安全措施,控制措施", "高处坠落", direction="none")))
+    assert [(s.src, s.rel, s.dst) for s in result.statements] == [
+        ("hazard/高处坠落", "mitigated_by", "safety_measure/佩戴安全带")
+    ]
+    told = fault(result, "relation_inferred")
+    assert told.severity == "note"
+    assert "'安全措施,控制措施' is taken as 'mitigated_by'" in told.message
+
+
+def test_what_a_person_mistypes_is_never_inferred() -> None:
+    """In a file that people write, an unknown relation stays refused, and so does a list with an unknown word."""
+    nodes = [node("hazard", "高处坠落"), node("safety_measure", "佩戴安全带")]
+    for written in ("mitigatd_by", "防控措施,乱写的"):
+        assert codes(checked(book(nodes, [link("高处坠落", written, "佩戴安全带")])).faults) == {
+            "unknown_relation": 1
+        }
+
+
+def test_several_relations_between_two_kinds_are_not_guessed() -> None:
+    """Where the kinds leave two relations, a word that is neither is refused."""
+    tree = {**SCHEMA_TREE, "relations": {**SCHEMA_TREE["relations"]}}
+    tree["relations"]["watched_by"] = {"zh": "监视", "from": ["hazard"], "to": ["safety_measure"]}
+    result = check_book(_graph(link("高处坠落", "相关", "佩戴安全带")), parse_schema(tree), sources={"order37"})
+    assert codes(result.faults) == {"unknown_relation": 1}
+
+
+def test_a_program_may_say_the_same_in_other_words() -> None:
+    """A graph has a relation once for each text that it was found in: one statement with the evidence of all."""
+    again = (RawEvidence(source="order37", uri="b.md"),)
+    result = checked(
+        _graph(
+            link("高处坠落", "防控措施", "佩戴安全带", sentence={"zh": "系好安全带"}),
+            link("高处坠落", "防控措施", "佩戴安全带", sentence={"zh": "必须戴"}, evidences=again),
+        )
+    )
+    assert codes(result.faults) == {}
+    (one,) = result.statements
+    assert (dict(one.sentence), len(one.evidences)) == ({"zh": "系好安全带"}, 2)

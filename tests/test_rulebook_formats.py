@@ -88,7 +88,7 @@ DIRTY = (
     xml_node("深基坑開挖", "process"),
     xml_edge("坍塌", "深基坑开挖", "produces hazard"),
     xml_edge("坍塌", "深基坑开挖", "produces hazard"),
-    xml_edge("坍塌", "土方开挖", "causes"),
+    xml_edge("深基坑开挖", "土方开挖", "causes"),
     xml_edge("深基坑开挖", "土方开挖", "is a"),
     xml_edge("坍塌", "深基坑开挖", "防控措施"),
     xml_edge("淹水", "深基坑开挖", "produces hazard"),

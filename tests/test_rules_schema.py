@@ -150,3 +150,23 @@ def test_a_label_falls_back() -> None:
     assert label_in({"zh": "工序", "en": "process"}, "fr", "p") == "process"
     assert label_in({"zh": "工序"}, "fr", "p") == "工序"
     assert label_in({}, "zh", "p") == "p"
+
+
+def test_kinds_and_relations_have_aliases() -> None:
+    """Aliases are read, written back, and added up where two packs give some; what is no list of texts is a fault."""
+    tree = {
+        "kinds": {"hazard": {"zh": "危险源", "aliases": ["危险因素"]}, "safety_measure": {}},
+        "relations": {"mitigated_by": {"from": ["hazard"], "to": ["safety_measure"], "aliases": ["风险缓解"]}},
+    }
+    first = parse_schema(tree)
+    assert first.relations["mitigated_by"].names == ("mitigated_by", "风险缓解")
+    assert parse_schema(first.to_tree()) == first
+    tree["relations"]["mitigated_by"]["aliases"] = ["控制措施", "风险缓解"]
+    both = merged(first, parse_schema(tree))
+    assert both.relations["mitigated_by"].aliases == ("风险缓解", "控制措施")
+    assert both.kinds["hazard"].aliases == ("危险因素",)
+    for wrong in ("风险缓解", [1], [" "]):
+        tree["relations"]["mitigated_by"]["aliases"] = wrong
+        with pytest.raises(InvalidRequest) as caught:
+            parse_schema(tree)
+        assert [f.path for f in caught.value.faults] == ["schema.relations.mitigated_by.aliases"]

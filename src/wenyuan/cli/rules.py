@@ -16,6 +16,7 @@ from wenyuan.cli.unified import indented, infer
 
 if TYPE_CHECKING:
     from wenyuan.core.rules.graph import GraphNode
+    from wenyuan.core.rules.schema import Kind
     from wenyuan.service.facade import Library
 
 __all__ = ["app"]
@@ -60,7 +61,7 @@ def list_nodes(
     with opened(terminal) as found:
         counts, packs = found.catalog.rules.counts(), found.rules.packs()
         schema = found.rules.schema()
-        wanted = _kind(kind, {known.id: known.labels for known in schema.kinds.values()})
+        wanted = _kind(kind, schema.kinds)
         nodes = found.catalog.rules.find_nodes(text, kind=wanted, limit=limit, after=after)
     following = nodes[-1].node_id if len(nodes) == limit else None
     listed = [node_to_wire(node) for node in nodes]
@@ -82,14 +83,14 @@ def list_nodes(
         terminal.show(terminal.text("rules_next", after=following))
 
 
-def _kind(written: str | None, kinds: Mapping[str, Mapping[str, str]]) -> str | None:
+def _kind(written: str | None, kinds: Mapping[str, Kind]) -> str | None:
     """The kind that somebody means, by its id or a label."""
     from wenyuan.core.errors import InvalidRequest
     from wenyuan.core.rules.naming import Words
 
     if written is None:
         return None
-    known = Words(kinds)
+    known = Words(kinds.values())
     found = known.find(written)
     if len(found) != 1:
         raise InvalidRequest(f"there is no kind {written!r}{known.near(written)}", hint=", ".join(kinds))

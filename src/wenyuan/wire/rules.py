@@ -126,7 +126,12 @@ def schema_to_wire(schema: Schema) -> dict[str, Any]:
         "scope_kind": schema.scope_kind,
         "kinds": {kind.id: dict(kind.labels) for kind in schema.kinds.values()},
         "relations": {
-            r.id: {"labels": dict(r.labels), "from": list(r.sources), "to": list(r.targets)}
+            r.id: {
+                "labels": dict(r.labels),
+                "from": list(r.sources),
+                "to": list(r.targets),
+                "aliases": list(r.aliases),
+            }
             for r in schema.relations.values()
         },
         "parameters": {

@@ -81,7 +81,7 @@ class RawStatement:
 
     Attributes:
         src, dst: A key, a name, a label or an alias; ``kind:name`` where that is not enough.
-        rel: A relation's id or label; of machine-made files also several, separated by commas.
+        rel: A relation's id, label or alias, or several words for it, separated by commas.
         under: The relation whose object `src` is, where a statement is written below another one.
         status: None: what is usual for the kind of file.
     """

@@ -84,7 +84,7 @@ def check_book(
             f"no such source: {default_source!r}{did_you_mean(default_source, [*sources, *declared])}"
         )
     faults = list(book.faults)
-    kinds = Words({kind.id: kind.labels for kind in schema.kinds.values()})
+    kinds = Words(schema.kinds.values())
     nodes = NodeCheck(kinds, known or {}, book.machine_files, faults)
     for node in book.nodes:
         nodes.take(node)
@@ -127,7 +127,7 @@ class _LinkCheck:
 
     def __init__(self, schema: Schema, names: Names, nodes: Mapping[str, Node], faults: list[BookFault]) -> None:
         self.schema, self.names, self.nodes, self.faults = schema, names, nodes, faults
-        self.relations = Words({r.id: r.labels for r in schema.relations.values()})
+        self.relations = Words(schema.relations.values())
         self.accepted: dict[str, Statement] = {}
         self.merged = self.refused = 0
 
@@ -211,21 +211,35 @@ class _LinkCheck:
         return _narrow(found, above[0].targets) or found if len(above) == 1 else found
 
     def _relation(self, link: RawStatement, starts: Sequence[Candidate], ends: Sequence[Candidate]) -> Relation:
-        found = list(self.relations.find(link.rel))
-        if not found and link.place.file in self.machine:
-            parts = [part for part in _BETWEEN.split(link.rel) if part.strip()]
-            found = list(dict.fromkeys(name for part in parts for name in self.relations.find(part)))
-        if not found:
-            raise _Refused("unknown_relation", f"no such relation: {link.rel!r}{self.relations.near(link.rel)}")
-        relations = [self.schema.relations[name] for name in found]
-        if len(relations) == 1:
-            return relations[0]
+        found = self._named(link)
+        if len(found) == 1:
+            return self.schema.relations[found[0]]
+        typed = (r for r in self.schema.relations.values() if r.sources and r.targets)
+        relations = [self.schema.relations[name] for name in found] or list(typed)
         fitting = [
             r for r in relations if _fits(r, starts, ends) or (link.direction != "stated" and _fits(r, ends, starts))
         ]
-        if len(fitting) != 1:
+        if found and len(fitting) != 1:
             raise _Refused("ambiguous_relation", f"{link.rel!r} may mean each of {', '.join(found)}")
-        return fitting[0]
+        if found:
+            return fitting[0]
+        # A program writes what it calls a relation; a person who writes an unknown one has mistyped a known one.
+        if link.place.file in self.machine and len(fitting) == 1:
+            ends_shown = f"{_kinds(starts)} and {_kinds(ends)}"
+            message = f"{link.rel!r} is taken as {fitting[0].id!r}, the only relation between {ends_shown}"
+            self.fault("relation_inferred", message, link.place, "note")
+            return fitting[0]
+        raise _Refused("unknown_relation", f"no such relation: {link.rel!r}{self.relations.near(link.rel)}")
+
+    def _named(self, link: RawStatement) -> list[str]:
+        """The relations that are written: one, or a list of words for it, all of which a person has to know."""
+        whole = self.relations.find(link.rel)
+        if whole:
+            return list(whole)
+        parts = [self.relations.find(part) for part in _BETWEEN.split(link.rel) if part.strip()]
+        if not all(parts) and link.place.file not in self.machine:
+            return []
+        return list(dict.fromkeys(name for part in parts for name in part))
 
     def _one(self, found: Sequence[Candidate], written: str) -> str:
         """The best candidate: a name before an alias."""
@@ -284,7 +298,11 @@ class _LinkCheck:
         other = [name for name in fields if getattr(first, name) != getattr(again, name)]
         if other:
             message = f"the statement stands already at {first.place}, with another {' and '.join(other)}"
-            raise _Refused("duplicate_statement", message)
+            if not {first.place.file, again.place.file} <= set(self.machine):
+                raise _Refused("duplicate_statement", message)
+            # A program says the same of every text that it finds it in, each time in other words.
+            self.fault("duplicate_statement", f"{message}: put together", again.place, "note")
+            return replace(first, evidences=tuple(dict.fromkeys((*first.evidences, *again.evidences))))
         added = [e for e in again.evidences if e not in first.evidences]
         if not added:
             self.fault("duplicate_statement", f"the statement stands already at {first.place}", again.place, "note")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from wenyuan.core.rules.model import Node
+from wenyuan.core.rules.schema import Kind, Relation
 from wenyuan.core.suggest import did_you_mean
 from wenyuan.core.text import fold
 
@@ -50,13 +51,13 @@ def suggestion(word: str, known: Collection[str]) -> str:
 
 
 class Words:
-    """Ids by their id and labels, folded: kinds and relations as people write them."""
+    """Ids by their id, labels and aliases, folded: kinds and relations as people write them."""
 
-    def __init__(self, labelled: Mapping[str, Mapping[str, str]]) -> None:
+    def __init__(self, things: Iterable[Kind | Relation]) -> None:
         self._ids: defaultdict[str, list[str]] = defaultdict(list)
-        for name, labels in labelled.items():
-            for word in dict.fromkeys(folded(w) for w in (name, *labels.values())):
-                self._ids[word].append(name)
+        for thing in things:
+            for word in dict.fromkeys(map(folded, thing.names)):
+                self._ids[word].append(thing.id)
 
     def find(self, written: str) -> Sequence[str]:
         """The ids that are written so; several when a label is not unique."""

@@ -35,10 +35,16 @@ T = TypeVar("T", "Kind", "Relation", "Parameter", "Pattern")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of node; ``labels`` by language."""
+    """A kind of node; ``labels`` by language, ``aliases`` as other people's files and questions call it."""
 
     id: str
     labels: Labels = field(default_factory=dict, hash=False)
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every way to write it: id, labels, aliases."""
+        return (self.id, *self.labels.values(), *self.aliases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,7 @@ class Relation:
 
     Attributes:
         sentence: Templates by language, with ``{src}`` and ``{dst}`` where the two names go.
+        aliases: What other people's files and questions call it.
     """
 
     id: str
@@ -54,6 +61,12 @@ class Relation:
     sources: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
     sentence: Mapping[str, str] = field(default_factory=dict, hash=False)
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every way to write it: id, labels, aliases."""
+        return (self.id, *self.labels.values(), *self.aliases)
 
     def allows(self, src_kind: str, dst_kind: str) -> bool:
         """Whether a statement may lead from the one kind to the other."""
@@ -131,7 +144,7 @@ class Schema:
         """As plain values, in the form that `parse_schema` reads; empty parts are left out."""
         tree: dict[str, Any] = {
             "scope_kind": self.scope_kind,
-            "kinds": {k.id: dict(k.labels) for k in self.kinds.values()},
+            "kinds": {k.id: _named_tree(k) for k in self.kinds.values()},
             "relations": {r.id: _relation_tree(r) for r in self.relations.values()},
             "parameters": {p.name: _parameter_tree(p) for p in self.parameters.values()},
             "patterns": {p.name: _pattern_tree(p) for p in self.patterns.values()},
@@ -140,9 +153,13 @@ class Schema:
         return {key: value for key, value in tree.items() if value}
 
 
+def _named_tree(thing: Kind | Relation) -> dict[str, Any]:
+    return {**thing.labels, **({"aliases": list(thing.aliases)} if thing.aliases else {})}
+
+
 def _relation_tree(relation: Relation) -> dict[str, Any]:
     tree = {"from": list(relation.sources), "to": list(relation.targets), "sentence": dict(relation.sentence)}
-    return {**relation.labels, **{key: value for key, value in tree.items() if value}}
+    return {**_named_tree(relation), **{key: value for key, value in tree.items() if value}}
 
 
 def _parameter_tree(parameter: Parameter) -> dict[str, Any]:
@@ -165,7 +182,7 @@ def label_in(labels: Labels, language: str, otherwise: str) -> str:
 
 
 def merged(a: Schema, b: Schema) -> Schema:
-    """Both schemas as one. Labels and sentences in further languages add up; limits are those that somebody set.
+    """Both schemas as one. Aliases, and labels and sentences in further languages, add up; limits are those set.
 
     Raises:
         InvalidRequest: they say different things of one name; all such names are listed.
@@ -201,10 +218,13 @@ def _united(part: str, a: Mapping[str, T], b: Mapping[str, T], faults: list[Faul
 
 
 def _both(old: T, new: T, path: str, faults: list[Fault]) -> T:
-    adding: dict[str, dict[str, str]] = {}
+    adding: dict[str, Any] = {}
     for each in fields(old):
-        x, y = getattr(old, each.name), getattr(new, each.name)
-        if each.name in _ADDING:
+        x: Any = getattr(old, each.name)
+        y: Any = getattr(new, each.name)
+        if each.name == "aliases":
+            adding[each.name] = tuple(dict.fromkeys((*x, *y)))
+        elif each.name in _ADDING:
             adding[each.name] = {**y, **x}
             faults += [
                 Fault(f"{path}.{each.name}.{tag}", f"is {x[tag]!r} here and {y[tag]!r} there")
@@ -214,7 +234,7 @@ def _both(old: T, new: T, path: str, faults: list[Fault]) -> T:
         elif x != y:
             faults.append(Fault(f"{path}.{each.name}", f"is {_shown(x)} here and {_shown(y)} there"))
     # Which fields a value has is known to `fields`, not to the type checker.
-    return replace(old, **adding)  # type: ignore[arg-type]
+    return replace(old, **adding)
 
 
 def _shown(value: object) -> str:

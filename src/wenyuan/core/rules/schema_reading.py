@@ -87,10 +87,11 @@ class _Reader:
     # What a schema is made of
 
     def _kind(self, name: str, tree: object, path: str) -> Kind:
-        return Kind(name, self._labels(self._object(tree, path, ()), path, ()))
+        parts = self._object(tree, path, None)
+        return Kind(name, self._labels(parts, path, ("aliases",)), self._aliases(parts, path))
 
     def _relation(self, name: str, tree: object, path: str) -> Relation:
-        own = ("from", "to", "sentence")
+        own = ("from", "to", "sentence", "aliases")
         parts = self._object(tree, path, None)
         sentence = self._object(parts.get("sentence"), f"{path}.sentence", None)
         for tag, text in sentence.items():
@@ -103,6 +104,7 @@ class _Reader:
             self._known_words(parts.get("from", []), f"{path}.from", self.kinds, "kind"),
             self._known_words(parts.get("to", []), f"{path}.to", self.kinds, "kind"),
             self._labels(sentence, f"{path}.sentence", ()),
+            self._aliases(parts, path),
         )
 
     def _parameter(self, name: str, tree: object, path: str) -> Parameter:
@@ -217,6 +219,14 @@ class _Reader:
             else:
                 labels[key] = value
         return labels
+
+    def _aliases(self, parts: Mapping[str, object], path: str) -> tuple[str, ...]:
+        """What else a kind or a relation is called: a list of texts."""
+        words = parts.get("aliases") or []
+        if not isinstance(words, list) or not all(isinstance(w, str) and w.strip() for w in words):
+            self._wrong(f"{path}.aliases", f"must be a list of texts that are not blank, not {words!r:.60}")
+            return ()
+        return tuple(dict.fromkeys(w.strip() for w in words))
 
     def _known_word(
         self, word: object, path: str, known: Mapping[str, object], what: str, *, empty: bool = False

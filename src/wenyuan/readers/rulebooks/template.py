@@ -132,7 +132,7 @@ def _node_row(node: Node) -> list[str]:
 
 def _short(nodes: Sequence[Node]) -> dict[str, str]:
     """How each node is written as an end: by its name where that means nothing else, by its key otherwise."""
-    names = Names(Words({}), nodes)
+    names = Names(Words(()), nodes)
     return {node.key: node.name if len(names.find(node.name)) == 1 else node.key for node in nodes}
 
 
