@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import cache
+from pathlib import Path
 
 import pytest
 
+import wenyuan
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.rules.book import Book
 from wenyuan.core.rules.checking import check_book
 from wenyuan.core.rules.conditions import compile_condition
 from wenyuan.core.rules.schema import Schema
 from wenyuan.core.rules.schema_reading import parse_schema
+from wenyuan.knowledge_retriever import KGRetriever, KnowledgeRetriever
 from wenyuan.packs import located, shipped
 from wenyuan.readers.rulebooks import read_book
+from wenyuan.service.unified import RuleQuestion
 
 
 @cache
@@ -102,3 +107,71 @@ def test_a_return_without_reason_has_its_condition() -> None:
     assert condition.check(bought | {"sales_channel": "online"}).state == "met"
     assert condition.check(bought | {"sales_channel": "store"}).state == "not_met"
     assert condition.check(bought).missing == ("sales_channel",)
+
+
+Pair = tuple[str, str, str, str]
+"""Start, group, of what something is required (the start itself, where it says or inherits it), and what."""
+
+
+def chained(name: str) -> dict[str, set[Pair]]:
+    """By start, every pair to which the chains of a pack's patterns lead over its statements as they are written."""
+    book, schema = pack(name)
+    checked = check_book(book, schema, sources={s.source.source_id for s in book.sources})
+    onward: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for statement in checked.statements:
+        onward[statement.src, statement.rel].add(statement.dst)
+    called = {node.key: node.name for node in checked.nodes}
+    found: dict[str, set[Pair]] = {}
+    for pattern in schema.patterns.values():
+        for start in (node for node in checked.nodes if node.kind == pattern.start):
+            origins, level = {start.key}, {start.key}
+            for _ in range(pattern.inherit.max_depth if pattern.inherit else 0):
+                level = {end for key in level for via in pattern.inherit.via for end in onward[key, via]} - origins
+                origins |= level
+            pairs = found.setdefault(start.name, set())
+            for group, chain in pattern.collect.items():
+                ends = [(start.key, key) for key in origins]
+                for at, relation in enumerate(chain):
+                    ends = [(start.key if at == 0 else key, end) for _, key in ends for end in onward[key, relation]]
+                pairs |= {(start.name, group, called[of], called[end]) for of, end in ends}
+    return found
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_every_pair_that_a_pack_says_is_derived(tmp_path: Path, name: str) -> None:
+    """A measure against two hazards stands under both: nothing that the statements say of a start is lost, or added."""
+    expected = chained(name)
+    with wenyuan.create(tmp_path / "library", encoder={"kind": "none"}) as library:
+        library.rules.take(pack(name)[0])
+        for start, pairs in expected.items():
+            answer = library.infer_rules(RuleQuestion(processes=(start,)))
+            assert answer.truncated == ()
+            assert {_pair(start, item.metadata) for item in answer.items} == pairs
+    assert sum(map(len, expected.values())) > 100
+
+
+def _pair(start: str, told: dict[str, object]) -> Pair:
+    """What a derived rule says, in the terms of `chained`."""
+    path = told["path"]
+    assert isinstance(path, list)
+    own = all(step.get("inherited") for step in path[:-1])
+    return start, str(told["group"]), start if own else str(told["subject"]), str(told["name"])
+
+
+def test_a_chain_has_every_measure_under_every_hazard(tmp_path: Path) -> None:
+    """What a chain, a list and the united answer give of the construction pack's processes is complete."""
+    expected = chained("construction")
+    with wenyuan.create(tmp_path / "library", encoder={"kind": "none"}) as library:
+        library.rules.take(pack("construction")[0])
+        retriever = KnowledgeRetriever(None, KGRetriever(library))
+        for start in ("深基坑开挖", "起重吊装", "脚手架工程"):
+            pairs = {(of, end) for _, group, of, end in expected[start] if group == "safety_measures"}
+            chain = KGRetriever(library).infer_process_chain(start)
+            assert {(of, end) for of, ends in chain.safety_measures.items() for end in ends} == pairs
+            for items in (
+                retriever.infer_rules(start, [start]),
+                retriever.retrieve_regulations(processes=[start]),
+                retriever.retrieve(start, chapter="ch08_safety", processes=[start]).regulations,
+            ):
+                told = [item.metadata for item in items if item.metadata["group"] == "safety_measures"]
+                assert {(t["subject"], t["name"]) for t in told} == pairs

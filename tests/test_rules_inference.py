@@ -68,7 +68,7 @@ def test_the_nearest_way_of_inheritance_wins() -> None:
     graph.say(low, "part_of", top)
     graph.say(top, "requires_equipment", graph.node("equipment", "crane"))
     (rule,) = run(graph, low).rules
-    assert (rule.depth, rule.also) == (1, 0)
+    assert (rule.depth, rule.others) == (1, ())
 
 
 def test_a_condition_is_met_refused_or_marked() -> None:
@@ -143,15 +143,31 @@ def test_strength_goes_before_score() -> None:
     assert mandatory == sorted(mandatory, reverse=True)
 
 
-def test_two_paths_to_one_end_are_one_rule() -> None:
-    """The better path is kept and the other one is counted."""
+def test_a_measure_against_two_hazards_stands_under_both() -> None:
+    """What is required of two things is two rules, however the paths to them compare."""
     pit = Pit()
     second = pit.graph.node("hazard", "滑坡")
     pit.graph.say(pit.deep, "produces_hazard", second, weight=0.2)
     pit.graph.say(second, "mitigated_by", pit.layers)
-    rule = named(pit.infer())["safety_measures", "分层开挖"]
-    assert (rule.subject.name, rule.also) == ("坍塌", 1)
-    assert rule.score == pytest.approx(0.9)
+    found = [r for r in pit.infer().rules if r.end.name == "分层开挖"]
+    assert [(r.subject.name, r.others) for r in found] == [("坍塌", ()), ("滑坡", ())]
+    assert [r.score for r in found] == pytest.approx([0.9, 0.6])
+
+
+def test_two_paths_to_one_end_of_one_subject_are_one_rule() -> None:
+    """The better path is kept and the other one stands beside it, also where one of them is inherited."""
+    pit = Pit()
+    pit.graph.say(pit.dig, "produces_hazard", pit.collapse, weight=0.5)
+    pit.graph.say(pit.deep, "requires_equipment", pit.digger)
+    found = named(pit.infer())
+    for group, end, first, second in (
+        ("safety_measures", "分层开挖", ["坍塌", "分层开挖"], ["土方开挖", "坍塌", "分层开挖"]),
+        ("equipment", "挖掘机", ["挖掘机"], ["土方开挖", "挖掘机"]),
+    ):
+        rule = found[group, end]
+        assert [step.edge.end.name for step in rule.steps] == first
+        assert [[step.edge.end.name for step in steps] for steps in rule.others] == [second]
+    assert len([r for r in pit.infer().rules if r.end.name in ("分层开挖", "挖掘机")]) == 2
 
 
 def test_circles_and_self_loops_come_to_an_end() -> None:
@@ -199,6 +215,35 @@ def test_too_many_rules_are_cut_from_below() -> None:
     mandatory = {rule.steps[-1].edge.statement_id for rule in full.rules[3:] if rule.strength == "mandatory"}
     assert cut.mandatory_left == mandatory != set()
     assert full.mandatory_left == frozenset()
+
+
+def test_a_cut_leaves_every_start_its_share() -> None:
+    """Of 20 statements of one start and 3 of each of four others, 15 are kept: every one of the four keeps its 3."""
+    graph = MemoryGraph()
+    names = {"混凝土": 20, "钢筋": 3, "模板": 3, "砌体": 3, "抹灰": 3}
+    starts = {name: graph.node("process", name) for name in names}
+    for name, count in names.items():
+        for i in range(count):
+            strength = "mandatory" if name == "混凝土" else "informative"
+            graph.say(starts[name], "triggers", graph.node("requirement", f"{name}{i}"), strength=strength)
+    result = run(graph, *starts.values(), limits=Limits(2000, 15))
+    kept = [rule.start.name for rule in result.rules]
+    assert {name: kept.count(name) for name in names} == dict.fromkeys(names, 3)
+    assert result.truncated == ("rules cut at 15",) and len(result.mandatory_left) == 17
+    more = [r.start.name for r in run(graph, *starts.values(), limits=Limits(2000, 20)).rules]
+    assert more.count("混凝土") == 8  # what the others do not use
+
+
+def test_what_two_starts_share_counts_once_against_the_limit() -> None:
+    """One statement that holds for two starts is given for both of them, and is one of those that a limit allows."""
+    graph = MemoryGraph()
+    hazard = graph.node("hazard", "坍塌")
+    graph.say(hazard, "mitigated_by", graph.node("safety_measure", "支护"))
+    starts = [graph.node("process", name) for name in ("开挖", "回填")]
+    for start in starts:
+        graph.say(start, "produces_hazard", hazard)
+    result = run(graph, *starts, limits=Limits(2000, 3))
+    assert result.truncated == () and len(result.rules) == 4
 
 
 def test_paths_that_multiply_are_cut_too() -> None:

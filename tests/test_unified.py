@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +174,20 @@ def test_a_wrong_parameter_is_refused_whatever_is_recognised(stocked: wenyuan.Li
         stocked.infer_rules(RuleQuestion(text="天气", parameters={"depth_m": "deep"}))
     notes = stocked.infer_rules(RuleQuestion(text="天气", parameters={"dpth_m": 6})).notes
     assert any("did you mean 'depth_m'?" in note for note in notes)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_an_answer_of_another_derivation_is_replayed_with_that_reason(
+    stocked: wenyuan.Library, monkeypatch: pytest.MonkeyPatch, exact: bool
+) -> None:
+    """A record that an earlier program made of fewer rules differs for one reason; one of this program is identical."""
+    audit_id = stocked.infer_rules(RuleQuestion(processes=("深基坑开挖",))).audit_id
+    assert stocked.replay(audit_id, exact=exact).identical
+    kept = stocked.audit.show(audit_id)
+    earlier = {name: value for name, value in kept.record.items() if name != "derivation"}
+    earlier["fragments"] = earlier["fragments"][::2]
+    monkeypatch.setattr(type(stocked.audit), "show", lambda *_: replace(kept, record=earlier))
+    assert [d.what for d in stocked.replay(audit_id, exact=exact).differences] == ["program changed"]
 
 
 def test_rules_are_fragments_of_the_contract(stocked: wenyuan.Library) -> None:

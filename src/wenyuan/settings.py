@@ -152,7 +152,7 @@ class RulesSettings(_Section):
     type_facets: tuple[str, ...] = ("engineering_type", "工程类型")  # where documents say which type they are for
     case_top_k: int = Field(default=3, ge=1, le=100)
     case_threshold: float = Field(default=0.6, ge=0, le=1)
-    max_rules: int = Field(default=100, ge=1, le=500)  # in one answer
+    max_rules: int = Field(default=500, ge=1, le=10_000)  # in one answer
 
 
 class SourcesSettings(_Section):

@@ -249,6 +249,12 @@ def _show_grounds(terminal: Terminal, item: RetrievalItem, indent: str, *, expla
     if not explain:
         return
     indented(terminal, str(known["derivation"]), hanging=indent)
+    for path in known.get("other_derivations", ()):
+        indented(terminal, terminal.text("rule_also", path=path), hanging=indent)
+    if (more := known.get("also", 0) - len(known.get("other_derivations", ()))) > 0:
+        indented(terminal, terminal.text("rule_also_more", count=more), hanging=indent)
+    if names := known.get("process_names"):
+        indented(terminal, terminal.text("rule_holds_for", names=", ".join(names)), hanging=indent)
     for evidence in known["evidence"]:
         cited = f"{evidence['source_id']} {evidence.get('clause', '')}".strip()
         quote = f"：“{evidence['quote']}”" if evidence.get("quote") else ""

@@ -175,6 +175,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
     floor: Mapping[str, float] | None = None,
     door: str = "retrieve_fragments",
     tuning: str = "",
+    derivation: int = 0,
     preview: Callable[[str], str] = preview_of,
 ) -> dict[str, Any]:
     """A record of kind ``retrieval``, for `AuditLog.append`.
@@ -191,6 +192,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         trusts: Trust of the scope's sources, by id: an exact replay needs it.
         floor: ``score`` and ``lift`` below which nothing was given, for the same reason.
         tuning: Fingerprint of what was learned from judged questions and counted; ``""`` for nothing.
+        derivation: `core.rules.inference.REVISION`, where rules were derived; 0 where none were asked for.
         preview: Makes the preview of the query; whatever it gives is cut to 80 characters.
     """
     text = str(request.get("query", ""))
@@ -218,6 +220,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         "withheld": _plain(withheld),
         "floor": _plain(floor),
         "tuning": tuning,
+        "derivation": derivation,
     }
     return record | {name: value for name, value in optional.items() if value}
 

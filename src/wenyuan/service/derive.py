@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from wenyuan.core.filters import Scope, matches
@@ -18,6 +18,7 @@ from wenyuan.core.rules.graph import Graph, LexiconEntry, View
 from wenyuan.core.rules.inference import STRENGTHS, Inference, Start, infer, scope_names
 from wenyuan.core.rules.linking import NOTHING_RECOGNISED, Linker, Span
 from wenyuan.core.rules.schema import Schema
+from wenyuan.core.rules.shares import kept_fairly
 from wenyuan.core.suggest import did_you_mean
 from wenyuan.core.text import has_han
 from wenyuan.service.name_vectors import NameVectors
@@ -75,7 +76,7 @@ class Deriver:
         graph: Graph,
         schema: Callable[[], Schema],
         *,
-        most: int = 50,
+        most: int,
         at: int | None = None,
         names: NameVectors | None = None,
     ) -> None:
@@ -238,27 +239,34 @@ class Deriver:
 
 
 def _once(rules: Iterable[ScoredRule]) -> list[ScoredRule]:
-    """Each statement once, as it scores best."""
-    best: dict[int, ScoredRule] = {}
+    """Each statement once, as it scores best, with everything for which it holds."""
+    found: dict[int, list[ScoredRule]] = {}
     for rule in rules:
-        known = best.get(rule.statement_id)
-        if known is None or rule.score > known.score:
-            best[rule.statement_id] = rule
-    return list(best.values())
+        found.setdefault(rule.statement_id, []).append(rule)
+    return [_best(same) for same in found.values()]
+
+
+def _best(same: Sequence[ScoredRule]) -> ScoredRule:
+    best = max(same, key=lambda rule: rule.score)
+    starts = {rule.rule.start.node_id: rule.rule.start for rule in (best, *same)}
+    return replace(best, starts=tuple(starts.values()))
 
 
 def _strongest(rules: list[ScoredRule], most: int, left: frozenset[int]) -> tuple[list[ScoredRule], tuple[str, ...]]:
-    """Mandatory rules before others, of equal ones the best, at most so many; and what is left out, in words.
+    """At most so many, a fair share for all that was asked about; and what is left out, in words.
+
+    Within a share mandatory rules go before others, and of equal ones the best.
 
     Args:
         left: Mandatory ones that were left out before.
     """
-    ordered = rules
-    if len(rules) > most:
-        ordered = sorted(rules, key=lambda r: (STRENGTHS[r.rule.strength], -r.score))
-    kept, cut = ordered[:most], ordered[most:]
-    lost = left.union(r.statement_id for r in cut if not STRENGTHS[r.rule.strength])
-    mandatory = len(lost - {r.statement_id for r in kept})
+    ordered = sorted(rules, key=lambda r: (STRENGTHS[r.rule.strength], -r.score)) if len(rules) > most else rules
+    chosen = kept_fairly(
+        ordered, most, statement=lambda r: r.statement_id, owners=lambda r: [node.node_id for node in r.starts]
+    )
+    kept = [r for r in ordered if r.statement_id in chosen]
+    cut = [r for r in ordered if r.statement_id not in chosen]
+    mandatory = len(left.union(r.statement_id for r in cut if not STRENGTHS[r.rule.strength]) - chosen)
     said = (f"{len(rules)} rules cut at {most}",) if cut else ()
     return kept, (*said, f"mandatory rules left out: {mandatory}") if mandatory else said
 

@@ -24,7 +24,7 @@ from wenyuan.service.replay import Rerun, rerun_of
 from wenyuan.service.rerank import Reranking
 from wenyuan.service.retrieve import Retriever
 from wenyuan.service.rule_schemas import SCHEMAS, stored_schema
-from wenyuan.settings import SearchSettings
+from wenyuan.settings import RulesSettings, SearchSettings
 
 __all__ = ["Archive", "FeedAt", "RecordAt", "past", "rerun_at"]
 
@@ -147,6 +147,7 @@ def past(
     make_engine: Callable[[], Engine],
     encoder: Encoder | None,
     settings: SearchSettings,
+    united: RulesSettings | None = None,
     reranking: Reranking | None = None,
     seconds: float = 600.0,
 ) -> Iterator[tuple[Retriever, RecordAt]]:
@@ -170,8 +171,12 @@ def past(
         engine.sync(then, deadline=Deadline(time.monotonic() + seconds, time.monotonic))
         patient = settings.model_copy(update={"deadline": _PATIENCE})
         names = names_of(encoder, archive, settings)
-        rules = Deriver(archive.rules, lambda: stored_schema(archive.value(SCHEMAS)), at=then.seq(), names=names)
-        retriever = Retriever(then, engine, encoder, patient, rules=rules, reranking=reranking)
+        united = united or RulesSettings()
+        rules = Deriver(
+            archive.rules, lambda: stored_schema(archive.value(SCHEMAS)), most=united.max_rules, at=then.seq(),
+            names=names,
+        )  # fmt: skip
+        retriever = Retriever(then, engine, encoder, patient, rules=rules, united=united, reranking=reranking)
         try:
             yield retriever, then
         finally:
@@ -181,7 +186,7 @@ def past(
         engine.close()
 
 
-def rerun_at(
+def rerun_at(  # noqa: PLR0913  (what it is wired with)
     record: Mapping[str, Any],
     request: Mapping[str, Any],
     *,
@@ -190,6 +195,7 @@ def rerun_at(
     encoder: Encoder | None,
     settings: SearchSettings,
     settings_digest: str,
+    united: RulesSettings | None = None,
     reranking: Reranking | None = None,
 ) -> Rerun:
     """Ask a recorded query (see `audit.request_of`) of the library as it was; for the `rerun` of `replay`.
@@ -200,7 +206,13 @@ def rerun_at(
         KnowledgeError: the library as it was cannot be had any more.
     """
     with past(
-        record, archive=archive, make_engine=make_engine, encoder=encoder, settings=settings, reranking=reranking
+        record,
+        archive=archive,
+        make_engine=make_engine,
+        encoder=encoder,
+        settings=settings,
+        united=united,
+        reranking=reranking,
     ) as (retriever, then):
         day = date.fromisoformat(record["scope"]["as_of"])
         own = tuple(s.source_id for s in then.sources() if s.type == "static_doc")

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from wenyuan.core.calibrate import key_of
 from wenyuan.core.model import RULE_IDS, Source
+from wenyuan.core.rules.inference import REVISION
 from wenyuan.service.answer import Answer
 from wenyuan.service.audit import fragment_entry
 from wenyuan.service.rule_fate import rule_end
@@ -25,7 +26,7 @@ Cause = Literal[
     "document removed", "source removed", "source changed", "validity", "left the scope", "passages added",
     "outranked", "order", "scores changed", "outside source", "unknown passage", "unexplained",
     "tuning changed", "rule retired", "rule expired", "rule withdrawn", "rule not derived", "rule changed",
-    "reranker changed", "calibration changed",
+    "reranker changed", "calibration changed", "program changed",
 ]  # fmt: skip
 
 TOLERANCE = 1e-5
@@ -221,6 +222,8 @@ class _Comparison:
             found += self._why_other(entry, self._is[ref]) if ref in self._is else ()
         if not found and list(self._was) != list(self._is):
             found.append(self._order())
+        if any(one.what == "program changed" for one in found):  # which explains what nothing else does
+            found = [one for one in found if one.what != "unexplained"]
         detail = "nothing that is recorded explains the difference"
         return found or [Difference(what="unexplained", detail=detail)]
 
@@ -242,6 +245,10 @@ class _Comparison:
         if now.fragments and record["fragments"] and (was := key_of(record.get("floor") or {})) != now.curve:
             detail = f"was {was or 'none'}, is {now.curve or 'none'}"
             yield Difference(what="calibration changed", detail=detail)
+        derived = any(leg["name"] == "rules" for leg in record["legs"])
+        if derived and (said := record.get("derivation", 1)) != REVISION:
+            detail = f"rules are derived otherwise since: by revision {said} then, by {REVISION} now"
+            yield Difference(what="program changed", detail=detail)
         was = next((leg["state"] for leg in record["legs"] if leg["name"] == "reranker"), "")
         if was != now.reranker and now.status == "SUCCESS":
             detail = f"was {was or 'none'}, is {now.reranker or 'none'}"

@@ -6,12 +6,12 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from wenyuan.core.model import FOREVER, RULE_IDS, IndexRow, Passage, Source
 from wenyuan.core.ranking import Hit
-from wenyuan.core.rules.graph import Support
+from wenyuan.core.rules.graph import GraphNode, Support
 from wenyuan.core.rules.inference import DerivedRule
 from wenyuan.core.rules.schema import Kind, Relation, Schema
 from wenyuan.core.rules.sentences import derivation, rule_sentence
@@ -23,6 +23,7 @@ __all__ = ["About", "ScoredRule", "Written", "row_of", "write"]
 
 Written = tuple[Hit, Passage, Mapping[str, Any]]
 _NOT_ASKED = 0.85  # factor of a rule that speaks of nothing that the question names besides its subject
+_MOST_OTHERS = 5  # derivations that are written out besides the first one
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +78,16 @@ def _beside_names(question: RuleQuestion, recognised: Sequence[Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ScoredRule:
-    """A rule with what its score is made of."""
+    """A rule with what its score is made of; ``starts``: all nodes that were asked about for which it holds, its own first."""
 
     rule: DerivedRule
     parts: Mapping[str, float]
+    starts: tuple[GraphNode, ...]
 
     @classmethod
     def of(cls, rule: DerivedRule, confidence: float, about: About) -> ScoredRule:
         """The score of a rule whose start was meant so surely."""
-        return cls(rule, parts_of(rule, confidence, about))
+        return cls(rule, parts_of(rule, confidence, about), (rule.start,))
 
     @property
     def score(self) -> float:
@@ -165,7 +167,20 @@ def write(scored: ScoredRule, schema: Schema, language: str, source: Source) -> 
         facets=_facets(rule),
     )
     hit = Hit(passage_id=passage_id, score=scored.score, origin="kg_rule", parts=scored.parts)
-    return hit, passage, _detail(rule, language, path)
+    return hit, passage, {**_detail(rule, language, path), **_besides(scored, schema, language)}
+
+
+def _besides(scored: ScoredRule, schema: Schema, language: str) -> Mapping[str, Any]:
+    """What else the rule holds for, and by which other paths it follows."""
+    rule = scored.rule
+    told: dict[str, Any] = {}
+    if len(scored.starts) > 1:
+        told["process_names"] = [node.label(language) for node in scored.starts]
+    if rule.others:
+        shown = (replace(rule, steps=steps, missing=()) for steps in rule.others[:_MOST_OTHERS])
+        told["also"] = len(rule.others)
+        told["other_derivations"] = [derivation(other, schema, language) for other in shown]
+    return told
 
 
 def _detail(rule: DerivedRule, language: str, path: str) -> Mapping[str, Any]:

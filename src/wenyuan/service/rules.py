@@ -12,7 +12,7 @@ from wenyuan.core.calibrate import raw_of
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
 from wenyuan.core.filters import Filter
 from wenyuan.core.hurry import until
-from wenyuan.core.model import MAX_QUERY_CHARS, MAX_RESULTS, ORIGIN_PRIORITY, Passage
+from wenyuan.core.model import MAX_QUERY_CHARS, ORIGIN_PRIORITY, Passage
 from wenyuan.core.ports import Deadline
 from wenyuan.core.ranking import Hit
 from wenyuan.core.rules.graph import Edge, GraphNode, View
@@ -115,7 +115,7 @@ class RuleDoor:
         """
         text = question.text.strip() or _spoken(question.processes or ())
         query = Query(
-            text=text, limit=min(MAX_RESULTS, self.settings.rules.max_rules), processes=question.processes,
+            text=text, limit=self.settings.rules.max_rules, processes=question.processes,
             engineering_type=question.engineering_type, parameters=question.parameters,
         )  # fmt: skip
         answer = self._attested(query, principal, "infer_rules")

@@ -17,6 +17,7 @@ from wenyuan.core.errors import KnowledgeError, NotPermitted
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import RULE_IDS
 from wenyuan.core.ports import Encoder, Engine
+from wenyuan.core.rules.inference import REVISION
 from wenyuan.service.answer import Answer, Query
 from wenyuan.service.audit import (
     Changed,
@@ -136,6 +137,7 @@ class Witness:
             trusts=answer.trusts,
             floor=answer.floors,
             tuning=answer.tuning,
+            derivation=0 if answer.derived is None else REVISION,
             door=door,
         )
         return self.log.append(record, request)
@@ -215,7 +217,8 @@ class Witness:
         def then(request: Mapping[str, Any]) -> Rerun:
             return rerun_at(
                 kept.record, request, archive=past, make_engine=make_engine, encoder=self._encoder,
-                settings=self._settings.search, settings_digest=self._digest, reranking=self._reranking,
+                settings=self._settings.search, settings_digest=self._digest, united=self._settings.rules,
+                reranking=self._reranking,
             )  # fmt: skip
 
         def fate(passage_id: int) -> Mapping[str, Any]:

@@ -157,6 +157,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "cause_reranker changed": ("reranker changed", "重排序已变"),
     "cause_tuning changed": ("tuning changed", "调优已改"),
     "cause_calibration changed": ("calibration changed", "校准已改"),
+    "cause_program changed": ("program changed", "程序已改"),
     "cause_rule retired": ("rule retired", "规则已停用"),
     "cause_rule expired": ("rule expired", "规则已过期"),
     "cause_rule withdrawn": ("rule withdrawn", "规则已撤回"),

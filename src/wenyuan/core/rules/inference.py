@@ -18,14 +18,20 @@ from wenyuan.core.rules.conditions import Condition, checked_parameters, compile
 from wenyuan.core.rules.graph import Edge, Graph, GraphNode, Support, View
 from wenyuan.core.rules.model import Strength
 from wenyuan.core.rules.schema import Limits, Pattern, Schema
+from wenyuan.core.rules.shares import kept_fairly
 from wenyuan.core.suggest import did_you_mean
 from wenyuan.core.text import fold
 
-__all__ = ["STRENGTHS", "DerivedRule", "Inference", "Start", "Step", "infer", "rule_score", "scope_names"]
+__all__ = ["REVISION", "STRENGTHS", "DerivedRule", "Inference", "Start", "Step", "infer", "rule_score", "scope_names"]
 
 STRENGTHS: Mapping[Strength, int] = {"mandatory": 0, "recommended": 1, "informative": 2}
 """Rank of a rule by its strength: 0 comes first."""
 
+REVISION = 2
+"""Another number whenever the same graph gives other rules: an answer that was recorded under another one may differ.
+
+2: a measure against two hazards stands under both.
+"""
 _TRUST_FACTOR = {1: 0.6, 2: 0.7, 3: 0.8, 4: 0.9, 5: 1.0}
 _UNVERIFIED = 0.8
 _INHERITED = 0.9
@@ -65,7 +71,8 @@ class DerivedRule:
         state: ``always`` when no step has a condition, ``unverified`` when one is not known to be met.
         missing: Parameters without which that is not known.
         depth: Steps of inheritance.
-        also: Further paths that lead to the same end in this group.
+        others: The other paths to the same end from the same subject in this group, best first. What a start says itself
+            and what it inherits are of one subject there: the start.
     """
 
     group: str
@@ -80,7 +87,7 @@ class DerivedRule:
     missing: tuple[str, ...]
     depth: int
     evidences: tuple[Support, ...]
-    also: int = 0
+    others: tuple[tuple[Step, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +206,18 @@ class _Path:
         return self.steps[-1].edge.end if self.steps else self.start
 
     @property
+    def statement_id(self) -> int:
+        """Of the last step: the statement that the path leads to."""
+        return self.steps[-1].edge.statement_id
+
+    @property
+    def subject(self) -> int:
+        """The node of which the last step speaks; what is inherited is spoken of the start."""
+        last = self.steps[-1]
+        of_the_start = all(step.inherited for step in self.steps[:-1])
+        return self.start.node_id if of_the_start else last.src.node_id
+
+    @property
     def depth(self) -> int:
         return sum(step.inherited for step in self.steps)
 
@@ -243,7 +262,7 @@ class _Walk:
     cuts: list[str] = field(default_factory=list)
     seen: set[int] = field(default_factory=set)
     conditions: dict[str, Condition] = field(default_factory=dict)
-    found: dict[tuple[str, int, int], list[_Path]] = field(default_factory=lambda: defaultdict(list))
+    found: dict[tuple[str, int, int, int], list[_Path]] = field(default_factory=lambda: defaultdict(list))
 
     def in_scope(self, node: GraphNode) -> bool:
         kind = self.schema.scope_kind
@@ -258,7 +277,7 @@ class _Walk:
             frontier = self.hop(frontier, wanted)
             for group, chain in pattern.collect.items():
                 for path in frontier.get(chain, ()):
-                    self.found[group, path.start.node_id, path.end.node_id].append(path)
+                    self.found[group, path.start.node_id, path.subject, path.end.node_id].append(path)
 
     def inherited(self, pattern: Pattern, starts: list[_Path]) -> list[_Path]:
         """The starts, and one path from each to every node whose rules it inherits: the best of the shortest."""
@@ -350,21 +369,31 @@ class _Walk:
         return None if outcome.state == "not_met" else frozenset(outcome.missing)
 
     def rules(self) -> tuple[tuple[DerivedRule, ...], frozenset[int]]:
-        """The best path for each end, in order, at most `max_results`; a cut is noted, with what of it is mandatory."""
+        """The best path for each subject and end, in order; and the mandatory statements that were cut.
+
+        At most `max_results` statements, fairly for every start; a cut is noted.
+        """
         best = []
-        for (group, _, _), paths in self.found.items():
+        for (group, *_), paths in self.found.items():
             distinct = {tuple(step.edge.statement_id for step in path.steps): path for path in paths}
-            best.append((min(distinct.values(), key=lambda p: p.order), group, len(distinct) - 1))
+            first, *others = sorted(distinct.values(), key=lambda p: p.order)
+            best.append((first, group, others))
         best.sort(key=lambda one: (*one[0].order, one[1]))
-        if len(best) > self.limits.max_results:
+        kept = kept_fairly(
+            best,
+            self.limits.max_results,
+            statement=lambda one: one[0].statement_id,
+            owners=lambda one: (one[0].start.node_id,),
+        )
+        cut = [path.steps[-1].edge for path, *_ in best if path.statement_id not in kept]
+        if cut:
             self.cuts.append(f"rules cut at {self.limits.max_results}")
-        kept, cut = best[: self.limits.max_results], best[self.limits.max_results :]
-        lasts = (path.steps[-1].edge for path, *_ in cut)
-        left = frozenset(edge.statement_id for edge in lasts if not STRENGTHS[edge.strength])
-        return tuple(_rule(group, path, also) for path, group, also in kept), left
+        left = frozenset(edge.statement_id for edge in cut if not STRENGTHS[edge.strength])
+        rules = (_rule(group, path, others) for path, group, others in best if path.statement_id in kept)
+        return tuple(rules), left
 
 
-def _rule(group: str, path: _Path, also: int) -> DerivedRule:
+def _rule(group: str, path: _Path, others: Iterable[_Path]) -> DerivedRule:
     last = path.steps[-1]
     conditional = any(step.edge.condition for step in path.steps)
     return DerivedRule(
@@ -380,5 +409,5 @@ def _rule(group: str, path: _Path, also: int) -> DerivedRule:
         missing=tuple(sorted(path.missing)),
         depth=path.depth,
         evidences=last.edge.evidences,
-        also=also,
+        others=tuple(other.steps for other in others),
     )

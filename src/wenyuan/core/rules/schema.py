@@ -103,7 +103,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much one inference may look at: paths followed by one relation at one step, and rules given back."""
+    """How much one inference may look at: paths followed by one relation at one step, and statements given back."""
 
     max_frontier: int = 2000
     max_results: int = 500
