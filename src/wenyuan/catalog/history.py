@@ -18,7 +18,7 @@ from wenyuan.catalog.rows import passage_of, source_of
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Deadline
 
-__all__ = ["CatalogHistory"]
+__all__ = ["CatalogHistory", "first_within"]
 
 _BATCH = 500
 
@@ -91,13 +91,24 @@ class CatalogHistory:
                 found.update((row["passage_id"], passage_of(row)) for row in connection.execute(part).mappings())
         return found
 
-    def document_at(self, uri: str, seq: int, deadline: Deadline | None = None) -> tuple[int, str, str] | None:
-        """(document id, source id, title) of the document that was live under a URI at a change, or None."""
+    def document_at(
+        self, uri: str, seq: int, sources: Sequence[str] | None = None, deadline: Deadline | None = None
+    ) -> tuple[int, str, str] | None:
+        """(document id, source id, title) of what was live under a URI in these sources at a change; None for none."""
         d = t.documents.c
         query = sa.select(d.document_id, d.source_id, d.title).where(d.uri == uri, _live_at(d, seq))
         with reading(self._reader, "looking up a document of the past", deadline) as connection:
-            row = connection.execute(query).first()
-        return None if row is None else (row[0], row[1], row[2])
+            return first_within(connection, query, sources)
+
+
+def first_within(
+    connection: sa.Connection, query: sa.Select[Any], sources: Sequence[str] | None
+) -> tuple[int, str, str] | None:
+    """The oldest document that a query of documents finds in some sources; None: in any that is registered."""
+    d = t.documents.c
+    within = sa.select(t.sources.c.source_id) if sources is None else sources  # each is a place in an index
+    row = connection.execute(query.where(d.source_id.in_(within)).order_by(d.document_id).limit(1)).first()
+    return None if row is None else (row[0], row[1], row[2])
 
 
 def _replacement(connection: sa.Connection, gone: Any) -> Mapping[str, Any] | None:

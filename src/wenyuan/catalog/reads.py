@@ -12,7 +12,7 @@ from sqlalchemy.dialects import sqlite
 
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.connect import now, reading, told_at_once
-from wenyuan.catalog.history import CatalogHistory
+from wenyuan.catalog.history import CatalogHistory, first_within
 from wenyuan.catalog.remembered import Remembered
 from wenyuan.catalog.rows import index_row, passage_of, source_of, version_of
 from wenyuan.core.errors import CatalogUnavailable, NotPermitted
@@ -191,14 +191,14 @@ class CatalogReads(CatalogHistory):
         found = self.passages(drawn)
         return [found[i] for i in drawn if i in found]
 
-    def document_by_uri(self, uri: str, deadline: Deadline | None = None) -> tuple[int, str, str] | None:
-        """(document id, source id, title) of a live document, or None."""
+    def document_by_uri(
+        self, uri: str, sources: Sequence[str] | None = None, deadline: Deadline | None = None
+    ) -> tuple[int, str, str] | None:
+        """(document id, source id, title) of the live document of these sources, or of any; None for none."""
         d = t.documents.c
+        query = sa.select(d.document_id, d.source_id, d.title).where(d.uri == uri, d.removed_seq.is_(None))
         with reading(self._reader, "looking up a document", deadline) as connection:
-            row = connection.execute(
-                sa.select(d.document_id, d.source_id, d.title).where(d.uri == uri, d.removed_seq.is_(None))
-            ).first()
-        return None if row is None else (row[0], row[1], row[2])
+            return first_within(connection, query, sources)
 
     def document_chars(self, document_ids: Set[int]) -> Mapping[int, int]:
         """Length of documents in characters, as far as their passages reach, by id."""
@@ -244,9 +244,13 @@ class CatalogReads(CatalogHistory):
             rows = connection.execute(query.order_by(p.start, p.passage_id)).all()
         return [(row[0], row[1]) for row in rows]
 
-    def first_passage(self, document_id: int) -> int | None:
-        """The number of a document's first live passage; None when there is no such document."""
-        return next((number for number, _ in self.document_passages(document_id)), None)
+    def first_passage(self, document_id: int) -> tuple[int, str] | None:
+        """The number of a document's first live passage, and its source; None when there is no such document."""
+        p = t.passages.c
+        query = sa.select(p.passage_id, p.source_id).where(p.document_id == document_id, p.removed_seq.is_(None))
+        with reading(self._reader, "reading a document") as connection:
+            row = connection.execute(query.order_by(p.start, p.passage_id).limit(1)).first()
+        return None if row is None else (row[0], row[1])
 
     def documents_after(
         self, sources: Sequence[str], after: int, limit: int, day: date

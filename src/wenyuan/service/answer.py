@@ -22,6 +22,8 @@ class Query:
 
     Attributes:
         sources: Only these; None for all that are in force.
+        seen: The sources that the caller may see, those asked for or not: in them ``source_document_uri`` is looked
+            up; None for all.
         min_trust: Sources below are not searched, and no rule rests on evidence below.
         partial: It is a part of a wider question, which alone can say whether nothing was found.
         rules: Derived rules compete with passages for the limit, come beside them, or are not asked for.
@@ -31,6 +33,7 @@ class Query:
     text: str
     limit: int
     sources: tuple[str, ...] | None = None
+    seen: tuple[str, ...] | None = None
     min_trust: int = 1
     filter: Filter | None = None
     as_of: date | None = None

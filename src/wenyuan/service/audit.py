@@ -87,6 +87,8 @@ def request_of(query: Query) -> dict[str, Any]:
         "as_of": None if query.as_of is None else query.as_of.isoformat(),
         "source_document_uri": query.source_document_uri,
         "task_id": query.task_id,
+        # Older records, and those of who may see everything, do not have it.
+        **({"seen": list(query.seen)} if query.seen is not None and query.source_document_uri else {}),
         **_of_rules(query),
     }
 
@@ -109,6 +111,7 @@ def query_of(request: Mapping[str, Any]) -> Query:
         text=request["query"],
         limit=request["limit"],
         sources=None if request["sources"] is None else tuple(request["sources"]),
+        seen=None if request.get("seen") is None else tuple(request["seen"]),
         min_trust=request["min_trust"],
         filter=None if request["filter"] is None else parse_filter(request["filter"]),
         as_of=None if request["as_of"] is None else date.fromisoformat(request["as_of"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -152,20 +152,13 @@ class Deriver:
             known.schema.parameters, question.parameters
         )  # wrong ones are refused, whatever is recognised
         guess = _Guess(self._names, known, embed)
-        starts, recognised, unmatched = _starts(known, question, guess)
         view = View(
             trusts={name: sources[name].trust for name in scope.sources if name in sources},
             day=scope.as_of,
             min_trust=min_trust,
             at=self._at,
         )
-        named = recognised
-        recognised = self._told(named, known.schema, view, deadline, bounded=bounded)
-        meant = {one["node_id"] for one in recognised}
-        starts = [start for start in starts if start.node_id in meant]
-        if question.processes is not None:
-            hidden = {one["text"] for one in named} - {one["text"] for one in recognised}
-            unmatched = tuple(name for name in question.processes if name in hidden or name in unmatched)
+        starts, recognised, unmatched = self._recognised(known, question, guess, view, deadline, bounded=bounded)
         if not starts:
             reason = "no process was asked for" if question.processes == () else NOTHING_RECOGNISED
             notes = (*guess.notes, *_undeclared(known.schema, question.parameters))
@@ -196,6 +189,25 @@ class Deriver:
             reason="" if kept else _why_none(inference),
             ms=_since(begun),
         )
+
+    def _recognised(
+        self, known: _Known, question: RuleQuestion, guess: _Guess, view: View, deadline: Deadline, *, bounded: bool
+    ) -> _Recognised:
+        """Where inference begins: as `_starts`, without nodes that are not there for who asks.
+
+        Within bounds the names of such nodes hide no others either: a longer name within which one in view stands, or
+        one that is written more like it, would tell that it is there.
+        """
+        hidden: Set[int] = frozenset()
+        while True:
+            starts, named, unmatched = _starts(known, question, guess, hidden)
+            recognised = self._told(named, known.schema, view, deadline, bounded=bounded)
+            meant = {one["node_id"] for one in recognised}
+            more = {one["node_id"] for one in named} - meant
+            if not bounded or not more:
+                return [start for start in starts if start.node_id in meant], recognised, unmatched
+            hidden = hidden | more
+            deadline.check("rules leg")
 
     def _told(
         self,
@@ -293,30 +305,33 @@ class _Guess:
         self._known = known
         self._embed = embed
         self.notes: tuple[str, ...] = ()
+        self.without: Set[int] = frozenset()
 
     def __call__(self, _text: str) -> Sequence[tuple[int, float]]:
         if self._names is None or self._embed is None:
             return ()
-        found = self._names.likely(self._known.version, self._known.starts, self._embed)
+        found = self._names.likely(self._known.version, self._known.starts, self._embed, self.without)
         if isinstance(found, str):
             self.notes = (found,)
             return ()
         return found
 
 
-def _starts(
-    known: _Known, question: RuleQuestion, guess: _Guess
-) -> tuple[list[Start], tuple[Mapping[str, Any], ...], tuple[str, ...]]:
+_Recognised = tuple[list[Start], tuple[Mapping[str, Any], ...], tuple[str, ...]]
+
+
+def _starts(known: _Known, question: RuleQuestion, guess: _Guess, without: Set[int]) -> _Recognised:
     """Where inference begins: the nodes named by the caller, or else those that the text names."""
+    guess.without = without
     kinds = {pattern.start for pattern in known.schema.patterns.values()}
     best: dict[int, float] = {}
     recognised: list[Mapping[str, Any]] = []
     unmatched = []
     if question.processes is None:
-        linked = known.linker.link(question.text, kinds=kinds, similar=guess)
+        linked = known.linker.link(question.text, kinds=kinds, similar=guess, without=without)
         named = [(span.text, span.candidates, _place(span)) for span in linked.spans]
     else:
-        named = [(name, known.linker.resolve(name, kinds=kinds), {}) for name in question.processes]
+        named = [(name, known.linker.resolve(name, kinds=kinds, without=without), {}) for name in question.processes]
     for text, candidates, place in named:
         # What is guessed by meaning has a threshold of its own.
         sure = [c for c in candidates if c.score >= _LEAST_CONFIDENCE or place.get("by") == "meaning"]

@@ -93,7 +93,9 @@ class FetchDoor:
             found = self._document(ref, passage, sources)
         elif match := _DOCUMENT.fullmatch(ref):
             first = self.catalog.first_passage(int(match[1]))
-            passage = None if first is None else self.catalog.passages([first]).get(first)
+            if first is None or first[1] not in sources:  # asked no further: what is another's takes no longer
+                raise _nothing(ref)
+            passage = self.catalog.passages([first[0]]).get(first[0])
             if passage is None:
                 raise _nothing(ref)
             found = self._document(ref, passage, sources)

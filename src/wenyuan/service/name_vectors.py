@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -70,13 +70,14 @@ class NameVectors:
             self._work.join()
 
     def likely(
-        self, version: int, entries: Sequence[LexiconEntry], embed: Callable[[], Any]
+        self, version: int, entries: Sequence[LexiconEntry], embed: Callable[[], Any], without: Set[int] = frozenset()
     ) -> list[tuple[int, float]] | str:
         """Nodes and how like their names are to a text (0..1), best first; or why that is not known yet.
 
         Args:
             version: Of the graph whose names `entries` are.
             embed: Gives the vector of the text, (dim,) float32.
+            without: Nodes that are not there for who asks, and take nobody's place.
         """
         import numpy as np
 
@@ -85,6 +86,8 @@ class NameVectors:
             return names
         low, high = self._encoder.fingerprint.scale
         likeness = np.clip((np.vecdot(names.vectors, np.asarray(embed(), np.float32)) - low) / (high - low), 0.0, 1.0)
+        if without:
+            likeness[np.isin(names.nodes, list(without))] = -1.0
         best: dict[int, float] = {}
         for at in np.argsort(-likeness, kind="stable")[:_MOST]:
             if likeness[at] >= self._threshold:

@@ -43,7 +43,9 @@ class Archive(Record, NameStore, Protocol):
         self, passage_ids: Sequence[int], seq: int, deadline: Deadline | None = None
     ) -> Mapping[int, Passage]: ...
 
-    def document_at(self, uri: str, seq: int, deadline: Deadline | None = None) -> tuple[int, str, str] | None: ...
+    def document_at(
+        self, uri: str, seq: int, sources: Sequence[str] | None = None, deadline: Deadline | None = None
+    ) -> tuple[int, str, str] | None: ...
 
 
 class FeedAt:
@@ -123,8 +125,10 @@ class RecordAt(FeedAt):
     def labels(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Label]:
         return self._archive.labels(passage_ids, deadline)
 
-    def document_by_uri(self, uri: str, deadline: Deadline | None = None) -> tuple[int, str, str] | None:
-        return self._archive.document_at(uri, self._generation, deadline)
+    def document_by_uri(
+        self, uri: str, sources: Sequence[str] | None = None, deadline: Deadline | None = None
+    ) -> tuple[int, str, str] | None:
+        return self._archive.document_at(uri, self._generation, sources, deadline)
 
     def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
         # A trait that was not recorded was not known then, and did not count; nor was there a curve that is not in it.

@@ -25,7 +25,9 @@ class Record(ChangeFeed, Protocol):
         """Of each passage, live or not."""
         ...
 
-    def document_by_uri(self, uri: str, deadline: Deadline | None = None) -> tuple[int, str, str] | None: ...
+    def document_by_uri(
+        self, uri: str, sources: Sequence[str] | None = None, deadline: Deadline | None = None
+    ) -> tuple[int, str, str] | None: ...
 
     def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
         """What nonsense reaches in this library: by script, ``score`` and ``lift``; empty while not measured."""

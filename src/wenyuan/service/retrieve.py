@@ -287,7 +287,7 @@ class Retriever:
     ) -> list[tuple[Hit, Passage]]:
         """The hits that count, adjusted; `change`: the one that was searched."""
         floor, reference = cut.floor, reference_of(query.text)
-        topic = self._topics.of(query.text, query.source_document_uri, query.task_id, change, deadline)
+        topic = self._topics.of(query, change, deadline)
         if reference:  # a named place counts however little else its text shares with the query: the floor comes last
             candidates = cut.placed(hits, self._own.naming(reference.named, hits, deadline))
         else:

@@ -181,18 +181,21 @@ class Searcher:
         generation = self._agents.seq()
         agent = self.agent_of(request.agent_id, principal)
         min_trust = max(request.min_trust, agent.min_trust if agent else 1)
-        areas = self._areas(request, agent, self._retriever.registry(generation, deadline))
+        registry = self._retriever.registry(generation, deadline)
+        areas = self._areas(request, agent, registry)
         told = self._retriever.told(request.task_id, deadline)
         day = request.as_of or date.today()
+        seen = _seen(agent, registry, day)
+        near = (request.source_document_uri, seen) if request.source_document_uri else None
         key = (
             generation, repr(self._retriever.floors()), request.query.strip(), tuple(areas), min_trust,
-            repr(request.filter), day, request.source_document_uri, told, request.summary, request.rules,
+            repr(request.filter), day, near, told, request.summary, request.rules,
         )  # fmt: skip
         led: list[bool] = []
 
         def compute() -> SearchResult:
             led.append(True)
-            return self._search(request, areas, min_trust, day, deadline)
+            return self._search(request, areas, min_trust, day, deadline, seen)
 
         try:
             kept = self._cache.get(key, compute)
@@ -207,15 +210,16 @@ class Searcher:
 
     def whole(self, request: SearchRequest, principal: Principal) -> Query:
         """A search as one query over all that it may see, as far as that can be told: for the record of its failure."""
-        area = _Area("", (), request.limit)
+        area, day = _Area("", (), request.limit), request.as_of or date.today()
+        seen: tuple[str, ...] | None = ()
         try:
-            agent = self.agent_of(request.agent_id, principal)
-            areas = self._areas(request, agent, self._retriever.registry())
+            agent, registry = self.agent_of(request.agent_id, principal), self._retriever.registry()
+            areas, seen = self._areas(request, agent, registry), _seen(agent, registry, day)
         except KnowledgeError:  # what can be recorded is recorded; why it failed is told by the first error
             areas = [area]
         names = None if areas[0].sources is None else {name for part in areas for name in part.sources or ()}
         area = replace(area, sources=None if names is None else tuple(sorted(names)))
-        return _query(request, area, request.min_trust, request.as_of or date.today(), request.limit)
+        return _query(request, area, request.min_trust, day, request.limit, seen)
 
     def cache_counts(self) -> CacheCounts:
         """How the cache of answers is doing."""
@@ -231,11 +235,13 @@ class Searcher:
 
     def bounded(self, query: Query, principal: Principal) -> Query:
         """A query of the contract, narrowed to what the principal's agent may see."""
-        allowed = self.allowed(principal)
-        if allowed is None:
+        agent = self.agent_of(None, principal)
+        if agent is None:
             return query
-        sources = tuple(sorted(allowed.sources))
-        return replace(query, sources=sources, min_trust=max(query.min_trust, allowed.min_trust))
+        registry = self._retriever.registry()
+        sources = tuple(sorted(registry.within(_domains(agent))))
+        seen = _seen(agent, registry, query.as_of or date.today())
+        return replace(query, sources=sources, seen=seen, min_trust=max(query.min_trust, agent.min_trust))
 
     def allowed(self, principal: Principal) -> Allowed | None:
         """What the principal's agent may see; None where it is bound to none: everything."""
@@ -243,7 +249,7 @@ class Searcher:
         if agent is None:
             return None
         registry, least = self._retriever.registry(), agent.min_trust
-        sources = frozenset(registry.within({scope.domain for scope in agent.knowledge_scope}))
+        sources = frozenset(registry.within(_domains(agent)))
         trusted = frozenset(name for name in sources if registry.by_id[name].trust >= least)
         return Allowed(sources=sources, trusted=trusted, min_trust=least)
 
@@ -272,9 +278,10 @@ class Searcher:
         )
 
     def _search(
-        self, request: SearchRequest, areas: Sequence[_Area], min_trust: int, day: date, deadline: Deadline
-    ) -> SearchResult:
-        asked = [_query(request, area, min_trust, day, self._auto[1]) for area in areas]
+        self, request: SearchRequest, areas: Sequence[_Area], min_trust: int, day: date, deadline: Deadline,
+        seen: tuple[str, ...] | None,
+    ) -> SearchResult:  # fmt: skip
+        asked = [_query(request, area, min_trust, day, self._auto[1], seen) for area in areas]
         calls = [partial(self._retriever.retrieve, query, deadline) for query in asked]
         # Else what hangs in one domain, and may, would leave the next one no time for what it must do.
         parts = abreast(calls) if self._waits(area.sources for area in areas) else calls
@@ -312,11 +319,26 @@ def _falling(hits: Sequence[Hit]) -> list[float]:
     return list(accumulate((raw_of(hit) for hit in hits), min))
 
 
-def _query(request: SearchRequest, area: _Area, min_trust: int, day: date, most: int) -> Query:
+def _domains(agent: Agent) -> set[str]:
+    return {scope.domain for scope in agent.knowledge_scope}
+
+
+def _seen(agent: Agent | None, registry: Sources, day: date) -> tuple[str, ...] | None:
+    """All sources that an agent may see on a day, whatever it asks for; None without an agent: all there are."""
+    if agent is None:
+        return None
+    names = registry.within(_domains(agent))
+    return tuple(sorted(n for n in names if registry.by_id[n].trust >= agent.min_trust and registry.in_force(n, day)))
+
+
+def _query(
+    request: SearchRequest, area: _Area, min_trust: int, day: date, most: int, seen: tuple[str, ...] | None
+) -> Query:
     return Query(
         text=request.query.strip(),
         limit=area.top_k if isinstance(area.top_k, int) else most,
         sources=area.sources,
+        seen=seen,
         min_trust=min_trust,
         filter=request.filter,
         as_of=day,

@@ -11,6 +11,7 @@ from wenyuan.core.ports import Deadline
 from wenyuan.core.profiles import TaskProfile, profile_of
 from wenyuan.core.text import OWN, query_terms, terms
 from wenyuan.core.uri import folder_of, path_words, readable
+from wenyuan.service.answer import Query
 from wenyuan.service.record import Record
 
 __all__ = ["Told", "Topics"]
@@ -63,17 +64,20 @@ class Topics:
         held = tuple(sorted(word for word in words if found[word] != found[_UNKNOWN]))
         return Told(words=held, strange=len(words) - len(held))
 
-    def of(self, text: str, source_document_uri: str, task_id: str, change: int, deadline: Deadline) -> Topic | None:
-        """What a request is about besides its text; None where its context says nothing."""
-        if not source_document_uri and not task_id:
+    def of(self, query: Query, change: int, deadline: Deadline) -> Topic | None:
+        """What a request is about besides its text; None where its context says nothing.
+
+        A document that the caller may not see is looked up nowhere: it tells what one that does not exist tells.
+        """
+        if not query.source_document_uri and not query.task_id:
             return None
-        uri = readable(source_document_uri.partition("#")[0])
-        known = self._record.document_by_uri(uri, deadline) if uri else None
-        told = self.told(task_id, change, deadline)
+        uri = readable(query.source_document_uri.partition("#")[0])
+        known = self._record.document_by_uri(uri, query.seen, deadline) if uri else None
+        told = self.told(query.task_id, change, deadline)
         profile = told.profile
-        spoken = path_words(task_id) if profile is None else ""
+        spoken = path_words(query.task_id) if profile is None else ""
         words = " ".join((known[2] if known else "", path_words(uri) if uri else "", spoken))
-        asked = set(terms(text))
+        asked = set(terms(query.text))
         return Topic(
             document_id=known[0] if known else None,
             folder=folder_of(uri) if known else "",

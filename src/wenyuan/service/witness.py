@@ -239,7 +239,9 @@ def _request_within(request: Mapping[str, Any], allowed: Allowed) -> Mapping[str
     """A recorded request, no wider than what is allowed now."""
     named = request["sources"]
     sources = sorted(allowed.sources if named is None else allowed.sources.intersection(named))
-    return {**request, "sources": sources, "min_trust": max(request["min_trust"], allowed.min_trust)}
+    near, trust = request.get("seen"), max(request["min_trust"], allowed.min_trust)
+    seen = sorted(allowed.trusted if near is None else allowed.trusted.intersection(near))
+    return {**request, "sources": sources, "seen": seen, "min_trust": trust}
 
 
 def _fate_within(fate: Mapping[str, Any], allowed: Allowed) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ and then those that mean nearly the same, are guessed, with lower scores.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
@@ -135,6 +135,7 @@ class Linker:
         kinds: Collection[str] | None = None,
         scope: str | None = None,
         similar: Similar | None = None,
+        without: Set[int] = frozenset(),
     ) -> Linked:
         """The nodes that a text names; linear in its length.
 
@@ -143,8 +144,9 @@ class Linker:
             kinds: Only nodes of these kinds; None: of all.
             scope: The engineering type (or whatever limits nodes) in question: nodes limited to others are left out.
             similar: Asked when no name is found, nor one nearly written so.
+            without: Nodes that are not there for who asks: their names hide no other name.
         """
-        allowed = _Allowed(self._kinds, kinds, scope)
+        allowed = _Allowed(self._kinds, kinds, scope, without)
         spelling = spell(text)
         spans = self._named(text, spelling, allowed)
         if not spans:
@@ -154,13 +156,18 @@ class Linker:
         return Linked(spans, "" if spans else NOTHING_RECOGNISED)
 
     def resolve(
-        self, name: str, *, kinds: Collection[str] | None = None, scope: str | None = None
+        self,
+        name: str,
+        *,
+        kinds: Collection[str] | None = None,
+        scope: str | None = None,
+        without: Set[int] = frozenset(),
     ) -> tuple[Candidate, ...]:
         """The nodes that a name given as such may mean, best first; nothing when it is unknown.
 
         A name that is only nearly known counts when the likeness of the whole is at least .8.
         """
-        allowed = _Allowed(self._kinds, kinds, scope)
+        allowed = _Allowed(self._kinds, kinds, scope, without)
         spelling = spell(name)
         form = self._automaton.get(spelling.text, None) if spelling.text else None
         exact = self._candidates(form, allowed) if form is not None else ()
@@ -217,7 +224,7 @@ class Linker:
         scores: dict[tuple[int, str], float] = {}
         for node_id, score in similar:
             for entry in np.flatnonzero(nodes == node_id)[:1]:
-                if allowed(self._classes[entry]):
+                if allowed(self._classes[entry]) and node_id not in allowed.without:
                     scores[node_id, self._kinds[self._classes[entry]][0]] = _GUESSED * score
         candidates = _ranked(scores)[:_MAX_GUESSES]
         return (Span(0, len(text), text, candidates, "meaning"),) if candidates else ()
@@ -228,6 +235,8 @@ class Linker:
             return None
         of_class = np.fromiter(map(allowed, range(len(self._kinds))), bool, len(self._kinds))
         of_entry = of_class[np.frombuffer(self._classes, np.int32)[self._by_form]]
+        if allowed.without:
+            of_entry &= ~np.isin(np.frombuffer(self._nodes, np.int64)[self._by_form], list(allowed.without))
         return np.asarray(np.logical_or.reduceat(of_entry, self._firsts[:-1]))
 
     def _candidates(self, form: int, allowed: _Allowed) -> tuple[Candidate, ...]:
@@ -241,22 +250,27 @@ class Linker:
         for form, factor in forms:
             for entry in self._by_form[self._firsts[form] : self._firsts[form + 1]].tolist():
                 number = self._classes[entry]
-                if allowed(number):
+                if allowed(number) and self._nodes[entry] not in allowed.without:
                     node = self._nodes[entry], self._kinds[number][0]
                     scores[node] = max(scores.get(node, 0.0), self._scores[entry] * factor)
         return _ranked(scores)[:most]
 
 
 class _Allowed:
-    """Which classes of entries (kind and scope) a request asks for."""
+    """Which classes of entries (kind and scope) a request asks for, and which nodes are not there for it."""
 
     def __init__(
-        self, classes: Sequence[tuple[str, frozenset[str]]], kinds: Collection[str] | None, scope: str | None
+        self,
+        classes: Sequence[tuple[str, frozenset[str]]],
+        kinds: Collection[str] | None,
+        scope: str | None,
+        without: Set[int],
     ) -> None:
         self._classes = classes
         self._kinds = kinds
         self._scope = form_of(scope) if scope else ""
-        self.all = kinds is None and not self._scope
+        self.without = without
+        self.all = kinds is None and not self._scope and not without
 
     def __call__(self, number: int) -> bool:
         kind, scopes = self._classes[number]
