@@ -104,7 +104,10 @@ def test_request_round_trip(test: Filter, day: date | None, sources: list[str] |
 
 def test_request_keeps_all(request: pytest.FixtureRequest) -> None:
     """Every field of a query is kept: one that is added later must be kept too."""
-    whole = Query(text="x", limit=1, rules="none", engineering_type="a", processes=("b",), parameters={"c": 1})
+    whole = Query(
+        text="x", limit=1, source_document_uri="urn:x", seen=("a",), rules="none", engineering_type="a",
+        processes=("b",), parameters={"c": 1},
+    )  # fmt: skip
     assert query_of(request_of(whole)) == whole
     assert set(request_of(whole)) == {
         f if f != "text" else "query"
