@@ -21,6 +21,7 @@ from wenyuan.core.agents import Principal, parse_agent
 from wenyuan.core.profiles import parse_profile
 from wenyuan.readers.golden import read_golden
 from wenyuan.readers.rulebooks import read_book
+from wenyuan.server.seams import Limits
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.search import SearchRequest
 from wenyuan.wire.governed import context_to_wire, search_to_wire
@@ -107,7 +108,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     (folder / "bonus" / "plan.md").write_text(SECRET, encoding="utf-8")
     (folder / "pack.yaml").write_text(BOOK, encoding="utf-8")
     (folder / "golden.csv").write_text("question,source\n奖金方案,plan.md\n", encoding="utf-8")
-    with foreign_library(folder) as library, served(library, needs_keys=True) as url:
+    unlimited = Limits(rate_per_key=0)  # a fast machine asks more often than a key may
+    with foreign_library(folder) as library, served(library, needs_keys=True, limits=unlimited) as url:
         library.add(wenyuan.Source(source_id="bonus", path=str(folder / "bonus"), trust=5))
         assert not library.rules.take(read_book(folder / "pack.yaml")).errors
         library.catalog.put_agent(parse_agent({"agent_id": "payroll", "knowledge_scope": [{"domain": "bonus"}]}))
