@@ -22,12 +22,19 @@ from typing import Any
 
 from wenyuan.core.redact import KINDS, RedactionPolicy, redact
 from wenyuan.core.redaction.rounds import findings
-from wenyuan.core.redaction.view import view_of
 
 EVERYTHING = RedactionPolicy(level="restricted", actions=dict.fromkeys(KINDS, "drop"))
 UNTOLD = {"PERSON", "STREET_ADDRESS", "GPE", "ORGANIZATION", "DATE_TIME", "TITLE", "AGE", "NRP", "ZIP_CODE", "ORG",
           "DOMAIN_NAME", "US_DRIVER_LICENSE"}  # fmt: skip
-FORMS = ("as is", "full-width", "zero-width", "spaced", "dashed", "one by one")
+FORMS = ("as is", "full-width", "zero-width", "references", "spaced", "dashed", "dotted", "strokes", "one by one", "two lines",
+         "numerals", "capitals", "spoken", "mixed")  # fmt: skip
+DIGITS = {"numerals": "〇一二三四五六七八九", "capitals": "零壹贰叁肆伍陆柒捌玖", "spoken": "洞幺两三四五六拐八勾"}
+MAIL_FORMS = {
+    "[at]": ("[at]", "."), "[at] [dot]": (" [at] ", " [dot] "), "(at)": ("(at)", "."), "艾特": ("艾特", "."), "艾特 点": (" 艾特 ", " 点 "),
+    "&#64;": ("&#64;", "."), "a @ b": (" @ ", "."), "＠": ("＠", "．"), "【at】": ("【at】", "【dot】"), "new line": ("\n@", "."),
+    "at dot": (" at ", " dot "),
+}  # fmt: skip
+WRITTEN_OUT = {"CN_ID", "CN_MOBILE", "CN_BANKCARD", "CREDIT_CARD"}
 NUMBERS = {"CN_ID", "CN_MOBILE", "CN_BANKCARD", "CREDIT_CARD", "CN_USCC", "IBAN_CODE"}
 
 
@@ -38,17 +45,34 @@ def read(folder: Path) -> list[dict[str, Any]]:
 
 def written(value: str, form: str) -> str:
     """A value in one of the forms."""
-    plain = re.sub(r"[\s\-]", "", value)
+    prefix, plain = re.fullmatch(r"([+＋](?:86|８６))?(.*)", re.sub(r"[\s\-]", "", value), re.DOTALL).groups(
+        default=""
+    )
     if form == "full-width":
         return "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in value)
     if form == "zero-width":
         return "\u200b".join(value)
-    joint = {"spaced": " ", "dashed": "-"}.get(form)
+    if form == "references":
+        return "".join(f"&#{ord(c)};" for c in value)
+    if form in DIGITS:
+        return prefix + plain.translate(dict(zip(map(ord, "0123456789"), DIGITS[form], strict=True)))
+    if form == "mixed":
+        return prefix + "".join(c if at % 2 else written(c, "numerals") for at, c in enumerate(plain))
+    if form == "two lines":
+        return f"{prefix}{plain[:7]}\n{plain[7:]}"
+    joint = {"spaced": " ", "dashed": "-", "dotted": ".", "strokes": "/"}.get(form)
     if joint:
         cut = (6, 14) if len(plain) == 18 else (3, 7) if len(plain) == 11 else range(4, len(plain), 4)
         edges = [0, *cut, len(plain)]
-        return joint.join(plain[a:b] for a, b in pairwise(edges))
-    return " ".join(plain) if form == "one by one" else value
+        return prefix + joint.join(plain[a:b] for a, b in pairwise(edges))
+    return " ".join(prefix + plain) if form == "one by one" else value
+
+
+def split(kind: str, form: str) -> bool:
+    """Whether values of a type are written in a form; the others are left as they are."""
+    if form in {"as is", "full-width", "zero-width", "references"}:
+        return True
+    return kind in (NUMBERS if form in {"spaced", "dashed", "one by one"} else WRITTEN_OUT)
 
 
 def rewritten(row: dict[str, Any], form: str) -> tuple[str, list[tuple[str, int, int]]]:
@@ -58,8 +82,7 @@ def rewritten(row: dict[str, Any], form: str) -> tuple[str, list[tuple[str, int,
         if span["start"] < at:
             continue
         text += row["text"][at : span["start"]]
-        splits = form in {"as is", "full-width", "zero-width"} or span["type"] in NUMBERS
-        value = written(span["value"], form) if splits else span["value"]
+        value = written(span["value"], form) if split(span["type"], form) else span["value"]
         spans.append((span["type"], len(text), len(text) + len(value)))
         text += value
         at = span["end"]
@@ -67,8 +90,7 @@ def rewritten(row: dict[str, Any], form: str) -> tuple[str, list[tuple[str, int,
 
 
 def covered(text: str) -> list[tuple[int, int, str]]:
-    view = view_of(text)
-    return [(*view.original(f.start, f.end), f.kind) for f in findings(view, EVERYTHING, None)]
+    return [(f.start, f.end, f.kind) for f in findings(text, EVERYTHING, None)]
 
 
 def recall(rows: list[dict[str, Any]], show: str) -> None:
@@ -83,10 +105,20 @@ def recall(rows: list[dict[str, Any]], show: str) -> None:
                 if not hit and kind == show:
                     print(f"  missed [{form}] {text[start:end]!r} in {text!r}")
     kinds = sorted({kind for kind, _ in hits}, key=lambda k: (k in UNTOLD, k))
-    print(f"{'recall':20}{'n':>6}" + "".join(f"{form:>12}" for form in FORMS))
+    print(f"{'recall':18}{'n':>5}" + "".join(f"{form:>11}" for form in FORMS))
     for kind in kinds:
-        cells = (hits[kind, form] for form in FORMS)
-        print(f"{kind:20}{len(hits[kind, FORMS[0]]):6}" + "".join(f"{sum(c) / len(c):12.3f}" for c in cells))
+        shown = (hits[kind, form] if split(kind, form) else [] for form in FORMS)
+        cells = "".join(f"{sum(c) / len(c):11.3f}" if c else f"{'–':>11}" for c in shown)
+        print(f"{kind:18}{len(hits[kind, FORMS[0]]):5}{cells}")
+
+
+def mails(rows: list[dict[str, Any]]) -> None:
+    """Recall of mail addresses whose marks are written out."""
+    values = [s["value"] for row in rows for s in row["spans"] if s["type"].startswith("EMAIL")]
+    for name, (at, dot) in MAIL_FORMS.items():
+        texts = [f"邮箱 {value.replace('.', dot).replace('@', at)}，谢谢" for value in values]
+        hits = [redact(text, EVERYTHING).text == "邮箱 ⟦邮箱⟧，谢谢" for text in texts]
+        print(f"  mail written {name:12}{sum(hits) / len(hits):8.3f} of {len(hits)}")
 
 
 def flagged(rows: list[dict[str, Any]], show: str) -> None:
@@ -128,6 +160,31 @@ def decoys(count: int = 2_000) -> Iterator[str]:
         lambda: f"id {digits(20)}, uuid {digits(8)}-{digits(4)}-4{digits(3)}-9{digits(3)}-{digits(12)}",
         lambda: f"客服热线400-{digits(3)}-{digits(4)}，邮编{digits(6)}。",
         lambda: f"产品型号 E{digits(4)}，批号{digits(11)}。",
+        lambda: f"ISBN 978-7-{digits(3)}-{digits(5)}-{digits(1)}，定价{digits(2)}.00元。",
+        lambda: (
+            f"二〇二{draw.choice('一二三四五')}年{draw.choice('一二三四五六七八九')}月，共{draw.choice('一二三四五六七八九')}千{draw.choice('一二三四五六七八九')}百人。"
+        ),
+        lambda: "评分：" + "、".join(draw.choices("12345", k=11)) + "。",
+        lambda: f"图号{digits(4)}、{digits(4)}、{digits(4)}、{digits(4)}，共四张。",
+        lambda: f"合计\n{draw.randint(10_000, 19_999)}\n{draw.randint(100_000, 199_999)}\n",
+        lambda: f"| {draw.randint(13_000, 19_999)}\n{draw.randint(100_000, 999_999)} |",
+        lambda: (
+            f"{draw.randint(1000, 9999)}\n{draw.randint(1000, 9999)}\n{draw.randint(1000, 9999)}\n{draw.randint(1000, 9999)}\n"
+        ),
+        lambda: "一、二、三、四、五、六、七、八、九、十、十一各条"[draw.randint(0, 4) * 2 :],
+        lambda: (
+            f"We meet at {draw.choice(['noon', 'the gate', 'example.com', 'amazon dot com'])} on the dot, at last."
+        ),
+        lambda: f"y = a @ {draw.choice('bcdwx')}.T + w @ self.{draw.choice(['weight', 'shape', 'net(x)'])}",
+        lambda: f"群里艾特{draw.choice(['管理员', 'admin', '所有人'])}，{draw.randint(1, 9)}点 com 口调试。",
+        lambda: f"pip install pkg @ git+https://example.com/x{digits(2)}.git",
+        lambda: (
+            "安全员"
+            + draw.choice(
+                ["培训", "应当持证上岗", "安排", "配备标准", "向项目经理报告", "包括专职和兼职", "高处作业"]
+            )
+        ),
+        lambda: f"坐标 {digits(4)}.{digits(3)} {digits(4)}.{digits(3)} {digits(4)}.{digits(2)}",
     )
     for i in range(count):
         yield makers[i % len(makers)]()
@@ -152,6 +209,7 @@ def main() -> None:
         rows = read(folder)
         print(f"\n== {folder.name}: {len(rows)} texts")
         recall(rows, show)
+        mails(rows)
         flagged(rows, show)
         speed([row["text"] for row in rows], "with all values")
         speed([row["text"] for row in rows if not row["spans"]], "texts without values")

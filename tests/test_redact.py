@@ -43,6 +43,21 @@ FOUND = [
     ("cn_mobile", "1️⃣3️⃣8️⃣00138000", "1️⃣3️⃣8️⃣00138000"),
     ("cn_mobile", "**13800138000**", "13800138000"),
     ("cn_mobile", "1.13800138000", "13800138000"),
+    ("cn_mobile", "电话幺三八洞洞幺三八洞洞洞，", "幺三八洞洞幺三八洞洞洞"),
+    ("cn_mobile", "一三八〇〇一三八〇〇〇一直没人接", "一三八〇〇一三八〇〇〇"),
+    ("cn_mobile", "13800138000一直没人接，", "13800138000"),
+    ("cn_mobile", "一三八〇〇一三八〇〇〇，一三九〇〇一三九〇〇〇", "一三九〇〇一三九〇〇〇"),
+    ("cn_mobile", "call one-three-eight-oh-oh-one-three-eight-oh-oh-oh", "three-eight"),
+    ("cn_mobile", "手机：138\n0013\n8000", "0013"),
+    ("cn_mobile", "手机 138、0013、8000", "0013"),
+    ("cn_id", "身份证11010519491231002×", "11010519491231002"),
+    ("cn_id", "壹壹零壹零伍 壹玖肆玖壹贰叁壹 零零贰X", "壹玖肆玖壹贰叁壹"),
+    ("bank_card", "转入6222．0275．4124．3409．659吧", "４１２４"),
+    ("bank_card", "卡号6222,0275,4124,3409,659", "0275"),
+    ("cn_landline", "座机021-52489862一直占线", "52489862"),
+    ("email", "zhang [dot] san [at] qq [dot] com", "zhang"),
+    ("email", "email me: john at example dot com", "john"),
+    ("email", "mailto:zhangsan%40example.com", "zhangsan"),
     ("cn_landline", "座机(021)5248-9862转8001", "(021)5248-9862转8001"),
     ("cn_landline", "传真：02152489862", "02152489862"),
     ("phone", "Call +44 (0)20 7946 0958 now", "+44 (0)20 7946 0958"),
@@ -128,6 +143,21 @@ LET_BE = [
     "地铁2号线，城市道路3号门，一区3号桩。",
     "wechat official account, 微信小程序",
     "C++ + 12345678 items, E1234 error",
+    "合计\n15000\n160000\n，| 15000\n160000 |",
+    "4512\n3456\n7890\n1238",
+    "图号4512、4513、4514、4515，房间 4101, 4202, 4303, 4404",
+    "评分：1、5、3、4、2、3、4、5、3、2、1，1,3,8,0,0,1,3,8,0,0,0",
+    "一、二、三、四、五、六、七、八、九、十、十一",
+    "二〇二四年三月十五日，圆周率三点一四一五九二六五三五",
+    "订单号一三八〇〇一三八〇〇〇",
+    "one two three four five six, seven of nine",
+    "坐标 1878.807 0150.796 5470.39",
+    "Meet me at example.com. Look at the dot com bubble; we looked at amazon dot com.",
+    "y = a @ b.T + q @ k.transpose(0, 1) + w @ self.weight",
+    "pip install pkg @ git+https://example.com/x.git",
+    "群里艾特管理员，8点 com 口调试，艾特admin",
+    "ISBN 978-7-111-54742-6",
+    "ask bob@corp. In March it ended",
 ]
 
 
@@ -372,7 +402,7 @@ def test_a_view_knows_where_it_came_from() -> None:
     view = view_of(text)
     assert view.text == "kga1e \ufffcIV"
     assert [text[slice(*view.original(i, i + 1))] for i in range(len(view.text))] == [
-        "㎏", "㎏", "ａ", "①", "é", " ", "⟦", "Ⅳ", "Ⅳ",
+        "㎏", "㎏", "ａ", "①", "é", " ", "⟦手机⟧", "Ⅳ", "Ⅳ",
     ]  # fmt: skip
     assert view_of("plain 中文，").offsets is None
 

@@ -121,8 +121,10 @@ CUED = st.one_of(
 )
 NUMBER = st.one_of(id_number(), card(), company(), iban(), MOBILE)
 VALUE = st.one_of(NUMBER, LANDLINE, ABROAD, MAIL, PLATE, IP, IP6, SSN, TOKEN)
-HAN = st.text(  # but for what makes a number an amount
-    st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF, exclude_characters="元吨美港"), min_size=1, max_size=12
+HAN = st.text(  # but for what makes a number an amount or a clause
+    st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF, exclude_characters="元吨美港条章节"),
+    min_size=1,
+    max_size=12,
 )
 WORDS = st.lists(
     st.sampled_from("the pump was checked twice by our crew before noon".split()), min_size=1, max_size=5
@@ -162,6 +164,44 @@ NUMBER_FORMS = {
 }
 
 
+HAN_DIGITS = {
+    "numerals": "〇一二三四五六七八九",
+    "numerals with 零": "零一二三四五六七八九",
+    "capitals": "零壹贰叁肆伍陆柒捌玖",
+    "Traditional capitals": "零壹貳參肆伍陸柒捌玖",
+    "as on the telephone": "洞幺两三四五六拐八勾",
+}
+WRITTEN_OUT = {
+    **{name: lambda value, row=row: value.translate(dict(zip(map(ord, "0123456789"), row, strict=True)))
+       for name, row in HAN_DIGITS.items()},
+    "numerals one by one": lambda value: " ".join(WRITTEN_OUT["numerals"](value)),
+    "numerals in groups": lambda value: grouped(WRITTEN_OUT["capitals"](value), " "),
+    "every other one a numeral": lambda value: "".join(
+        c if at % 2 else WRITTEN_OUT["numerals"](c) for at, c in enumerate(value)),
+    "over two lines": lambda value: f"{value[:7]}\n{value[7:]}",
+    "groups over two lines": lambda value: grouped(value, " ").replace(" ", "\n", 1),
+    "dots": lambda value: grouped(value, "."),
+    "full-width dots": lambda value: grouped(full_width(value), "．"),
+    "middle dots": lambda value: grouped(value, "·"),
+    "strokes": lambda value: grouped(value, "/"),
+    "dots and spaces": lambda value: grouped(value, " . "),
+    "dots and nothing": lambda value: grouped(value, "\u200b.\u200b"),
+    "dots one by one": ".".join,
+    "stars one by one": "~".join,
+    "double spaces between groups": lambda value: grouped(value, "  "),
+    "character references": lambda value: "".join(f"&#{ord(c)};" for c in value),
+    "hexadecimal references": lambda value: "".join(f"&#x{ord(c):x};" for c in value),
+    "negative circles": lambda value: value.translate(dict(zip(map(ord, "0123456789"), "⓿❶❷❸❹❺❻❼❽❾", strict=True))),
+}  # fmt: skip
+MAIL_FORMS = {
+    "[at]": ("[at]", "."), "[at] [dot]": (" [at] ", " [dot] "), "(at)": ("(at)", "."), "（at）（dot）": ("（at）", "（dot）"),
+    "艾特": ("艾特", "."), "艾特 点": (" 艾特 ", " 点 "), "&#64;": ("&#64;", "."), "&#x40;": ("&#x40;", "&#46;"),
+    "&commat;": ("&commat;", "&period;"), " @ ": (" @ ", "."), "@ ": ("@ ", "."), " @": (" @", "."), "＠": ("＠", "．"),
+    " ＠ ": (" ＠ ", "．"), "【at】": ("【at】", "."), "{at}": ("{at}", "{dot}"), "_at_": ("_at_", "_dot_"), "%40": ("%40", "."),
+    "\\n": ("\n@", "."),
+}  # fmt: skip
+
+
 def bare(text: str) -> str:
     """What a reader who ignores form would see; the stars of a mask stay, since they part what is beside them."""
     return re.sub(r"[^\w*]|_", "", unicodedata.normalize("NFKC", text)).casefold()
@@ -178,6 +218,48 @@ def test_no_number_survives_in_any_form(
     redacted = redact(text, policy, KEY)
     assert bare(value) not in bare(redacted.text), text
     assert sum(redacted.counts.values()) >= 1
+
+
+@pytest.mark.parametrize("form", WRITTEN_OUT)
+@given(
+    before=AROUND.filter(lambda text: text != "\n" and text[-1] not in "".join(HAN_DIGITS.values())),
+    value=st.one_of(id_number(), card(), MOBILE),
+    after=st.one_of(
+        WORDS.map(lambda words: f" {' '.join(words)} "), st.sampled_from(["，", "）", "。", "找我", "一直"])
+    ),
+    policy=st.sampled_from(POLICIES),
+)
+@settings(max_examples=25, deadline=None)
+def test_no_identity_card_or_mobile_survives_written_out(
+    form: str, before: str, value: str, after: str, policy: RedactionPolicy
+) -> None:
+    """Numerals, references, dots and line ends hide no number of a person: none of its characters is left."""
+    written = WRITTEN_OUT[form](value)
+    redacted = redact(before + written + after, policy, KEY)
+    assert written not in redacted.text and bare(value) not in bare(redacted.text), (before, written, after)
+    assert set(redacted.counts) & {"cn_id", "bank_card", "cn_mobile"}
+    kind = max(redacted.counts, key=redacted.counts.__getitem__)
+    assert redact(before + value + after, everything("pseudonym"), KEY).counts.keys() >= {kind}
+
+
+@pytest.mark.parametrize("form", MAIL_FORMS)
+@given(
+    before=st.sampled_from(["邮箱：", "联系", "write to ", "\n", "（"]),
+    local=st.from_regex(r"[a-z][a-z0-9]{2,8}([._][a-z0-9]{2,6})?", fullmatch=True),
+    host=st.sampled_from(["example.com", "qq.com", "mail-x.example.com.cn", "corp.example.org"]),
+    after=st.sampled_from(["。", "，谢谢", " please", "\n", ")"]),
+    policy=st.sampled_from(POLICIES),
+)
+@settings(max_examples=25, deadline=None)
+def test_no_mail_address_survives_written_out(
+    form: str, before: str, local: str, host: str, after: str, policy: RedactionPolicy
+) -> None:
+    """Words, brackets, references and spaces in the place of ``@`` and of dots hide no mail address; its pseudonym is the same."""
+    at, dot = MAIL_FORMS[form]
+    written = local + at + host.replace(".", dot)
+    redacted = redact(before + written + after, policy, KEY)
+    assert redacted.counts == {"email": 1}, (before, written, after)
+    assert redacted.text == redact(f"{before}{local}@{host}{after}", policy, KEY).text
 
 
 @pytest.mark.parametrize("form", sorted(set(ANY_FORM) - {"lower case"}))
@@ -213,6 +295,9 @@ PIECES = st.one_of(
     HAN,
     st.text(max_size=6),
     st.text("0123456789 -.+()xX*@:/⟦⟧", max_size=12),
+    st.text("一三八零幺两0123 \n-.、", max_size=14),
+    st.text("&#6439;x@ .comat[]点艾特", max_size=14),
+    st.builds(lambda form, value: WRITTEN_OUT[form](value), st.sampled_from(sorted(WRITTEN_OUT)), MOBILE),
     st.sampled_from(
         "电话： 姓名：张三 客户 password= 密码：abc12345 地址： 四川省东莞市房山兴城街3号 ⟦手机⟧ ⟦姓名:ABCDEFGHIJ⟧ 微信 :// Mr. **".split()
     ),
@@ -278,7 +363,8 @@ HOSTILE = [
     "@a", "市区", "省市区县", "路1", "区路1号", "一号路", "姓名：", "联系人", "姓名：张", "张先生", "Mr. A", "Name: A ", "A ", "::", "a:",
     "1.", "1.1.1.", "eyJ", "eyJaaaaaaaa.", "AKIA", "sk-", "password=", "password: a1", "://a:", "-----BEGIN PRIVATE KEY-----", "-----END ",
     "GB12", "GB12 ", "E1", "护照E1", "护照", "通行证H1234567", "京A", "京A1", "微信", "qq", "\u200b1", "①", "⟦", "⟦手机⟧", "⟦手机:", "电话", "电话1",
-    "A B 1 ", "地址：市路", "·", "张·", "bearer ", "91 ", "\u3000", "e\u0301",
+    "一", "一 ", "1一", "一三八0", "one ", "one two ", "&#4", "&#49;", "(at)", "a(at)", "a (at) b.", "a @ ", "@ a. ", "艾特", "a艾特b点", " at a dot ",
+    "a dot ", "138\n", "6222\n", "6222.", "4444/", "1、", "1~", "A B 1 ", "地址：市路", "·", "张·", "bearer ", "91 ", "\u3000", "e\u0301",
 ]  # fmt: skip
 
 

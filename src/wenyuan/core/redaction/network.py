@@ -43,6 +43,65 @@ def _host(written: str) -> str:
     return written if match and not _SCALE.match(written) else ""
 
 
+# An address whose marks are written out, to hide it from programs: zhang [at] example (dot) com, 张艾特example点com.
+_TOP = (
+    "com|net|org|edu|gov|mil|int|info|biz|name|io|ai|app|dev|tech|top|xyz|vip|club|site|online|store|cloud|cn|hk|tw|mo|sg|jp"
+    "|kr|uk|de|fr|eu|ru|ca|ch|nl|es|se|pl|br|au|nz"
+)
+# Those that are words, too, and other countries: only where nothing but the @ is written out.
+_MORE_TOPS = "|us|hu|it|be|at|in|id|me|th|vn|ph|il|ir|tr|za|mx|ar|cl|gr|cz|sk|ro|bg|hr|rs|ua|fi|dk|no|pt|ie|lt|lv|ee|is|lu|li|cc|tv|co|my"
+_OPEN, _CLOSE = r"[\[({<【「『〔]", r"[\])}>】」』〕]"
+_AT_SAID = rf"(?:{_OPEN}\s{{0,2}}(?:at|a|@|艾特|圈a)\s{{0,2}}{_CLOSE}|艾特|%40)\s{{0,3}}"
+_DOT_SAID = rf"(?:\.|\s{{0,3}}{_OPEN}\s{{0,2}}(?:dot|d0t|\.|点)\s{{0,2}}{_CLOSE}\s{{0,3}}|\s{{0,2}}点\s{{0,2}}|%2e)"
+_DOT_WORD = r"(?:\s{1,3}dot\s{1,3}|_dot_|-dot-)"
+_LABEL = r"[a-z0-9][a-z0-9\-]{0,62}"
+_NO_MORE = r"(?![a-z0-9@]|-[a-z0-9]|[(]|\.[a-z0-9])"
+_HIDDEN_AT = re.compile(
+    rf"{_AT_SAID}(?P<said>(?:{_LABEL}(?:{_DOT_SAID}|{_DOT_WORD})){{1,6}}[a-z]{{2,24}}){_NO_MORE}"
+    rf"|@\s{{0,3}}(?P<near>(?:{_LABEL}(?:{_DOT_SAID}|{_DOT_WORD})){{1,6}}(?:{_TOP}{_MORE_TOPS})"
+    rf"|(?:{_LABEL}\s{{0,2}}\.\s{{0,2}}){{1,6}}(?:{_TOP})){_NO_MORE}"
+)
+_AT_WORD = re.compile(
+    rf"(?P<word>\sat\s{{1,3}}|_at_|-at-)(?P<far>(?:{_LABEL}{_DOT_WORD}){{1,6}}(?:{_TOP})){_NO_MORE}"
+)
+_DOT = re.compile(rf"{_DOT_SAID}|{_DOT_WORD}|\s{{0,2}}\.\s{{0,2}}")
+_HIDDEN_LOCAL = re.compile(
+    rf"[a-z0-9_+%\-](?:[a-z0-9_+\-]|{_DOT_SAID}(?=[a-z0-9])|{_DOT_WORD}(?=[a-z0-9])){{0,63}}(?=\s{{0,3}}$)"
+)
+_MAIL_CUE = re.compile(r"mail|contact|reach|write|send|联系|邮件|邮箱|信箱|郵")
+_WORDS_BEFORE_AT = frozenset(
+    "look looks looking meet meets met work works worked working is are was were be at arrive arrived stay him her them us me"
+    " it you price sold available buy held found visit shop aim aimed here there only".split()
+)
+
+
+def _hidden(view: View, match: re.Match[str]) -> Span | None:
+    """An address whose ``@`` or dots are said in words, brackets or spaces; its value is the address."""
+    written = match["said"] or match["near"]
+    local = _local_before(view, match.start())
+    if local is None or written.rpartition(".")[2] in _FILES:
+        return None
+    return local[0], match.end(), f"{local[1]}@{_DOT.sub('.', written)}"
+
+
+def _local_before(view: View, at: int) -> tuple[int, str] | None:
+    """Where the local part begins that ends at `at`, and how it reads."""
+    low = max(0, at - 80)
+    local = _HIDDEN_LOCAL.search(view.lower[low:at])
+    name = _DOT.sub(".", local[0]) if local else ""
+    return (low + local.start(), name) if local and name not in _NOBODY else None
+
+
+def _worded(view: View, match: re.Match[str]) -> Span | None:
+    """*at* and *dot* between words: an address where the name is no word, or where a word speaks of mail."""
+    local = _local_before(view, match.start())
+    if local is None or local[1] in _WORDS_BEFORE_AT:
+        return None
+    if match["word"][0].isspace() and local[1].isalpha() and not near(view, local[0], _MAIL_CUE, 40):
+        return None
+    return local[0], match.end(), f"{local[1]}@{_DOT.sub('.', match['far'])}"
+
+
 _IP_CUE = re.compile(
     r"(?<![a-z])ips?(?:v4)?(?![a-z])|地址|主机|服务器|网关|网段|内网|登录|节点|ping|host|server|address|subnet|://|@|from"
 )
@@ -110,6 +169,8 @@ def _account(view: View, match: re.Match[str]) -> Span | None:
 
 RULES = (
     Rule("email", _AT, _email, needs=("@",)),
+    Rule("email", _HIDDEN_AT, _hidden, needs=("@", "at", "艾特", "圈a", "(a)", "[a]", "%40")),
+    Rule("email", _AT_WORD, _worded, needs=("dot",)),
     Rule("ip", _IPV4, _ipv4),
     Rule("ip", _IPV6, _ipv6, needs=(":",)),
     Rule("im_account", _ACCOUNT, _account, needs=("微信", "wechat", "weixin", "wx", "vx", "qq")),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from wenyuan.core.redaction import checks
-from wenyuan.core.redaction.rule import Rule, Span, adjacent, near, plain_number, serial
+from wenyuan.core.redaction.rule import Rule, Span, adjacent, in_a_column, near, plain_number, serial
 from wenyuan.core.redaction.view import View
 
 __all__ = ["RULES"]
 
-_GAP = r"[ .\-·_]"
 _ID_CUE = re.compile(r"身份证|身份号|证件号|身份证件|公民身份|id card|id no|id number|sfz")
 _CARD_CUE = re.compile(
     r"卡号|银行卡|信用卡|储蓄卡|借记卡|账号|账户|帐号|帐户|打入|开户|card|account|iban|(?<![a-z])cc(?![a-z])"
@@ -53,13 +53,13 @@ def _joined_after(view: View, end: int) -> bool:
 _ID18 = re.compile(
     _spaced(
         r"[1-9](?<![0-9].)", *["[0-9]"] * 5, "[12]", "[09]", *["[0-9]"] * 2, "[01]", "[0-9]", "[0-3]", "[0-9]",
-        *["[0-9]"] * 3, "[0-9x](?![0-9])", gap=r"[ .\-·_\n]{0,2}",
+        *["[0-9]"] * 3, "[0-9x×](?![0-9])", gap=r"[ .\-·_\n]{0,3}",
     )
 )  # fmt: skip
 
 
 def _id18(view: View, match: re.Match[str]) -> Span | None:
-    number = plain_number(match[0])
+    number = plain_number(match[0]).replace("×", "X")
     if not checks.id_body(number):
         return None
     if not checks.id_check(number) and not near(view, match.start(), _ID_CUE, 16):
@@ -104,7 +104,8 @@ def _uscc(view: View, match: re.Match[str]) -> Span | None:
     return start, match.end(), code
 
 
-_CARD = re.compile(r"[1-9](?<![0-9].)[0-9]{3}(?:[ \-]{0,3}[0-9]){8,15}(?![0-9])")
+_LINE_END = r"[ \-]?\n[ ]{0,3}"
+_CARD = re.compile(rf"[1-9](?<![0-9].)[0-9]{{3}}(?:(?:[ \-]{{0,3}}|{_LINE_END})[0-9]){{8,15}}(?![0-9])")
 _GROUP = re.compile(r"[0-9]+")
 
 
@@ -130,6 +131,8 @@ def _card(view: View, match: re.Match[str]) -> Span | None:
 def _is_card(view: View, start: int, end: int, number: str) -> bool:
     if near(view, start, _CARD_CUE):
         return True
+    if in_a_column(view, start, end):
+        return False
     if not checks.card_issuer(number) or serial(view, start, end):
         return False
     return not (_joined_to_word(view, start) or _joined_after(view, end))
@@ -148,15 +151,17 @@ def _ssn(view: View, match: re.Match[str]) -> Span | None:
     return None if _joined_after(view, end) else (start, end, number)
 
 
-_MOBILE = re.compile(rf"1[3-9](?:{_GAP}{{0,3}}[0-9]){{9}}(?![0-9])")
+_MOBILE = re.compile(rf"1(?:{_LINE_END})?[3-9](?:(?:[ .\-·_]{{0,3}}|{_LINE_END})[0-9]){{9}}(?![0-9])")
 _CHINA = re.compile(r"(?:\(?(?<![0-9])(?:\+ ?|00)?86\)?|\(?\+?86\)|(?<![0-9])0)[ .\-·_]{0,3}$")
 
 
 def _mobile(view: View, match: re.Match[str]) -> Span | None:
     start, end = match.span()
-    groups = _GROUP.findall(match[0])
-    if any(len(group) < 3 for group in groups) or (len(groups) == 2 and "." in match[0]):
-        return None  # a row of small numbers, or a fraction
+    groups = _GROUP.findall(re.sub(_LINE_END, "", match[0]))
+    if in_a_column(view, start, end):
+        return None
+    if any(len(group) < 3 for group in groups) or _fractions(match[0], groups):
+        return None  # a row of small numbers, or of fractions
     prefix = _CHINA.search(view.lower, max(0, start - 10), start)
     if prefix:
         start = prefix.start()
@@ -165,6 +170,13 @@ def _mobile(view: View, match: re.Match[str]) -> Span | None:
     if _joined_to_word(view, start) or _joined_after(view, end) or serial(view, start, end):
         return None
     return start, end, plain_number(match[0])
+
+
+def _fractions(written: str, groups: Sequence[str]) -> bool:
+    """Whether a dot parts a number in two, or stands beside spaces where no telephone number has either."""
+    if "." not in written:
+        return False
+    return len(groups) == 2 or (" " in written and [len(group) for group in groups] != [3, 4, 4])
 
 
 _EXTENSION = r"(?:[ ,]?(?:转|ext\.?|x)[ ]?[0-9]{1,6}|-[0-9]{1,5}(?![0-9\-]))?"

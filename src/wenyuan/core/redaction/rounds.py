@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, groupby
 
 from wenyuan.core.errors import DocumentRejected, KnowledgeError
@@ -11,7 +11,7 @@ from wenyuan.core.redaction import names as persons
 from wenyuan.core.redaction import network, numbers, papers, places, secrets
 from wenyuan.core.redaction.policy import KINDS, RedactionPolicy
 from wenyuan.core.redaction.rule import Finding, Rule, find
-from wenyuan.core.redaction.view import OPAQUE, View, view_of
+from wenyuan.core.redaction.view import OPAQUE, View, views_of
 from wenyuan.core.redaction.write import replacement
 
 __all__ = ["NameRecognizer", "Rewriter", "findings"]
@@ -29,13 +29,24 @@ _SHORT, _MOST_REMEMBERED = 200, 4_096  # characters; texts
 _Edit = tuple[int, int, str]
 
 
-def findings(view: View, policy: RedactionPolicy, names: NameRecognizer | None) -> list[Finding]:
-    """What stands in a view, of the kinds that the policy does not keep: in order, not overlapping."""
-    rules = (rule for rule in _to_try(view.lower) if policy.actions[rule.kind] != "keep")
-    found: Iterable[Finding] = chain.from_iterable(find(rule, view) for rule in rules)
+def findings(text: str, policy: RedactionPolicy, names: NameRecognizer | None) -> list[Finding]:
+    """What stands in a text, of the kinds that the policy does not keep: in order, not overlapping."""
+    views = views_of(text)
+    found = [_placed(view, each) for view in views for each in _in_view(view, policy)]
     if names is not None and policy.actions["person"] != "keep":
-        found = chain(found, _recognised(view, names))
-    return _choose(list(found), len(view.text))
+        found += (_placed(views[0], each) for each in _recognised(views[0], names))
+    return _choose(found, len(text))
+
+
+def _in_view(view: View, policy: RedactionPolicy) -> Iterator[Finding]:
+    rules = (rule for rule in _to_try(view.lower) if policy.actions[rule.kind] != "keep")
+    return chain.from_iterable(find(rule, view) for rule in rules)
+
+
+def _placed(view: View, finding: Finding) -> Finding:
+    """A finding where it stands in the original."""
+    start, end = view.original(finding.start, finding.end)
+    return finding._replace(start=start, end=end)
 
 
 def _to_try(lower: str) -> Sequence[Rule]:
@@ -127,13 +138,11 @@ class Rewriter:
         )
 
     def _edits(self, text: str, counts: Counter[str]) -> list[_Edit]:
-        view = view_of(text)
         edits = []
-        for finding in findings(view, self._policy, self._names):
-            start, end = view.original(finding.start, finding.end)
+        for finding in findings(text, self._policy, self._names):
             new = replacement(finding, self._policy.actions[finding.kind], self._key)
-            if new != text[start:end]:
-                edits.append((start, end, new))
+            if new != text[finding.start : finding.end]:
+                edits.append((finding.start, finding.end, new))
                 counts[finding.kind] += 1
         return edits
 

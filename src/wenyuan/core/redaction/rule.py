@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 from wenyuan.core.redaction.view import View
 
-__all__ = ["Finding", "Rule", "Span", "adjacent", "find", "near", "plain_number", "serial"]
+__all__ = ["Finding", "Rule", "Span", "adjacent", "find", "in_a_column", "near", "plain_number", "serial"]
 
 Span = tuple[int, int, str]
 """Start and end in the view, and the value in its one normal form."""
 
 
 class Finding(NamedTuple):
-    """A value of a kind at ``view.text[start:end]``; `value` is its normal form, equal for all ways to write it."""
+    """A value of a kind at ``[start:end]`` of a view, or of the text that it views; `value` is its normal form, equal for all ways to write it."""
 
     start: int
     end: int
@@ -83,6 +83,16 @@ _UNIT = re.compile(r"\.[0-9]{1,2}(?![0-9])|\s?(?:元|%|吨|美元|港币|人民�
 def serial(view: View, start: int, end: int) -> bool:
     """Whether the text says that ``[start:end]`` is an order number, an amount or the like."""
     return near(view, start, _SERIAL, 12) or _UNIT.match(view.lower, end) is not None
+
+
+def in_a_column(view: View, start: int, end: int) -> bool:
+    """Whether ``[start:end]`` goes over several lines, and fills those or cells of them: two numbers, not one."""
+    if "\n" not in view.lower[start:end]:
+        return False
+    return bool(_EDGE_BEFORE.search(view.lower, max(0, start - 3), start) and _EDGE_AFTER.match(view.lower, end))
+
+
+_EDGE_BEFORE, _EDGE_AFTER = re.compile(r"(?:^|[\n|;\t]) {0,2}$"), re.compile(r" {0,2}(?:$|[\n|;\t])")
 
 
 _SEPARATORS = re.compile(r"[\s.\-·_()]+")

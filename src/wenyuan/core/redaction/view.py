@@ -1,20 +1,24 @@
 """A folded view of a text, with the way back: where rules look, and where the original is changed.
 
-People write one number in many ways: full-width, with spaces or dashes, with invisible characters in it.
-The view undoes that, character by character, and remembers for each of its characters where it came from.
+People write one number in many ways: full-width, as character references, with invisible characters in it. The view
+undoes that, character by character, and remembers for each of its characters where it came from. How digits are spelled
+and parted is undone in `spelling`.
 """
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from wenyuan.core import text as analyser
 from wenyuan.core.redaction.policy import LABELS
+from wenyuan.core.redaction.spelling import Spelled, parted, spellings
 
-__all__ = ["HAN", "MARK", "OPAQUE", "View", "view_of"]
+__all__ = ["HAN", "MARK", "OPAQUE", "View", "view_of", "views_of"]
 
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
 """Han characters, as the inside of a character class."""
@@ -28,10 +32,11 @@ OPAQUE = "\ufffc"
 _SAME = {**dict.fromkeys("‐‑‒–—―−⁃﹘", "-"), **dict.fromkeys("·•‧∙⋅・", "·"), **{c: c for c in "\t\n\r\f\v"}}
 _BY_CATEGORY = {"Cf": "", "Mn": "", "Me": "", "Cc": "", "Zs": " ", "Zl": "\n", "Zp": "\n"}
 _INVISIBLE_LETTERS = frozenset("\u115f\u1160\u3164\uffa0")  # Hangul fillers: letters without a shape
-# Single characters with one and the same separator between them: 1 3 8 0 0 1 3 8 0 0 0.
-_SPELLED = re.compile(r"[0-9A-Za-z](?<![0-9A-Za-z].)([ .\-·_])[0-9A-Za-z](?:\1[0-9A-Za-z]){6,}(?![0-9A-Za-z])")
-
-_SPELLED_DIGITS = 5  # else it is an alphabet
+# A character by its number or name, as HTML writes it: &#64; &#x31; &commat; &nbsp;
+_REFERENCE = r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|commat|period|num|nbsp|shy|hyphen|dash|ensp|emsp|zwnj|zwj);"
+_LONG = re.compile(f"{MARK.pattern}|{_REFERENCE}")
+_NAMED = {"&hyphen;": "-", "&dash;": "-"}
+_HANGZHOU = {chr(0x3021 + i): str(i + 1) for i in range(9)}  # 〡〢〣, the numerals of merchants
 
 
 @lru_cache(maxsize=16_384)
@@ -42,8 +47,10 @@ def _fold(c: str) -> str:
         return _SAME[c]
     if category in _BY_CATEGORY or c in _INVISIBLE_LETTERS:
         return _BY_CATEGORY.get(category, "")
-    if category == "Nd":
-        return str(unicodedata.decimal(c))
+    if category in {"Nd", "No"} and (digit := unicodedata.digit(c, None)) is not None:
+        return str(digit)  # also ❶
+    if c in _HANGZHOU:
+        return _HANGZHOU[c]
     if category == "Lo":
         return analyser.fold(c)  # Traditional Chinese as Simplified
     plain = "".join(d for d in unicodedata.normalize("NFKD", c) if not unicodedata.combining(d))
@@ -58,17 +65,20 @@ class View:
         text: The folded text.
         lower: The same in lower case, character for character.
         offsets: For each character of `text`, the index of its character in the original; None when they are equal.
+        long: Where in the original something begins of which one character was made: its end.
     """
 
     text: str
     lower: str
     offsets: tuple[int, ...] | None
+    long: Mapping[int, int] = field(default_factory=dict)
 
     def original(self, start: int, end: int) -> tuple[int, int]:
         """The span of the original that ``text[start:end]`` stands for."""
         if self.offsets is None:
             return start, end
-        return self.offsets[start], self.offsets[end - 1] + 1
+        last = self.offsets[end - 1]
+        return self.offsets[start], self.long.get(last, last + 1)
 
 
 class _Folds(dict[int, str]):
@@ -90,51 +100,54 @@ _FOLDS = _Folds()
 
 
 def view_of(text: str) -> View:
-    """The view of a text; linear in its length."""
+    """The view of a text in which numerals are left as they are."""
+    return views_of(text)[0]
+
+
+def views_of(text: str) -> tuple[View, ...]:
+    """The view of a text, and where numbers are written in words others with these in digits; linear in its length.
+
+    All count: in ``13800138000一直`` the numeral is no digit, in ``一三八〇〇一三八〇〇〇`` it is.
+    """
     folded, offsets = analyser.narrowed(text), None
+    long: dict[int, int] = {}
     if _FOLDING.search(folded) or analyser.has_traditional(folded):  # to translate takes ten times as long
         folded = text.translate(_FOLDS)
-    if _MOVES in folded or "⟦" in text:
-        folded, offsets = _moved(text)
-    folded, offsets = _unspelled(folded, offsets)
-    return View(folded, folded.lower(), None if offsets is None else tuple(offsets))
+    if _MOVES in folded or "⟦" in text or "&" in text:
+        folded, offsets, long = _moved(text)
+    return tuple(map(_view, spellings(Spelled(folded, offsets, long))))
 
 
-def _moved(text: str) -> tuple[str, list[int]]:
-    """The folded text and its offsets, where characters vanish, grow, or belong to a mark."""
+def _view(read: Spelled) -> View:
+    read = parted(read)
+    return View(read.text, read.text.lower(), None if read.offsets is None else tuple(read.offsets), read.long)
+
+
+def _moved(text: str) -> tuple[str, list[int], dict[int, int]]:
+    """The folded text, its offsets and what is long, where characters vanish, grow, or belong to a mark or a reference."""
     folds = {c: _fold(c) for c in set(text)}
     moving = "".join(c for c, folded in folds.items() if len(folded) != 1)
     pieces: list[str] = []
     offsets: list[int] = []
+    long: dict[int, int] = {}
     at = 0
-    odd = re.compile(f"{MARK.pattern}|[{re.escape(moving)}]" if moving else MARK.pattern)
+    odd = re.compile(f"{_LONG.pattern}|[{re.escape(moving)}]" if moving else _LONG.pattern)
     for match in odd.finditer(text):
         start, token = match.start(), match[0]
-        new = folds[token] if len(token) == 1 else OPAQUE
+        new = folds[token] if len(token) == 1 else _told(token)
+        if len(token) > 1:
+            long[start] = match.end()
         pieces += (text[at:start].translate(_FOLDS), new)
         offsets.extend(range(at, start))
         offsets.extend([start] * len(new))
         at = match.end()
     pieces.append(text[at:].translate(_FOLDS))
     offsets.extend(range(at, len(text)))
-    return "".join(pieces), offsets
+    return "".join(pieces), offsets, long
 
 
-def _unspelled(folded: str, offsets: list[int] | None) -> tuple[str, list[int] | None]:
-    """Without the separators of numbers that are spelled character by character."""
-    pieces: list[str] = []
-    kept: list[int] = []
-    at = 0
-    for match in _SPELLED.finditer(folded):
-        start, end = match.span()
-        if sum(map(str.isdigit, match[0])) < _SPELLED_DIGITS:
-            continue
-        pieces += (folded[at:start], folded[start:end:2])
-        kept.extend(range(at, start))
-        kept.extend(range(start, end, 2))
-        at = end
-    if not pieces:
-        return folded, offsets
-    pieces.append(folded[at:])
-    kept.extend(range(at, len(folded)))
-    return "".join(pieces), kept if offsets is None else [offsets[i] for i in kept]
+def _told(token: str) -> str:
+    """What stands for a mark or a character reference."""
+    if token.startswith("⟦"):
+        return OPAQUE
+    return "".join(map(_fold, _NAMED.get(token) or html.unescape(token)))
