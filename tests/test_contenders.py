@@ -120,7 +120,7 @@ def clauses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[wenyuan.Librar
         yield made
 
 
-@pytest.mark.parametrize("limit", [1, 5, 30])
+@pytest.mark.parametrize("limit", [1, 5, 15])  # twice as many are looked at: some may be copies
 @pytest.mark.parametrize("context", [{}, {"task_id": "消防 审批"}])
 def test_answers_are_the_same(
     library: wenyuan.Library, limit: int, context: dict[str, Any], monkeypatch: pytest.MonkeyPatch

@@ -317,7 +317,7 @@ def test_source_in_force(own: wenyuan.Library, tmp_path: Path) -> None:
 
 def test_document_in_force(own: wenyuan.Library, tmp_path: Path) -> None:
     """A document's own dates count like its source's, and stand in the metadata."""
-    page = "---\n{name}: {day}\n---\n\n# 加班\n\n加班工资按照小时计算。\n"
+    page = "---\n{name}: {day}\n---\n\n# 加班\n\n加班工资按照小时计算，{name}: {day}。\n"
     days = ("effective_until", "2020-05-31"), ("effective_until", "2999-12-31"), ("effective_from", "2020-06-01")
     add(own, tmp_path, "rules", *(page.format(name=name, day=day) for name, day in days))
 
@@ -350,16 +350,16 @@ def test_filter(shelf: wenyuan.Library, own: wenyuan.Library, tmp_path: Path) ->
 
 
 def test_trust_settles_near_ties(own: wenyuan.Library, tmp_path: Path) -> None:
-    """Of equal passages the most trusted comes first; a better passage stays first whatever its trust."""
+    """Of passages that are as good as equal the most trusted comes first; a better passage stays first whatever its trust."""
     add(
         own,
         tmp_path,
         "low",
-        "# 加班\n\n加班工资按照小时计算。\n",
+        "# 加班\n\n加班工资按照小时计算一。\n",
         "# 差旅\n\n差旅费用凭票报销，每天补助一百元。\n",
         trust=1,
     )
-    add(own, tmp_path, "high", "# 加班\n\n加班工资按照小时计算。\n", "# 费用\n\n费用由部门承担。\n", trust=5)
+    add(own, tmp_path, "high", "# 加班\n\n加班工资按照小时计算二。\n", "# 费用\n\n费用由部门承担。\n", trust=5)
     assert [f.metadata["trust"] for f in ask(own, "加班工资按照小时计算", 2)] == [5, 1]
     assert ask(own, "差旅费用凭票报销每天补助", 1)[0].metadata["trust"] == 1
 

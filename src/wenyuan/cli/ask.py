@@ -74,6 +74,7 @@ def _condition(text: str | None) -> Filter | None:
 
 def answer_document(query: str, answer: Answer, weight: float, *, explain: bool = False) -> Mapping[str, Any]:
     """An answer as JSON: the contract's names, then all that is known about each passage."""
+    from wenyuan.core.copies import also_in
     from wenyuan.core.fuse import explain as explained
 
     fragments = []
@@ -82,6 +83,8 @@ def answer_document(query: str, answer: Answer, weight: float, *, explain: bool 
         known = {key: value for key, value in asdict(passage).items() if key not in ("uri", "text")}
         since = answer.stale.get(passage.source_id)
         known |= {} if since is None else {"stale_since": since}
+        copies = answer.copies.get(hit.passage_id, ())
+        known |= {"also_in": also_in(copies)} if copies else {}
         entry = {
             "rank": rank,
             "source": passage.uri,
@@ -117,7 +120,8 @@ def show_answer(terminal: Terminal, query: str, answer: Answer, weight: float, *
         terminal.show(terminal.text("reason", reason=terminal.own(answer.reason)))
     for rank, hit in enumerate(answer.hits, 1):
         terminal.show("")
-        _show_hit(terminal, query, rank, hit, answer.passages[hit.passage_id])
+        copies = answer.copies.get(hit.passage_id, ())
+        _show_hit(terminal, query, rank, hit, answer.passages[hit.passage_id], copies)
         if explain:
             terminal.show(f"    = {explained(hit, weight, answer.curve)}", wrap=False)
     if explain:
@@ -143,7 +147,9 @@ def _show_leg(terminal: Terminal, leg: LegReport) -> None:
         terminal.show("  " + terminal.own(leg.error))
 
 
-def _show_hit(terminal: Terminal, query: str, rank: int, hit: Hit, passage: Passage) -> None:
+def _show_hit(
+    terminal: Terminal, query: str, rank: int, hit: Hit, passage: Passage, copies: Sequence[Passage]
+) -> None:
     from rich.text import Text
 
     from wenyuan.cli.snippet import body, snippet
@@ -159,6 +165,8 @@ def _show_hit(terminal: Terminal, query: str, rank: int, hit: Hit, passage: Pass
     terminal.show(Text(f"    {printable(passage.uri)}", style="cyan"), wrap=False)
     if in_force := _in_force(terminal, passage):
         terminal.show(Text(f"    {in_force}", style="dim"))
+    for copy in copies:
+        terminal.show(Text(f"    {terminal.text('also_in', uri=printable(copy.uri))}", style="dim"), wrap=False)
     _show_wrapped(terminal, snippet(body(passage.text, passage.headings), query))
 
 

@@ -128,7 +128,7 @@ class Asker:
         )
         ms.update(answer.ms)
         self._floor = answer.floor
-        return answer.hits
+        return answer.with_copies
 
     def _scope(self, question: Question) -> Scope:
         return Scope(sources=frozenset({SOURCE_ID}), as_of=self._today, filter=question.filter)

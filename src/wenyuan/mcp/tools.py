@@ -214,6 +214,7 @@ def _block(fragment: Fragment) -> Block:
     marks += [
         f"{name} {told[name]}" for name in ("origin", "effective_from", "stale_since", "copyright") if told.get(name)
     ]
+    marks += [f"also in {copy['source']}" for copy in told.get("also_in", ())]
     text = f"{_title(fragment)} <{fragment.source}>\n({', '.join(marks)})\n{visible(fragment.content)}"
     return Block(text, PRIORITY.get(told.get("priority", 2), 0.6))
 

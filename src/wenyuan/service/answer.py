@@ -8,9 +8,10 @@ from datetime import date
 from typing import Any, Literal
 
 from wenyuan.core.calibrate import Curve
+from wenyuan.core.copies import Copies
 from wenyuan.core.filters import Filter, Scope
 from wenyuan.core.model import Passage
-from wenyuan.core.ranking import Ranking
+from wenyuan.core.ranking import Hit, Ranking
 from wenyuan.service.derive import Derived
 
 __all__ = ["Answer", "LegReport", "Query"]
@@ -78,6 +79,7 @@ class Answer:
         weight: Of the vector leg, where it was asked.
         curve: How the scores of our own passages became probabilities; None where they did not.
         tuning: Fingerprint of what was learned from judged questions and counted; ``""`` for nothing.
+        copies: Passages that say the same as one of `hits`, and are not given themselves.
     """
 
     hits: Ranking
@@ -97,6 +99,16 @@ class Answer:
     weight: float = 0.0
     curve: Curve | None = None
     tuning: str = ""
+    copies: Copies = field(default_factory=dict)
+
+    @property
+    def with_copies(self) -> list[Hit]:
+        """The hits, each followed by its copies: all that was found, for who measures it."""
+        return [
+            hit._replace(passage_id=number)
+            for hit in self.hits
+            for number in (hit.passage_id, *(copy.passage_id for copy in self.copies.get(hit.passage_id, ())))
+        ]
 
     @property
     def degraded(self) -> tuple[str, ...]:

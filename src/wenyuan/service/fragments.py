@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from wenyuan.core.copies import also_in
 from wenyuan.core.model import ORIGIN_PRIORITY, Fragment, Passage
 from wenyuan.core.ranking import Hit
 from wenyuan.service.answer import Answer
@@ -25,6 +26,7 @@ def fragments_of(answer: Answer) -> tuple[Fragment, ...]:
             metadata={
                 **_metadata(hit, passage, answer.mode),
                 **_staleness(passage, answer),
+                **_copies(hit, answer),
                 **_derivation(hit, answer),
                 **about,
             },
@@ -36,6 +38,11 @@ def fragments_of(answer: Answer) -> tuple[Fragment, ...]:
 def _staleness(passage: Passage, answer: Answer) -> dict[str, str]:
     since = answer.stale.get(passage.source_id)
     return {} if since is None else {"stale_since": since}
+
+
+def _copies(hit: Hit, answer: Answer) -> dict[str, Any]:
+    """Where else the same stands."""
+    return {"also_in": also_in(answer.copies[hit.passage_id])} if hit.passage_id in answer.copies else {}
 
 
 def _derivation(hit: Hit, answer: Answer) -> Mapping[str, Any]:

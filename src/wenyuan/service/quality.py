@@ -248,7 +248,7 @@ class _Course:
         """Score and grade of what was found, best first; each answer and each document, or passage, counts once."""
         targets = {} if lesson is None else self._targets(lesson)
         best: dict[tuple[str, int], tuple[float, float]] = {}
-        for hit in answer.hits:
+        for hit in answer.with_copies:
             key = self._key(hit.passage_id, by_document=lesson is None or lesson.by_document)
             number, grade = targets.get(key, (-1, 0.0))
             best.setdefault(("answer", number) if grade else ("other", key), (hit.score, grade))

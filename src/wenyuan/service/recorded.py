@@ -69,13 +69,14 @@ class RecordedSearch:
             CatalogUnavailable: the audit cannot be written; then nothing may be given either.
         """
         given = {found.hit.passage_id for found in result.passages}
+        copies = {copy.passage_id for found in result.passages for copy in found.copies}
         more = {} if bounds is None else {"token_budget": bounds.token_budget}
         if bounds is not None and bounds.allow_low_trust:
             more["allow_low_trust"] = True
         ids = [
             self._witness.answered(
                 query, answer, principal, door=door, agent_id=request.agent_id, cache_hit=result.cache_hit,
-                withheld=_kept_back(answer, given, bounds), bounds=more,
+                withheld=_kept_back(answer, given, copies, bounds), bounds=more,
             )
             for query, answer in result.answers
         ]  # fmt: skip
@@ -104,15 +105,18 @@ class RecordedSearch:
             log.error("the failure could not be audited: %s", second)
 
 
-def _kept_back(answer: Answer, given: set[int], bounds: Bounds | None) -> Mapping[str, Mapping[str, int]]:
+def _kept_back(
+    answer: Answer, given: set[int], copies: set[int], bounds: Bounds | None
+) -> Mapping[str, Mapping[str, int]]:
     """By reason, the passages of one answer that were kept back wholly or partly: characters by short address."""
     kept: dict[str, dict[str, int]] = {}
     refs = set()
     for hit in answer.hits:
         passage = answer.passages[hit.passage_id]
         refs.add(passage.ref)
-        if hit.passage_id not in given:  # top_k was auto, and the scores said that it helps no more
-            kept.setdefault("top_k", {})[passage.ref] = len(passage.text)
+        if hit.passage_id not in given:  # said by one of another domain; or top_k was auto, and it helps no more
+            reason = "duplicate" if hit.passage_id in copies else "top_k"
+            kept.setdefault(reason, {})[passage.ref] = len(passage.text)
     for one in bounds.withheld if bounds is not None else ():
         if one.ref in refs:
             of_reason = kept.setdefault(one.reason, {})

@@ -21,7 +21,7 @@ from wenyuan.service.answer import LegReport
 from wenyuan.service.crew import Crew
 from wenyuan.settings import RerankerSettings
 
-__all__ = ["Reranking"]
+__all__ = ["Reranking", "ordered"]
 
 Found = list[tuple[Hit, Passage]]
 
@@ -60,12 +60,12 @@ class Reranking:
         Raises:
             KnowledgeError: a required reranker failed.
         """
-        ordered = _ordered(found)
+        found = ordered(found)
         if self.reranker is None:
-            return ordered[:limit], []
-        if why := _needless(query, ordered):
-            return ordered[:limit], [LegReport(name=_LEG, state="skipped", ms=0.0, hits=0, error=why)]
-        head = ordered[: self.reach(limit)]
+            return found[:limit], []
+        if why := _needless(query, found):
+            return found[:limit], [LegReport(name=_LEG, state="skipped", ms=0.0, hits=0, error=why)]
+        head = found[: self.reach(limit)]
         begun = time.perf_counter()
         try:
             scores = self._scores(self.reranker, query, head, crew, deadline)
@@ -73,14 +73,14 @@ class Reranking:
             if self.settings.required:
                 raise
             ms = (time.perf_counter() - begun) * 1e3
-            return ordered[:limit], [LegReport(name=_LEG, state="failed", ms=ms, hits=0, error=str(error))]
+            return found[:limit], [LegReport(name=_LEG, state="failed", ms=ms, hits=0, error=str(error))]
         shares = self.settings.blend
         mixed = [
             (blended(hit, place, score, shares), passage)
             for place, ((hit, passage), score) in enumerate(zip(head, scores, strict=True), 1)
         ]
         ms = (time.perf_counter() - begun) * 1e3
-        return _ordered(mixed)[:limit], [LegReport(name=_LEG, state="ok", ms=ms, hits=len(mixed))]
+        return ordered(mixed)[:limit], [LegReport(name=_LEG, state="ok", ms=ms, hits=len(mixed))]
 
     def _scores(self, reranker: Reranker, query: str, head: Found, crew: Crew, deadline: Deadline) -> Sequence[float]:
         left = deadline.remaining() * (1.0 if self.settings.required else 1.0 - _LEFT_OVER)
@@ -91,7 +91,8 @@ class Reranking:
         return checked_scores(scores, len(texts), _LEG, logits=False)
 
 
-def _ordered(found: Found) -> Found:
+def ordered(found: Found) -> Found:
+    """By score; where probabilities are the same, by what is behind them."""
     return sorted(found, key=lambda pair: (-pair[0].score, -raw_of(pair[0]), pair[0].passage_id))
 
 

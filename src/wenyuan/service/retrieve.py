@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
 
 from wenyuan.core.adapt import Tuning
 from wenyuan.core.calibrate import curve_of
+from wenyuan.core.copies import Copies, beside, distinct, without_copies
 from wenyuan.core.errors import EngineUnavailable
 from wenyuan.core.filters import And, Filter, Scope
 from wenyuan.core.fuse import Leeway, Request, adjusted
@@ -33,7 +34,7 @@ from wenyuan.service.measure import Measurer
 from wenyuan.service.probes import SCRIPTS, repeats, script_of, strange
 from wenyuan.service.query_vectors import QueryVectors
 from wenyuan.service.record import Record
-from wenyuan.service.rerank import Reranking
+from wenyuan.service.rerank import Reranking, ordered
 from wenyuan.service.sight import Sight, Sources
 from wenyuan.service.topics import Told, Topics
 from wenyuan.service.traces import NO_TRACES, Traces
@@ -44,6 +45,11 @@ from wenyuan.settings import RulesSettings, SearchSettings
 __all__ = ["Retriever"]
 
 _DEEPER = 2
+_SPARE = 10
+"""Candidates besides those that are wanted: some may be copies of others, and rivals are counted without copies."""
+
+_Ranked = list[tuple[Hit, Passage]]
+_Candidates = tuple[list[Hit], list[LegReport], _Ranked]
 
 
 class _Moved(Exception):
@@ -116,35 +122,38 @@ class Retriever:
         own, outside = self._sight.seen(registry, query.sources, min_trust=query.min_trust, day=day)
         scope = Scope(sources=frozenset(own), as_of=day, filter=self._filter(query, change, deadline))
         words = search_terms(query.text)
-        if not words:
-            return self._nothing(change, scope, "the query has no word or character to search for")
-        if not own and not outside:
-            return self._nothing(change, scope, "the library has no source that is in force on that day")
+        if why := _needless(words, (*own, *outside)):
+            return self._nothing(change, scope, why)
         asked = self._abroad.ask(outside, query.text, query.limit, day, deadline)
         deriving = self._derive(query, replace(scope, filter=query.filter), registry, change, deadline)
         measured, floor, traits = self._measured(query)
         tuning = self._tuned.at(change, deadline)
         trusts = {name: registry.by_id[name].trust for name in own}
-        in_context = bool(query.source_document_uri or query.task_id)
-        cut = Cut.of(floor, self.reranking.reach(query.limit), trusts.values(), in_context)
-        hits, legs = self._found(query, words, scope, deadline, tuning, traits, cut)
-        ranked = likely(self._ranked(hits, query, scope, cut, deadline, change), hits, curve_of(measured, self.mode))
-        foreign, reports = self._abroad.collect(asked, deadline)
-        ranked, judged = self.reranking.best(
-            query.text, ranked + meeting(foreign, scope.filter), query.limit, self._abroad.crew, deadline
+
+        def candidates(reach: int) -> _Candidates:
+            cut = Cut.of(floor, reach, trusts.values(), bool(query.source_document_uri or query.task_id))
+            hits, legs = self._found(query, words, scope, deadline, tuning, traits, cut)
+            return hits, legs, self._ranked(hits, query, scope, cut, deadline, change)
+
+        hits, legs, ranked, copies = _distinct(
+            candidates, self.reranking.reach(query.limit), copies=not measured["distinct"]
         )
+        curve = curve_of(measured, self.mode)
+        ranked = likely(ranked, without_copies(hits, copies), curve)
+        foreign, reports = self._abroad.collect(asked, deadline)
+        ranked, copies = beside(ranked, copies, meeting(foreign, scope.filter))
+        ranked, judged = self.reranking.best(query.text, ranked, query.limit, self._abroad.crew, deadline)
         legs += reports + judged
-        derived = None
-        if deriving is not None:
-            derived = self._crew.outcome(deriving, "rules leg", deadline)
+        derived = None if deriving is None else self._crew.outcome(deriving, "rules leg", deadline)
+        if derived is not None:
             legs.append(LegReport(name="rules", state="ok", ms=derived.ms, hits=len(derived.found)))
-            ranked = sorted([*ranked, *derived.found], key=_order)
-            ranked = ranked[: query.limit] if query.rules == "within" else ranked
+            ranked = sorted([*ranked, *derived.found], key=_order)[: query.limit if query.rules == "within" else None]
         if not ranked and not query.partial and (down := [leg for leg in legs if leg.state == "failed"]):
             raise EngineUnavailable(f"nothing was found, and {down[0].error}", component=down[0].name)
+        passages = {hit.passage_id: passage for hit, passage in ranked}
         return Answer(
             hits=Ranking([hit for hit, _ in ranked]),
-            passages={hit.passage_id: passage for hit, passage in ranked},
+            passages=passages,
             mode=self.mode,
             floor=floor.least,
             legs=tuple(legs),
@@ -156,7 +165,8 @@ class Retriever:
             stale=self.stale(),
             derived=derived,
             weight=self._own.weight(tuning, traits),
-            curve=curve_of(measured, self.mode),
+            curve=curve,
+            copies={number: same for number, same in copies.items() if number in passages},
             tuning="" if tuning is None else tuning.fingerprint,
             ms={"total": (time.perf_counter() - begun) * 1e3, **{leg.name: leg.ms for leg in legs}},
         )
@@ -322,7 +332,7 @@ class Retriever:
         measured = self.floors().get(script_of(query.text), {})
         curve = curve_of(measured, self.mode)
         traits = Traits.of(measured)
-        told = {**measured, "law": traits.law, **(curve.measured() if curve else {})}
+        told = {"distinct": 1.0, **measured, "law": traits.law, **(curve.measured() if curve else {})}
         return told, self._floor(measured, query.text), traits
 
     def _floor(self, measured: Mapping[str, float], text: str) -> Floor:
@@ -336,6 +346,33 @@ class Retriever:
             hits=Ranking(), passages={}, mode=self.mode, floor=0.0, legs=(), generation=change, scope=scope,
             reason=reason,
         )  # fmt: skip
+
+
+def _needless(words: Sequence[str], sources: Sequence[object]) -> str:
+    """Why nothing needs to be asked; ``""`` where something does."""
+    if not words:
+        return "the query has no word or character to search for"
+    return "" if sources else "the library has no source that is in force on that day"
+
+
+def _distinct(
+    candidates: Callable[[int], _Candidates], wanted: int, *, copies: bool
+) -> tuple[list[Hit], list[LegReport], _Ranked, Copies]:
+    """Candidates, reports, at least `wanted` of the best that are no copies, if there are as many, and their copies.
+
+    Args:
+        candidates: Gives candidates, reports and at least as many of the best as it is asked for, if there are as many.
+        copies: Give copies, too, as answers of a former version did.
+    """
+    if copies:
+        return *candidates(wanted), {}
+    reach = wanted + max(wanted, _SPARE)
+    while True:
+        hits, legs, ranked = candidates(reach)
+        kept, same = distinct(ordered(ranked))
+        if len(kept) >= wanted or len(ranked) < reach:
+            return hits, legs, kept, same
+        reach *= 4
 
 
 def _order(pair: tuple[Hit, Passage]) -> tuple[float, int]:

@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol
 
 from wenyuan.core.agents import AUTO, Agent, DomainScope, Principal, parse_scope
 from wenyuan.core.calibrate import raw_of
+from wenyuan.core.copies import distinct
 from wenyuan.core.errors import EngineTimeout, EngineUnavailable, InvalidRequest, KnowledgeError, NotPermitted
 from wenyuan.core.filters import Filter
 from wenyuan.core.hurry import until
@@ -71,13 +72,18 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A passage that was found, in which domain, with its extract; a rule comes with its `derivation`."""
+    """A passage that was found, in which domain, with its extract; a rule comes with its `derivation`.
+
+    Attributes:
+        copies: Passages that say the same, which are not given themselves.
+    """
 
     hit: Hit
     passage: Passage
     domain: str
     summary: str
     derivation: Mapping[str, Any] = field(default_factory=dict)
+    copies: tuple[Passage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,6 +301,7 @@ class Searcher:
             found += [_found(request, answer, hit, area.domain) for hit in hits]
         found = list({f.passage.passage_id: f for f in reversed(found)}.values())  # a rule may be in two domains
         found.sort(key=lambda f: (-f.hit.score, ORIGIN_PRIORITY[f.hit.origin], f.passage.passage_id))
+        found = _once(found) if len(areas) > 1 else found
         legs = tuple(leg for _, answer in answers for leg in answer.legs)
         if not found and (down := [leg for leg in legs if leg.state == "failed"]):
             raise EngineUnavailable(f"nothing was found, and {down[0].error}", component=down[0].name)
@@ -353,7 +360,17 @@ def _found(request: SearchRequest, answer: Answer, hit: Hit, domain: str) -> Fou
     passage = answer.passages[hit.passage_id]
     summary = summarize(passage.text, request.query, language=passage.language).text if request.summary else ""
     derivation = {} if answer.derived is None else answer.derived.details.get(hit.passage_id, {})
-    return Found(hit=hit, passage=passage, domain=domain or passage.domain, summary=summary, derivation=derivation)
+    copies = answer.copies.get(hit.passage_id, ())
+    domain = domain or passage.domain
+    return Found(hit=hit, passage=passage, domain=domain, summary=summary, derivation=derivation, copies=copies)
+
+
+def _once(found: Sequence[Found]) -> list[Found]:
+    """Without copies of what was found in another domain."""
+    of = {f.passage.passage_id: f for f in found}
+    kept, copies = distinct([(f.hit, f.passage) for f in found])
+    given = (of[hit.passage_id] for hit, _ in kept)
+    return [replace(f, copies=(*f.copies, *copies.get(f.passage.passage_id, ()))) for f in given]
 
 
 def _may_be_kept(key: Any, result: SearchResult) -> bool:

@@ -149,6 +149,10 @@ class PassageShape(BaseModel):
         None, description="Of a derived rule: its path, evidence and condition.", json_schema_extra=no_default
     )
     stale_since: str | SkipJsonSchema[None] = Field(None, description=_STALE, json_schema_extra=no_default)
+    also_in: list[dict[str, Any]] | SkipJsonSchema[None] = Field(
+        None, description="Where else the same stands: passages that are not given themselves.",
+        json_schema_extra=no_default,
+    )  # fmt: skip
 
 
 class SearchAnswerShape(BaseModel):
@@ -335,7 +339,7 @@ def _passage(found: Found, stale: Mapping[str, str]) -> dict[str, Any]:
         "summary": found.summary,
         "score": found.hit.score,
         "domain": found.domain,
-        **hit_to_wire(found.hit, found.passage, stale),
+        **hit_to_wire(found.hit, found.passage, stale, found.copies),
         **({"rule": dict(found.derivation)} if found.derivation else {}),
     }
 

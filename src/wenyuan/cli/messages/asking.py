@@ -30,6 +30,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "skipped": ("skipped", "已跳过"),
     "not configured": ("not configured", "未配置"),
     "in_force": ("in force from {since} to {until}", "自 {since} 至 {until} 有效"),
+    "also_in": ("also in {uri}", "亦见于 {uri}"),
     "in_force_since": ("in force since {since}", "自 {since} 起施行"),
     "in_force_until": ("in force until {until}", "有效至 {until}"),
     "try_doctor": ("To have vectors too: wenyuan doctor", "如需向量检索：wenyuan doctor"),

@@ -143,6 +143,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "part_inheritance": ("inheritance", "继承"),
     "part_asked": ("what is asked for", "问题所指"),
     "in_force": ("in force from {since} to {until}", "自 {since} 至 {until} 有效"),
+    "also_in": ("also in", "亦见于"),
     "in_force_since": ("in force since {since}", "自 {since} 起施行"),
     "in_force_until": ("in force until {until}", "有效至 {until}"),
     "overdue": ("refresh overdue since {since}", "更新逾期，自 {since} 起"),

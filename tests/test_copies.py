@@ -1,0 +1,175 @@
+"""Copies: one text in several files is given once, and what differs in a word or a number is no copy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wenyuan
+from wenyuan.core.copies import beside, distinct
+from wenyuan.core.model import Passage
+from wenyuan.core.ranking import Hit
+from wenyuan.service.governed import governed
+
+ZH = (
+    "客户投诉应当在三个工作日内受理，由客户服务部登记、调查并书面答复；情况复杂的，可以延长五个工作日，并告知客户。",
+    "重大投诉应当在当日报告分管负责人，由其决定处理方案，处理结果存档五年。",
+    "投诉涉及个人信息的，另依照个人信息保护管理办法的规定办理，不得向无关人员透露。",
+)
+EN = (
+    "Complaints are accepted within three working days; customer service records, examines and answers them in writing.",
+    "Serious complaints are reported on the same day to the head of department, who decides how they are handled.",
+    "Results are kept for five years, and personal data in them is shown to nobody who has no part in the matter.",
+)
+
+
+def passage(number: int, text: str, title: str = "办法", **more: Any) -> Passage:
+    return Passage(
+        passage_id=number, source_id="s", document_id=number, uri=f"file:///{number}.txt", title=title,
+        headings=(), text=text, sha256="", start=0, end=len(text), **more,
+    )  # fmt: skip
+
+
+def found(*passages: Passage, origin: str = "vector") -> list[tuple[Hit, Passage]]:
+    return [(Hit(p.passage_id, 0.9 - n / 100, origin), p) for n, p in enumerate(passages)]
+
+
+def numbers(kept: list[tuple[Hit, Passage]]) -> list[int]:
+    return [hit.passage_id for hit, _ in kept]
+
+
+@pytest.mark.parametrize("parts", [ZH, EN])
+def test_other_spelling_of_the_same(parts: tuple[str, ...]) -> None:
+    """White space, marks, width, case and a heading above do not make a text another one."""
+    text = "".join(parts) if parts is ZH else " ".join(parts)
+    variants = (
+        "\n\n".join(parts),
+        text.upper().translate({ord("，"): ",", ord("；"): "；\n"}),
+        "客户投诉管理办法\n\n" + "\n".join(f"**{part}**" for part in parts),
+        text.replace(" ", "\n"),
+    )
+    kept, copies = distinct(found(passage(1, text), *(passage(n, t) for n, t in enumerate(variants, 2))))
+    assert numbers(kept) == [1]
+    assert [copy.passage_id for copy in copies[1]] == [2, 3, 4, 5]
+
+
+def test_full_width_and_hyphens() -> None:
+    """Full-width digits, and words that a PDF broke at the end of a line, are the same text."""
+    zh = "员工应当在24小时内报告事故，并保护现场；发生人身伤害的，应当立即拨打急救电话，同时通知安全管理部门与家属，不得离开现场，不得破坏证据。"
+    assert numbers(distinct(found(passage(1, zh), passage(2, zh.replace("24", "２４"))))[0]) == [1]
+    en = " ".join(EN)
+    assert numbers(distinct(found(passage(1, en), passage(2, en.replace("service", "ser-\nvice"))))[0]) == [1]
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ("三个工作日", "五个工作日"),
+        ("不得向无关", "可以向无关"),
+        ("客户服务部", "质量管理部"),
+        ("存档五年", "存档十年"),
+    ],
+)
+def test_one_word_makes_another_text(was: str, now: str) -> None:
+    """A passage that differs in one number, one name or one prohibition is given."""
+    text = "".join(ZH)
+    assert was in text
+    assert numbers(distinct(found(passage(1, text), passage(2, text.replace(was, now))))[0]) == [1, 2]
+
+
+@pytest.mark.parametrize("parts", [ZH, EN])
+def test_cut_elsewhere(parts: tuple[str, ...]) -> None:
+    """What two passages say between them is not given a third time; one that says more is."""
+    first, second = passage(1, " ".join(parts[:2])), passage(2, " ".join(parts[1:]))
+    middle = passage(3, " ".join((parts[1], parts[2])))
+    more = passage(4, " ".join((*parts[1:], "本办法由客户服务部负责解释，自二〇二六年起施行。")))
+    kept, copies = distinct(found(first, second, middle, more))
+    assert numbers(kept) == [1, 2, 4]
+    assert [copy.passage_id for copy in copies[2]] == [3]
+
+
+def test_short_ones_mean_what_their_title_says() -> None:
+    """ "In force from 1 May" under another title is another fact; under the same title it is not."""
+    text = "本办法自2026年5月1日起施行。"
+    others = passage(2, text, title="差旅办法"), passage(3, text, title="办法")
+    kept, copies = distinct(found(passage(1, text), *others))
+    assert numbers(kept) == [1, 2]
+    assert [copy.passage_id for copy in copies[1]] == [3]
+
+
+def test_rules_and_templates_are_no_copies_of_cases() -> None:
+    """Only passages of one origin are copies of one another."""
+    text = "".join(ZH)
+    mixed = [*found(passage(1, text)), (Hit(2, 0.5, "template"), passage(2, text))]
+    assert numbers(distinct(mixed)[0]) == [1, 2]
+
+
+def test_what_comes_from_elsewhere() -> None:
+    """A copy of our own that scores below one from elsewhere stands beside it, with its copies."""
+    text = "".join(ZH)
+    kept, copies = distinct(found(passage(1, text), passage(2, text)))
+    foreign = [(Hit(-1, 0.95, "vector"), passage(-1, text))]
+    kept, copies = beside(kept, copies, foreign)
+    assert numbers(kept) == [-1]
+    assert [copy.passage_id for copy in copies[-1]] == [1, 2]
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[wenyuan.Library]:
+    """One regulation as TXT, HTML and Markdown in one source, and once more in a source of another domain."""
+    texts = {
+        "rules/办法.txt": "客户投诉管理办法\n\n" + "\n\n".join(ZH),
+        "rules/banfa.html": "<title>办法</title><h1>客户投诉管理办法</h1>" + "".join(f"<p>{p}</p>" for p in ZH),
+        "rules/other.md": "# 差旅\n\n差旅费用凭票报销，每天补助一百元。\n",
+        "more/ban.md": "# 客户投诉管理办法\n\n" + "\n\n".join(ZH),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "hashing"}) as made:
+        made.add(wenyuan.Source(source_id="rules", path=str(tmp_path / "rules"), domain="a"))
+        made.add(wenyuan.Source(source_id="more", path=str(tmp_path / "more"), domain="b"))
+        yield made
+
+
+QUESTION = "客户投诉几个工作日内受理"
+
+
+def test_given_once_with_the_others_named(library: wenyuan.Library) -> None:
+    """One fragment says it, its metadata name the others, whatever the limit; all of them count in an evaluation."""
+    for limit in (1, 2, 10):
+        answer = library.retrieve_fragments(wenyuan.RetrievalRequest(query=QUESTION, max_results=limit))
+        assert answer.status == "SUCCESS"
+        (one,) = [f for f in answer.fragments if "受理" in f.content]
+        given = {one.source.partition("#")[0], *(c["source"].partition("#")[0] for c in one.metadata["also_in"])}
+        assert {Path(uri).name for uri in given} == {"办法.txt", "banfa.html", "ban.md"}
+    assert len(library.search(QUESTION).with_copies) > len(library.search(QUESTION).hits)
+
+
+def test_probability_is_not_shared_with_copies(library: wenyuan.Library, tmp_path: Path) -> None:
+    """A passage is as likely the answer however often the library holds it."""
+    three = (
+        library.retrieve_fragments(wenyuan.RetrievalRequest(query=QUESTION, max_results=5))
+        .fragments[0]
+        .retrieval_score
+    )
+    only = library.search(QUESTION, sources=["more"]).hits[0].score
+    assert three == pytest.approx(only, abs=0.1)
+
+
+def test_across_domains(library: wenyuan.Library) -> None:
+    """An agent with two domains is given one of the copies, and the audit calls the other one a duplicate."""
+    from wenyuan.core.agents import Agent, DomainScope
+    from wenyuan.service.search import SearchRequest
+
+    scope = (DomainScope(domain="a", top_k=3), DomainScope(domain="b", top_k=3))
+    governed(library).put_agent(Agent(agent_id="helper", knowledge_scope=scope))
+    result = library.find(SearchRequest(query=QUESTION, agent_id="helper"))
+    (one,) = [f for f in result.passages if "受理" in f.passage.text]
+    assert {c.source_id for c in one.copies} | {one.passage.source_id} == {"rules", "more"}
+    kept = [library.audit.show(i).record.get("withheld", {}) for i in result.audit_ids]
+    assert [sorted(reasons) for reasons in kept if reasons] == [["duplicate"]]
