@@ -109,6 +109,22 @@ def test_exact_before_probabilities(desk: Desk, tmp_path: Path, monkeypatch: pyt
     assert "calibration changed" in {d.what for d in desk.replay(audit_id).differences}
 
 
+def test_exact_before_copies_were_left_out(desk: Desk, tmp_path: Path) -> None:
+    """An answer of a time when copies were given is replayed with them; asked now, the replay says that they are left out."""
+    text = "# 安全培训\n\n新员工上岗前须接受安全培训，考核合格后方可独立作业；转岗和复工人员应当重新培训，培训记录保存三年，由安全管理部门检查。\n"
+    for name in ("one", "two", "three"):
+        (desk.docs / f"{name}.md").write_text(text, "utf-8")
+    desk.library.ingest("docs")
+    then = desk.catalog.floor("hybrid") or {"han": {}, "latin": {}}
+    desk.catalog.set_value("floor", {"hybrid": {s: {**m, "distinct": 0.0} for s, m in then.items()}, "passages": 0})
+    audit_id = desk.ask("新员工上岗前的安全培训", limit=4)
+    shas = [f["sha256"] for f in desk.audit.show(audit_id).record["fragments"]]
+    assert len(set(shas)) < len(shas)
+    desk.catalog.set_value("floor", {"hybrid": dict(then), "passages": 0})
+    assert any("all given then" in d.detail for d in desk.replay(audit_id).differences if d.what == "program changed")
+    assert desk.exact(audit_id, engines(desk, tmp_path)["memory"]).identical
+
+
 def test_feed_ends(desk: Desk) -> None:
     """A feed of the past gives nothing that came later, even to who asks for it, and has no lag."""
     write(desk.docs, 50)

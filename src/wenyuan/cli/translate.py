@@ -245,6 +245,7 @@ _CHINESE = {
     "{a} came into the library after the recorded answer": "{a} 在记录的答案之后收录",
     "digest was {a}, is {b}": "摘要原为 {a}，现为 {b}",
     "rules are derived otherwise since: by revision {a} then, by {b} now": "规则推导方法已更新：当时为第 {a} 版，现为第 {b} 版",
+    "passages that say the same were all given then": "当时相同内容的段落都给出",
     "score was {a}, is {b}": "得分原为 {a}，现为 {b}",
     "source {a}: trust was {b}, is {c}": "来源 {a}：可信度原为 {b}，现为 {c}",
     "source {a} is {b}; on {c} it was in force when the answer was given": ("来源 {a} 现为 {b}；作答时它在 {c} 有效"),

@@ -60,6 +60,7 @@ class Rerun:
         sources: Ids of what was searched.
         reranker: How it did: ``ok``, ``failed``, ``skipped``; ``""`` without one.
         curve: How scores became probabilities; ``""`` where they did not.
+        distinct: Whether copies of a passage are left out.
     """
 
     fragments: Sequence[Mapping[str, Any]]
@@ -73,6 +74,7 @@ class Rerun:
     tuning: str = ""
     reranker: str = ""
     curve: str = ""
+    distinct: bool = True
 
 
 def rerun_of(answer: Answer, *, settings_digest: str, encoder_key: str, sources: Iterable[str], as_of: date) -> Rerun:
@@ -87,6 +89,7 @@ def rerun_of(answer: Answer, *, settings_digest: str, encoder_key: str, sources:
         tuning=answer.tuning,
         reranker=next((leg.state for leg in answer.legs if leg.name == "reranker"), ""),
         curve=key_of(answer.floors),
+        distinct=bool(answer.floors.get("distinct", 1.0)),
     )
 
 
@@ -249,6 +252,8 @@ class _Comparison:
         if derived and (said := record.get("derivation", 1)) != REVISION:
             detail = f"rules are derived otherwise since: by revision {said} then, by {REVISION} now"
             yield Difference(what="program changed", detail=detail)
+        if now.fragments and now.distinct and not (record.get("floor") or {}).get("distinct"):
+            yield Difference(what="program changed", detail="passages that say the same were all given then")
         was = next((leg["state"] for leg in record["legs"] if leg["name"] == "reranker"), "")
         if was != now.reranker and now.status == "SUCCESS":
             detail = f"was {was or 'none'}, is {now.reranker or 'none'}"
