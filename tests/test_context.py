@@ -257,6 +257,24 @@ def test_failure_of_an_extra_query(shelf: Shelf, monkeypatch: pytest.MonkeyPatch
         shelf.context(extra_queries=("年假",))
 
 
+def test_what_trust_keeps_back_is_counted(shelf: Shelf) -> None:
+    """A context that trust leaves empty, or shorter, says how many passages it kept back; the audit names them."""
+    shelf.add("rumour", f"# 传闻\n\n{COMPLAINT}\n", trust=2)
+    shelf.agent(("rumour", 5))
+    context = shelf.context()
+    assert context.build.snippets == ()
+    assert context.build.withheld["low_trust"] == 1
+    (record,) = (shelf.library.audit.show(i).record for i in context.results[0].audit_ids)
+    assert list(record["withheld"]) == ["low_trust"]
+    assert shelf.context(allow_low_trust=True).build.withheld["low_trust"] == 0
+    shelf.add("policy", f"# 投诉\n\n{COMPLAINT} 由客户服务部负责。\n")
+    shelf.agent(("rumour", 5), ("policy", 5))
+    both = shelf.context()
+    assert [s.trust for s in both.build.snippets] == [5]
+    assert both.build.withheld["low_trust"] == 1
+    assert shelf.context("，。！").build.withheld["low_trust"] == 0
+
+
 def test_nothing_found(shelf: Shelf) -> None:
     """Where nothing is found the context is empty and says why."""
     shelf.add("policy", f"# 投诉\n\n{COMPLAINT}\n")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Protocol
 
 from wenyuan.core.agents import Agent, DomainScope, Principal
@@ -115,17 +116,25 @@ class ContextService:
             )
             for query in (request.retrieval_query, *request.extra_queries)
         ]
-        results = self._recorded.searches(asked, principal, "context")
+        # What trust keeps back is asked for besides, to be counted: else an answer that is there would not be told of.
+        below = [replace(one, own=True) for one in asked] if policy.least_trust > policy.min_trust else []
+        below = [replace(one, min_trust=policy.min_trust) for one in below]
+        if below and min(self._searcher.trusts(below[0], principal), default=5) >= policy.least_trust:
+            below = []
+        found = self._recorded.searches([*asked, *below], principal, "context")
+        results, doubted = found[: len(asked)], [_below(policy.least_trust, result) for result in found[len(asked) :]]
         with self._recorded.failures(asked[0], principal, "context"):
-            build = self._build(policy, results, (agent_id, request.task_id))
+            build = self._build(policy, [*results, *doubted], (agent_id, request.task_id))
             bounds = Bounds(
                 token_budget=policy.token_budget,
                 allow_low_trust=policy.allow_low_trust,
                 withheld=build.details,
             )
             results = tuple(
-                self._recorded.attested(result, one, principal, "context", bounds)
-                for one, result in zip(asked, results, strict=True)
+                self._recorded.attested(
+                    result, one, principal, "context", replace(bounds, doubted=low.passages if low else ())
+                )
+                for one, result, low in zip_longest(asked, results, doubted)
             )
         return Context(build=build, results=results, agent_id=agent_id)
 
@@ -145,6 +154,11 @@ class ContextService:
             build = build_context(scored, policy, document_chars=chars, used=given)
             given.update(build.used)
         return build
+
+
+def _below(least: int, result: SearchResult) -> SearchResult:
+    """What a search found that is trusted less."""
+    return replace(result, passages=tuple(f for f in result.passages if f.passage.trust < least))
 
 
 def _is_limited(copyright: str) -> bool:

@@ -11,7 +11,7 @@ from wenyuan.core.agents import Principal
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
 from wenyuan.core.snippets import Withheld
 from wenyuan.service.answer import Answer, Query
-from wenyuan.service.search import Searcher, SearchRequest, SearchResult
+from wenyuan.service.search import Found, Searcher, SearchRequest, SearchResult
 from wenyuan.service.witness import Witness
 
 __all__ = ["Bounds", "RecordedSearch"]
@@ -21,11 +21,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What a context was bounded by, and which passages did not come through."""
+    """What a context was bounded by, and which passages did not come through.
+
+    Attributes:
+        doubted: Of one answer: what would have been in it, were it trusted more.
+    """
 
     token_budget: int
     allow_low_trust: bool
     withheld: Sequence[Withheld]
+    doubted: Sequence[Found] = ()
 
 
 class RecordedSearch:
@@ -76,7 +81,7 @@ class RecordedSearch:
         ids = [
             self._witness.answered(
                 query, answer, principal, door=door, agent_id=request.agent_id, cache_hit=result.cache_hit,
-                withheld=_kept_back(answer, given, copies, bounds), bounds=more,
+                withheld=_kept_back(query, answer, given, copies, bounds), bounds=more,
             )
             for query, answer in result.answers
         ]  # fmt: skip
@@ -106,11 +111,12 @@ class RecordedSearch:
 
 
 def _kept_back(
-    answer: Answer, given: set[int], copies: set[int], bounds: Bounds | None
+    query: Query, answer: Answer, given: set[int], copies: set[int], bounds: Bounds | None
 ) -> Mapping[str, Mapping[str, int]]:
     """By reason, the passages of one answer that were kept back wholly or partly: characters by short address."""
     kept: dict[str, dict[str, int]] = {}
-    refs = set()
+    doubted = (f.passage for f in (bounds.doubted if bounds is not None else ()))
+    refs = {p.ref for p in doubted if query.sources is None or p.source_id in query.sources}
     for hit in answer.hits:
         passage = answer.passages[hit.passage_id]
         refs.add(passage.ref)

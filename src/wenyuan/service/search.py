@@ -44,6 +44,7 @@ class SearchRequest:
         limit: Passages in all, where neither agent nor scope says how many.
         summary: Whether each passage gets its extract of 50-100 tokens.
         rules: Derived rules compete with passages for ``top_k``, come beside them, or are not asked for.
+        own: Only the library's own sources, none that is asked elsewhere.
     """
 
     query: str
@@ -57,6 +58,7 @@ class SearchRequest:
     limit: int = 10
     summary: bool = True
     rules: Literal["within", "beside", "none"] = "within"
+    own: bool = False
 
     def __post_init__(self) -> None:
         text = self.query.strip()
@@ -262,7 +264,7 @@ class Searcher:
     def _areas(self, request: SearchRequest, agent: Agent | None, sources: Sources) -> list[_Area]:
         asked = request.knowledge_scope
         if agent is None and asked is None:
-            return [_Area("", None, request.limit)]
+            return [_Area("", _own(sources, sources.by_id) if request.own else None, request.limit)]
         allowed = {scope.domain: scope for scope in agent.knowledge_scope} if agent else None
         chosen: Sequence[DomainScope] = asked if asked is not None else tuple((allowed or {}).values())
         areas = []
@@ -272,8 +274,17 @@ class Searcher:
                 raise NotPermitted(f"the agent's knowledge scope does not hold the domain {scope.domain!r}{near}")
             # A domain of the scope may have lost its last source: the agent's other ones answer all the same.
             found = sources.of_domain(scope.domain) if allowed is None else sources.within({scope.domain})
-            areas.append(_Area(scope.domain, tuple(found), scope.top_k))
+            areas.append(_Area(scope.domain, _own(sources, found) if request.own else tuple(found), scope.top_k))
         return areas
+
+    def trusts(self, request: SearchRequest, principal: Principal) -> frozenset[int]:
+        """The trust of the sources that a search may see, whatever trust it asks for itself."""
+        agent, registry = self.agent_of(request.agent_id, principal), self._retriever.registry()
+        day, least = request.as_of or date.today(), agent.min_trust if agent else 1
+        named = [area.sources for area in self._areas(request, agent, registry)]
+        seen = {name for some in named for name in (registry.by_id if some is None else some)}
+        trusts = (registry.by_id[name].trust for name in seen if registry.in_force(name, day))
+        return frozenset(trust for trust in trusts if trust >= least)
 
     def _waits(self, named: Iterable[Sequence[str] | None]) -> bool:
         """Whether asking any of these sources is to wait for others, who may take all the time there is."""
@@ -314,6 +325,11 @@ class Searcher:
             reasons={area.domain: why for area, answer in answers if (why := _reason(area, answer))},
             answers=tuple((query, answer) for query, (_, answer) in zip(asked, answers, strict=True)),
         )
+
+
+def _own(sources: Sources, names: Iterable[str]) -> tuple[str, ...]:
+    """Those that are not asked elsewhere."""
+    return tuple(name for name in names if sources.by_id[name].type == "static_doc")
 
 
 def _reason(area: _Area, answer: Answer) -> str:
