@@ -17,7 +17,7 @@ from governed_door import key
 from wenyuan.console.forms import MAX_FORM
 from wenyuan.console.messages import MESSAGES
 from wenyuan.console.scores import pieces_of
-from wenyuan.console.sessions import LASTS, Sessions
+from wenyuan.console.sessions import LASTS, Attempts, Sessions
 from wenyuan.console.visit import checked_next, preferred
 
 TEMPLATES = Path(wenyuan.__file__).parent / "console" / "templates"
@@ -153,17 +153,48 @@ def test_without_a_key_every_page_leads_to_signing_in(locked: tuple[str, Any]) -
     assert "/console/search?q=" in (asked.tree.css_first("form.stack input[name=next]").attributes["value"] or "")
 
 
-def test_a_wrong_key_signs_nobody_in(locked: tuple[str, Any]) -> None:
-    """A key that is unknown or revoked is refused with 401 and makes no session."""
-    library = locked[1]
-    revoked = key(library, "search")
-    library.catalog.revoke_key(revoked.split("_")[1])
-    for token in ("", "x", f"wy_ffffffff_{'a' * 43}", revoked, "wy_\r\nX: y"):
-        browser = Browser(locked[0])
-        seen = browser.sign_in(token)
-        assert seen.status == 401
-        assert seen.text(".notice.bad")
-        assert "wenyuan_session" not in browser.cookies
+def test_a_wrong_key_signs_nobody_in_and_too_many_have_to_wait(tmp_path: Path) -> None:
+    """A key that is unknown or revoked is refused with 401 and makes no session; after five, the page says how long to wait."""
+    with console(tmp_path, needs_keys=True) as (url, library):
+        revoked, good = key(library, "search"), key(library, "search")
+        library.catalog.revoke_key(revoked.split("_")[1])
+        for token in ("", "x", f"wy_ffffffff_{'a' * 43}", revoked, "wy_\r\nX: y"):
+            browser = Browser(url)
+            seen = browser.sign_in(token)
+            assert seen.status == 401
+            assert seen.text(".notice.bad")
+            assert "wenyuan_session" not in browser.cookies
+        for language, said in (("en", "Try again in {} seconds."), ("zh", "请在 {} 秒后再试")):
+            browser = Browser(url, language)
+            seen = browser.sign_in(good)
+            wait = seen.headers["Retry-After"]
+            assert (seen.status, 0 < int(wait) <= 10) == (429, True)
+            assert said.format(wait) in seen.text(".notice.bad")
+            assert not browser.cookies
+            assert not browser.get("/console/search", q="客户投诉").count(".hit")
+
+
+def test_attempts_come_back_with_time_and_are_few_in_memory() -> None:
+    """Five at once from one place, then one in ten seconds; a key that counts clears it; a thousand places are kept."""
+    now = [0.0]
+    attempts = Attempts(lambda: now[0])
+    assert [attempts.begun("192.0.2.1") for _ in range(7)] == [0, 0, 0, 0, 0, 10, 10]
+    assert attempts.begun("192.0.2.2") == 0
+    now[0] = 10.0
+    assert [attempts.begun("192.0.2.1") for _ in range(2)] == [0, 10]
+    attempts.counted("192.0.2.1")
+    assert attempts.begun("192.0.2.1") == 0
+    assert [attempts.begun(f"2001:db8::{n:x}") for n in range(1, 7)] == [
+        0,
+        0,
+        0,
+        0,
+        0,
+        10,
+    ]  # one network, one visitor
+    for n in range(3_000):
+        attempts.begun(f"198.51.{n // 250}.{n % 250}")
+    assert len(attempts._kept) == 1_000
 
 
 def test_a_session_ends_with_its_key(locked: tuple[str, Any]) -> None:

@@ -24,7 +24,7 @@ from wenyuan.console.api import Api, Refused, Reply
 from wenyuan.console.filters import FILTERS
 from wenyuan.console.forms import BadForm
 from wenyuan.console.messages import MESSAGES
-from wenyuan.console.sessions import COOKIE, Sessions
+from wenyuan.console.sessions import COOKIE, Attempts, Sessions
 from wenyuan.console.visit import HEADERS, Page, Visit
 from wenyuan.core.counted import Counted
 
@@ -80,7 +80,7 @@ class Site:
 
     def __init__(self, app: ASGIApp, words: Words) -> None:
         self.api = Api(app)
-        self.sessions = Sessions()
+        self.sessions, self.attempts = Sessions(), Attempts()
         self.words = words
         self.menu = _MENU
         self.under_way: set[asyncio.Task[Reply]] = set()

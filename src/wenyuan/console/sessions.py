@@ -1,19 +1,25 @@
-"""Who is signed in: a random id in a cookie stands for an API key, for as long as the server runs."""
+"""Who is signed in: a random id in a cookie stands for an API key, for as long as the server runs. And who tries to."""
 
 from __future__ import annotations
 
 import hashlib
+import ipaddress
+import math
 import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-__all__ = ["COOKIE", "LASTS", "Sessions"]
+from wenyuan.server.limits import Bucket
+
+__all__ = ["COOKIE", "LASTS", "Attempts", "Sessions"]
 
 COOKIE = "wenyuan_session"
 LASTS = 12 * 3600
 """Seconds after which a key has to be given again."""
 _MOST = 1_000
+_AT_ONCE = 5.0  # attempts to sign in that fail, before there is a wait
+_EVERY = 10.0  # seconds of that wait
 
 
 class Sessions:
@@ -46,6 +52,40 @@ class Sessions:
     def end(self, session: str) -> None:
         """Sign out."""
         self._kept.pop(_digest(session), None)
+
+
+class Attempts:
+    """Keys that were tried and did not count, by where they were tried from: so many at once, then one now and then.
+
+    Args:
+        clock: Seconds that never go back.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._kept: OrderedDict[str, Bucket] = OrderedDict()
+
+    def begun(self, address: str) -> int:
+        """Seconds until a key may be tried from an address; 0, and one attempt less, where that is now."""
+        place, now = _place(address), self._clock()
+        tried = self._kept.setdefault(place, Bucket(1 / _EVERY, now, _AT_ONCE))
+        self._kept.move_to_end(place)
+        while len(self._kept) > _MOST:
+            self._kept.popitem(last=False)
+        return math.ceil(tried.wait(now))
+
+    def counted(self, address: str) -> None:
+        """The key that was tried counts: nothing is held against where it came from."""
+        self._kept.pop(_place(address), None)
+
+
+def _place(address: str) -> str:
+    """What one visitor has of addresses: one of version 4, or a network of version 6."""
+    try:
+        known = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    return str(known) if known.version == 4 else str(ipaddress.ip_network((known, 64), strict=False))
 
 
 def _digest(session: str) -> bytes:

@@ -27,8 +27,14 @@ async def signed_in(visit: Visit) -> Response:
     """A session for a key that the API knows."""
     form = await read_form(visit.request)
     token, following = form["key"][:_MOST], checked_next(form["next"])
+    address = visit.request.client.host if visit.request.client else ""
+    if wait := visit.site.attempts.begun(address):
+        refused = _asked(visit, following, visit.text("key_too_often", seconds=wait), 429)
+        refused.headers["Retry-After"] = str(wait)
+        return refused
     if not token or not await _counts(visit, token):
-        return _asked(visit, following, "key_unknown", 401)
+        return _asked(visit, following, visit.text("key_unknown"), 401)
+    visit.site.attempts.counted(address)
     visit.site.sessions.end(visit.request.cookies.get(COOKIE, ""))
     response = visit.see(following)
     secure = urlsplit(visit.request.headers.get("origin", "")).scheme == "https"

@@ -15,17 +15,24 @@ from wenyuan.core.agents import Principal
 from wenyuan.server.problem import Problem
 from wenyuan.server.seams import Limits
 
-__all__ = ["Limiter"]
+__all__ = ["Bucket", "Limiter"]
 
 _REMEMBERED = 10_000  # callers
 _NO_KEY = Principal().key_id  # this machine's own callers, while no keys are needed
 _BURST_SECONDS = 2.0  # what a quiet caller may save up
 
 
-class _Bucket:
-    def __init__(self, rate: float, now: float) -> None:
+class Bucket:
+    """Tokens, of which each request takes one; they come back with time.
+
+    Args:
+        rate: Tokens a second.
+        most: How many may be saved up; by default those of two seconds.
+    """
+
+    def __init__(self, rate: float, now: float, most: float = 0.0) -> None:
         self.rate = rate
-        self.most = max(1.0, rate * _BURST_SECONDS)
+        self.most = most or max(1.0, rate * _BURST_SECONDS)
         self.tokens = self.most
         self.at = now
         self.open = 0
@@ -46,8 +53,8 @@ class Limiter:
     def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
         self._limits = limits
         self._clock = clock
-        self._callers: OrderedDict[str, _Bucket] = OrderedDict()
-        self._all = _Bucket(limits.rate_total, clock())
+        self._callers: OrderedDict[str, Bucket] = OrderedDict()
+        self._all = Bucket(limits.rate_total, clock())
 
     @contextmanager
     def admitted(self, key_id: str) -> Iterator[None]:
@@ -64,7 +71,7 @@ class Limiter:
             return
         caller = self._callers.get(key_id)
         if caller is None:
-            caller = self._callers[key_id] = _Bucket(self._limits.rate_per_key, now)
+            caller = self._callers[key_id] = Bucket(self._limits.rate_per_key, now)
             while len(self._callers) > _REMEMBERED:
                 self._callers.popitem(last=False)
         self._callers.move_to_end(key_id)

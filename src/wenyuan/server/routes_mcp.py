@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -16,7 +15,6 @@ from wenyuan.core.errors import NotPermitted
 from wenyuan.server.access import Handler
 from wenyuan.server.desk import STATUS_HEADER, Desk, json_response
 from wenyuan.server.problem import Problem
-from wenyuan.server.seams import is_loopback
 
 if TYPE_CHECKING:
     from wenyuan.service.facade import Library
@@ -34,7 +32,6 @@ class Mcp:
         self.handlers: Mapping[tuple[str, str], Handler] = {("POST", "/mcp"): self.exchange}
 
     async def exchange(self, request: Request) -> Response:
-        _check_origin(request, self._desk.settings.allowed_origins)
         if self._server is None:
             self._server = self._make()
         from wenyuan.mcp.exchange import Exchange
@@ -62,28 +59,3 @@ def _caller(context: Any) -> Principal:
     if not isinstance(principal, Principal):
         raise NotPermitted("nobody is behind this request")
     return principal
-
-
-def _check_origin(request: Request, allowed: tuple[str, ...]) -> None:
-    """Refuse browsers on pages of other sites.
-
-    A page of another site can send requests to servers of this machine; a browser then names the page's site in
-    ``Origin``. Agents send none.
-
-    Raises:
-        NotPermitted: 403, as the protocol asks.
-    """
-    for origin in request.headers.getlist("origin"):
-        host = _host(origin)
-        if origin in allowed or (
-            host and (is_loopback(host) or host == _host(f"//{request.headers.get('host', '')}"))
-        ):
-            continue
-        raise NotPermitted("requests from pages of this origin are not allowed; see server.allowed_origins")
-
-
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
-from urllib.parse import urlsplit
 
 from wenyuan.core.agents import Principal
 from wenyuan.core.errors import ConfigError, NotPermitted
 from wenyuan.core.model import RetrievalRequest, RetrievalResponse
+from wenyuan.server.origins import is_loopback, names_loopback
 
 if TYPE_CHECKING:
     from wenyuan.service.context import Context, ContextRequest
@@ -111,7 +109,7 @@ class ServerSettings:
         limits: Requests a second and at once, for each key and for all: beyond, 429 with Retry-After.
         dify_failure_record: Whether a failure is told to Dify as one record with status 200: older versions take any
             error for an empty answer.
-        allowed_origins: Web origins besides loopback and the server's own whose pages may speak MCP to it.
+        allowed_origins: Web origins besides the server's own whose pages may do more than read, and speak MCP to it.
         ingest_roots: Folders below which a path that a client names may lie; without any, none may.
 
     Raises:
@@ -142,24 +140,6 @@ class ServerSettings:
             )
 
 
-def is_loopback(host: str) -> bool:
-    """Whether a host name or address stands for this machine alone."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-@lru_cache(maxsize=256)  # every request says one, and nearly all say the same
-def _names_loopback(header: str) -> bool:
-    try:
-        return is_loopback(urlsplit(f"//{header}").hostname or "")
-    except ValueError:
-        return False
-
-
 def open_on_loopback(headers: Mapping[str, str]) -> Principal:
     """Everybody who can reach a loopback address may call, but not through a foreign host name.
 
@@ -176,7 +156,7 @@ def open_on_loopback(headers: Mapping[str, str]) -> Principal:
 
         raise Problem.unauthenticated("this server knows no API keys: send none, or ask the server that gave the key")
     host = headers.get("host")
-    if host and not _names_loopback(host):
+    if host and not names_loopback(host):
         raise NotPermitted("this server answers only to localhost and loopback addresses as host name")
     return Principal()
 

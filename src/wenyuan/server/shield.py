@@ -1,4 +1,4 @@
-"""The outermost layer: names each request, asks who calls, and lets nothing unstructured out."""
+"""The outermost layer: names each request, asks where it comes from and who calls, and lets nothing unstructured out."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from wenyuan.server.body import Body, ClientGone
 from wenyuan.server.desk import STATUS_HEADER
 from wenyuan.server.dialects import refusal
 from wenyuan.server.limits import Limiter
+from wenyuan.server.origins import check_page
 from wenyuan.server.problem import Problem
 from wenyuan.server.seams import Authenticate, ServerSettings
 from wenyuan.server.traffic import Traffic
@@ -86,6 +87,7 @@ class Shield:
         scope.setdefault("state", {}).update(request_id=request_id, body=body)
         INCOMING.set({name: headers[name] for name in ("traceparent", "tracestate") if name in headers})
         try:
+            check_page(scope["method"], scope["path"], headers, self._settings.allowed_origins)
             if scope["path"] not in PUBLIC:
                 caller = self._authenticate(headers)
                 principal = scope["state"]["principal"] = await caller if inspect.isawaitable(caller) else caller

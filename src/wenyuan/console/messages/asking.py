@@ -44,6 +44,10 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "key": ("API key", "API 密钥"),
     "key_hint": ("A key is made with: wenyuan key create", "新建密钥：wenyuan key create"),
     "key_unknown": ("This key is not known, or was revoked, or has expired.", "此密钥不存在、已吊销或已过期。"),
+    "key_too_often": (
+        "Too many keys were tried from here. Try again in {seconds:second|seconds}.",
+        "尝试次数过多，请在 {seconds} 秒后再试。",
+    ),
     "again": ("One moment", "请稍候"),
     "again_go_on": ("Go on", "继续"),
     "problem": ("This did not work", "操作未成功"),
