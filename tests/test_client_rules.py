@@ -51,6 +51,8 @@ def test_inference_tells_unknown_names_from_having_no_rules(client: Client) -> N
     assert found.unmatched_processes == ("量子挖掘",)
     assert any("depth_m" in note for note in found.notes)
     assert found.audit_id
+    one = client.infer_rules(PIT, parameters={"depth_m": 6})
+    assert [item.content for item in one.items] == [item.content for item in found.items]
     none = client.infer_rules([])
     assert (none.items, bool(none.reason)) == ((), True)
     assert client.infer_rules(context="深基坑開挖").recognised

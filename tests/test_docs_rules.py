@@ -48,4 +48,4 @@ def test_the_python_of_the_document_runs(
     monkeypatch.setenv("WENYUAN_ENCODER__KIND", "none")
     exec(compile(found[1], name, "exec"), {"KnowledgeRetriever": KnowledgeRetriever})
     printed = capsys.readouterr().out.splitlines()
-    assert printed[0].startswith("1 ") and printed[-1] == "[]"
+    assert printed[0].startswith("1 ") and printed[-2] == "[]" and printed[-1].endswith(" () ()")

@@ -104,10 +104,11 @@ def test_both_engines_are_asked_and_merged(spec: bool) -> None:
 
 
 def test_the_engineering_type_reaches_the_vector_engine() -> None:
-    """It is handed on, with limit and threshold."""
+    """It is handed on with all else, by name."""
     vector, graph = engines()
     KnowledgeRetriever(vector, graph).retrieve("开挖", engineering_type="房建", processes=["深基坑开挖"])
-    assert vector.search.call_args.kwargs == {"engineering_type": "房建", "limit": 3, "threshold": 0.6}
+    asked = {"query": "开挖", "collection": None, "engineering_type": "房建", "limit": 3, "threshold": 0.6}
+    vector.search.assert_called_once_with(**asked)
     graph.infer_process_chain.assert_called_once_with("深基坑开挖")
 
 
@@ -256,7 +257,7 @@ def test_regulations_are_made_of_every_requirement() -> None:
 def test_cases_and_templates_keep_their_priorities() -> None:
     """A result of the templates' collection has priority 3 whatever it scores."""
     found = KnowledgeRetriever(*engines()).retrieve_cases("开挖", limit=5)
-    assert [(item.source, item.priority) for item in found] == [("vector", 2), ("template", 3), ("vector", 2)]
+    assert [(item.source, item.priority) for item in found] == [("vector", 2), ("vector", 2), ("template", 3)]
     assert found[0].metadata == {"collection": "ch08_safety", "file_id": "f1", "context": "案例"}
 
 

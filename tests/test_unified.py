@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -149,11 +150,25 @@ def test_the_engineering_type_leaves_out_other_types(stocked: wenyuan.Library) -
         assert "地下管线" in text
 
 
-def test_cases_must_reach_the_threshold(stocked: wenyuan.Library) -> None:
-    """It applies to the score behind the probability, which several cases can reach at once."""
-    every = stocked.find_cases(CaseQuestion(query="深基坑开挖监测", limit=10))
-    line = sorted(item.metadata["scores"]["raw"] for item in every)[-2]
-    assert len(stocked.find_cases(CaseQuestion(query="深基坑开挖监测", limit=10, threshold=line))) == 2
+@pytest.mark.parametrize("limit", [1, 3, 10])
+def test_the_threshold_is_on_the_score_that_is_returned(stocked: wenyuan.Library, limit: int) -> None:
+    """Whatever is given scores at least that; scores fall; what does not reach it is not given."""
+    every = stocked.find_cases(CaseQuestion(query="深基坑开挖监测", limit=limit))
+    scores = [item.score for item in every]
+    assert scores == sorted(scores, reverse=True) and len(every) == min(limit, 4)
+    line = scores[len(scores) // 2]
+    kept = stocked.find_cases(CaseQuestion(query="深基坑开挖监测", limit=limit, threshold=line))
+    assert [item.content for item in kept] == [item.content for item in every if item.score >= line]
+    assert all(0 <= item.metadata["probability"] <= 1 for item in every)
+
+
+def test_no_case_has_its_reason(stocked: wenyuan.Library) -> None:
+    """The best score, and what it lacks."""
+    high = stocked.retrieve(UnifiedRequest(query="深基坑开挖监测", chapter="ch08_safety", threshold=1.0)).response
+    assert high.cases == []
+    assert re.fullmatch(r"the best case scores 0\.\d+, less than 1", high.query_context["cases_reason"])
+    found = stocked.retrieve(UnifiedRequest(query="深基坑开挖监测", threshold=0.0)).response
+    assert found.cases and "cases_reason" not in found.query_context
 
 
 def test_an_unknown_process_is_not_one_without_requirements(stocked: wenyuan.Library) -> None:

@@ -151,7 +151,8 @@ class RulesSettings(_Section):
     template_collection: str = "templates"
     type_facets: tuple[str, ...] = ("engineering_type", "工程类型")  # where documents say which type they are for
     case_top_k: int = Field(default=3, ge=1, le=100)
-    case_threshold: float = Field(default=0.6, ge=0, le=1)
+    case_threshold: float = Field(default=0.6, ge=0, le=1)  # of the score that a case is given with
+    template_top_k: int = Field(default=3, ge=0, le=100)  # places of their own, besides those of cases
     max_rules: int = Field(default=500, ge=1, le=10_000)  # in one answer
 
 

@@ -52,6 +52,9 @@ def retrieve(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ] = None,
     param: _Param = None,
     limit: Annotated[int | None, typer.Option("-k", "--limit", help="Cases at most, 1 to 100. 案例数")] = None,
+    threshold: Annotated[
+        float | None, typer.Option("--threshold", help="Least score of a case, 0 to 1. 案例最低得分")
+    ] = None,
     explain: _Explain = False,
     library: LibraryOption = None,
     lang: LangOption = None,
@@ -75,6 +78,7 @@ def retrieve(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         processes=tuple(process) if process else None,
         parameters=parameters(terminal, param),
         limit=limit,
+        threshold=threshold,
     )
     with opened(terminal) as found:
         response = found.retrieve(request).response
@@ -174,6 +178,8 @@ def _told(terminal: Terminal, context: Mapping[str, Any]) -> Iterator[str]:
         yield terminal.text("unmatched", names=", ".join(names))
     if reason := context.get("rules_reason"):
         yield terminal.text("infer_none", reason=terminal.own(reason))
+    if reason := context.get("cases_reason"):
+        yield terminal.text("cases_none", reason=terminal.own(reason))
     for what in context.get("truncated", ()):
         yield terminal.text("cut", what=terminal.own(what))
     for what in (*context.get("notes", ()), *filter(None, (context.get("chapter_note"),))):

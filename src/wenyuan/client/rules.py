@@ -189,7 +189,7 @@ class RulesCalls:
         *,
         chapter: str | None = None,
         engineering_type: str | None = None,
-        processes: Sequence[str] | None = None,
+        processes: str | Sequence[str] | None = None,
         parameters: Mapping[str, str | int | float | bool] | None = None,
         limit: int | None = None,
         threshold: float | None = None,
@@ -197,31 +197,32 @@ class RulesCalls:
         """Rules where the chapter needs them, above similar cases, above templates, from ``/v1/retrieve``.
 
         Args:
-            processes: Names; None to have them recognised in the query. None given asks for no rules.
+            processes: Names, or one name; None to have them recognised in the query. None given asks for no rules.
             parameters: What the conditions of rules are checked with, such as ``{"depth_m": 6}``.
-            limit: How many cases and templates; `threshold` (0..1): the least ``scores["raw"]`` of one.
+            limit: How many cases; templates have places of their own. `threshold` (0..1): the least score of one.
         """
         asked = {
             "query": query, "chapter": chapter, "engineering_type": engineering_type,
-            "processes": None if processes is None else list(processes),
+            "processes": _names(processes),
             "parameters": dict(parameters or {}), "limit": limit, "threshold": threshold,
         }  # fmt: skip
         return self._call("POST", "/v1/retrieve", read_united, asked, (query,))
 
     def infer_rules(
         self,
-        processes: Sequence[str] | None = None,
+        processes: str | Sequence[str] | None = None,
         *,
         context: str | None = None,
         engineering_type: str | None = None,
         parameters: Mapping[str, str | int | float | bool] | None = None,
     ) -> Rules:
         """The rules that follow for processes, or for those recognised in `context`, from ``/v1/infer_rules``."""
+        names = _names(processes)
         asked = {
-            "context": context, "processes": None if processes is None else list(processes),
-            "engineering_type": engineering_type, "parameters": dict(parameters or {}),
+            "context": context, "processes": names, "engineering_type": engineering_type,
+            "parameters": dict(parameters or {}),
         }  # fmt: skip
-        return self._call("POST", "/v1/infer_rules", read_rules, asked, (context or "", *(processes or ())))
+        return self._call("POST", "/v1/infer_rules", read_rules, asked, (context or "", *(names or ())))
 
     def rules(
         self,
@@ -268,3 +269,10 @@ class RulesCalls:
 def _with(path: str, parameters: Mapping[str, Any]) -> str:
     given = {name: value for name, value in parameters.items() if value is not None}
     return f"{path}?{urlencode(given)}" if given else path
+
+
+def _names(processes: str | Sequence[str] | None) -> list[str] | None:
+    """Names as they are asked for: a text is one name, not its characters."""
+    if processes is None:
+        return None
+    return [processes] if isinstance(processes, str) else list(processes)

@@ -6,6 +6,8 @@
     ├── InvalidRequest          the request is malformed                    HTTP 400
     │   └── UnknownDomain       it names a domain that is not there, or not the caller's
     ├── NotPermitted            the principal may not, or must not know     HTTP 403 / 404
+    │   └── UnknownName         nothing that the caller may see is called so
+    ├── Closed                  what was asked had been closed before
     ├── ConfigError             a setting is wrong: refuse to start
     ├── SourceError             a source or a document cannot be taken in
     │   └── DocumentRejected    this one document, with the reason
@@ -44,6 +46,7 @@ __all__ = [
     "CatalogError",
     "CatalogUnavailable",
     "CatalogVersion",
+    "Closed",
     "ConfigError",
     "DocumentRejected",
     "EncoderError",
@@ -66,6 +69,7 @@ __all__ = [
     "ScoresRejected",
     "SourceError",
     "UnknownDomain",
+    "UnknownName",
     "VectorRejected",
     "VectorsGone",
 ]
@@ -116,6 +120,18 @@ class UnknownDomain(InvalidRequest):
 
 class NotPermitted(KnowledgeError):
     code = "not_permitted"
+
+
+class UnknownName(NotPermitted):
+    """Nothing that the caller may see is called so: an answer would be empty for another reason than having nothing."""
+
+    code = "unknown_name"
+
+
+class Closed(KnowledgeError):
+    """It was closed before it was asked."""
+
+    code = "closed"
 
 
 class ConfigError(KnowledgeError):

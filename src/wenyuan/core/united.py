@@ -17,7 +17,7 @@ from wenyuan.core.model import ORIGIN_PRIORITY
 from wenyuan.core.sentences import sentences
 from wenyuan.core.structure import CLAUSE
 
-__all__ = ["PRIORITY_FREE_GEN", "RetrievalItem", "UnifiedResponse", "united"]
+__all__ = ["PRIORITY_FREE_GEN", "Items", "RetrievalItem", "UnifiedResponse", "united"]
 
 PRIORITY_FREE_GEN = 4
 """What a language model writes by itself; retrieval never gives it."""
@@ -71,6 +71,32 @@ class RetrievalItem:
             "score": self.score,
             "metadata": dict(self.metadata),
         }
+
+
+class Items(list[RetrievalItem]):
+    """Results, with what a list alone would not tell.
+
+    Attributes:
+        cut: Limits that cut the answer, in words; empty: these are all.
+        unmatched: Names that were given and are not known.
+        reason: Why there is nothing, where there is nothing.
+        notes: What else the caller should know.
+        audit_id: Of the record of the question; ``""`` where there is none.
+    """
+
+    def __init__(
+        self,
+        items: Iterable[RetrievalItem] = (),
+        *,
+        cut: Iterable[str] = (),
+        unmatched: Iterable[str] = (),
+        reason: str = "",
+        notes: Iterable[str] = (),
+        audit_id: str = "",
+    ) -> None:
+        super().__init__(items)
+        self.cut, self.unmatched, self.notes = tuple(cut), tuple(unmatched), tuple(notes)
+        self.reason, self.audit_id = reason, audit_id
 
 
 @dataclass(slots=True)

@@ -19,7 +19,13 @@ from wenyuan.knowledge_retriever.config import (
     TEMPLATE_COLLECTION,
 )
 from wenyuan.knowledge_retriever.engines import KGRetriever, VectorRetriever
-from wenyuan.knowledge_retriever.models import ProcessRequirements, RetrievalItem, RetrievalResponse, RetrievalResult
+from wenyuan.knowledge_retriever.models import (
+    Items,
+    ProcessRequirements,
+    RetrievalItem,
+    RetrievalResponse,
+    RetrievalResult,
+)
 from wenyuan.knowledge_retriever.retriever import KnowledgeRetriever
 
 __all__ = [
@@ -31,6 +37,7 @@ __all__ = [
     "PRIORITY_TEMPLATE",
     "PRIORITY_VECTOR_CASE",
     "TEMPLATE_COLLECTION",
+    "Items",
     "KGRetriever",
     "KnowledgeRetriever",
     "ProcessRequirements",

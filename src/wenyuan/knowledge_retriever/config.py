@@ -25,7 +25,7 @@ PRIORITY_TEMPLATE = ORIGIN_PRIORITY["template"]
 
 DEFAULT_VECTOR_TOP_K: int = _DEFAULTS.case_top_k
 DEFAULT_VECTOR_THRESHOLD: float = _DEFAULTS.case_threshold
-"""Of the retrieval score, 0..1; not of a raw cosine."""
+"""Least score of a case, 0..1: of the score that it is given with; not of a raw cosine."""
 
 CHAPTERS_NEED_KG: set[str] = set(_DEFAULTS.chapters_need_rules)
 TEMPLATE_COLLECTION: str = _DEFAULTS.template_collection

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import wenyuan
-from wenyuan.core.errors import InvalidRequest, NotPermitted
+from wenyuan.core.errors import Closed, InvalidRequest, UnknownName
 from wenyuan.core.filters import In
-from wenyuan.knowledge_retriever.config import DEFAULT_VECTOR_THRESHOLD, DEFAULT_VECTOR_TOP_K
-from wenyuan.knowledge_retriever.models import ProcessRequirements, RetrievalItem, RetrievalResult
+from wenyuan.knowledge_retriever.models import Items, ProcessRequirements, RetrievalItem, RetrievalResult
 from wenyuan.service.facade import Library
 from wenyuan.service.unified import CaseQuestion, RuleItems, RuleQuestion
 
@@ -24,7 +23,7 @@ class _OnLibrary:
     """An engine over a library; closes the library if it has opened it."""
 
     def __init__(self, library: Library) -> None:
-        self.library = library
+        self._library: Library | None = library
         self._own = False
 
     @classmethod
@@ -34,13 +33,25 @@ class _OnLibrary:
         engine._own = True
         return engine
 
+    @property
+    def library(self) -> Library:
+        """The library that is asked.
+
+        Raises:
+            Closed: the engine was closed.
+        """
+        if self._library is None:
+            raise Closed(f"this {type(self).__name__} is closed", component="engine")
+        return self._library
+
     def close(self) -> None:
-        """Let go of the library, if it was opened here; may be called twice."""
-        if self._own:
-            self._own = False
-            self.library.close()
+        """Let go of the library, and close it if it was opened here; may be called twice."""
+        library, self._library = self._library, None
+        if self._own and library is not None:
+            library.close()
 
     def __enter__(self: _Engine) -> _Engine:
+        assert self.library
         return self
 
     def __exit__(
@@ -57,46 +68,95 @@ class VectorRetriever(_OnLibrary):
         query: str,
         collection: str | None = None,
         engineering_type: str | None = None,
-        limit: int = DEFAULT_VECTOR_TOP_K,
-        threshold: float = DEFAULT_VECTOR_THRESHOLD,
+        limit: int | None = None,
+        threshold: float | None = None,
     ) -> list[RetrievalResult]:
         """The best passages that score at least `threshold`, best first.
 
         Args:
             collection: Only of this one.
             engineering_type: Leaves out documents that say they are for another type.
+            limit: At most so many; None: `rules.case_top_k` of the library.
+            threshold: Least score, 0..1, as it is given; None: `rules.case_threshold` of the library.
 
         Raises:
+            Closed: it was closed.
             KnowledgeError: the search failed.
         """
-        collections = None if collection is None else [collection]
-        return self._search(query, collections, engineering_type, limit, threshold)
+        return self._search(query, None if collection is None else (collection,), engineering_type, limit, threshold)
+
+    @overload
+    def search_multi_collection(
+        self,
+        query: str,
+        collections: Sequence[str],
+        engineering_type: str | None = None,
+        limit_per_collection: int | None = None,
+        threshold: float | None = None,
+    ) -> dict[str, list[RetrievalResult]]: ...
+
+    @overload
+    def search_multi_collection(
+        self,
+        query: str,
+        collections: Sequence[str],
+        engineering_type: str | None = None,
+        *,
+        threshold: float | None = None,
+        limit: int,
+    ) -> list[RetrievalResult]: ...
 
     def search_multi_collection(
         self,
         query: str,
         collections: Sequence[str],
         engineering_type: str | None = None,
-        limit: int = DEFAULT_VECTOR_TOP_K,
-        threshold: float = DEFAULT_VECTOR_THRESHOLD,
-    ) -> list[RetrievalResult]:
-        """As `search`, over several collections at once: the best `limit` of all of them."""
-        if not collections:
+        limit_per_collection: int | None = None,
+        threshold: float | None = None,
+        *,
+        limit: int | None = None,
+    ) -> dict[str, list[RetrievalResult]] | list[RetrievalResult]:
+        """As `search`, over several collections.
+
+        Args:
+            limit_per_collection: So many of each; None: `rules.case_top_k` of the library.
+            limit: Instead, the best so many of all of them.
+
+        Returns:
+            The results by collection, in the order of `collections`; with `limit` one list.
+        """
+        names = (collections,) if isinstance(collections, str) else tuple(dict.fromkeys(collections))
+        if not names:
             raise InvalidRequest("collections is empty: name at least one")
-        return self._search(query, collections, engineering_type, limit, threshold)
+        if limit is None:
+            return {
+                name: self._search(query, (name,), engineering_type, limit_per_collection, threshold)
+                for name in names
+            }
+        if limit_per_collection is not None:
+            raise InvalidRequest("limit and limit_per_collection are given: one of them says how many")
+        return self._search(query, names, engineering_type, limit, threshold)
+
+    def find_cases(self, question: CaseQuestion) -> Items:
+        """Cases, those of a chapter before others, and templates in places of their own."""
+        return self.library.find_cases(question)
 
     def _search(
         self,
         query: str,
-        collections: Sequence[str] | None,
+        collections: tuple[str, ...] | None,
         engineering_type: str | None,
-        limit: int,
-        threshold: float,
+        limit: int | None,
+        threshold: float | None,
     ) -> list[RetrievalResult]:
-        within = None if collections is None else In("collection", tuple(collections))
+        usual = self.library.settings.rules
         question = CaseQuestion(
-            query=query, engineering_type=engineering_type or "", limit=limit, threshold=threshold
+            query=query,
+            engineering_type=engineering_type or "",
+            limit=usual.case_top_k if limit is None else limit,
+            threshold=usual.case_threshold if threshold is None else threshold,
         )
+        within = None if collections is None else In("collection", collections)
         return [result_of(item) for item in self.library.find_cases(question, within=within)]
 
     def get_collection_stats(self) -> dict[str, dict[str, int]]:
@@ -113,6 +173,11 @@ def result_of(item: RetrievalItem) -> RetrievalResult:
         collection=known.get("collection", ""),
         file_id=known.get("file_id", ""),
         context=known.get("context", ""),
+        uri=known.get("uri", ""),
+        title=known.get("title", ""),
+        trust=known.get("trust"),
+        audit_id=known.get("audit_id", ""),
+        probability=known.get("probability"),
     )
 
 
@@ -129,31 +194,62 @@ class KGRetriever(_OnLibrary):
         """What a process demands: equipment, hazards with measures, quality points.
 
         Raises:
-            NotPermitted: the graph knows no such process; one that is known and demands nothing is empty.
+            Closed: it was closed.
+            UnknownName: the graph knows no such process; one that is known and demands nothing is empty.
         """
         answer = self.library.infer_rules(
             RuleQuestion(processes=(name,), engineering_type=engineering_type or "", parameters=parameters or {})
         )
         if answer.unmatched:
-            raise NotPermitted(f"the rules graph knows no process {name!r}", hint="wenyuan rules list")
-        return requirements_of(name, answer.items)
+            raise UnknownName(f"the rules graph knows no process {name!r}", hint="wenyuan rules list")
+        return requirements_of(name, answer.items, answer.truncated)
 
     def infer_hazard_measures(self, hazard: str) -> list[str]:
-        """The measures against a hazard."""
-        reached = self.get_neighbors(hazard)
-        return [n["name"] for n in reached if n["group"] == "safety_measures"]
+        """The measures against a hazard.
 
-    def get_neighbors(self, name: str, relation: str | None = None) -> list[dict[str, Any]]:
-        """What the graph says of a node, in both directions: ``{name, kind, relation, direction, group, trust}``."""
-        return self.library.rule_neighbors(name, relation)
+        Raises:
+            UnknownName: the graph knows no such hazard.
+        """
+        reached = self.get_neighbors(hazard)
+        return [n["name"] for n in reached if n["group"] == "safety_measures" and n["direction"] == "out"]
+
+    def get_neighbors(
+        self, name: str, relation_type: str | None = None, *, relation: str | None = None
+    ) -> list[dict[str, Any]]:
+        """What the graph says of a node, in both directions: ``{name, kind, relation, direction, group, trust}``.
+
+        Args:
+            name: Of the node: its name, a label, an alias or a code.
+            relation_type: Only this relation, by its name, a label in any language, or an alias; `relation` is the same.
+
+        Raises:
+            UnknownName: the graph knows no such node, or the schema no such relation.
+        """
+        return self.library.rule_neighbors(name, relation_type if relation is None else relation)
+
+    def get_all_entities(self, entity_type: str | None = None) -> list[dict[str, Any]]:
+        """All nodes: ``{name, type, description, labels}`` each, by number.
+
+        Args:
+            entity_type: Only of this kind, by its name, a label in any language, or an alias.
+
+        Raises:
+            UnknownName: the schema knows no such kind.
+        """
+        return self.library.rule_entities(entity_type)
+
+    def get_graph_stats(self) -> dict[str, int]:
+        """How many ``nodes`` there are, and how many ``edges``: approved statements between them."""
+        counts = self.library.catalog.rules.counts()
+        return {"nodes": counts["nodes"], "edges": counts["statements"].get("approved", 0)}
 
 
 _NAMED = ("equipment", "hazards", "quality_points")
 
 
-def requirements_of(name: str, items: Iterable[RetrievalItem]) -> ProcessRequirements:
+def requirements_of(name: str, items: Iterable[RetrievalItem], cut: Sequence[str] = ()) -> ProcessRequirements:
     """Derived rules by what they demand."""
-    found = ProcessRequirements(process_name=name, items=list(items))
+    found = ProcessRequirements(process_name=name, items=list(items), cut=tuple(cut))
     for item in found.items:
         group, end = str(item.metadata["group"]), str(item.metadata["name"])
         if group == "safety_measures":

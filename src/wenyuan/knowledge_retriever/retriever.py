@@ -5,53 +5,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 import wenyuan
-from wenyuan.core.errors import ConfigError, EngineUnavailable, KnowledgeError, NotPermitted
-from wenyuan.core.score import support_factor
-from wenyuan.knowledge_retriever.config import (
-    CHAPTERS_NEED_KG,
-    DEFAULT_VECTOR_TOP_K,
-    PRIORITY_KG_RULE,
-    PRIORITY_TEMPLATE,
-    PRIORITY_VECTOR_CASE,
-    TEMPLATE_COLLECTION,
-)
+from wenyuan.core.errors import Closed, ConfigError, InvalidRequest
+from wenyuan.knowledge_retriever.config import CHAPTERS_NEED_KG, TEMPLATE_COLLECTION
 from wenyuan.knowledge_retriever.engines import KGRetriever, VectorRetriever
-from wenyuan.knowledge_retriever.models import ProcessRequirements, RetrievalItem, RetrievalResponse, RetrievalResult
-from wenyuan.service.unified import CaseQuestion, RuleItems, RuleQuestion, UnifiedRequest, Unifier
+from wenyuan.knowledge_retriever.foreign import ForeignCases, Graph, Vectors, foreign_rules
+from wenyuan.knowledge_retriever.models import Items, RetrievalResponse
+from wenyuan.service.unified import (
+    CaseQuestion,
+    RuleItems,
+    RuleQuestion,
+    UnifiedRequest,
+    Unifier,
+    names_of,
+)
 from wenyuan.settings import RulesSettings
 
 __all__ = ["KnowledgeRetriever"]
-
-_UNKNOWN_TRUST = 3  # of a rule whose engine does not say what it rests on
-
-
-class Vectors(Protocol):
-    """What is asked of an engine for cases; `VectorRetriever` is one."""
-
-    def search(self, query: str, *, engineering_type: str | None, limit: int, threshold: float) -> list[Any]: ...
-
-    def close(self) -> None: ...
-
-
-class Graph(Protocol):
-    """What is asked of an engine for rules; `KGRetriever` is one, and can do more."""
-
-    def infer_process_chain(self, name: str) -> Any: ...
-
-    def close(self) -> None: ...
 
 
 class KnowledgeRetriever:
     """Coordinates an engine for cases and one for rules; either may be None. A context manager.
 
     Args:
-        vector_retriever: Finds cases: `VectorRetriever`, or anything with its ``search``.
+        vector_retriever: Finds cases: `VectorRetriever`, or anything with a ``search`` (see `foreign.Vectors`).
         kg_retriever: Derives rules: `KGRetriever`, or anything with its ``infer_process_chain``.
         optional: Engines (``"vector"``, ``"kg_rule"``) that may fail without failing the request. Where a
             chapter needs rules, the rules engine never may.
@@ -70,6 +52,7 @@ class KnowledgeRetriever:
         self.kg_retriever = kg_retriever
         self._settings = settings or _settings_of(vector_retriever, kg_retriever)
         self._library: Any = None
+        self._closed = False
         self._unifier = Unifier(
             None if kg_retriever is None else self._rules,
             None if vector_retriever is None else self._cases,
@@ -88,6 +71,7 @@ class KnowledgeRetriever:
         return retriever
 
     def __enter__(self) -> KnowledgeRetriever:
+        self._check_open()
         return self
 
     def __exit__(
@@ -97,15 +81,20 @@ class KnowledgeRetriever:
 
     def close(self) -> None:
         """Let go of both engines, and of the library when it was opened here; may be called twice."""
+        self._closed = True
         engines = [e for e in (self.vector_retriever, self.kg_retriever) if e is not None]
         self.vector_retriever = self.kg_retriever = None
         library, self._library = self._library, None
         try:
             for engine in engines:
-                engine.close()
+                getattr(engine, "close", lambda: None)()
         finally:
             if library is not None:
                 library.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise Closed("this KnowledgeRetriever is closed", component="knowledge retriever")
 
     # -- what can be asked ----------------------------------------------------------------------------
 
@@ -114,158 +103,150 @@ class KnowledgeRetriever:
         query: str,
         chapter: str | None = None,
         engineering_type: str | None = None,
-        processes: list[str] | None = None,
+        processes: str | Sequence[str] | None = None,
         *,
         parameters: Mapping[str, Any] | None = None,
         limit: int | None = None,
+        threshold: float | None = None,
     ) -> RetrievalResponse:
         """Rules (where the chapter needs them) above cases above templates.
 
         Args:
-            chapter: Chapters outside ``CHAPTERS_NEED_KG`` skip the graph; None asks it.
+            chapter: Chapters outside ``CHAPTERS_NEED_KG`` skip the graph; None asks it. Cases of the collection that is
+                called so come before others.
             engineering_type: Filters both engines.
-            processes: Names; None: they are recognised in the query.
+            processes: Names, or one name; None: they are recognised in the query.
             parameters: What the conditions of rules are checked with, such as ``{"depth_m": 6}``.
-            limit: How many cases.
+            limit: How many cases; templates have places of their own.
+            threshold: Least score of a case, 0..1, as it is given.
 
         Raises:
+            Closed: it was closed.
             InvalidRequest: the request.
             KnowledgeError: an engine failed that may not; never an empty answer instead.
         """
+        self._check_open()
         request = UnifiedRequest(
-            query=query, chapter=chapter, engineering_type=engineering_type,
-            processes=None if processes is None else tuple(processes), parameters=parameters or {}, limit=limit,
+            query=query, chapter=chapter, engineering_type=engineering_type, processes=names_of(processes),
+            parameters=parameters or {}, limit=limit, threshold=threshold,
         )  # fmt: skip
         return self._unifier.retrieve(request).response
 
     def retrieve_regulations(
-        self, engineering_type: str | None = None, processes: list[str] | None = None
-    ) -> list[RetrievalItem]:
-        """What the rules demand of processes; without names, of the engineering type's own."""
-        names = None if processes is None else tuple(processes)
+        self, engineering_type: str | None = None, processes: str | Sequence[str] | None = None
+    ) -> Items:
+        """What the rules demand of processes; without names, of the engineering type's own.
+
+        Returns:
+            The rules; `Items.cut` says what a limit has cut, `Items.unmatched` which names the graph does not know.
+        """
+        self._check_open()
+        names = names_of(processes)
         if names is None and not engineering_type:
-            return []
+            return Items(reason="neither a process nor an engineering type was named")
         question = RuleQuestion(
             text=engineering_type if names is None and engineering_type else "",
             processes=names,
             engineering_type=engineering_type or "",
         )
-        return list(self._rules(question).items) if self.kg_retriever is not None else []
+        return self._listed(question)
 
     def retrieve_cases(
         self,
         query: str,
         chapter: str | None = None,
         engineering_type: str | None = None,
-        limit: int = DEFAULT_VECTOR_TOP_K,
-    ) -> list[RetrievalItem]:
-        """Similar cases (priority 2) and templates (priority 3), best first."""
-        if self.vector_retriever is None:
-            return []
-        request = UnifiedRequest(query=query, chapter=chapter, engineering_type=engineering_type, limit=limit)
+        limit: int | None = None,
+        threshold: float | None = None,
+    ) -> Items:
+        """Similar cases (priority 2), best first, then templates (priority 3) in places of their own.
+
+        Args:
+            chapter: Cases of the collection that is called so come before others.
+            limit: How many cases; None: `rules.case_top_k`.
+            threshold: Least score of one, 0..1, as it is given; None: `rules.case_threshold`.
+
+        Returns:
+            The cases; `Items.reason` says why there are none.
+        """
+        self._check_open()
+        request = UnifiedRequest(
+            query=query, chapter=chapter, engineering_type=engineering_type, limit=limit, threshold=threshold
+        )
         self._unifier.needs_rules(chapter)  # an unknown chapter is an error here too
+        if self.vector_retriever is None:
+            return Items(reason="no engine for cases is configured")
         return self._cases(self._unifier.case_question(request))
 
     def infer_rules(
         self,
-        context: str,
-        processes: list[str] | None = None,
+        context: str = "",
+        processes: str | Sequence[str] | None = None,
         use_llm: bool = False,
         *,
+        query: str | None = None,
         engineering_type: str | None = None,
         parameters: Mapping[str, Any] | None = None,
-    ) -> list[RetrievalItem]:
+    ) -> Items:
         """Rules that follow for the processes named, or recognised in `context`; the graph is walked, no more.
 
+        Args:
+            processes: Names, or one name.
+            query: The same as `context`.
+
+        Returns:
+            The rules; `Items.cut` says what a limit has cut, `Items.unmatched` which names the graph does not know.
+
         Raises:
+            Closed: it was closed.
             ConfigError: `use_llm`, and no language model is configured.
         """
+        self._check_open()
         if use_llm:
             raise ConfigError(
                 "use_llm asks for a language model, and none is configured",
                 component="llm",
                 hint="leave use_llm out: the graph is walked without one",
             )
+        if query is not None and context:
+            raise InvalidRequest("context and query are given: they are the same, and one is enough")
         question = RuleQuestion(
-            text=context, processes=None if processes is None else tuple(processes),
+            text=context if query is None else query, processes=names_of(processes),
             engineering_type=engineering_type or "", parameters=parameters or {},
         )  # fmt: skip
-        return list(self._rules(question).items) if self.kg_retriever is not None else []
+        return self._listed(question)
 
     # -- the engines ----------------------------------------------------------------------------------
 
-    def _cases(self, question: CaseQuestion) -> list[RetrievalItem]:
-        engine = self.vector_retriever
-        assert engine is not None
-        found = _called(
-            "vector",
-            lambda: engine.search(
-                question.query,
-                engineering_type=question.engineering_type or None,
-                limit=question.limit,
-                threshold=question.threshold,
-            ),
+    def _listed(self, question: RuleQuestion) -> Items:
+        if self.kg_retriever is None:
+            return Items(reason="no engine for rules is configured")
+        found = self._rules(question)
+        return Items(
+            found.items,
+            cut=found.truncated,
+            unmatched=found.unmatched,
+            reason=found.reason,
+            notes=found.notes,
+            audit_id=found.audit_id,
         )
-        return [self._case(result) for result in found]
 
-    def _case(self, result: RetrievalResult) -> RetrievalItem:
-        template = result.collection == self._settings.template_collection
-        return RetrievalItem(
-            content=result.content,
-            source="template" if template else "vector",
-            priority=PRIORITY_TEMPLATE if template else PRIORITY_VECTOR_CASE,
-            score=result.score,
-            metadata={"collection": result.collection, "file_id": result.file_id, "context": result.context},
-        )
+    def _cases(self, question: CaseQuestion) -> Items:
+        engine = self.vector_retriever
+        if isinstance(engine, VectorRetriever) and _as_it_is(engine, VectorRetriever, "search"):
+            return engine.find_cases(question)
+        return ForeignCases(engine, self._settings.template_collection).find(question)
 
     def _rules(self, question: RuleQuestion) -> RuleItems:
         engine = self.kg_retriever
-        assert engine is not None
-        if isinstance(engine, KGRetriever) and issubclass(type(engine), KGRetriever):  # not a stand-in with its spec
+        if isinstance(engine, KGRetriever) and _as_it_is(engine, KGRetriever, "infer_process_chain"):
             return engine.infer(question)
-        items: list[RetrievalItem] = []
-        unmatched: list[str] = []
-        for name in dict.fromkeys(question.processes or ()):
-            try:
-                chain = _called("kg_rule", lambda name=name: engine.infer_process_chain(name))
-            except NotPermitted:
-                chain = None
-            if chain is None:
-                unmatched.append(name)
-            else:
-                items += _items_of(chain)
-        reason = "" if items else "no process was named" if not question.processes else "no rule was found"
-        return RuleItems(items=tuple(items), unmatched=tuple(unmatched), reason=reason)
+        return foreign_rules(engine, question)
 
 
-def _called(name: str, call: Any) -> Any:
-    """What an engine answers; whatever it raises becomes a `KnowledgeError`."""
-    try:
-        return call()
-    except KnowledgeError:
-        raise
-    except Exception as error:
-        raise EngineUnavailable(f"{type(error).__name__}: {error}", component=name) from error
-
-
-def _items_of(chain: ProcessRequirements) -> list[RetrievalItem]:
-    """Requirements of an engine that tells names alone."""
-    name = chain.process_name
-    said = [("equipment", name, f"{name}：需要设备 {one}", one) for one in chain.equipment]
-    said += [("hazards", name, f"{name}：危险源 {one}", one) for one in chain.hazards]
-    for hazard, measures in chain.safety_measures.items():
-        said += [("safety_measures", hazard, f"{name}：危险源 {hazard}，安全措施 {one}", one) for one in measures]
-    said += [("quality_points", name, f"{name}：质量要点 {one}", one) for one in chain.quality_points]
-    return [
-        RetrievalItem(
-            content=content,
-            source="kg_rule",
-            priority=PRIORITY_KG_RULE,
-            score=support_factor(_UNKNOWN_TRUST),
-            metadata={"process_name": name, "group": group, "subject": subject, "name": one},
-        )
-        for group, subject, content, one in said
-    ]
+def _as_it_is(engine: object, kind: type, method: str) -> bool:
+    """Whether an engine is ours: no stand-in that only looks like it, and nothing of it replaced."""
+    return getattr(type(engine), method, None) is getattr(kind, method)
 
 
 def _settings_of(*engines: Any) -> RulesSettings:

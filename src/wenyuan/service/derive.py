@@ -115,6 +115,12 @@ class Deriver:
                 self._seen = change
             return self._known
 
+    def named(self, name: str, change: int) -> int | None:
+        """The node that a name means, however it is written; None where the graph knows none."""
+        known = self._knowledge(change)
+        found = () if known is None else known.linker.resolve(name)
+        return next((c.node_id for c in found if c.score >= _LEAST_CONFIDENCE), None)
+
     def names_of_type(self, engineering_type: str, change: int, deadline: Deadline) -> frozenset[str]:
         """Every way in which the graph, too, writes the engineering type that a request names."""
         known = self._knowledge(change)

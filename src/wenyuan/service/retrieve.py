@@ -199,13 +199,13 @@ class Retriever:
             lambda: rules.derive(*given, min_trust=query.min_trust, embed=embed, bounded=bounded), "rules"
         )
 
-    def derive(self, query: Query) -> Answer:
+    def derive(self, query: Query, deadline: Deadline | None = None) -> Answer:
         """Rules alone: what follows for the processes of the query, or those that its text names.
 
         Raises:
             KnowledgeError: the graph cannot be asked; an empty answer says why it is empty.
         """
-        deadline = self.deadline()
+        deadline = deadline or self.deadline()
         change = self._record.seq()
         day = query.as_of or date.today()
         registry = self.registry(change, deadline)

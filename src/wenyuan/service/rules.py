@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
+from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.agents import Principal
 from wenyuan.core.calibrate import raw_of
-from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
-from wenyuan.core.filters import Filter
+from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted, UnknownName
+from wenyuan.core.filters import And, Filter, In, Not
 from wenyuan.core.hurry import until
 from wenyuan.core.model import MAX_QUERY_CHARS, ORIGIN_PRIORITY, Passage
 from wenyuan.core.ports import Deadline
 from wenyuan.core.ranking import Hit
 from wenyuan.core.rules.graph import Edge, GraphNode, View
-from wenyuan.core.rules.linking import Linker
-from wenyuan.core.rules.schema import Schema
-from wenyuan.core.united import RetrievalItem
+from wenyuan.core.rules.naming import Words
+from wenyuan.core.rules.schema import Kind, Relation, Schema
+from wenyuan.core.united import Items, RetrievalItem
 from wenyuan.service.answer import Answer, Query
 from wenyuan.service.derive import Deriver
 from wenyuan.service.retrieve import Retriever
@@ -89,22 +90,39 @@ class RuleDoor:
 
     def find_cases(
         self, question: CaseQuestion, *, within: Filter | None = None, principal: Principal = LOCAL
-    ) -> list[RetrievalItem]:
-        """Similar cases and templates that score at least the threshold, best first.
+    ) -> Items:
+        """Similar cases that score at least the threshold, best first, then templates in places of their own.
+
+        The score of a case is how well it answers: the search's own score, from which its probability is made
+        (``metadata["probability"]``, which falls with how many others answer as well). It never rises on the way down.
 
         Args:
             within: Only passages that meet it.
         """
-        query = Query(
-            text=question.query.strip(), limit=question.limit, filter=within, rules="none",
-            engineering_type=question.engineering_type,
-        )  # fmt: skip
-        answer = self._attested(query, principal, "retrieve")
-        return [
-            _item(hit, answer.passages[hit.passage_id], answer)
-            for hit in answer.hits
-            if raw_of(hit) >= question.threshold
-        ]
+        deadline = self._retriever.deadline()
+
+        def found(limit: int, *tests: Filter | None) -> Items:
+            narrowed = tuple(test for test in (within, *tests) if test is not None)
+            query = Query(
+                text=question.query.strip(), limit=limit, rules="none", engineering_type=question.engineering_type,
+                filter=And(narrowed) if len(narrowed) > 1 else narrowed[0] if narrowed else None,
+            )  # fmt: skip
+            return _cases(self._attested(query, principal, "retrieve", deadline), question.threshold)
+
+        if question.templates is None:
+            return found(question.limit)
+        templates = In("collection", (self.settings.rules.template_collection,))
+        cases = Items()
+        if question.chapter:
+            cases = found(question.limit, In("collection", (question.chapter,)))
+        if not cases and question.chapter != self.settings.rules.template_collection:
+            cases = found(question.limit, Not(templates))
+            if cases and question.chapter:
+                cases.notes = (f"chapter {question.chapter!r} has no such case: others stand in for it",)
+        others = found(question.templates, templates) if question.templates else ()
+        known = {item.metadata["passage_id"] for item in cases}
+        cases += [item for item in others if item.metadata["passage_id"] not in known]
+        return cases
 
     def infer_rules(self, question: RuleQuestion, principal: Principal = LOCAL) -> RuleItems:
         """The rules that follow for processes, with their paths and evidence; the graph is walked, no more.
@@ -132,11 +150,13 @@ class RuleDoor:
             audit_id=answer.audit_id,
         )
 
-    def _attested(self, query: Query, principal: Principal, door: str) -> Answer:
+    def _attested(self, query: Query, principal: Principal, door: str, deadline: Deadline | None = None) -> Answer:
         query = self._searcher.bounded(query, principal)
+        deadline = deadline or self._retriever.deadline()
+        ask = self._retriever.derive if door == "infer_rules" else self._retriever.retrieve
         try:
-            with until(self._retriever.deadline()):
-                answer = self._retriever.derive(query) if door == "infer_rules" else self._retriever.retrieve(query)
+            with until(deadline):
+                answer = ask(query, deadline)
         except (InvalidRequest, NotPermitted):
             raise
         except KnowledgeError as error:
@@ -181,28 +201,54 @@ class RuleDoor:
     def rule_neighbors(self, name: str, relation: str | None = None) -> list[dict[str, Any]]:
         """All that the graph says of a node, in both directions.
 
+        Args:
+            relation: Only this one: its name, a label in any language, or an alias.
+
         Returns:
             ``{name, kind, relation, direction (out, in), group, strength, condition, trust}`` each.
 
         Raises:
-            NotPermitted: the graph knows no such node.
+            UnknownName: the graph knows no such node, or the schema no such relation.
         """
         graph, schema = self.catalog.rules, self.rules.schema()
-        candidates = Linker(graph.lexicon()).resolve(name)
-        if not candidates:
-            raise NotPermitted(f"the rules graph knows no {name!r}", hint="wenyuan rules list")
+        node = self._deriver.named(name, self.catalog.seq())
+        if node is None:
+            raise UnknownName(f"the rules graph knows no {name!r}", hint="wenyuan rules list")
+        known = schema.relations
+        relations = list(known) if relation is None else _written("relation", relation, known.values())
         deadline = Deadline(time.monotonic() + self.settings.search.deadline, time.monotonic)
         view = self._view()
-        relations = [relation] if relation is not None else list(schema.relations)
         groups = _groups(schema)
         found = []
         for inverse in (False, True):
             edges = graph.edges(
-                [candidates[0].node_id], relations, view=view, limit=_EVERY,
+                [node], relations, view=view, limit=_EVERY,
                 deadline=deadline, inverse=inverse,
             )  # fmt: skip
             found += [_neighbor(edge, groups, inverse) for edge in edges]
         return found
+
+    def rule_entities(self, kind: str | None = None) -> list[dict[str, Any]]:
+        """All nodes of the graph, or those of a kind, in the order in which they came.
+
+        Args:
+            kind: Its name, a label in any language, or an alias.
+
+        Returns:
+            ``{name, type, description, labels}`` each; ``type``: the kind's name in the schema.
+
+        Raises:
+            UnknownName: the schema knows no such kind.
+        """
+        known = self.rules.schema().kinds
+        kinds = None if kind is None else _written("kind", kind, known.values())
+        nodes = takewhile(lambda held: hasattr(held, "node"), self.catalog.rules.live_book())
+        return [
+            {"name": node.name, "type": node.kind, "description": str(node.attributes.get("description", "")),
+             "labels": dict(node.labels)}
+            for node in (held.node for held in nodes)
+            if kinds is None or node.kind in kinds
+        ]  # fmt: skip
 
 
 def _spoken(names: Sequence[str]) -> str:
@@ -214,6 +260,14 @@ def _spoken(names: Sequence[str]) -> str:
             break
         kept.append(name)
     return " ".join(kept)
+
+
+def _written(what: str, name: str, known: Iterable[Kind | Relation]) -> list[str]:
+    """Which kinds or relations a name means."""
+    words = Words(known)
+    if not (found := list(words.find(name))):
+        raise UnknownName(f"the schema knows no {what} {name!r}{words.near(name)}", hint="wenyuan rules list")
+    return found
 
 
 def _groups(schema: Schema) -> Mapping[str, str]:
@@ -231,7 +285,25 @@ def _neighbor(edge: Edge, groups: Mapping[str, str], inverse: bool) -> dict[str,
     }  # fmt: skip
 
 
-def _item(hit: Hit, passage: Passage, answer: Answer) -> RetrievalItem:
+def _cases(answer: Answer, threshold: float) -> Items:
+    """The cases of an answer that score at least so much; each with the least score of those down to it."""
+    kept = [hit for hit in answer.hits if raw_of(hit) >= threshold]
+    reason = answer.reason
+    if answer.hits and not kept:
+        best = max(map(raw_of, answer.hits))
+        reason = f"the best case scores {best:.3f}, less than {threshold:g}"
+    falling = accumulate(map(raw_of, kept), min)
+    return Items(
+        (
+            _item(hit, answer.passages[hit.passage_id], answer, score)
+            for hit, score in zip(kept, falling, strict=True)
+        ),
+        reason="" if kept else reason,
+        audit_id=answer.audit_id,
+    )
+
+
+def _item(hit: Hit, passage: Passage, answer: Answer, score: float | None = None) -> RetrievalItem:
     metadata: dict[str, Any] = {
         "passage_id": passage.ref, "source_id": passage.source_id, "uri": passage.uri, "title": passage.title,
         "trust": passage.trust, "domain": passage.domain, "language": passage.language,
@@ -242,12 +314,14 @@ def _item(hit: Hit, passage: Passage, answer: Answer) -> RetrievalItem:
     else:
         context = " > ".join((passage.title, *passage.headings))
         metadata |= {"collection": passage.collection, "file_id": passage.uri, "context": context}
+        if "raw" in hit.parts:
+            metadata["probability"] = round(hit.score, 6)
     since = answer.stale.get(passage.source_id)
     about = {"audit_id": answer.audit_id, "stale_since": since, "degraded": ", ".join(answer.degraded)}
     return RetrievalItem(
         content=passage.text,
         source=hit.origin,
         priority=ORIGIN_PRIORITY[hit.origin],
-        score=hit.score,
+        score=hit.score if score is None else min(1.0, score),
         metadata=metadata | {name: value for name, value in about.items() if value},
     )

@@ -6,7 +6,7 @@ optional; rules that a chapter needs are never optional.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,13 +14,39 @@ from wenyuan.core.errors import EngineUnavailable, InvalidRequest, KnowledgeErro
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range
 from wenyuan.core.model import MAX_QUERY_CHARS
 from wenyuan.core.suggest import did_you_mean
-from wenyuan.core.united import RetrievalItem, UnifiedResponse, united
+from wenyuan.core.united import Items, RetrievalItem, UnifiedResponse, united
 from wenyuan.settings import RulesSettings
 
-__all__ = ["CaseQuestion", "Cases", "RuleItems", "RuleQuestion", "Unified", "UnifiedRequest", "Unifier", "of_type"]
+__all__ = [
+    "CaseQuestion",
+    "Cases",
+    "RuleItems",
+    "RuleQuestion",
+    "Unified",
+    "UnifiedRequest",
+    "Unifier",
+    "names_of",
+    "of_type",
+]
 
 MAX_PROCESSES = 200
 RULES, CASES = "kg_rule", "vector"
+
+
+def names_of(processes: str | Iterable[str] | None) -> tuple[str, ...] | None:
+    """Names as they are asked for: a text is one name, not its characters.
+
+    Raises:
+        InvalidRequest: one is no text or blank, or there are too many.
+    """
+    if processes is None:
+        return None
+    names = (processes,) if isinstance(processes, str) else tuple(processes)
+    if len(names) > MAX_PROCESSES:
+        raise InvalidRequest(f"processes has {len(names):,} names; at most {MAX_PROCESSES}")
+    if wrong := [name for name in names if not isinstance(name, str) or not name.strip()]:
+        raise InvalidRequest(f"processes has {wrong[0]!r}, which is no name")
+    return names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +55,7 @@ class RuleQuestion:
 
     Attributes:
         text: Where processes are recognised when none are named.
-        processes: Names; None to have them recognised. An empty tuple asks for nothing.
+        processes: Names, or one name; None to have them recognised. An empty tuple asks for nothing.
         engineering_type: Leaves out what is limited to other types; ``""`` leaves out nothing.
         parameters: What conditions are checked with (``{"depth_m": 6}``).
     """
@@ -40,8 +66,7 @@ class RuleQuestion:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.processes is not None and len(self.processes) > MAX_PROCESSES:
-            raise InvalidRequest(f"processes has {len(self.processes):,} names; at most {MAX_PROCESSES}")
+        object.__setattr__(self, "processes", names_of(self.processes))
         if len(self.text) > MAX_QUERY_CHARS:
             raise InvalidRequest(f"the text has {len(self.text):,} characters; at most {MAX_QUERY_CHARS:,}")
 
@@ -70,16 +95,25 @@ class RuleItems:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseQuestion:
-    """What cases are asked for; ``limit`` cases (templates count too) whose score behind the probability is at least ``threshold``."""
+    """What cases are asked for.
+
+    Attributes:
+        chapter: The collection whose cases are preferred: others come only where it has none. ``""``: all alike.
+        limit: How many cases.
+        threshold: Least score of one, 0..1: of the score that it is given with.
+        templates: How many templates, besides the cases; None: they are cases like others.
+    """
 
     query: str
     engineering_type: str = ""
+    chapter: str = ""
     limit: int = 3
     threshold: float = 0.0
+    templates: int | None = None
 
 
 Rules = Callable[[RuleQuestion], RuleItems]
-Cases = Callable[[CaseQuestion], list[RetrievalItem]]
+Cases = Callable[[CaseQuestion], Items]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +129,7 @@ class UnifiedRequest:
     threshold: float | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "processes", names_of(self.processes))
         if not self.query.strip() or len(self.query.strip()) > MAX_QUERY_CHARS:
             raise InvalidRequest(f"query must have 1 to {MAX_QUERY_CHARS} characters, not {len(self.query.strip())}")
         if self.limit is not None and (type(self.limit) is not int or not 1 <= self.limit <= 100):
@@ -137,7 +172,7 @@ class Unifier:
         needed = self.needs_rules(request.chapter)
         engines: dict[str, str] = {}
         rules = RuleItems()
-        cases: list[RetrievalItem] = []
+        cases = Items()
         question = RuleQuestion(
             text=request.query, processes=request.processes, engineering_type=request.engineering_type or "",
             parameters=request.parameters,
@@ -154,14 +189,19 @@ class Unifier:
             engines[CASES] = "not configured"
         else:
             search, wanted = self._cases, self.case_question(request)
-            cases = self._asked(CASES, engines, CASES in self._optional, lambda: search(wanted)) or cases
+            found = self._asked(CASES, engines, CASES in self._optional, lambda: search(wanted))
+            cases = cases if found is None else found
         degraded = tuple(name for name, state in engines.items() if state.startswith("failed"))
         if degraded and not rules.items and not cases:
             raise EngineUnavailable(f"nothing was found, and {engines[degraded[0]]}", component=degraded[0])
-        context = self._context(request, rules, engines)
+        context = self._context(request, rules, cases, engines)
         if degraded:
             context["degraded"] = list(degraded)
-        return Unified(response=united([*rules.items, *cases], context), degraded=degraded)
+        response = united([*rules.items, *cases], context)
+        if not response.cases and engines[CASES] == "ok":
+            repeated = any(item.source == "vector" for item in cases)
+            response.query_context["cases_reason"] = "what was found repeats the rules" if repeated else cases.reason
+        return Unified(response=response, degraded=degraded)
 
     def needs_rules(self, chapter: str | None) -> bool:
         """Whether a chapter needs rules; without a chapter they are asked.
@@ -179,6 +219,8 @@ class Unifier:
         return CaseQuestion(
             query=request.query.strip(),
             engineering_type=request.engineering_type or "",
+            chapter=request.chapter or "",
+            templates=s.template_top_k,
             limit=s.case_top_k if request.limit is None else request.limit,
             threshold=s.case_threshold if request.threshold is None else request.threshold,
         )
@@ -202,7 +244,9 @@ class Unifier:
         engines[name] = "ok"
         return answer
 
-    def _context(self, request: UnifiedRequest, rules: RuleItems, engines: Mapping[str, str]) -> dict[str, Any]:
+    def _context(
+        self, request: UnifiedRequest, rules: RuleItems, cases: Items, engines: Mapping[str, str]
+    ) -> dict[str, Any]:
         context: dict[str, Any] = {
             "query": request.query,
             "chapter": request.chapter,
@@ -216,7 +260,7 @@ class Unifier:
             "recognised": [dict(one) for one in rules.recognised],
             "rules_reason": rules.reason,
             "truncated": list(rules.truncated),
-            "notes": list(rules.notes),
+            "notes": [*rules.notes, *cases.notes],
         }
         near = did_you_mean(request.chapter, self._settings.chapters_need_rules) if request.chapter else ""
         if near and not self.needs_rules(request.chapter):

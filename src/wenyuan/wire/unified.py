@@ -38,8 +38,8 @@ class UnifiedRequestShape(Strict):
     engineering_type: Text | None = Field(None, description="Leaves out what is limited to other types.")
     processes: Processes | None = Field(None, description="Names; without them they are recognised in the query.")
     parameters: Parameters = Field(default_factory=dict, description='For conditions: {"depth_m": 6}.')
-    limit: int | None = Field(None, ge=1, le=100, description="How many cases and templates.")
-    threshold: float | None = Field(None, ge=0, le=1, description="Least `scores.raw` of a case.")
+    limit: int | None = Field(None, ge=1, le=100, description="How many cases; templates have places of their own.")
+    threshold: float | None = Field(None, ge=0, le=1, description="Least `score` of a case.")
 
 
 class InferRequestShape(Strict):

@@ -112,6 +112,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "infer_guess": ("{name} (a guess, {confidence})", "{name}（推测，{confidence}）"),
     "infer_found": ("Rules: {count} · recognised: {names}", "规则 {count} 条 · 已识别：{names}"),
     "infer_none": ("No rule. Reason: {reason}", "没有规则。原因：{reason}"),
+    "cases_none": ("No case. Reason: {reason}", "没有案例。原因：{reason}"),
     "unmatched": ("Not in the rules graph: {names}", "规则图中没有：{names}"),
     "rule_also": ("also: {path}", "另经：{path}"),
     "rule_also_more": ("also by {count} more paths", "另经其他 {count} 条路径"),
