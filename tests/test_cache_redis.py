@@ -106,11 +106,14 @@ def store(url: str, **more: Any) -> RedisStore[str]:
 
 
 def test_an_answer_as_json(folder: Path) -> None:
-    """An answer with all that it is made of is the same after it was written and read."""
+    """An answer with all that it is made of but the question's words is the same after it was written and read."""
     with opened(folder, "") as library:
         for request in (REQUEST, PLAIN):
             result = library.find(request)
             assert result.passages
+            asked = tuple((replace(query, text=""), answer) for query, answer in result.answers)
+            assert request.query.encode() not in result_to_json(result)
+            result = replace(result, answers=asked)
             again = result_from_json(result_to_json(result))
             assert repr(again) == repr(result)
             assert replace(again, answers=()) == replace(result, answers=())

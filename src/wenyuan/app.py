@@ -22,6 +22,7 @@ from wenyuan.core.uri import legible
 from wenyuan.engines.memory import MemoryEngine
 from wenyuan.service.cache import Store
 from wenyuan.service.facade import Library
+from wenyuan.service.questions import Questions
 from wenyuan.service.redaction import Redactor, library_key, load_names
 from wenyuan.service.rerank import Reranking
 from wenyuan.service.search import SearchResult
@@ -74,12 +75,12 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
     if create and not _holds_library(place):
         Catalog.create(place).close()
         place = place_of(path, settings.catalog)
-    names = load_names(settings.redaction.ner) if settings.redaction.ner else None
     reader = _Reader()
     releasing = ExitStack()
     releasing.callback(reader.close)
     catalog = Catalog.open(place)
     try:
+        questions = _questions(settings, catalog, path)
         encoder, note = _encoder(settings.encoder)
         recorded = catalog.encoder()
         encoder, spec, note, may_write = _agreed(catalog, encoder, recorded, note)
@@ -91,7 +92,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
     except BaseException:
         catalog.close()
         raise
-    traces = _traces(settings.tracing, catalog.library_id())
+    traces = _traces(settings.tracing, catalog.library_id(), questions.text)
     tasks = TaskLedger(path, place=place.tasks())
     releasing.callback(tasks.close)
     library = Library(
@@ -106,7 +107,8 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
         release=releasing.close,
         encoder_note=note,
         may_write=may_write,
-        redacting=partial(Redactor.of, key=catalog.pseudonym_key() or library_key(path), names=names),
+        redacting=questions.redacting,
+        questions=questions,
         open_outside=_open_outside(spec, catalog.library_id(), settings.sources, traces),
         traces=traces,
         audit=_audit(place, settings),
@@ -162,6 +164,13 @@ def _answers(
     )
 
 
+def _questions(settings: Settings, catalog: Catalog, folder: Path) -> Questions:
+    """What redacts documents and questions: with this library's key, and a recogniser of names where one is set."""
+    names = load_names(settings.redaction.ner) if settings.redaction.ner else None
+    redacting = partial(Redactor.of, key=catalog.pseudonym_key() or library_key(folder), names=names)
+    return Questions(redacting, catalog.sources, settings.audit.sensitivity)
+
+
 def _audit(place: Place, settings: Settings) -> AuditLog | None:
     if not settings.audit.enabled:
         return None
@@ -174,7 +183,7 @@ def _audit(place: Place, settings: Settings) -> AuditLog | None:
     )
 
 
-def _traces(settings: TracingSettings, library_id: str) -> Traces:
+def _traces(settings: TracingSettings, library_id: str, shown: Callable[[str], str]) -> Traces:
     if not settings.enabled:
         return NO_TRACES
     try:
@@ -182,7 +191,7 @@ def _traces(settings: TracingSettings, library_id: str) -> Traces:
     except ImportError as error:
         hint = "pip install 'wenyuan[otel]'"
         raise ConfigError("needs OpenTelemetry", component="tracing.enabled", hint=hint) from error
-    return OtelTraces(library_id, content=settings.content)
+    return OtelTraces(library_id, content=settings.content, shown=shown)
 
 
 def _open_outside(

@@ -174,6 +174,7 @@ class AuditSettings(_Section):
 
     enabled: bool = True
     keep_queries: bool = True  # what replay needs
+    sensitivity: Literal["none", "public", "internal", "confidential", "restricted"] = "internal"  # of questions
     retention_days: int = Field(default=180, ge=180, le=36_500)
 
 

@@ -124,6 +124,14 @@ class Redaction:
         redacted = replace(document, text=text, title=title, blocks=blocks, notes=notes, metadata=metadata)
         return redacted, dict(counts)
 
+    def facet(self, name: str, value: Facet, counts: Counter[str]) -> Facet:
+        """A value of metadata or of a condition on it, read with its name; what is taken out is added to `counts`.
+
+        Raises:
+            DocumentRejected: it cannot be redacted.
+        """
+        return self._facet(name, value, self._rewrite(name)[2], counts)
+
     def _facets(self, facets: Mapping[str, Facet], counts: Counter[str]) -> dict[str, Facet]:
         """Facets with names and values redacted; names that become one by it are numbered, so that no value is lost."""
         cleaned: dict[str, Facet] = {}

@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from datetime import date
+from types import MappingProxyType
 from typing import Any, Literal
 
 from wenyuan.core.agents import Key, Principal
@@ -40,6 +41,7 @@ _MOST_SOURCES = 64  # named in one record; beyond, their digest stands for them
 
 _MAIL = re.compile(r"[^\s@,;:，。；：、()（）<>《》\"']{1,64}@[^\s@,;:，。；：、()（）<>《》\"']{1,255}")
 _TOKEN = re.compile(r"[A-Za-z0-9_+/=\-]{20,}")
+_MASKED = re.compile(r"[^\W_]*\*{2,}[^\W_]*")
 _NUMBER = re.compile(r"[0-9](?:[ .\-·_/]{0,2}[0-9]){4,}")
 
 
@@ -55,7 +57,8 @@ def preview_of(text: str) -> str:
 def _masked(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text)
     plain = plain.translate({ord(c): shown for c in set(plain) if (shown := _shown(c)) != c})
-    return _NUMBER.sub(HIDDEN, _TOKEN.sub(_hide_mixed, _MAIL.sub(HIDDEN, plain))).strip()
+    plain = _MASKED.sub(HIDDEN, _MAIL.sub(HIDDEN, plain))
+    return _NUMBER.sub(HIDDEN, _TOKEN.sub(_hide_mixed, plain)).strip()
 
 
 def _shown(c: str) -> str:
@@ -179,6 +182,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
     door: str = "retrieve_fragments",
     tuning: str = "",
     derivation: int = 0,
+    redacted: Mapping[str, int] = MappingProxyType({}),
     preview: Callable[[str], str] = preview_of,
 ) -> dict[str, Any]:
     """A record of kind ``retrieval``, for `AuditLog.append`.
@@ -196,6 +200,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         floor: ``score`` and ``lift`` below which nothing was given, for the same reason.
         tuning: Fingerprint of what was learned from judged questions and counted; ``""`` for nothing.
         derivation: `core.rules.inference.REVISION`, where rules were derived; 0 where none were asked for.
+        redacted: How many values of each kind were taken out of the question.
         preview: Makes the preview of the query; whatever it gives is cut to 80 characters.
     """
     text = str(request.get("query", ""))
@@ -224,6 +229,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         "floor": _plain(floor),
         "tuning": tuning,
         "derivation": derivation,
+        "redacted": dict(redacted),
     }
     return record | {name: value for name, value in optional.items() if value}
 

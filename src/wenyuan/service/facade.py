@@ -46,6 +46,7 @@ from wenyuan.service.measure import MEASURE, TRAITS
 from wenyuan.service.name_vectors import NameStore, names_of
 from wenyuan.service.probes import SCRIPTS
 from wenyuan.service.quality import QualityDoor
+from wenyuan.service.questions import Questions
 from wenyuan.service.recorded import RecordedSearch
 from wenyuan.service.redaction import Redactor
 from wenyuan.service.reembed import ReembedDoor
@@ -126,6 +127,7 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoo
         empty_engine: Callable[[], Engine] = _no_engine,
         answers: Store[SearchResult] | None = None,
         reranking: Reranking | None = None,
+        questions: Questions | None = None,
     ) -> None:
         self.folder = folder
         self.settings = settings
@@ -138,7 +140,8 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoo
         self._ingester = Ingester(
             shelf=catalog, engine=engine, encoder=encoder, read=read, readable=readable, redacting=redacting
         )
-        self.witness = Witness(audit, settings, encoder, reranking or Reranking())
+        asked = questions or Questions(redacting, catalog.sources, settings.audit.sensitivity)
+        self.witness = Witness(audit, settings, encoder, reranking or Reranking(), asked)
         names = names_of(encoder, catalog, settings.search)
         self._deriver = Deriver(catalog.rules, self.rules.schema, most=settings.rules.max_rules, names=names)
         self._retriever = Retriever(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from datetime import date
 from typing import Any
 
@@ -48,8 +48,13 @@ _CLASSES: Mapping[str, Any] = {
 
 
 def result_to_json(result: SearchResult) -> bytes:
-    """A result with all that it was made of; TypeError for a value of a kind that is not known here."""
-    return json.dumps(_plain(result), ensure_ascii=False, separators=(",", ":")).encode()
+    """A result with all that it was made of but the words of the question, of which the key has a hash.
+
+    Raises:
+        TypeError: it holds a value of a kind that is not known here.
+    """
+    answers = tuple((replace(query, text=""), answer) for query, answer in result.answers)
+    return json.dumps(_plain(replace(result, answers=answers)), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def result_from_json(written: bytes) -> SearchResult:

@@ -60,6 +60,7 @@ class QualityDoor(TuningDoor):
             CatalogBusy: another process is writing.
         """
         begun = time.monotonic()
+        pairs = [replace(pair, question=self.witness.questions.text(pair.question)) for pair in pairs]
         step("read", 0, 1)
         self._retriever.follow()
         holdings, own = self._held()

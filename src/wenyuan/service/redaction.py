@@ -85,16 +85,17 @@ class Redactor:
         return f"{found}:{self.names.version}" if self.names is not None and asked else found
 
     @cached_property
-    def _redaction(self) -> Redaction:
+    def redaction(self) -> Redaction:
+        """What redacts by this policy."""
         return Redaction(self.policy, self.key, None if self.names is None else self.names.find)
 
     def text(self, text: str) -> str:
         """A text that is told, a reason say."""
-        return self._redaction.text(text).text
+        return self.redaction.text(text).text
 
     def uri(self, uri: str) -> str:
         """An address, a file's say."""
-        return self._redaction.uri(uri)
+        return self.redaction.uri(uri)
 
     def document(self, document: Document) -> tuple[Document, Mapping[str, int]]:
         """The document without what must not be stored, and how many values of each kind that were.
@@ -103,7 +104,7 @@ class Redactor:
             DocumentRejected: it cannot be redacted, so it is not taken in.
         """
         try:
-            clean, counts = self._redaction.document(document)
+            clean, counts = self.redaction.document(document)
         except KnowledgeError:
             raise
         except Exception as error:  # whatever broke: a text that was not searched is not taken in

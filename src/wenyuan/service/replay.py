@@ -22,7 +22,7 @@ from wenyuan.service.rule_fate import rule_end
 __all__ = ["TOLERANCE", "Cause", "Difference", "Replay", "Rerun", "replay", "rerun_of"]
 
 Cause = Literal[
-    "query erased", "query not kept", "status", "settings changed", "encoder changed", "document changed",
+    "query erased", "query not kept", "query redacted", "status", "settings changed", "encoder changed", "document changed",
     "document removed", "source removed", "source changed", "validity", "left the scope", "passages added",
     "outranked", "order", "scores changed", "outside source", "unknown passage", "unexplained",
     "tuning changed", "rule retired", "rule expired", "rule withdrawn", "rule not derived", "rule changed",
@@ -133,6 +133,8 @@ def replay(
     if _same(record, now, tolerance):
         return Replay(identical=not less, differences=narrower if less else ())
     found = _Comparison(record, now, describe_passage, tolerance).differences()
+    if record.get("redacted"):  # which explains what nothing else does
+        found = [_redacted(record), *(one for one in found if one.what not in _OF_OTHER_WORDS)]
     if narrower:  # which explains what nothing else does
         found = [one for one in found if one.what != "unexplained"]
     return Replay(identical=False, differences=(*narrower, *found))
@@ -157,6 +159,16 @@ def _no_query(record: Mapping[str, Any]) -> Difference:
     if "query_sha256" in record:
         return Difference(what="query erased", detail="the query was erased, or never kept: it cannot be asked again")
     return Difference(what="query not kept", detail="the record was made without its query")
+
+
+_OF_OTHER_WORDS = frozenset({"unexplained", "order", "scores changed", "outranked"})
+
+
+def _redacted(record: Mapping[str, Any]) -> Difference:
+    """Why a question that was kept without a value is another question."""
+    kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(record["redacted"].items()))
+    detail = f"the question was kept without what names a person: {kinds}; what is asked again reads otherwise"
+    return Difference(what="query redacted", detail=detail)
 
 
 def _gone(record: Mapping[str, Any], describe: Callable[[int], Fate]) -> Iterator[Difference]:

@@ -212,7 +212,8 @@ class Searcher:
                 raise
             kept = self._cache.get(key, compute)  # somebody who had less time had asked the same
         # It may have been found for another task of which the same is told: what is recorded is who asks now.
-        answers = tuple((replace(query, task_id=request.task_id), answer) for query, answer in kept.value.answers)
+        text, task = request.query.strip(), request.task_id
+        answers = tuple((replace(query, text=text, task_id=task), answer) for query, answer in kept.value.answers)
         result = replace(kept.value, answers=answers, stale=self._retriever.stale())
         return replace(result, cache_hit=True, cache_age_ms=kept.age_ms) if kept.hit else result
 

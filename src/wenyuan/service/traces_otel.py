@@ -35,12 +35,17 @@ class OtelTraces:
     Args:
         library_id: What the library is called: the data source.
         content: Whether spans hold the query's text, and ids and scores of what was found.
+        shown: What the text is shown as: redacted.
         provider: Where spans go; None for the process's own.
     """
 
-    def __init__(self, library_id: str, *, content: bool, provider: trace.TracerProvider | None = None) -> None:
+    def __init__(
+        self, library_id: str, *, content: bool, shown: Callable[[str], str] = str,
+        provider: trace.TracerProvider | None = None,
+    ) -> None:  # fmt: skip
         self._library_id = library_id
         self._content = content
+        self._shown = shown
         self._tracer = trace.get_tracer("wenyuan", tracer_provider=provider)
 
     @contextmanager
@@ -56,7 +61,7 @@ class OtelTraces:
             "gen_ai.request.top_k": float(query.limit),
         }
         if self._content:
-            asked["gen_ai.retrieval.query.text"] = query.text
+            asked["gen_ai.retrieval.query.text"] = self._shown(query.text)
         with self._tracer.start_as_current_span(
             f"retrieval {self._library_id}", above, SpanKind.CLIENT, asked,
             record_exception=False, set_status_on_exception=False,

@@ -30,6 +30,7 @@ from wenyuan.service.audit import (
     retrieval_record,
 )
 from wenyuan.service.past import Archive, rerun_at
+from wenyuan.service.questions import UNREADABLE, Questions
 from wenyuan.service.replay import Replay, Rerun, replay, rerun_of
 from wenyuan.service.rerank import Reranking
 from wenyuan.service.retrieve import Retriever
@@ -87,8 +88,11 @@ class Past(Archive, Protocol):
 class Witness:
     """The audit of a library; with no log (switched off) it writes nothing and gives no ids."""
 
-    def __init__(self, log: Log | None, settings: Settings, encoder: Encoder | None, reranking: Reranking) -> None:
+    def __init__(
+        self, log: Log | None, settings: Settings, encoder: Encoder | None, reranking: Reranking, questions: Questions
+    ) -> None:
         self.log = log
+        self.questions = questions
         self._settings = settings
         self._encoder = encoder
         self._reranking = reranking
@@ -114,7 +118,7 @@ class Witness:
         """
         if self.log is None or answer.scope is None:
             return ""
-        request = request_of(query)
+        request, redacted = self.questions.kept(request_of(query), answer.generation)
         lost: Counter[str] = Counter()
         for of_reason in withheld.values():
             lost.update(of_reason)
@@ -139,8 +143,9 @@ class Witness:
             tuning=answer.tuning,
             derivation=0 if answer.derived is None else REVISION,
             door=door,
+            redacted=redacted,
         )
-        return self.log.append(record, request)
+        return self.log.append(record, None if UNREADABLE in redacted else request)
 
     def attested(self, query: Query, answer: Answer, principal: Principal, *, door: str) -> Answer:
         """An answer with the id of its record; raises as `answered` does."""
@@ -153,17 +158,17 @@ class Witness:
         if self.log is None:
             return ""
         scope = Scope(sources=frozenset(query.sources or ()), as_of=query.as_of or date.today())
-        request = request_of(query)
+        request, redacted = self.questions.kept(request_of(query))
         kind = type(error).__name__
         code, told = "internal_error", f"internal error: {kind}"
         if isinstance(error, KnowledgeError):
-            code, told = error.code, str(error)
+            code, told = error.code, self.questions.text(str(error))
         record = retrieval_record(
             principal=principal, request={**request, "agent_id": agent_id}, scope=scope, generation=0,
             settings_digest=self._digest, encoder_key=self._encoder_key, status="FAILED", door=door,
-            error=told, error_code=code,
+            error=told, error_code=code, redacted=redacted,
         )  # fmt: skip
-        return self.log.append(record, request)
+        return self.log.append(record, None if UNREADABLE in redacted else request)
 
     def fetched(self, ref: str, uri: str, chars: int, principal: Principal, *, door: str) -> str:
         """Record that a document was given to read; returns the record's id (``""`` when the audit is off).

@@ -144,6 +144,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "replay_other": ("Different: {library} gives another answer, because of", "不同：{library}的答案不一样，原因："),
     "cause_query erased": ("query erased", "问题原文已抹除"),
     "cause_query not kept": ("query not kept", "未保存问题原文"),
+    "cause_query redacted": ("query redacted", "问题已脱敏"),
     "cause_status": ("status", "状态不同"),
     "cause_settings changed": ("settings changed", "设置已修改"),
     "cause_encoder changed": ("encoder changed", "编码器已更换"),
