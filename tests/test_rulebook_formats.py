@@ -1,4 +1,4 @@
-"""CSV, JSON Lines, GraphML and custom_kg JSON; and what is written is read back as it was."""
+"""CSV, JSON Lines, GraphML and JSON graphs; and what is written is read back as it was."""
 
 from __future__ import annotations
 
