@@ -370,6 +370,7 @@ SOURCES = (
 )
 
 
+@settings(deadline=None)
 @given(st.floats(0, 1))
 def test_a_weight_is_read_however_long_it_is_written(weight: float) -> None:
     """A small float has more digits behind its point than a large one: as a number of YAML, and as text in a cell."""
