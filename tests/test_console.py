@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import wenyuan
-from console_door import HOSTILE, Browser, console, served
+from console_door import HOSTILE, Browser, Seen, console, served
 from governed_door import key
 from wenyuan.console.forms import MAX_FORM
 from wenyuan.console.messages import MESSAGES
@@ -234,6 +234,42 @@ def test_a_page_shows_what_the_key_may_see(locked: tuple[str, Any]) -> None:
     assert "search" in refused.text(".notice.bad")
 
 
+def _menu(seen: Seen) -> list[str]:
+    return [a.attributes["href"].removeprefix("/console/") for a in seen.tree.css("header nav a")]  # type: ignore[union-attr]
+
+
+def test_the_menu_has_what_the_key_may_see(locked: tuple[str, Any]) -> None:
+    """A key is shown no part of the console that would refuse it, and is led to one that does not."""
+    searching, auditing, all_of_it = Browser(locked[0]), Browser(locked[0]), Browser(locked[0])
+    searching.sign_in(key(locked[1], "search"))
+    assert _menu(searching.get("/console/search")) == ["search", "context", "health"]
+    assert auditing.sign_in(key(locked[1], "audit")).location == "/console/audit"
+    assert _menu(auditing.get("/console/audit")) == ["audit", "health"]
+    all_of_it.sign_in(key(locked[1], "admin"))
+    assert len(_menu(all_of_it.get("/console/people"))) == 9
+    for name in _menu(all_of_it.get("/console/people")):
+        assert all_of_it.get(f"/console/{name}").status == 200
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+@pytest.mark.parametrize("right", ["admin", "search"])
+def test_the_first_key_is_shown_to_who_makes_it(tmp_path: Path, language: str, right: str) -> None:
+    """It is on the page that answers, its maker is signed in with it, and others have to sign in."""
+    with console(tmp_path) as (url, _):
+        maker, other = Browser(url), Browser(url)
+        maker.post("/console/choose", {"language": language, "next": "/console/people"})
+        assert other.get("/console/people").status == 200
+        made = maker.post("/console/people/keys", {"right": right, "agent_id": "", "expires": ""})
+        token = made.text("#made")
+        assert made.status == 200
+        assert token.startswith("wy_")
+        assert made.count(".notice.degraded") == (right != "admin")
+        assert maker.get("/console/people" if right == "admin" else "/console/search").status == 200
+        assert "sign-in" in other.get("/console/people").location
+        assert "--rights" in other.get("/console/sign-in").text()
+        assert other.sign_in(token).status == 303
+
+
 def test_a_link_from_elsewhere_is_followed_with_the_cookie(locked: tuple[str, Any]) -> None:
     """A strict cookie does not come with a link from another site: the page asks for itself once more."""
     seen = Browser(locked[0]).send("GET", "/console/search?q=x", Sec_Fetch_Site="cross-site")
@@ -339,12 +375,12 @@ def test_sessions_end_by_themselves() -> None:
     """After twelve hours, and the oldest when there are too many."""
     now = [0.0]
     sessions = Sessions(lambda: now[0])
-    first = sessions.begin("key")
-    assert sessions.token(first) == "key"
-    others = [sessions.begin(str(number)) for number in range(1_000)]
-    assert sessions.token(first) == ""
+    first = sessions.begin("key", frozenset(("search",)))
+    assert sessions.held(first) == ("key", {"search"})
+    others = [sessions.begin(str(number), frozenset()) for number in range(1_000)]
+    assert sessions.held(first) == ("", frozenset())
     now[0] = LASTS
-    assert sessions.token(others[-1]) == ""
+    assert sessions.held(others[-1]) == ("", frozenset())
 
 
 @pytest.mark.parametrize("judged", [0.0, 0.9])

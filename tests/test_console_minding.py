@@ -257,6 +257,6 @@ def test_percentiles_of_a_histogram() -> None:
 
 
 def test_moments_are_told_in_one_way(asked: tuple[Browser, Any, str]) -> None:
-    """Days and times stand as year, month, day, hour and minute in UTC."""
+    """Days and times stand as year, month, day, hour and minute, and say that they are of UTC."""
     told = asked[0].get("/console/audit", kind="retrieval").text("tbody td a")
-    assert abs(time.mktime(time.strptime(told, "%Y-%m-%d %H:%M")) - time.mktime(time.gmtime())) < 200
+    assert abs(time.mktime(time.strptime(told, "%Y-%m-%d %H:%M UTC")) - time.mktime(time.gmtime())) < 200

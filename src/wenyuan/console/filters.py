@@ -10,11 +10,11 @@ __all__ = ["FILTERS"]
 
 
 def moment(seconds: float | str | None) -> str:
-    """Seconds since the epoch, or a time in ISO form, as ``2026-11-22 06:21`` in UTC; nothing for none."""
+    """Seconds since the epoch, or a time in ISO form, as ``2026-11-22 06:21 UTC``; nothing for none."""
     if not seconds:
         return ""
     at = datetime.fromisoformat(seconds) if isinstance(seconds, str) else datetime.fromtimestamp(seconds, UTC)
-    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def stars(trust: int | None) -> str:

@@ -37,7 +37,11 @@ _STATIC = {
     "htmx.min.js": "text/javascript; charset=utf-8",
     "seal.svg": "image/svg+xml",
 }
-_MENU = ("search", "context", "sources", "rules", "review", "audit", "evaluation", "people", "health")
+_MENU: Mapping[str, str] = {
+    "search": "search", "context": "search", "sources": "registry", "rules": "registry", "review": "registry",
+    "audit": "audit", "evaluation": "registry", "people": "registry", "health": "",
+}  # fmt: skip
+"""The parts of the console, and which right each asks for first; ``""`` for none."""
 _AREAS = (signing, search, sources, review, rules, audit, evaluation, people, health)
 _PAGES: Mapping[tuple[str, str], Page] = {where: page for area in _AREAS for where, page in area.PAGES.items()}
 

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from wenyuan.console.api import Refused
 from wenyuan.console.forms import Form, read_form
+from wenyuan.console.signing import begin_session
 from wenyuan.console.visit import Page, Visit
 from wenyuan.core.agents import RIGHTS
 
@@ -88,7 +89,16 @@ async def key_made(visit: Visit) -> Response:
         made = await visit.post("v1", "keys", body=body)
     except Refused as refused:
         return await _again(visit, form, refused)
-    return await _listed(visit, made=made)
+    try:
+        return await _listed(visit, made=made)
+    except Refused as refused:
+        if refused.status != 401 or visit.token:
+            raise
+    # It is the first one: from now on every page needs a key. This one is shown, and its maker signed in with it.
+    response = visit.page("key_made.html", made=made, admin="admin" in made["rights"])
+    known = frozenset(RIGHTS if "admin" in made["rights"] else made["rights"])
+    begin_session(visit, response, made["key"], known)
+    return response
 
 
 async def key_revoked(visit: Visit) -> Response:

@@ -23,7 +23,7 @@ _EVERY = 10.0  # seconds of that wait
 
 
 class Sessions:
-    """Keys by session. The id itself is not kept: with what is in here alone, no cookie can be made.
+    """Keys by session, and what each may do. The id itself is not kept: with what is in here alone, no cookie can be made.
 
     The key counts only as long as the API accepts it: each call is made with it, so one that was revoked or has
     expired ends its sessions at once.
@@ -31,23 +31,23 @@ class Sessions:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._kept: OrderedDict[bytes, tuple[float, str]] = OrderedDict()
+        self._kept: OrderedDict[bytes, tuple[float, str, frozenset[str]]] = OrderedDict()
 
-    def begin(self, token: str) -> str:
-        """A new session for a key; returns its id. Beyond a thousand, the oldest ends."""
+    def begin(self, token: str, rights: frozenset[str]) -> str:
+        """A new session for a key with these rights; returns its id. Beyond a thousand, the oldest ends."""
         session = secrets.token_urlsafe(32)
-        self._kept[_digest(session)] = (self._clock() + LASTS, token)
+        self._kept[_digest(session)] = (self._clock() + LASTS, token, rights)
         while len(self._kept) > _MOST:
             self._kept.popitem(last=False)
         return session
 
-    def token(self, session: str) -> str:
-        """The key of a session, ``""`` when there is no such session or it has ended."""
-        until, token = self._kept.get(_digest(session), (0.0, ""))
+    def held(self, session: str) -> tuple[str, frozenset[str]]:
+        """The key of a session and its rights; ``""`` and none when there is no such session or it has ended."""
+        until, token, rights = self._kept.get(_digest(session), (0.0, "", frozenset()))
         if until <= self._clock():
             self._kept.pop(_digest(session), None)
-            return ""
-        return token
+            return "", frozenset()
+        return token, rights
 
     def end(self, session: str) -> None:
         """Sign out."""

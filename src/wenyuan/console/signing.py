@@ -12,7 +12,7 @@ from wenyuan.console.forms import read_form
 from wenyuan.console.sessions import COOKIE, LASTS
 from wenyuan.console.visit import LANGUAGE, LIGHT, Page, Visit, checked_next
 
-__all__ = ["PAGES"]
+__all__ = ["PAGES", "begin_session"]
 
 _A_YEAR = 365 * 24 * 3600
 _MOST = 200  # characters of a key
@@ -35,14 +35,24 @@ async def signed_in(visit: Visit) -> Response:
     if not token or not await _counts(visit, token):
         return _asked(visit, following, visit.text("key_unknown"), 401)
     visit.site.attempts.counted(address)
-    visit.site.sessions.end(visit.request.cookies.get(COOKIE, ""))
+    rights = await _rights(visit)
+    if following == "/console/search" and "search" not in rights:
+        following = "/console/" + next(
+            name for name, right in visit.site.menu.items() if right in rights or not right
+        )
     response = visit.see(following)
+    begin_session(visit, response, token, rights)
+    return response
+
+
+def begin_session(visit: Visit, response: Response, token: str, rights: frozenset[str]) -> None:
+    """Give the browser a session for a key, in the place of the one that it has."""
+    visit.site.sessions.end(visit.request.cookies.get(COOKIE, ""))
     secure = urlsplit(visit.request.headers.get("origin", "")).scheme == "https"
     response.set_cookie(
-        COOKIE, visit.site.sessions.begin(token), max_age=LASTS, path="/console", secure=secure, httponly=True,
-        samesite="strict",
+        COOKIE, visit.site.sessions.begin(token, rights), max_age=LASTS, path="/console", secure=secure,
+        httponly=True, samesite="strict",
     )  # fmt: skip
-    return response
 
 
 async def sign_out(visit: Visit) -> Response:
@@ -83,6 +93,28 @@ async def _counts(visit: Visit, token: str) -> bool:
         if refused.status != 403:
             raise
     return True
+
+
+_TRIED: Mapping[str, tuple[str, tuple[str, ...], object]] = {
+    "registry": ("GET", ("v1", "agents"), None),
+    "audit": ("GET", ("v1", "audit"), None),
+    "search": ("POST", ("v1", "search"), {}),  # no search: the right is looked at first, then the body is refused
+}
+
+
+async def _rights(visit: Visit) -> frozenset[str]:
+    """What the key that is signed in with may do, of what pages ask for: the API is asked, and says 403 where not."""
+    found = set()
+    for right, (method, segments, body) in _TRIED.items():
+        try:
+            await visit.call(method, *segments, body=body)
+        except Refused as refused:
+            if refused.status == 403:
+                continue
+            if refused.status != 400:
+                raise
+        found.add(right)
+    return frozenset(found)
 
 
 PAGES: Mapping[tuple[str, str], Page] = {

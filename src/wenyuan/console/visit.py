@@ -42,6 +42,7 @@ class Visit:
         language: ``zh`` or ``en``: as chosen, else as the browser prefers.
         light: ``light``, ``dark`` or ``auto``.
         token: The key of whoever is signed in; ``""`` when nobody is.
+        rights: What that key may do; nothing is said of it where nobody is signed in.
     """
 
     def __init__(self, request: Request, site: Site) -> None:
@@ -51,7 +52,7 @@ class Visit:
         self.language = chosen if chosen in ("zh", "en") else preferred(request.headers.get("accept-language", ""))
         light = request.cookies.get(LIGHT)
         self.light = light if light in ("light", "dark") else "auto"
-        self.token = site.sessions.token(request.cookies.get(COOKIE, ""))
+        self.token, self.rights = site.sessions.held(request.cookies.get(COOKIE, ""))
 
     # -- asking the API ------------------------------------------------------------------------------------
 
@@ -120,6 +121,11 @@ class Visit:
     def see(self, path: str) -> Response:
         """To another page, after something was done."""
         return RedirectResponse(path, 303, HEADERS)
+
+    @property
+    def menu(self) -> list[str]:
+        """The parts of the console that lead somewhere for whoever is signed in."""
+        return [name for name, right in self.site.menu.items() if not self.token or not right or right in self.rights]
 
     @property
     def area(self) -> str:

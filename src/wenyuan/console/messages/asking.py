@@ -42,7 +42,10 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "用 API 密钥登录。页面只显示、只执行该密钥有权的内容。",
     ),
     "key": ("API key", "API 密钥"),
-    "key_hint": ("A key is made with: wenyuan key create", "新建密钥：wenyuan key create"),
+    "key_hint": (
+        "A key is made with: wenyuan key create --rights admin",
+        "新建密钥：wenyuan key create --rights admin",
+    ),
     "key_unknown": ("This key is not known, or was revoked, or has expired.", "此密钥不存在、已吊销或已过期。"),
     "key_too_often": (
         "Too many keys were tried from here. Try again in {seconds:second|seconds}.",

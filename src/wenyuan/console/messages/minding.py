@@ -29,7 +29,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "audit_broken": ("The audit is NOT whole.", "审计不完整！"),
     "audit_fault": ("At record {seq}: {what}", "第 {seq} 条记录：{what}"),
     "audit_head": ("Head, to be kept elsewhere", "链头，请另行保存"),
-    "when": ("When (UTC)", "时间（UTC）"),
+    "when": ("When", "时间"),
     "record": ("Record", "记录"),
     "asked": ("Asked", "问题"),
     "query_kept": ("kept", "已保留"),
@@ -96,6 +96,15 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "key_made": (
         "This is the new key. It is shown this once; keep it now.",
         "这是新密钥，只显示这一次，请立即保存。",
+    ),
+    "key_first_made": ("Your first key", "第一个密钥"),
+    "key_first_said": (
+        "From now on every page and every request needs a key. You are signed in with this one here.",
+        "从现在起，每个页面、每个请求都需要密钥。本浏览器已用此密钥登录。",
+    ),
+    "key_first_no_admin": (
+        "This key may not manage keys. Make one that may: wenyuan key create --rights admin",
+        "此密钥无权管理密钥。可另建一个有权的：wenyuan key create --rights admin",
     ),
     "keys_first": (
         "While no key exists, everybody on this machine may do everything. With the first key, keys are needed: make it with the right admin, and sign in with it.",

@@ -31,6 +31,11 @@ document.addEventListener("htmx:after:swap", () => {
   if (heading) document.getElementById("said").textContent = heading.textContent;
 });
 
+// The first one has it when the page opens, so that no key is lost.
+document.addEventListener("DOMContentLoaded", () => {
+  if (document.activeElement === document.body && !location.hash) document.querySelector("[data-queue] > li")?.focus();
+});
+
 // The review queue: j and k move from one to the next, a and r decide on the one that has the focus.
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || typing(event.target)) return;
