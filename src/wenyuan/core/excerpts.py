@@ -31,12 +31,14 @@ class ScoredPassage:
         score: 0..1.
         summary: Of the passage; ``""`` gives its whole text. One that is not made of the passage's own words,
             such as a language model's, is given as it is and flagged ``generated``.
+        answers: It is a rule that the question asks for.
     """
 
     passage: Passage
     score: float
     origin: str = "vector"
     summary: str = ""
+    answers: bool = False
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.score <= 1.0:  # false for NaN too

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from typing import NamedTuple
 
 from wenyuan.core.numerals import chinese_number
 
-__all__ = ["QUANTITY", "located", "quantities"]
+__all__ = ["QUANTITY", "Quantity", "located", "measured", "quantities", "unit_of"]
 
 QUANTITY = "="
 """Begins the term of a quantity, and no other term."""
@@ -68,6 +69,8 @@ _UNITS: tuple[tuple[str, float, str, str], ...] = (
     ("pa", 1_000_000, "兆帕", "mpa"),
 )
 _NAMED = {name: (unit, of) for unit, of, zh, en in _UNITS for name in (*zh.split("|"), *en.split("|")) if name}
+# As units are written where they are declared (UCUM), beside the ways of texts.
+_DECLARED = {"d": ("day", 1.0), "wk": ("week", 1.0), "mo": ("month", 1.0), "a": ("year", 1.0)}
 # What begins with a unit and is none: 三年级, 一次性, 一周围; behind one numeral alone, 三元组.
 _GOES_ON = {"年": "级代份", "次": "性", "日元": "旦", "周": "围边期转", "升": "级高降至到为"}
 _OF_WORDS = "旦素件月宵首组论法函二次"
@@ -116,6 +119,7 @@ _QUANTITY = re.compile(
     rf"|[余多]? ?(?P<zh>{_ZH})(?P<half_more>半(?=$|\W|[的内后前以之多左时]))?|[ \-]?(?P<en>{_EN}){_ENDS})"
     rf"|(?:{_AFTER_CODE})(?P<amount>{_FIGURES})(?P<amounts>{_MUCH})?"
 )
+_PER = re.compile(rf" ?(?:/|每| per ) ?(?:(?P<zh>{_ZH})|(?P<en>{_EN}){_ENDS})")
 _MONTH = re.compile("(?<!个)月 ?$")
 _WORD = (
     "(?:"
@@ -143,6 +147,43 @@ def located(folded: str) -> list[tuple[str, int, int]]:
     """`quantities` with where each begins and ends, in the order of the text."""
     found = ((_term(value, unit), *span) for value, unit, span in (*_in_figures(folded), *_in_words(folded)))
     return sorted(found, key=lambda each: each[1])
+
+
+class Quantity(NamedTuple):
+    """A quantity of a text: its value in its unit (see `unit_of`), and where it begins and ends."""
+
+    value: float
+    unit: str
+    start: int
+    end: int
+
+
+def measured(folded: str) -> list[Quantity]:
+    """The quantities of a text in its order, those of compound units too (``10kN/m2``).
+
+    Args:
+        folded: As texts are compared (`text.fold`).
+    """
+    found = (Quantity(value, unit, *span) for value, unit, span in (*_in_figures(folded), *_in_words(folded)))
+    return sorted((_compound(folded, each) for each in found), key=lambda each: each.start)
+
+
+def _compound(folded: str, quantity: Quantity) -> Quantity:
+    below = _PER.match(folded, quantity.end)
+    if below is None:
+        return quantity
+    unit, factor = _NAMED[below["zh"] or below["en"]]
+    return Quantity(quantity.value / factor, f"{quantity.unit}/{unit}", quantity.start, below.end())
+
+
+def unit_of(folded: str) -> tuple[str, float] | None:
+    """The unit that is written so (``kn/m2``), as `measured` names it, and how many of those it is; None: unknown."""
+    parts = [_DECLARED.get(part) or _NAMED.get(part) for part in folded.replace(" ", "").split("/")]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts) or len(parts) > 2:
+        return None
+    factor = known[0][1] / (known[1][1] if len(known) > 1 else 1.0)
+    return "/".join(unit for unit, _ in known), factor
 
 
 def _term(value: float, unit: str) -> str:

@@ -1,7 +1,7 @@
 """From ranked passages to what may enter a prompt: trust, repeats, copyright and budget, each loss counted.
 
-Passages are admitted one at a time. First rules, mandatory ones before others, within their reserved share of the
-budget; then everything else, best score first; then the rules that are left, so that what either does not use is
+Passages are admitted one at a time. First rules within their reserved share of the budget: those that the question
+asks for, then the others, mandatory ones before recommended ones; then everything else, best score first; then the rules that are left, so that what either does not use is
 free for the other. One that does not fit is counted and the next is tried. Admitted passages of one document that touch or overlap make one snippet.
 Snippets come out rules first, then by falling score.
 
@@ -179,10 +179,10 @@ def build_context(
     return shelf.build()
 
 
-def _rank(rule: Candidate) -> int:
-    """0 for a mandatory rule; what does not say how strong it is counts as one."""
+def _rank(rule: Candidate) -> tuple[bool, int]:
+    """What is asked for comes first, then mandatory rules; what does not say how strong it is counts as one."""
     strength = rule.item.passage.facets.get("strength")
-    return _STRENGTHS.index(strength) if strength in _STRENGTHS else 0
+    return not rule.item.answers, _STRENGTHS.index(strength) if strength in _STRENGTHS else 0
 
 
 _Priced = tuple[Snippet, int]

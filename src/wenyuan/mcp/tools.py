@@ -157,6 +157,7 @@ def _infer(library: Library, arguments: Mapping[str, Any], principal: Principal)
     )
     said += f"; not known here: {', '.join(answer.unmatched)}" if answer.unmatched else ""
     said += f"; NOT all of them: {', '.join(answer.truncated)}" if answer.truncated else ""
+    said += f"; note: {'; '.join(answer.notes)}" if answer.notes else ""
     rules = (Block(f"[{i.metadata['passage_id']}] {visible(i.content)}", PRIORITY[i.priority]) for i in answer.items)
     return Result(value, (Block(said), *rules))
 

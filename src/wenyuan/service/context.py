@@ -143,7 +143,14 @@ class ContextService:
     ) -> ContextBuild:
         found = _best(results)
         scored = [
-            ScoredPassage(passage=f.passage, score=f.hit.score, origin=f.hit.origin, summary=f.summary) for f in found
+            ScoredPassage(
+                passage=f.passage,
+                score=f.hit.score,
+                origin=f.hit.origin,
+                summary=f.summary,
+                answers=bool(f.derivation.get("answers")),
+            )
+            for f in found
         ]
         chars = self._document_chars({f.passage.document_id for f in found if f.passage.document_id > 0})
         agent_id, task_id = task

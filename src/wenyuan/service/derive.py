@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from wenyuan.core.filters import Scope, matches
@@ -13,16 +14,18 @@ from wenyuan.core.hurry import patient
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import Deadline
 from wenyuan.core.ranking import Hit
+from wenyuan.core.rules.asking import Asks
 from wenyuan.core.rules.conditions import checked_parameters
 from wenyuan.core.rules.graph import Graph, LexiconEntry, View
 from wenyuan.core.rules.inference import STRENGTHS, Inference, Start, infer, scope_names
 from wenyuan.core.rules.linking import NOTHING_RECOGNISED, Linker, Span
+from wenyuan.core.rules.parameters import meant_parameters, suggestion
 from wenyuan.core.rules.schema import Schema
 from wenyuan.core.rules.shares import kept_fairly
-from wenyuan.core.suggest import did_you_mean
 from wenyuan.core.text import has_han
 from wenyuan.service.name_vectors import NameVectors
-from wenyuan.service.rule_hits import About, ScoredRule, row_of, write
+from wenyuan.service.rule_hits import ScoredRule, row_of, write
+from wenyuan.service.rule_reading import read, spans
 from wenyuan.service.unified import RuleQuestion
 
 __all__ = ["Derived", "Deriver"]
@@ -58,6 +61,7 @@ class _Known:
     linker: Linker
     schema: Schema
     starts: tuple[LexiconEntry, ...]
+    asks: Asks
 
 
 class Deriver:
@@ -154,9 +158,9 @@ class Deriver:
         known = self._knowledge(change)
         if known is None:
             return Derived(reason="the library has no rules")
-        checked_parameters(
-            known.schema.parameters, question.parameters
-        )  # wrong ones are refused, whatever is recognised
+        question = replace(question, parameters=meant_parameters(question.parameters, known.schema.parameters))
+        # Wrong ones are refused, whatever is recognised.
+        checked_parameters(known.schema.parameters, question.parameters)
         guess = _Guess(self._names, known, embed)
         view = View(
             trusts={name: sources[name].trust for name in scope.sources if name in sources},
@@ -169,20 +173,27 @@ class Deriver:
             reason = "no process was asked for" if question.processes == () else NOTHING_RECOGNISED
             notes = (*guess.notes, *_undeclared(known.schema, question.parameters))
             return Derived(recognised=recognised, unmatched=unmatched, notes=notes, reason=reason, ms=_since(begun))
-        inference = infer(
-            self._graph, known.schema, starts, view=view, parameters=question.parameters,
+        walk = partial(
+            infer, self._graph, known.schema, starts, view=view,
             scope=self._scope(known, question.engineering_type, deadline), deadline=deadline,
         )  # fmt: skip
+        told = read(
+            question, spans(question, recognised), known.schema, known.asks, known.linker.names,
+            lambda given: walk(parameters=given),
+        )  # fmt: skip
+        inference = told.inference
         confidence = {start.node_id: start.confidence for start in starts}
         language = "zh" if has_han(question.text + "".join(question.processes or ())) else "en"
-        about = About.of(question, recognised, known.schema)
-        scored = _once(ScoredRule.of(rule, confidence[rule.start.node_id], about) for rule in inference.rules)
+        scored = _once(
+            ScoredRule.of(rule, confidence[rule.start.node_id], weight)
+            for rule, weight in zip(inference.rules, told.weights, strict=True)
+        )
         if scope.filter is not None:
             test = scope.filter
             scored = [r for r in scored if matches(test, row_of(r, sources[r.best.source_id], language))]
         scored, cut = _strongest(scored, self._most, inference.mandatory_left)
         kept = [
-            write(rule, known.schema, language, sources[rule.best.source_id])
+            write(rule, known.schema, language, sources[rule.best.source_id], told.stated)
             for rule in sorted(scored, key=lambda r: -r.score)  # what is equal stays by strength
         ]
         return Derived(
@@ -191,7 +202,7 @@ class Deriver:
             recognised=recognised,
             unmatched=unmatched,
             truncated=(*inference.truncated, *cut),
-            notes=_undeclared(known.schema, question.parameters),
+            notes=(*_undeclared(known.schema, question.parameters), *told.notes),
             reason="" if kept else _why_none(inference),
             ms=_since(begun),
         )
@@ -273,12 +284,16 @@ def _best(same: Sequence[ScoredRule]) -> ScoredRule:
 def _strongest(rules: list[ScoredRule], most: int, left: frozenset[int]) -> tuple[list[ScoredRule], tuple[str, ...]]:
     """At most so many, a fair share for all that was asked about; and what is left out, in words.
 
-    Within a share mandatory rules go before others, and of equal ones the best.
+    Within a share go first the rules that are asked for, then mandatory ones before others, and of equal ones the best.
 
     Args:
         left: Mandatory ones that were left out before.
     """
-    ordered = sorted(rules, key=lambda r: (STRENGTHS[r.rule.strength], -r.score)) if len(rules) > most else rules
+    ordered = (
+        sorted(rules, key=lambda r: (not r.answers, STRENGTHS[r.rule.strength], -r.score))
+        if len(rules) > most
+        else rules
+    )
     chosen = kept_fairly(
         ordered, most, statement=lambda r: r.statement_id, owners=lambda r: [node.node_id for node in r.starts]
     )
@@ -300,7 +315,7 @@ def _read(version: int, graph: Graph, schema: Schema, *, keep: bool) -> _Known:
                 starts.append(entry)
             yield entry
 
-    return _Known(version, Linker(entries()), schema, tuple(starts))
+    return _Known(version, Linker(entries()), schema, tuple(starts), Asks(schema))
 
 
 class _Guess:
@@ -362,7 +377,7 @@ def _place(span: Span) -> dict[str, Any]:
 
 def _undeclared(schema: Schema, parameters: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(
-        f"no condition asks for the parameter {name!r}{did_you_mean(name, schema.parameters)}"
+        f"no condition asks for the parameter {name!r}{suggestion(name, schema.parameters)}"
         for name in parameters
         if name not in schema.parameters
     )

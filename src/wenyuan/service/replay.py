@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal
 
@@ -24,8 +24,7 @@ __all__ = ["TOLERANCE", "Cause", "Difference", "Replay", "Rerun", "replay", "rer
 Cause = Literal[
     "query erased", "query not kept", "query redacted", "status", "settings changed", "encoder changed", "document changed",
     "document removed", "source removed", "source changed", "validity", "left the scope", "passages added",
-    "outranked", "order", "scores changed", "outside source", "unknown passage", "unexplained", "measured anew",
-    "index merged",
+    "outranked", "order", "scores changed", "outside source", "unknown passage", "unexplained",
     "tuning changed", "rule retired", "rule expired", "rule withdrawn", "rule not derived", "rule changed",
     "reranker changed", "calibration changed", "program changed",
 ]  # fmt: skip
@@ -61,7 +60,7 @@ class Rerun:
         sources: Ids of what was searched.
         reranker: How it did: ``ok``, ``failed``, ``skipped``; ``""`` without one.
         curve: How scores became probabilities; ``""`` where they did not.
-        measured: What was measured of the library, and how it counts; see `Answer.floors`.
+        distinct: Whether copies of a passage are left out.
     """
 
     fragments: Sequence[Mapping[str, Any]]
@@ -75,7 +74,7 @@ class Rerun:
     tuning: str = ""
     reranker: str = ""
     curve: str = ""
-    measured: Mapping[str, float] = field(default_factory=dict)
+    distinct: bool = True
 
 
 def rerun_of(answer: Answer, *, settings_digest: str, encoder_key: str, sources: Iterable[str], as_of: date) -> Rerun:
@@ -90,7 +89,7 @@ def rerun_of(answer: Answer, *, settings_digest: str, encoder_key: str, sources:
         tuning=answer.tuning,
         reranker=next((leg.state for leg in answer.legs if leg.name == "reranker"), ""),
         curve=key_of(answer.floors),
-        measured=answer.floors,
+        distinct=bool(answer.floors.get("distinct", 1.0)),
     )
 
 
@@ -140,10 +139,6 @@ def replay(
         found = [one for one in found if one.what != "unexplained"]
     return Replay(identical=False, differences=(*narrower, *found))
 
-
-_COUNTED = 1e-9
-_TOLD = frozenset(("score", "most", "lift", "strange", "weight", "centre", "bridge", "apart"))
-"""Of what is measured of a library, what bears on an answer."""
 
 _NARROWER = Difference(
     what="left the scope",
@@ -269,27 +264,12 @@ class _Comparison:
         if derived and (said := record.get("derivation", 1)) != REVISION:
             detail = f"rules are derived otherwise since: by revision {said} then, by {REVISION} now"
             yield Difference(what="program changed", detail=detail)
-        yield from self._measured()
-        if now.fragments and now.measured.get("distinct") and not (record.get("floor") or {}).get("distinct"):
+        if now.fragments and now.distinct and not (record.get("floor") or {}).get("distinct"):
             yield Difference(what="program changed", detail="passages that say the same were all given then")
         was = next((leg["state"] for leg in record["legs"] if leg["name"] == "reranker"), "")
         if was != now.reranker and now.status == "SUCCESS":
             detail = f"was {was or 'none'}, is {now.reranker or 'none'}"
             yield Difference(what="reranker changed", detail=detail)
-
-    def _measured(self) -> Iterator[Difference]:
-        """What is measured of the library, or counted by its index, and changes without any change of the catalog."""
-        was, now = self._record.get("floor") or {}, self._now.measured
-        if not was or not now or self._record["generation"] != self._now.generation:
-            return
-        then, since = was.get("removed", 0.0), now.get("removed", 0.0)
-        if abs(then - since) > _COUNTED:
-            detail = f"of the rows in which the index counted words {then:.1%} were removed ones, now {since:.1%} are"
-            yield Difference(what="index merged", detail=detail)
-        names = sorted(name for name in _TOLD & (was.keys() | now.keys()) if was.get(name) != now.get(name))
-        if names:
-            told = ", ".join(f"{name} {was.get(name, 0.0):.4g} → {now.get(name, 0.0):.4g}" for name in names)
-            yield Difference(what="measured anew", detail=told)
 
     def _why_gone(self, entry: Mapping[str, Any]) -> Difference:
         """Why a passage that was given is not given now."""
@@ -354,8 +334,6 @@ class _Comparison:
     def _moved(self, ref: str, detail: str) -> Difference:
         """A score moves with the rest of the library: how rare a term is, and what nonsense reaches."""
         was, now = self._record["generation"], self._now.generation
-        if was == now and any(self._measured()):
-            return Difference(what="scores changed", detail=detail, ref=ref)
         if was != now:
             changed = f"{detail}; the library has gone from change {was} to {now}"
             return Difference(what="scores changed", detail=changed, ref=ref)

@@ -332,8 +332,7 @@ class Retriever:
         measured = self.floors().get(script_of(query.text), {})
         curve = curve_of(measured, self.mode)
         traits = Traits.of(measured)
-        counted = {"law": traits.law, "removed": self._engine.removed_share()}
-        told = {"distinct": 1.0, **measured, **counted, **(curve.measured() if curve else {})}
+        told = {"distinct": 1.0, **measured, "law": traits.law, **(curve.measured() if curve else {})}
         return told, self._floor(measured, query.text), traits
 
     def _floor(self, measured: Mapping[str, float], text: str) -> Floor:

@@ -4,90 +4,45 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from wenyuan.core.model import FOREVER, RULE_IDS, IndexRow, Passage, Source
 from wenyuan.core.ranking import Hit
+from wenyuan.core.rules.asking import Weight
 from wenyuan.core.rules.graph import GraphNode, Support
 from wenyuan.core.rules.inference import DerivedRule
-from wenyuan.core.rules.schema import Kind, Relation, Schema
-from wenyuan.core.rules.sentences import derivation, rule_sentence
+from wenyuan.core.rules.schema import Schema
+from wenyuan.core.rules.sentences import derivation, rule_sentence, used_of
 from wenyuan.core.score import support_factor
-from wenyuan.core.text import terms
-from wenyuan.service.unified import RuleQuestion
 
-__all__ = ["About", "ScoredRule", "Written", "row_of", "write"]
+__all__ = ["ScoredRule", "Written", "row_of", "write"]
 
 Written = tuple[Hit, Passage, Mapping[str, Any]]
-_NOT_ASKED = 0.85  # factor of a rule that speaks of nothing that the question names besides its subject
+_UNVERIFIED, _INHERITED = 0.8, 0.9  # factors of a rule whose condition is not known to be met, and of each step of it
+_ANSWER = 0.95  # instead of either, for what is asked for: it must not sink below what is certain, and something else
 _MOST_OTHERS = 5  # derivations that are written out besides the first one
 
 
 @dataclass(frozen=True, slots=True)
-class About:
-    """What a question asks for besides its subject.
+class ScoredRule:
+    """A rule with what its score is made of.
 
     Attributes:
-        words: Its terms, without the names that were recognised.
-        labels: Kinds and relations of the schema whose label it says whole.
+        starts: All nodes that were asked about for which it holds, its own first.
+        answers: It is what the question asks for.
     """
-
-    words: frozenset[str]
-    labels: frozenset[str]
-
-    @classmethod
-    def of(cls, question: RuleQuestion, recognised: Sequence[Mapping[str, Any]], schema: Schema) -> About:
-        """What is left of a question without the names in it."""
-        words = _beside_names(question, recognised)
-        named: tuple[Kind | Relation, ...] = (*schema.kinds.values(), *schema.relations.values())
-        said = (thing.id for thing in named if any(_says(words, label) for label in thing.labels.values()))
-        return cls(words, frozenset(said))
-
-    def speaks_of(self, rule: DerivedRule) -> bool:
-        """Whether a rule is of the kind that is asked for; where no kind is named, whether it shares a word."""
-        if self.labels:
-            return rule.end.kind in self.labels or rule.relation in self.labels
-        names = (name for step in rule.steps for name in (step.edge.end.name, *step.edge.end.labels.values()))
-        return any(self.words & _words(name) for name in names)
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(t for t in terms(text) if len(t) > 1)
-
-
-def _says(words: frozenset[str], label: str) -> bool:
-    own = _words(label)
-    return bool(own) and own <= words
-
-
-def _beside_names(question: RuleQuestion, recognised: Sequence[Mapping[str, Any]]) -> frozenset[str]:
-    """The terms of a question without the names that were recognised in it, or given with it."""
-    text = question.text
-    spans = [(one["start"], one["end"]) for one in recognised if "start" in one]
-    for name in filter(None, question.processes or ()):
-        spans += [(at.start(), at.end()) for at in re.finditer(re.escape(name), text)]
-    kept, reached = [], 0
-    for start, end in sorted(spans):
-        kept.append(text[reached:start])
-        reached = max(reached, end)
-    return frozenset().union(*map(_words, (*kept, text[reached:])))
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredRule:
-    """A rule with what its score is made of; ``starts``: all nodes that were asked about for which it holds, its own first."""
 
     rule: DerivedRule
     parts: Mapping[str, float]
     starts: tuple[GraphNode, ...]
+    answers: bool
 
     @classmethod
-    def of(cls, rule: DerivedRule, confidence: float, about: About) -> ScoredRule:
-        """The score of a rule whose start was meant so surely."""
-        return cls(rule, parts_of(rule, confidence, about), (rule.start,))
+    def of(cls, rule: DerivedRule, confidence: float, asked: Weight | None) -> ScoredRule:
+        """The score of a rule whose start was meant so surely; ``asked``: see `parts_of`."""
+        return cls(rule, parts_of(rule, confidence, asked), (rule.start,), asked is not None and asked.answers)
 
     @property
     def score(self) -> float:
@@ -105,22 +60,23 @@ class ScoredRule:
         return max(self.rule.evidences, key=lambda e: (e.trust, bool(e.quote)))
 
 
-def parts_of(rule: DerivedRule, confidence: float, about: About) -> dict[str, float]:
+def parts_of(rule: DerivedRule, confidence: float, asked: Weight | None) -> dict[str, float]:
     """What the score is made of; their product is the score, see `core.rules.inference.rule_score`.
 
-    A question that says more than a name (``深基坑开挖有哪些危险源``) prefers the rules that speak of it.
+    Args:
+        asked: Its weight for what the question asks for; None where that says names only.
     """
     weights = [step.edge.weight for step in rule.steps]
-    parts = {
+    answers = asked is not None and asked.answers
+    unverified, inherited = (_ANSWER, _ANSWER) if answers else (_UNVERIFIED, _INHERITED)
+    return {
         "link": confidence,
         "weight": sum(weights) / len(weights),
         "support": support_factor(min(step.edge.trust for step in rule.steps)),
-        "condition": 0.8 if rule.state == "unverified" else 1.0,
-        "inheritance": 0.9**rule.depth,
+        "condition": unverified if rule.state == "unverified" else 1.0,
+        "inheritance": inherited**rule.depth,
+        **({} if asked is None else {"asked": asked.factor}),
     }
-    if about.words:
-        parts["asked"] = 1.0 if about.speaks_of(rule) else _NOT_ASKED
-    return parts
 
 
 def row_of(scored: ScoredRule, source: Source, language: str) -> IndexRow:
@@ -137,14 +93,18 @@ def _facets(rule: DerivedRule) -> dict[str, str]:
     return {"group": rule.group, "strength": rule.strength}
 
 
-def write(scored: ScoredRule, schema: Schema, language: str, source: Source) -> Written:
+def write(
+    scored: ScoredRule, schema: Schema, language: str, source: Source, stated: Mapping[str, float | int]
+) -> Written:
     """The rule as a hit, with what it says and what else there is to tell of it.
 
     Args:
         source: That of its best evidence.
+        stated: Parameters that were taken from the question.
     """
     rule, best = scored.rule, scored.best
-    sentence, path = rule_sentence(rule, schema, language), derivation(rule, schema, language)
+    used = used_of(rule, schema, stated)
+    sentence, path = rule_sentence(rule, schema, language), derivation(rule, schema, language, used)
     text = sentence if path in sentence else f"{sentence}\n{path}"
     passage_id = RULE_IDS - scored.statement_id
     passage = Passage(
@@ -167,7 +127,17 @@ def write(scored: ScoredRule, schema: Schema, language: str, source: Source) -> 
         facets=_facets(rule),
     )
     hit = Hit(passage_id=passage_id, score=scored.score, origin="kg_rule", parts=scored.parts)
-    return hit, passage, {**_detail(rule, language, path), **_besides(scored, schema, language)}
+    return (
+        hit,
+        passage,
+        {**_detail(rule, language, path), **_besides(scored, schema, language), **_answering(scored, used)},
+    )
+
+
+def _answering(scored: ScoredRule, used: Mapping[str, float | int]) -> Mapping[str, Any]:
+    """Whether it is what the question asks for, and what was taken from the question to say that it holds."""
+    told: dict[str, Any] = {"answers": True} if scored.answers else {}
+    return told | ({"parameters_from_question": dict(used)} if used else {})
 
 
 def _besides(scored: ScoredRule, schema: Schema, language: str) -> Mapping[str, Any]:

@@ -27,7 +27,6 @@ from wenyuan.service.witness import ACTING
 __all__ = ["ImportReport", "RuleCatalog", "Rulebook"]
 
 Action = Literal["approve", "reject", "retire"]
-_PAGE = 1_000
 _SECONDS = 10.0  # for a list that a person looks at
 
 
@@ -72,7 +71,6 @@ class ImportReport:
         faults: All that is wrong or worth knowing, with file and line.
         sources: Ids of sources that were declared and registered by it.
         changes: What the catalog counted; None for a dry run.
-        waiting: How many statements of the library wait for a review after it; 0 for a dry run.
     """
 
     pack: str
@@ -81,7 +79,6 @@ class ImportReport:
     faults: tuple[BookFault, ...]
     sources: tuple[str, ...]
     changes: Any = None
-    waiting: int = 0
 
     @property
     def errors(self) -> tuple[BookFault, ...]:
@@ -169,8 +166,7 @@ class Rulebook:
             )
         if changes.seq is not None:
             self._changed("imported", book.pack, None, _counts(changes))
-        waiting = self._catalog.rules.counts()["statements"].get("proposed", 0)
-        return replace(found.report, changes=changes, waiting=waiting)
+        return replace(found.report, changes=changes)
 
     def _considered(
         self, book: Book, default_source: str | None, default_status: StatementStatus | None
@@ -215,9 +211,7 @@ class Rulebook:
             if hasattr(held, "node"):
                 nodes.append(LiveNode(held.node, frozenset(held.packs)))
             else:
-                said, packs = held.statement, tuple(e.pack for e in held.evidences)
-                withheld = said.status == "proposed" and bool(held.reason)
-                statements.append(LiveStatement(said, packs, pack=held.pack, withheld=withheld))
+                statements.append(LiveStatement(held.statement, tuple(e.pack for e in held.evidences)))
         return nodes, statements
 
     def _verified(self, checked: Checked) -> tuple[Checked, list[BookFault]]:
@@ -255,17 +249,6 @@ class Rulebook:
                         yield BookFault("quote_out_of_force", said, quoting[0].place, "note")
 
     # -- review, export -------------------------------------------------------------------------------
-
-    def waiting(self, first: int = 1, last: int | None = None) -> list[int]:
-        """The numbers of the statements that wait for a review, from `first` to `last`."""
-        found: list[int] = []
-        after = first - 1
-        while page := self._catalog.rules.proposed(_PAGE, after):
-            found += [held.statement_id for held in page]
-            after = found[-1]
-            if len(page) < _PAGE or (last is not None and after >= last):
-                break
-        return [number for number in found if last is None or number <= last]
 
     def review(self, statement_ids: Iterable[int], action: Action, *, reason: str = "") -> int:
         """Approve, reject or retire statements, all or none; returns how many have another status now."""

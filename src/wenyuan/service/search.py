@@ -311,8 +311,11 @@ class Searcher:
             if area.top_k == AUTO:
                 hits = hits[: auto_cut(_falling(hits), low=low, high=high, floor=answer.floor)]
             found += [_found(request, answer, hit, area.domain) for hit in hits]
-        found = list({f.passage.passage_id: f for f in reversed(found)}.values())  # a rule may be in two domains
-        found.sort(key=lambda f: (-f.hit.score, ORIGIN_PRIORITY[f.hit.origin], f.passage.passage_id))
+        first: dict[int, Found] = {}  # a rule may be in two domains
+        for one in found:
+            first.setdefault(one.passage.passage_id, one)
+        # What is equal in both stays in the order in which it was answered.
+        found = sorted(first.values(), key=lambda f: (-f.hit.score, ORIGIN_PRIORITY[f.hit.origin]))
         found = _once(found) if len(areas) > 1 else found
         legs = tuple(leg for _, answer in answers for leg in answer.legs)
         if not found and (down := [leg for leg in legs if leg.state == "failed"]):

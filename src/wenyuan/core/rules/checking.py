@@ -16,6 +16,7 @@ from wenyuan.core.rules.checking_nodes import NodeCheck
 from wenyuan.core.rules.conditions import compile_condition
 from wenyuan.core.rules.model import Evidence, Node, Place, Statement, StatementStatus
 from wenyuan.core.rules.naming import Candidate, Names, Words
+from wenyuan.core.rules.parameters import plain_condition
 from wenyuan.core.rules.schema import Relation, Schema
 from wenyuan.core.suggest import did_you_mean
 from wenyuan.core.uri import with_fragment
@@ -83,8 +84,6 @@ def check_book(
         raise InvalidRequest(
             f"no such source: {default_source!r}{did_you_mean(default_source, [*sources, *declared])}"
         )
-    if not schema.kinds and (book.nodes or book.links):
-        return _without_schema(book)
     faults = list(book.faults)
     kinds = Words(schema.kinds.values())
     nodes = NodeCheck(kinds, known or {}, book.machine_files, faults)
@@ -109,15 +108,6 @@ def check_book(
         merged=Tally(nodes.merged, links.merged),
         refused=book.refused + Tally(nodes.refused, links.refused),
     )
-
-
-def _without_schema(book: Book) -> Checked:
-    """Nothing can be checked: that is one fault, not one for each entry."""
-    message = "the library has no kinds and relations yet: import a pack first that declares them"
-    return Checked(
-        pack=book.pack, nodes=(), statements=(), sources=book.sources, written=book.written, merged=Tally(),
-        refused=book.written, faults=(*book.faults, BookFault("no_schema", message)),
-    )  # fmt: skip
 
 
 class _Refused(Exception):
@@ -162,9 +152,10 @@ class _LinkCheck:
         src, rel, dst = self._oriented(link)
         if src == dst:
             raise _Refused("self_loop", f"{link.src!r} and {link.dst!r} are the same node, {src!r}")
-        if link.condition:
+        condition = plain_condition(link.condition, self.schema.parameters)
+        if condition:
             try:
-                compile_condition(link.condition, self.schema.parameters or None)
+                compile_condition(condition, self.schema.parameters or None)
             except InvalidRequest as error:
                 raise _Refused("bad_condition", error.message) from error
         usual: StatementStatus = "proposed" if link.place.file in self.machine else "approved"
@@ -172,7 +163,7 @@ class _LinkCheck:
             src=src,
             rel=rel,
             dst=dst,
-            condition=link.condition,
+            condition=condition,
             strength=link.strength,
             sentence=link.sentence,
             valid_from=link.valid_from,

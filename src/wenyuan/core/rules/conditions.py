@@ -128,8 +128,12 @@ def _compiled(text: str, parameters: tuple[Parameter, ...] | None) -> Condition:
         raise wrong(text, "names no parameter; what holds always has no condition")
     declared = {p.name: p for p in parameters or () if p.name in names}
     if parameters is not None:
-        known = [p.name for p in parameters]
-        unknown = [f"{n!r} is not declared{did_you_mean(n, known)}" for n in names if n not in declared]
+        by_name, ways = [p.name for p in parameters], [way for p in parameters for way in p.names]
+        unknown = [
+            f"{n!r} is not declared{did_you_mean(n, by_name) or did_you_mean(n, ways)}"
+            for n in names
+            if n not in declared
+        ]
         if unknown:
             raise wrong(text, "; ".join(unknown))
         _check_types(text, leaves, {p.name: _TYPICAL[p.type] for p in declared.values()})

@@ -9,13 +9,15 @@ from typing import Any, Literal
 
 from wenyuan.core.errors import Fault, InvalidRequest
 
-__all__ = ["Leaf", "Tree", "Unknown", "read", "value_of", "wrong"]
+__all__ = ["WORDS", "Leaf", "Tree", "Unknown", "read", "value_of", "wrong"]
 
 MAX_CHARS = 1000
 MAX_NESTING = 16
 _FUNCTIONS = frozenset(("int", "double", "string"))
 _METHODS = frozenset(("contains", "startsWith", "endsWith"))
 _WORDS = frozenset(("true", "false", "in"))
+WORDS = _FUNCTIONS | _METHODS | _WORDS | {"and", "or", "not", "null"}
+"""Words that name no parameter in a condition, whatever parameters are called."""
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\n]+)
     |(?P<string>'(?:[^'\\\r\n]|\\.)*'|"(?:[^"\\\r\n]|\\.)*")

@@ -10,7 +10,7 @@ and then those that mean nearly the same, are guessed, with lower scores.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
@@ -103,6 +103,7 @@ class Linker:
         self._automaton.make_automaton()
         self._alike = Alike(["" if only_as_whole(form) else form for form in self._forms])
         forms = np.frombuffer(places, np.int32) if places else np.empty(0, np.int32)
+        self._form_of = forms
         self._by_form = np.argsort(forms, kind="stable")  # the entries, those of one form together
         self._firsts = np.searchsorted(forms[self._by_form], np.arange(len(self._forms) + 1))
 
@@ -127,6 +128,14 @@ class Linker:
         self._nodes.append(entry.node_id)
         self._scores.append(entry.weight * _TYPE_FACTORS[entry.type])
         self._classes.append(number)
+
+    def names(self, node_ids: Collection[int]) -> Mapping[int, tuple[str, ...]]:
+        """Every way to write each of some nodes, in the form of `spelling`."""
+        nodes = np.frombuffer(self._nodes, np.int64) if self._nodes else np.empty(0, np.int64)
+        found: dict[int, list[str]] = {}
+        for entry in np.flatnonzero(np.isin(nodes, np.fromiter(node_ids, np.int64, len(node_ids)))).tolist():
+            found.setdefault(self._nodes[entry], []).append(self._forms[self._form_of[entry]])
+        return {node: tuple(dict.fromkeys(forms)) for node, forms in found.items()}
 
     def link(
         self,

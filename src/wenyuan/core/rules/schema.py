@@ -35,11 +35,16 @@ T = TypeVar("T", "Kind", "Relation", "Parameter", "Pattern")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of node; ``labels`` by language, ``aliases`` as other people's files and questions call it."""
+    """A kind of node; ``labels`` by language, ``aliases`` as other people's files and questions call it.
+
+    Attributes:
+        asks: Further words by which questions ask for nodes of this kind (``手续``, ``permit``); it is not called so.
+    """
 
     id: str
     labels: Labels = field(default_factory=dict, hash=False)
     aliases: tuple[str, ...] = ()
+    asks: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -54,6 +59,7 @@ class Relation:
     Attributes:
         sentence: Templates by language, with ``{src}`` and ``{dst}`` where the two names go.
         aliases: What other people's files and questions call it.
+        asks: Further words by which questions ask for what it leads to.
     """
 
     id: str
@@ -62,6 +68,7 @@ class Relation:
     targets: tuple[str, ...] = ()
     sentence: Mapping[str, str] = field(default_factory=dict, hash=False)
     aliases: tuple[str, ...] = ()
+    asks: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -75,12 +82,22 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a request may say of its case (``depth_m: 6``), and what conditions ask for."""
+    """What a request may say of its case (``depth_m: 6``), and what conditions ask for.
+
+    Attributes:
+        aliases: What people call it beside its labels (``深度``), or say where they tell its value (``花了``).
+    """
 
     name: str
     type: ParameterType
     unit: str = ""
     labels: Labels = field(default_factory=dict, hash=False)
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every way to write it: name, labels, aliases."""
+        return (self.name, *self.labels.values(), *self.aliases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +171,11 @@ class Schema:
 
 
 def _named_tree(thing: Kind | Relation) -> dict[str, Any]:
-    return {**thing.labels, **({"aliases": list(thing.aliases)} if thing.aliases else {})}
+    return {**thing.labels, **_words_tree("aliases", thing.aliases), **_words_tree("asks", thing.asks)}
+
+
+def _words_tree(key: str, words: tuple[str, ...]) -> dict[str, Any]:
+    return {key: list(words)} if words else {}
 
 
 def _relation_tree(relation: Relation) -> dict[str, Any]:
@@ -163,7 +184,8 @@ def _relation_tree(relation: Relation) -> dict[str, Any]:
 
 
 def _parameter_tree(parameter: Parameter) -> dict[str, Any]:
-    return {**parameter.labels, "type": parameter.type, **({"unit": parameter.unit} if parameter.unit else {})}
+    unit = {"unit": parameter.unit} if parameter.unit else {}
+    return {**parameter.labels, "type": parameter.type, **unit, **_words_tree("aliases", parameter.aliases)}
 
 
 def _pattern_tree(pattern: Pattern) -> dict[str, Any]:
@@ -207,6 +229,7 @@ def merged(a: Schema, b: Schema) -> Schema:
 
 
 _ADDING = ("labels", "sentence")
+_WORDS = ("aliases", "asks")
 
 
 def _united(part: str, a: Mapping[str, T], b: Mapping[str, T], faults: list[Fault]) -> dict[str, T]:
@@ -222,7 +245,7 @@ def _both(old: T, new: T, path: str, faults: list[Fault]) -> T:
     for each in fields(old):
         x: Any = getattr(old, each.name)
         y: Any = getattr(new, each.name)
-        if each.name == "aliases":
+        if each.name in _WORDS:
             adding[each.name] = tuple(dict.fromkeys((*x, *y)))
         elif each.name in _ADDING:
             adding[each.name] = {**y, **x}

@@ -37,6 +37,7 @@ _FILE_WORDS = frozenset("pack schema sources nodes statements about".split())
 _ENTRY_WORDS = frozenset(
     "about kind name to src rel dst when strength sentence valid_from valid_until weight status evidence".split()
 )
+_SPOKEN = ("aliases", "asks")
 MAX_DEPTH = 16
 MAX_CHAIN = 8
 T = TypeVar("T")
@@ -88,10 +89,10 @@ class _Reader:
 
     def _kind(self, name: str, tree: object, path: str) -> Kind:
         parts = self._object(tree, path, None)
-        return Kind(name, self._labels(parts, path, ("aliases",)), self._aliases(parts, path))
+        return Kind(name, self._labels(parts, path, _SPOKEN), *(self._words(parts, key, path) for key in _SPOKEN))
 
     def _relation(self, name: str, tree: object, path: str) -> Relation:
-        own = ("from", "to", "sentence", "aliases")
+        own = ("from", "to", "sentence", *_SPOKEN)
         parts = self._object(tree, path, None)
         sentence = self._object(parts.get("sentence"), f"{path}.sentence", None)
         for tag, text in sentence.items():
@@ -104,7 +105,7 @@ class _Reader:
             self._known_words(parts.get("from", []), f"{path}.from", self.kinds, "kind"),
             self._known_words(parts.get("to", []), f"{path}.to", self.kinds, "kind"),
             self._labels(sentence, f"{path}.sentence", ()),
-            self._aliases(parts, path),
+            *(self._words(parts, key, path) for key in _SPOKEN),
         )
 
     def _parameter(self, name: str, tree: object, path: str) -> Parameter:
@@ -116,7 +117,8 @@ class _Reader:
         unit = parts.get("unit", "")
         if not isinstance(unit, str):
             self._wrong(f"{path}.unit", "must be a string")
-        return Parameter(name, cast(ParameterType, kind), str(unit), self._labels(parts, path, ("type", "unit")))
+        labels = self._labels(parts, path, ("type", "unit", "aliases"))
+        return Parameter(name, cast(ParameterType, kind), str(unit), labels, self._words(parts, "aliases", path))
 
     def _pattern(self, name: str, tree: object, path: str) -> Pattern:
         parts = self._object(tree, path, ("start", "inherit", "collect"))
@@ -220,11 +222,11 @@ class _Reader:
                 labels[key] = value
         return labels
 
-    def _aliases(self, parts: Mapping[str, object], path: str) -> tuple[str, ...]:
-        """What else a kind or a relation is called: a list of texts."""
-        words = parts.get("aliases") or []
+    def _words(self, parts: Mapping[str, object], key: str, path: str) -> tuple[str, ...]:
+        """What else something is called, or asked for with: a list of texts, each once."""
+        words = parts.get(key) or []
         if not isinstance(words, list) or not all(isinstance(w, str) and w.strip() for w in words):
-            self._wrong(f"{path}.aliases", f"must be a list of texts that are not blank, not {words!r:.60}")
+            self._wrong(f"{path}.{key}", f"must be a list of texts that are not blank, not {words!r:.60}")
             return ()
         return tuple(dict.fromkeys(w.strip() for w in words))
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from wenyuan.core.rules.conditions import described
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from wenyuan.core.rules.conditions import compile_condition, described
 from wenyuan.core.rules.graph import GraphNode
 from wenyuan.core.rules.inference import DerivedRule
 from wenyuan.core.rules.schema import Schema, label_in
 
-__all__ = ["condition_note", "derivation", "rule_sentence"]
+__all__ = ["condition_note", "derivation", "rule_sentence", "used_of", "value_of"]
 
 
 def rule_sentence(rule: DerivedRule, schema: Schema, language: str) -> str:
@@ -26,26 +29,52 @@ def rule_sentence(rule: DerivedRule, schema: Schema, language: str) -> str:
     return f"{src} —{_relation(schema, rule.relation, language)}→ {dst}"
 
 
-def derivation(rule: DerivedRule, schema: Schema, language: str) -> str:
+def used_of(rule: DerivedRule, schema: Schema, stated: Mapping[str, float | int]) -> dict[str, float | int]:
+    """Those of the parameters that the rule's conditions ask for."""
+    conditions = {step.edge.condition for step in rule.steps if step.edge.condition}
+    asked = {name for text in conditions for name in compile_condition(text, schema.parameters).names}
+    return {name: value for name, value in stated.items() if name in asked}
+
+
+def derivation(
+    rule: DerivedRule, schema: Schema, language: str, stated: Mapping[str, float | int] = MappingProxyType({})
+) -> str:
     """``深基坑开挖 —产生危险源→ 坍塌 —防控措施→ 分层开挖``, with the conditions on the way (see `condition_note`)."""
     parts = [_name(rule.start, language)]
     for step in rule.steps:
         parts.append(f"—{_relation(schema, step.edge.rel, language)}→ {_name(step.edge.end, language)}")
-    return " ".join(parts) + condition_note(rule, schema, language)
+    return " ".join(parts) + condition_note(rule, schema, language, stated)
 
 
-def condition_note(rule: DerivedRule, schema: Schema, language: str) -> str:
-    """``（条件：depth_m >= 5.0）``, and which parameters are needed to verify it; ``""`` without a condition."""
+def condition_note(
+    rule: DerivedRule, schema: Schema, language: str, stated: Mapping[str, float | int] = MappingProxyType({})
+) -> str:
+    """``（条件：depth_m >= 5.0）``, and which parameters are needed to verify it; ``""`` without a condition.
+
+    Args:
+        stated: Its parameters that were taken from the question: ``（取自提问：depth_m = 6 m）``.
+    """
     conditions = list(dict.fromkeys(step.edge.condition for step in rule.steps if step.edge.condition))
     zh = language.split("-", maxsplit=1)[0] == "zh"
     joined = ("；" if zh else "; ").join(conditions)
     note = ""
     if conditions:
         note = f"（条件：{joined}）" if zh else f" (condition: {joined})"
+    if stated:
+        told = ("；" if zh else "; ").join(value_of(name, value, schema, language) for name, value in stated.items())
+        note += f"（取自提问：{told}）" if zh else f" (taken from the question: {told})"
     if rule.missing:
         needed = ("；" if zh else "; ").join(_parameter(schema, name, language) for name in rule.missing)
         note += f"（条件未核实：需要参数 {needed}）" if zh else f" (condition not verified: it needs {needed})"
     return note
+
+
+def value_of(name: str, value: float, schema: Schema, language: str = "") -> str:
+    """``depth_m = 6 m``; in a language with the parameter's label: ``开挖深度 depth_m = 6 m``."""
+    parameter = schema.parameters.get(name)
+    label = label_in(parameter.labels, language, "") if parameter and language else ""
+    unit = parameter.unit if parameter else ""
+    return " ".join(filter(None, (label, name, "=", f"{value:.10g}", unit)))
 
 
 def _name(node: GraphNode, language: str) -> str:

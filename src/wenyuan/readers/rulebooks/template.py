@@ -9,14 +9,19 @@ from typing import Any
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.rules.model import Evidence, Node, Statement
 from wenyuan.core.rules.naming import Names, Words
-from wenyuan.core.rules.schema import Kind, Relation, Schema
+from wenyuan.core.rules.schema import Kind, Parameter, Relation, Schema, label_in
 from wenyuan.core.text import language_of
 from wenyuan.readers.rulebooks.columns import NODES, SOURCES, STATEMENTS
 from wenyuan.readers.rulebooks.excel import LISTS_SHEET, NOTES_SHEETS, RELATION_SHEETS, SOURCE_SHEETS
 
-__all__ = ["excel_template"]
+__all__ = ["can_write_workbooks", "excel_template"]
 
 _ROWS = 2_000
+_HEADING = {"zh": "：", "en": ":"}
+_TYPES = {
+    "zh": {"number": "数", "integer": "整数", "string": "文字", "boolean": "true 或 false"},
+    "en": {"number": "number", "integer": "integer", "string": "text", "boolean": "true or false"},
+}
 _NODE_COLUMNS = ("name", "en", "zh", "aliases", "scope", "codes", "key")
 _STRENGTHS = {"zh": ("强制", "推荐", "参考"), "en": ("mandatory", "recommended", "informative")}
 _NOTES = {
@@ -24,13 +29,13 @@ _NOTES = {
         "每类对象一张表，表名就是类别；规则写在“关系”表中，一行一条依据。",
         "同一条规则有多条依据时，重复该行并只改依据各列。",
         "别名、适用范围、代码用顿号或分号分隔；代码写成“标准=编号”。不要合并单元格。",
-        "条件写成表达式，例如 depth_m >= 5.0；留空表示总是成立。",
+        "条件写成表达式，参数用名称、标签或别名（见下表）；留空表示总是成立。",
     ),
     "en": (
         "One sheet for each kind, named by the kind; rules stand in the sheet of relations, one evidence a row.",
         "When a rule has several evidences, repeat its row and change the columns of the evidence only.",
         "Separate aliases, scopes and codes by semicolons; write a code as scheme=code. Do not merge cells.",
-        "A condition is an expression such as depth_m >= 5.0; empty means always.",
+        "A condition is an expression over parameters, by their names, labels or aliases (listed below); empty means always.",
     ),
 }
 
@@ -45,19 +50,20 @@ def excel_template(
     Raises:
         ConfigError: the package that writes workbooks is not installed.
     """
-    try:
-        import openpyxl
-    except ImportError as error:
-        raise ConfigError(
-            "writing workbooks needs the package openpyxl", hint="pip install 'wenyuan[excel]'"
-        ) from error
+    can_write_workbooks()
+    import openpyxl
+
     tongue = "zh" if language.startswith("zh") else "en"
     book = openpyxl.Workbook()
     del book[book.sheetnames[0]]
     notes = book.create_sheet(_pick(NOTES_SHEETS, tongue))
     for line in _NOTES[tongue]:
         notes.append([line])
-    notes.column_dimensions["A"].width = 100
+    for row in (*_example(schema, tongue), *_parameter_rows(schema, tongue)):
+        notes.append(row)
+        if row and row[0].endswith(_HEADING[tongue]):
+            notes.cell(notes.max_row, 1).font = openpyxl.styles.Font(bold=True)
+    notes.column_dimensions["A"].width = 40
     kinds = _titles(schema.kinds.values(), tongue)
     rows: dict[str, list[list[Any]]] = {kind: [] for kind in kinds}
     known = list(nodes)
@@ -75,6 +81,64 @@ def excel_template(
     buffer = io.BytesIO()
     book.save(buffer)
     return buffer.getvalue()
+
+
+def can_write_workbooks() -> None:
+    """Raise a `ConfigError` where the package that writes workbooks is not installed: to be asked before any work."""
+    try:
+        import openpyxl  # noqa: F401
+    except ImportError as error:
+        raise ConfigError(
+            "writing workbooks needs the package openpyxl", hint="pip install 'wenyuan[excel]'"
+        ) from error
+
+
+def _example(schema: Schema, language: str) -> Iterator[list[str]]:
+    """A row of the sheet of relations as it is filled in, in the words of the schema; it stands where no row is read."""
+    typed = [r for r in schema.relations.values() if r.sources and r.targets]
+    if not typed:
+        return
+    starts = {pattern.start for pattern in schema.patterns.values()} - {schema.scope_kind}
+    relation = next((r for r in typed if r.sources[0] in starts and r.targets[0] not in starts), typed[0])
+    kinds = _titles(schema.kinds.values(), language)
+    number = next((p for p in schema.parameters.values() if p.type == "number"), None)
+    condition = f"{_called(number, language)} >= 5" if number else ""
+    zh = language == "zh"
+    ends = [
+        f"某{kinds[kind]}" if zh else f"some {kinds[kind]}" for kind in (relation.sources[0], relation.targets[0])
+    ]
+    row = {
+        "src": ends[0], "rel": _titles(schema.relations.values(), language)[relation.id], "dst": ends[1],
+        "when": condition, "strength": _STRENGTHS[language][0],
+        "source": "某来源标识" if zh else "id_of_a_source", "clause": "第十条" if zh else "article 10",
+        "quote": "该条款的原文" if zh else "the words of that clause",
+    }  # fmt: skip
+    shown = [name for name in STATEMENTS if name in row]
+    yield []
+    yield [("“关系”表填写示例" if zh else "An example of a row of the sheet of relations") + _HEADING[language]]
+    yield _headers(STATEMENTS, shown, language)
+    yield [row[name] for name in shown]
+
+
+def _parameter_rows(schema: Schema, language: str) -> Iterator[list[str]]:
+    """What conditions may ask for: each parameter with its label, aliases, type and unit."""
+    if not schema.parameters:
+        return
+    zh = language == "zh"
+    yield []
+    yield [("条件可用的参数" if zh else "Parameters that conditions may use") + _HEADING[language]]
+    yield ["名称", "标签", "别名", "类型", "单位"] if zh else ["name", "label", "aliases", "type", "unit"]
+    for parameter in schema.parameters.values():
+        label = label_in(parameter.labels, language, "")
+        yield [
+            parameter.name, label, "；".join(parameter.aliases), _TYPES[language][parameter.type], parameter.unit,
+        ]  # fmt: skip
+
+
+def _called(parameter: Parameter, language: str) -> str:
+    """As it can stand in a condition: an alias or a label of one word in the language, else its name."""
+    ways = [*parameter.aliases, label_in(parameter.labels, language, "")]
+    return next((way for way in ways if way.isidentifier() and way.isascii() == (language != "zh")), parameter.name)
 
 
 def _pick(names: Sequence[str], language: str) -> str:
