@@ -171,6 +171,24 @@ def test_a_replay_says_identical_or_why_not(run: Run, folder: Path) -> None:
     assert "只有检索记录可以重放" in run("replay", change, "--lang", "zh", code=2).stderr
 
 
+def test_a_past_that_is_gone_is_an_outcome(run: Run, folder: Path) -> None:
+    """Asked of a library that a source was removed from since: not asked, and why, in both languages and for machines."""
+    asked = ids(run, "--kind", "retrieval")[1]
+    with wenyuan.open(folder, encoder={"kind": "hashing"}) as library:
+        library.remove("wiki")
+    shown = run("replay", asked, "--exact").stdout
+    assert "Not asked: the library as it was then cannot be asked this again" in shown
+    assert "wiki was removed or redacted anew since" in shown
+    shown = run("replay", asked, "--exact", "--lang", "zh").stdout
+    assert "无法重放：不能再向当时的知识库提出此问题" in shown
+    assert "  文本未保留\n" in shown
+    assert "此后 wiki 被移除或重新脱敏" in shown
+    told = document(run("replay", asked, "--exact", "--json"))
+    assert (told["status"], told["identical"], told["asked"]) == ("SUCCESS", False, False)
+    assert told["differences"][0]["what"] == "texts not kept"
+    assert document(run("replay", asked, "--json"))["asked"] is True
+
+
 def test_an_audit_that_is_off_is_a_failure(run: Run) -> None:
     """A library without an audit has no empty list of records: the command fails and says so."""
     assert "switched off" in run("list", code=1, WENYUAN_AUDIT__ENABLED="false").stderr
@@ -339,6 +357,23 @@ def test_a_replay_tells_an_agent_nothing_beyond_its_scope(tmp_path: Path) -> Non
                 assert full["identical"] or not body
                 assert "regulation" in str(full["differences"]) or body or audit_id != whole
         assert sum("left the scope" in whats for whats in said) == 4  # of the whole, and of that domain's own record
+
+
+def test_a_past_that_is_gone_is_no_failure_over_http(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """200 with the reason, without a traceback in the log; which source it was is told to the operator alone."""
+    with governed_server(tmp_path) as (url, library):
+        bound = Principal(key_id="k", agent_id="support")
+        answer = library.retrieve_fragments(RetrievalRequest(query="客户投诉", max_results=5), bound)
+        library.remove("wiki")
+        path = f"/v1/audit/{answer.fragments[0].metadata['audit_id']}/replay"
+        for agent, said in ((None, "wiki was removed"), ("support", "are not kept any more")):
+            again = send(url, "POST", path, {"exact": True}, key(library, "audit", agent=agent))
+            assert again.status == 200, again.body
+            assert (again.json["identical"], again.json["asked"]) == (False, False)
+            assert meets("post", "/v1/audit/{audit_id}/replay", again.json)
+            assert said in again.json["differences"][0]["detail"]
+            assert agent is None or "wiki" not in again.body.decode()
+    assert not [record for record in caplog.records if record.exc_info]
 
 
 def test_changes_are_recorded_under_the_key_that_made_them(served: Served) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from replay_parts import Desk, new_desk, write
-from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Engine, IndexSpec
 from wenyuan.core.text import ANALYZER
@@ -69,12 +68,17 @@ def test_exact_after_another_source_came_and_went(desk: Desk, tmp_path: Path) ->
 
 
 def test_exact_without_texts(desk: Desk, tmp_path: Path) -> None:
-    """When a source of that time was removed, the past cannot be had, and that is said instead of a shorter answer."""
+    """When a source of that time was removed, the past cannot be asked: that is the outcome, with what became of each passage."""
     audit_id = desk.ask("安全培训")
     desk.library.remove("docs")
     desk.library.add(Source(source_id="docs", path=str(desk.docs)))
-    with pytest.raises(KnowledgeError, match="not kept any more: docs was removed"):
-        desk.exact(audit_id, engines(desk, tmp_path)["memory"])
+    again = desk.exact(audit_id, engines(desk, tmp_path)["memory"])
+    assert (again.identical, again.asked) == (False, False)
+    why, *rest = again.differences
+    assert (why.what, why.ref) == ("texts not kept", "")
+    assert "not kept any more: docs was removed" in why.detail
+    given = desk.audit.show(audit_id).record["fragments"]
+    assert [(one.what, one.ref) for one in rest] == [("source removed", entry["ref"]) for entry in given]
 
 
 def test_exact_floor(desk: Desk, tmp_path: Path) -> None:

@@ -201,6 +201,11 @@ def replay(
 
     重新提出记录中的问题：答案一致，或者说明为何不同。
 
+    With --exact: the library as it was. Where a source was removed or redacted anew since, its texts are gone, and
+    that is the answer.
+
+    加 --exact 则按当时的知识库重放；此后若有来源被移除或重新脱敏，当时的文本已不保留，会如实说明。
+
     Example 示例:
       wenyuan audit replay a-01kav2q7c5m9zr4t8w3x6y0pdn
       wenyuan audit replay a-01kav2q7c5m9zr4t8w3x6y0pdn --exact
@@ -224,7 +229,7 @@ def _show_replay(terminal: Terminal, again: Replay, *, exact: bool) -> None:
     if again.identical:
         terminal.show(terminal.text("replay_same", library=library))
         return
-    terminal.show(terminal.text("replay_other", library=library))
+    terminal.show(terminal.text("replay_other" if again.asked else "replay_not", library=library))
     for difference in again.differences:
         cause = terminal.text(f"cause_{difference.what}")
         terminal.show(f"  {cause}  {difference.ref}".rstrip(), wrap=False)

@@ -208,6 +208,8 @@ _CHINESE = {
     "the texts of change {a} are not kept any more: {b} was removed or redacted anew since": (
         "变更 {a} 时的文本已不再保留：此后 {b} 被移除或重新脱敏"
     ),
+    "the texts of change {a} are not kept any more": "变更 {a} 时的文本已不再保留",
+    "texts not kept": "文本未保留",
     "cache.url is set, but the redis client is not installed": "设置了 cache.url，但未安装 redis 客户端",
     "cache.url cannot be used; write redis://host:6379/0": "cache.url 无法使用；请写成 redis://host:6379/0",
     "redaction.ner: cannot load {a}: {b}": "redaction.ner：无法加载 {a}：{b}",

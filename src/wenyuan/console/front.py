@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -16,7 +16,6 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from wenyuan.console import audit, evaluation, health, people, review, rules, search, signing, sources
@@ -27,6 +26,7 @@ from wenyuan.console.messages import MESSAGES
 from wenyuan.console.sessions import COOKIE, Attempts, Sessions
 from wenyuan.console.visit import HEADERS, Page, Visit
 from wenyuan.core.counted import Counted
+from wenyuan.server.routing import Answer, routes_of
 
 __all__ = ["Site", "Words", "with_console"]
 
@@ -120,11 +120,12 @@ def with_console(app: ASGIApp, words: Words | None = None) -> ASGIApp:
 
 
 def _console(site: Site) -> ASGIApp:
-    routes = [Route("/", _home), Route("/console", _home), Route("/console/", _home)]
-    routes.append(Route("/console/static/{mark}/{name}", _static(site)))
-    for (method, path), page in _PAGES.items():
-        routes.append(Route(f"/console/{path}", _visited(site, page), methods=[method]))
-    app = Starlette(routes=routes, exception_handlers={HTTPException: _nothing_here(site)})
+    pages: dict[tuple[str, str], Answer] = {("GET", path): _home for path in ("/", "/console", "/console/")}
+    pages["GET", "/console/static/{mark}/{name}"] = _static(site)
+    pages |= {(method, f"/console/{path}"): _visited(site, page) for (method, path), page in _PAGES.items()}
+    app = Starlette(
+        routes=routes_of(pages, _no_method(site)), exception_handlers={HTTPException: _nothing_here(site)}
+    )
     app.router.redirect_slashes = False
     return app
 
@@ -133,7 +134,7 @@ async def _home(_request: Request) -> Response:
     return RedirectResponse("/console/search", 307, HEADERS)
 
 
-def _static(site: Site) -> Callable[[Request], Response]:
+def _static(site: Site) -> Answer:
     async def serve(request: Request) -> Response:
         name = request.path_params["name"]
         if name not in _STATIC:
@@ -141,7 +142,7 @@ def _static(site: Site) -> Callable[[Request], Response]:
         kept = "public, max-age=31536000, immutable" if request.path_params["mark"] == site.mark else "no-store"
         return Response(site.static[name], headers={**HEADERS, "Cache-Control": kept}, media_type=_STATIC[name])
 
-    return serve  # type: ignore[return-value]
+    return serve
 
 
 def _nothing_here(site: Site) -> Callable[[Request, Exception], Response]:
@@ -152,7 +153,16 @@ def _nothing_here(site: Site) -> Callable[[Request, Exception], Response]:
     return answer  # type: ignore[return-value]
 
 
-def _visited(site: Site, page: Page) -> Callable[[Request], Response]:
+def _no_method(site: Site) -> Callable[[Request, Mapping[str, str]], Awaitable[Response]]:
+    async def answer(request: Request, allow: Mapping[str, str]) -> Response:
+        page = Visit(request, site).page("problem.html", 405, why="no_page")
+        page.headers.update(allow)
+        return page
+
+    return answer
+
+
+def _visited(site: Site, page: Page) -> Answer:
     async def answer(request: Request) -> Response:
         visit = Visit(request, site)
         try:
@@ -165,7 +175,7 @@ def _visited(site: Site, page: Page) -> Callable[[Request], Response]:
             _log.exception("page failed: %s", request.url.path)
             return visit.page("problem.html", 500, why="page_failed")
 
-    return answer  # type: ignore[return-value]
+    return answer
 
 
 def _refused(visit: Visit, refused: Refused) -> Response:

@@ -15,6 +15,7 @@
     │   ├── CatalogUnavailable  cannot be opened, read or written (disk full, unreadable)
     │   ├── CatalogBusy         another process is writing
     │   │   └── VectorsGone     what was to be stored with a document was removed meanwhile: embed it again
+    │   ├── TextsGone           texts of an earlier change are not kept any more: the past cannot be asked
     │   └── CatalogVersion      written by another version of the program
     ├── EngineError             a search index
     │   ├── EngineUnavailable   not there, refused, broken
@@ -68,6 +69,7 @@ __all__ = [
     "RetrievalFailed",
     "ScoresRejected",
     "SourceError",
+    "TextsGone",
     "UnknownDomain",
     "UnknownName",
     "VectorRejected",
@@ -164,6 +166,24 @@ class VectorsGone(CatalogBusy):
     """Vectors that were stored when one looked are not any more: what had them was removed meanwhile."""
 
     code = "vectors_gone"
+
+
+class TextsGone(CatalogError):
+    """The library as it was at a change cannot be had: a source that it held was removed, or redacted anew, since.
+
+    Args:
+        change: Of the catalog.
+        source_id: The source; ``""`` where it must not be told.
+    """
+
+    code = "texts_gone"
+
+    def __init__(self, change: int, source_id: str = "") -> None:
+        why = f": {source_id} was removed or redacted anew since" if source_id else ""
+        hint = "compare with the library as it is instead"
+        super().__init__(f"the texts of change {change} are not kept any more{why}", hint=hint)
+        self.change = change
+        self.source_id = source_id
 
 
 class CatalogVersion(CatalogError):

@@ -49,7 +49,7 @@ class Exchange(Response):
                 MutableHeaders(scope=message)[self._status_header] = said
             await send(message)
 
-        # Host and Origin were checked before; see `wenyuan.server.routes_mcp`.
+        # Host and Origin were checked before; see `wenyuan.server.origins`.
         manager = StreamableHTTPSessionManager(
             self._server, json_response=True, stateless=True, max_request_body_size=self._limit
         )

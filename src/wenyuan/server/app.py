@@ -34,6 +34,7 @@ from wenyuan.server.routes_rules import Rules, United
 from wenyuan.server.routes_stores import Stores
 from wenyuan.server.routes_tasks import Tasks
 from wenyuan.server.routes_tools import ToolPages
+from wenyuan.server.routing import routes_of
 from wenyuan.server.seams import (
     Authenticate,
     FaultSwitch,
@@ -113,28 +114,21 @@ def _handlers(
 
 def _routes(handlers: Mapping[tuple[str, str], Handler]) -> list[Route]:
     """A route for each path; a handler whose right is not declared is a KeyError here, before anything is served."""
-    by_path: dict[str, dict[str, Handler]] = {}
-    for (method, path), handler in handlers.items():
-        by_path.setdefault(path, {})[method] = guarded(RIGHT_OF[method, path], handler)
     # A pack is called as its author likes, and a name may have a slash in it.
-    return [
-        Route(path.replace("{pack}", "{pack:path}"), _dispatch(methods), methods=list(methods))
-        for path, methods in by_path.items()
-    ]
+    checked = {
+        (method, path.replace("{pack}", "{pack:path}")): guarded(RIGHT_OF[method, path], handler)
+        for (method, path), handler in handlers.items()
+    }
+    return routes_of(checked, _no_method)
 
 
-def _dispatch(methods: Mapping[str, Handler]) -> Handler:
-    async def answer(request: Request) -> Response:
-        return await methods["GET" if request.method == "HEAD" else request.method](request)
-
-    return answer
+async def _no_method(_request: Request, allow: Mapping[str, str]) -> Response:
+    raise Problem(405, "method_not_allowed", "this path has no such method", headers=allow)
 
 
 async def _no_route(_request: Request, error: Exception) -> Response:
-    """Starlette knows two: no such path, and no such method on it."""
+    """The one that Starlette knows: there is no such path."""
     assert isinstance(error, HTTPException)
-    if error.status_code == 405:
-        raise Problem(405, "method_not_allowed", "this path has no such method", headers=error.headers)
     raise Problem(error.status_code, "not_found", "there is nothing at this path")
 
 

@@ -16,6 +16,8 @@ from wenyuan.server.problem import PROBLEM_JSON
 from wenyuan.server.routes_audit import DESCRIBED
 from wenyuan.server.routes_evaluations import EVALUATIONS_DESCRIBED
 from wenyuan.server.routes_feedback import FEEDBACK_DESCRIBED
+from wenyuan.server.routes_keys import KEYS_DESCRIBED
+from wenyuan.server.routes_registry import REGISTRY_DESCRIBED
 from wenyuan.server.routes_rules import RULES_DESCRIBED
 from wenyuan.server.routes_tasks import TASKS_DESCRIBED
 from wenyuan.server.seams import ServerSettings
@@ -132,7 +134,7 @@ def _ask(
         "headers": {**_HEADERS, **_STATUS_HEADER},
         "content": _content(answer_shape),
     }
-    responses = {"200": answer, **_problems(400, 401, 403, *problems, 408, 413, 415, 500, 503)}
+    responses = {"200": answer, **_problems(400, 401, 403, *problems, 408, 413, 415, 429, 500, 503)}
     if failed_http_status != 200:
         key = str(failed_http_status)
         problem = responses.get(key) or _problem(failed_http_status)
@@ -199,6 +201,9 @@ def _mcp() -> dict[str, Any]:
     """One route for a protocol of its own: https://modelcontextprotocol.io."""
     anything = {"application/json": {"schema": {"type": "object"}}}
     answer = {"description": "A JSON-RPC response.", "headers": _HEADERS, "content": anything}
+    problems = _problems(400, 401, 403, 404, 406, 408, 413, 415, 429, 500, 501, 503)
+    for status in ("400", "404", "406", "500"):  # by what of the protocol is wrong, in its own words
+        problems[status]["content"] = {**anything, **problems[status]["content"]}
     return {
         "post": {
             "operationId": "mcp",
@@ -206,7 +211,7 @@ def _mcp() -> dict[str, Any]:
             "requestBody": {"required": True, "content": anything},
             "responses": {
                 "200": answer, "202": {"description": "A notification was taken.", "headers": _HEADERS},
-                **_problems(400, 401, 403, 406, 408, 413, 415, 429, 500, 501, 503),
+                **problems,
             },
         }
     }  # fmt: skip
@@ -232,7 +237,10 @@ def _told(name: str, summary: str, request: str, answer: str, error: str) -> dic
 
 def _registry() -> dict[str, Any]:
     """The routes of the registry, of keys, of rules and of the audit, as the table of rights names them."""
-    described = {**DESCRIBED, **RULES_DESCRIBED, **FEEDBACK_DESCRIBED, **TASKS_DESCRIBED, **EVALUATIONS_DESCRIBED}
+    described = {
+        **DESCRIBED, **RULES_DESCRIBED, **FEEDBACK_DESCRIBED, **TASKS_DESCRIBED, **EVALUATIONS_DESCRIBED,
+        **REGISTRY_DESCRIBED, **KEYS_DESCRIBED,
+    }  # fmt: skip
     paths: dict[str, Any] = {}
     for (method, path), right in RIGHT_OF.items():
         if (right not in _REGISTRY_RIGHTS and path != "/v1/feedback") or (method, path) in (
@@ -243,24 +251,20 @@ def _registry() -> dict[str, Any]:
         names = _PARAMETER.findall(path)
         words = [method.lower(), *(part for part in path.split("/")[2:] if not part.startswith("{"))]
         told = described.get((method, path), {})
-        created = method == "POST" and not names and (not told or told.get("created", False))
         answer = {"application/json": {"schema": told.get("answer", _OBJECT)}}
         ok = {"description": "Done.", "headers": _HEADERS, "content": answer}
         entry: dict[str, Any] = {
             "operationId": "_".join([*words, *(["one"] if names else [])]),
             "summary": told.get("summary", f"Needs the right {right}"),
             "responses": {
-                "200": ok,
-                **({"201": ok} if created else {}),
-                **_problems(400, 401, 403, 404, 408, 409, 413, 415, 500, 503),
+                **{str(status): ok for status in told.get("statuses", (200,))},
+                **_problems(400, 401, 403, 404, 408, 409, 413, 415, 429, 500, 503),
             },
         }
         if names:
             entry["parameters"] = [
                 {"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names
             ]
-        if created or method == "PATCH":
-            entry["requestBody"] = {"required": True, "content": {"application/json": {"schema": _OBJECT}}}
         entry |= {name: told[name] for name in ("parameters", "requestBody") if name in told}
         paths.setdefault(path, {})[method.lower()] = entry
     return paths
@@ -288,7 +292,7 @@ def openapi_document(settings: ServerSettings, *, governed: bool = True) -> dict
     }
     failed = settings.failed_http_status
     registry = _registry() if governed else {}
-    sources = _get("list_sources", "The registered sources", _content("SourceListShape"), 401, 403, 500, 503)
+    sources = _get("list_sources", "The registered sources", _content("SourceListShape"), 401, 403, 429, 500, 503)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Wenyuan", "version": _package_version(), "description": _WIRE_RULES},

@@ -194,9 +194,9 @@ DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
         "requestBody": _body(VerifyRequestShape),
     },
     ("POST", "/v1/audit/{audit_id}/replay"): {
-        "summary": "A recorded question asked again, and why the answer differs",
+        "summary": "A recorded question asked again, and why the answer differs, or why it cannot be asked",
         "answer": _object(
-            audit_id=_TEXT, exact=_TRUTH, identical=_TRUTH,
+            audit_id=_TEXT, exact=_TRUTH, identical=_TRUTH, asked=_TRUTH,
             differences={"type": "array", "items": _object(what=_TEXT, detail=_TEXT, ref=_TEXT)},
         ),
         "requestBody": _body(ReplayRequestShape),

@@ -217,12 +217,13 @@ EVALUATIONS_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("POST", "/v1/evaluations"): {
         "summary": "Ask the questions of a golden file, or of an earlier evaluation again; answers when it is done",
         "answer": _EVALUATION,
-        "created": True,
+        "statuses": (201,),
         "requestBody": body_schema(shapes.EvaluateShape),
     },
     ("DELETE", "/v1/evaluations/running"): {
         "summary": "Stop the evaluation that runs, after the question it is at; nothing of it is kept",
         "answer": {"type": "object", "properties": {"stopping": {"type": "boolean"}}},
+        "statuses": (202,),
     },
     ("GET", "/v1/evaluations/{evaluation_id}"): {
         "summary": "An evaluation with what became of each question, perhaps beside an earlier one of the same questions",

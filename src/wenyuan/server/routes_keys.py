@@ -15,8 +15,9 @@ from wenyuan.server.access import Handler
 from wenyuan.server.desk import Desk, json_response, missing
 from wenyuan.service.governed import Governed
 from wenyuan.wire.governed import checked
+from wenyuan.wire.uploads import body_schema
 
-__all__ = ["KeyRoutes"]
+__all__ = ["KEYS_DESCRIBED", "KeyRoutes"]
 
 Right = Literal["retrieve", "search", "ingest", "registry", "audit", "admin"]
 
@@ -99,3 +100,40 @@ def _described(key: Key) -> dict[str, Any]:
         "expires_at": key.expires_at,
         "revoked_at": key.revoked_at,
     }
+
+
+_TEXT, _MOMENT = {"type": "string"}, {"type": ["number", "null"], "description": "Seconds since the epoch."}
+_KEY: Mapping[str, Any] = {
+    "type": "object",
+    "required": ["key_id", "agent_id", "rights", "created_at", "expires_at", "revoked_at"],
+    "properties": {
+        "key_id": _TEXT, "agent_id": {"type": ["string", "null"]}, "rights": {"type": "array", "items": _TEXT},
+        "created_at": _MOMENT, "expires_at": _MOMENT, "revoked_at": _MOMENT,
+        "key": {**_TEXT, "description": "The secret: of a key that was just made, and never again."},
+    },
+}  # fmt: skip
+KEYS_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
+    ("GET", "/v1/keys"): {
+        "summary": "The keys, without their secrets",
+        "answer": {
+            "type": "object",
+            "required": ["keys"],
+            "properties": {"keys": {"type": "array", "items": _KEY}},
+        },
+    },
+    ("POST", "/v1/keys"): {
+        "summary": "Make a key",
+        "answer": {**_KEY, "required": [*_KEY["required"], "key"]},
+        "statuses": (201,),
+        "requestBody": body_schema(KeyRequestShape),
+    },
+    ("DELETE", "/v1/keys/{key_id}"): {
+        "summary": "Revoke a key",
+        "answer": {
+            "type": "object",
+            "required": ["key_id", "revoked"],
+            "properties": {"key_id": _TEXT, "revoked": {"const": True}},
+        },
+    },
+}
+"""What the OpenAPI document says of the routes."""

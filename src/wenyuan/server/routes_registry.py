@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from wenyuan.core.agents import Agent, Principal, agent_to_wire, parse_agent
+from wenyuan.core.agents import MAX_DOMAINS, MAX_TOP_K, Agent, Principal, agent_to_wire, parse_agent
 from wenyuan.core.described import parse_source, shown_source, source_to_wire, supersession_faults
 from wenyuan.core.errors import Fault, InvalidRequest, NotPermitted, SourceError
 from wenyuan.core.model import Source
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from wenyuan.service.facade import Library
     from wenyuan.service.ingest import IngestReport
 
-__all__ = ["Agents", "Sources", "allowed_path", "operator"]
+__all__ = ["REGISTRY_DESCRIBED", "Agents", "Sources", "allowed_path", "operator"]
 
 _FIXED = ("source_id", "type", "path")
 """What a source is: with another value it would be another source."""
@@ -294,3 +294,102 @@ def _object(body: object) -> Mapping[str, Any]:
     if not isinstance(body, dict):
         raise InvalidRequest("the body must be an object", faults=(Fault("$", "must be an object"),))
     return body
+
+
+# --- for the OpenAPI document ---------------------------------------------------------------------------------
+_TEXT, _OBJECT, _TRUST = {"type": "string"}, {"type": "object"}, {"type": "integer", "minimum": 1, "maximum": 5}
+_SCOPE = {
+    "type": "object",
+    "required": ["domain"],
+    "additionalProperties": False,
+    "properties": {
+        "domain": {"type": "string", "minLength": 1},
+        "top_k": {"anyOf": [{"type": "integer", "minimum": 1, "maximum": MAX_TOP_K}, {"const": "auto"}]},
+    },
+}
+_AGENT: Mapping[str, Any] = {
+    "type": "object",
+    "required": ["agent_id", "knowledge_scope"],
+    "additionalProperties": False,
+    "properties": {
+        "agent_id": {"type": "string", "pattern": "^[A-Za-z0-9_.-]{1,64}$"},
+        "title": _TEXT,
+        "knowledge_scope": {"type": "array", "items": _SCOPE, "minItems": 1, "maxItems": MAX_DOMAINS},
+        "min_trust": _TRUST,
+        "allow_low_trust": {"type": "boolean"},
+        "token_budget": {"type": "integer", "minimum": 50, "maximum": 100_000},
+    },
+}
+_SOURCE: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        **{name: {} for name in source_to_wire(Source(source_id="x"))},
+        "source_id": _TEXT,
+        "trust_level": {"type": ["integer", "null"], "minimum": 1, "maximum": 5},
+        "trust": {"type": ["integer", "null"], "minimum": 1, "maximum": 5, "description": "The same as trust_level."},
+        "settings": {"type": ["object", "null"]},
+    },
+    "additionalProperties": False,
+}
+_DESCRIBED_SOURCE: Mapping[str, Any] = {
+    "type": "object", "required": ["source_id"], "properties": {"source_id": _TEXT, "counts": _OBJECT},
+}  # fmt: skip
+_REFRESHED = {
+    "type": "object",
+    "required": ["status"],
+    "properties": {"status": {"enum": ["SUCCESS", "FAILED"]}, "error_message": _TEXT},
+}
+
+
+def _json_body(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"required": True, "content": {"application/json": {"schema": schema}}}
+
+
+REGISTRY_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
+    ("POST", "/v1/sources"): {
+        "summary": "Register a source; one of documents is taken in before this answers",
+        "answer": _DESCRIBED_SOURCE,
+        "statuses": (201,),
+        "requestBody": _json_body({**_SOURCE, "required": ["source_id"]}),
+    },
+    ("GET", "/v1/sources/{source_id}"): {"summary": "A source, what is held of it, and how", "answer": _DESCRIBED_SOURCE},
+    ("PATCH", "/v1/sources/{source_id}"): {
+        "summary": "Change what is said of a source",
+        "answer": _DESCRIBED_SOURCE,
+        "requestBody": _json_body(_SOURCE),
+    },
+    ("DELETE", "/v1/sources/{source_id}"): {
+        "summary": "Remove a source with all that is held of it",
+        "answer": {
+            "type": "object",
+            "required": ["source_id", "documents"],
+            "properties": {"source_id": _TEXT, "documents": {"type": "integer"}},
+        },
+    },
+    ("POST", "/v1/sources/{source_id}/refresh"): {
+        "summary": "Read a source anew; answers when it is done, also with FAILED", "answer": _REFRESHED,
+    },
+    ("GET", "/v1/sources/{source_id}/refresh"): {"summary": "How the refresh of a source is getting on", "answer": _OBJECT},
+    ("GET", "/v1/agents"): {
+        "summary": "The agents",
+        "answer": {
+            "type": "object", "required": ["agents"], "properties": {"agents": {"type": "array", "items": _AGENT}},
+        },
+    },
+    ("POST", "/v1/agents"): {
+        "summary": "Put an agent: a new one, or instead of the one of that id",
+        "answer": _AGENT,
+        "statuses": (200, 201),
+        "requestBody": _json_body(_AGENT),
+    },
+    ("GET", "/v1/agents/{agent_id}"): {"summary": "An agent", "answer": _AGENT},
+    ("DELETE", "/v1/agents/{agent_id}"): {
+        "summary": "Remove an agent, and revoke its keys",
+        "answer": {
+            "type": "object",
+            "required": ["agent_id", "keys_revoked"],
+            "properties": {"agent_id": _TEXT, "keys_revoked": {"type": "integer"}},
+        },
+    },
+}  # fmt: skip
+"""What the document says of these routes."""

@@ -105,6 +105,7 @@ TASKS_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("GET", "/v1/tasks/{profile_id}"): {"summary": "What tasks of one kind are about", "answer": _PROFILE},
     ("POST", "/v1/tasks"): {
         "summary": "Say what tasks of one kind are about; answers to them change at once",
+        "statuses": (200, 201),
         "answer": _PROFILE,
         "requestBody": {"required": True, "content": {"application/json": {"schema": _PROFILE}}},
     },

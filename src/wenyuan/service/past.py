@@ -10,7 +10,7 @@ from datetime import date
 from typing import Any, Protocol
 
 from wenyuan.core.adapt import Tuning
-from wenyuan.core.errors import KnowledgeError
+from wenyuan.core.errors import TextsGone
 from wenyuan.core.label import Label
 from wenyuan.core.model import IndexRow, Passage, Source, embedded_text
 from wenyuan.core.ports import Change, ChangeFeed, Deadline, Encoder, Engine
@@ -56,7 +56,7 @@ class FeedAt:
             without vectors.
 
     Raises, from `changes`:
-        KnowledgeError: a text of that time is not kept, since its source was removed or redacted anew.
+        TextsGone: a text of that time is not kept, since its source was removed or redacted anew.
     """
 
     def __init__(self, feed: ChangeFeed, generation: int, embed: Callable[[str], Any] | None = None) -> None:
@@ -79,12 +79,7 @@ class FeedAt:
 
     def _whole(self, row: IndexRow, vectors: bool) -> IndexRow:
         if not row.text:
-            raise KnowledgeError(
-                f"the texts of change {self._generation} are not kept any more: {row.source_id} was removed "
-                "or redacted anew since",
-                component="replay",
-                hint="compare with the library as it is instead",
-            )
+            raise TextsGone(self._generation, row.source_id)
         if vectors and row.vector is None and self._embed is not None:
             return replace(row, vector=self._embed(embedded_text(row.heading_text, row.text)))
         return row
@@ -162,7 +157,8 @@ def past(
         seconds: How long building may take.
 
     Raises:
-        KnowledgeError: texts of that time are not kept any more, or the engine cannot be built.
+        TextsGone: texts of that time are not kept any more.
+        KnowledgeError: the engine cannot be built.
     """
 
     def embed(text: str) -> Any:
@@ -207,7 +203,8 @@ def rerun_at(  # noqa: PLR0913  (what it is wired with)
     Outside sources cannot be asked about the past: only the library's own are.
 
     Raises:
-        KnowledgeError: the library as it was cannot be had any more.
+        TextsGone: the library as it was cannot be had any more.
+        KnowledgeError: it could not be asked.
     """
     with past(
         record,

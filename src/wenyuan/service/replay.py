@@ -13,6 +13,7 @@ from datetime import date
 from typing import Any, Literal
 
 from wenyuan.core.calibrate import key_of
+from wenyuan.core.errors import TextsGone
 from wenyuan.core.model import RULE_IDS, Source
 from wenyuan.core.rules.inference import REVISION
 from wenyuan.service.answer import Answer
@@ -22,7 +23,7 @@ from wenyuan.service.rule_fate import rule_end
 __all__ = ["TOLERANCE", "Cause", "Difference", "Replay", "Rerun", "replay", "rerun_of"]
 
 Cause = Literal[
-    "query erased", "query not kept", "query redacted", "status", "settings changed", "encoder changed", "document changed",
+    "query erased", "query not kept", "query redacted", "texts not kept", "status", "settings changed", "encoder changed", "document changed",
     "document removed", "source removed", "source changed", "validity", "left the scope", "passages added",
     "outranked", "order", "scores changed", "outside source", "unknown passage", "unexplained",
     "tuning changed", "rule retired", "rule expired", "rule withdrawn", "rule not derived", "rule changed",
@@ -45,10 +46,16 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """Whether the answer is the recorded one: the same passages with the same texts, scores and order."""
+    """Whether the answer is the recorded one: the same passages with the same texts, scores and order.
+
+    Attributes:
+        asked: Whether the question could be asked again. Where it could not, `differences` say why, and what has
+            become of the passages; nothing is identical then.
+    """
 
     identical: bool
     differences: tuple[Difference, ...] = ()
+    asked: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +119,7 @@ def replay(
     Args:
         record: Of kind ``retrieval``, as `audit.retrieval_record` made it.
         query: What was asked; None when it was erased, or not kept.
-        rerun: Asks it; what it raises goes up, unless the recorded answer was FAILED too.
+        rerun: Asks it; what it raises goes up, but for texts that are not kept any more: that is an outcome.
         describe_passage: What became of a passage, by its number.
         visible: Ids of the sources that may be told of; None: all.
 
@@ -127,9 +134,14 @@ def replay(
     gone = visible is not None and not visible >= set(record["scope"].get("sources") or ())
     narrower = (_NARROWER,) if less or gone else ()
     record = {**record, "fragments": given}
-    if query is None:
-        return Replay(identical=False, differences=(_no_query(record), *narrower, *_gone(record, describe_passage)))
-    now = rerun(query)
+    try:
+        if query is None:
+            return _unasked(_no_query(record), *narrower, *_gone(record, describe_passage))
+        now = rerun(query)
+    except TextsGone as error:  # an outcome: what was removed is meant to be gone
+        told = error if visible is None or error.source_id in visible else TextsGone(error.change)
+        reason = Difference(what="texts not kept", detail=str(told))
+        return _unasked(reason, *narrower, *_gone(record, describe_passage))
     if _same(record, now, tolerance):
         return Replay(identical=not less, differences=narrower if less else ())
     found = _Comparison(record, now, describe_passage, tolerance).differences()
@@ -138,6 +150,10 @@ def replay(
     if narrower:  # which explains what nothing else does
         found = [one for one in found if one.what != "unexplained"]
     return Replay(identical=False, differences=(*narrower, *found))
+
+
+def _unasked(*why: Difference) -> Replay:
+    return Replay(identical=False, differences=why, asked=False)
 
 
 _NARROWER = Difference(

@@ -142,6 +142,11 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "replay_then": ("the library as it was then", "当时的知识库"),
     "replay_same": ("Identical: {library} gives the same answer.", "一致：{library}给出同样的答案。"),
     "replay_other": ("Different: {library} gives another answer, because of", "不同：{library}的答案不一样，原因："),
+    "replay_not": (
+        "Not asked: {library} cannot be asked this again, because of",
+        "无法重放：不能再向{library}提出此问题，原因：",
+    ),
+    "cause_texts not kept": ("texts not kept", "文本未保留"),
     "cause_query erased": ("query erased", "问题原文已抹除"),
     "cause_query not kept": ("query not kept", "未保存问题原文"),
     "cause_query redacted": ("query redacted", "问题已脱敏"),

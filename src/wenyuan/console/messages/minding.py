@@ -46,6 +46,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "replay_then": ("of the library as it was", "针对当时的知识库"),
     "replay_same": ("Identical: the same fragments, in the same order.", "完全一致：片段与顺序均相同。"),
     "replay_other": ("It differs, and this is why:", "结果不同，原因如下："),
+    "replay_not": ("The question cannot be asked again, and this is why:", "无法重新提问，原因如下："),
     "replay_recorded": ("Recorded", "记录"),
     "replay_today": ("Now", "现在"),
     "replay_unchanged": ("the same", "相同"),
