@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from broken import FailureIsPlainText, Reference, serving
 from wenyuan.client import Client, InvalidRequest, NotPermitted, RetrievalFailed, caller
 from wenyuan.client.replies import Reply, read_reply
-from wenyuan.core.errors import ConfigError, Fault, KnowledgeError
+from wenyuan.core.errors import Closed, ConfigError, Fault, KnowledgeError
 
 FRAGMENT = {"source": "file:///制度.md#第十三条", "content": "第十三条", "retrieval_score": 0.9, "metadata": {"a": 1}}
 SUCCESS = {"status": "SUCCESS", "fragments": [FRAGMENT]}
@@ -555,8 +555,9 @@ class TestRequests:
         with scripted(reply(200, SUCCESS)) as server:
             client = Client(server.url)
             client.close()
-            with pytest.raises(RetrievalFailed, match="closed"):
+            with pytest.raises(RetrievalFailed, match="closed") as told:
                 client.retrieve_fragments("x")
+            assert isinstance(told.value, Closed)
 
 
 class TestLog:

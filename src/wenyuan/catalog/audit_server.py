@@ -13,7 +13,7 @@ from sqlalchemy import event
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.audit_chain import Head, HeadFile
 from wenyuan.catalog.audit_tables import FORMAT, audit, chain_start, check_format, last_head, ours, tables
-from wenyuan.catalog.connect import reading
+from wenyuan.catalog.connect import let_go, reading
 from wenyuan.core.errors import CatalogUnavailable
 
 __all__ = ["AuditOnServer", "make_audit"]
@@ -93,8 +93,7 @@ class AuditOnServer:
                 raw.autocommit = False
 
     def close(self) -> None:
-        self.reader.dispose()
-        self.writer.dispose()
+        let_go(self.reader, self.writer)
 
 
 def _follow(connection: sa.Connection) -> None:

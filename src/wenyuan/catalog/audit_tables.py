@@ -15,7 +15,7 @@ from sqlalchemy import event
 
 from wenyuan.catalog.audit_chain import GENESIS, Head, HeadFile
 from wenyuan.catalog.columns import ID, TEXT
-from wenyuan.catalog.connect import connect_reader, connect_writer, empty_log, reading, translated
+from wenyuan.catalog.connect import connect_reader, connect_writer, empty_log, let_go, reading, translated
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, CatalogVersion
 
 __all__ = ["FORMAT", "AuditFiles", "AuditPlace", "audit", "chain_start", "check_format", "cuts", "last_head", "ours",
@@ -158,8 +158,7 @@ class AuditFiles:
         empty_log(self.writer)
 
     def close(self) -> None:
-        self.reader.dispose()
-        self.writer.dispose()
+        let_go(self.reader, self.writer)
 
 
 def _widen(connection: Any, _record: Any) -> None:

@@ -18,16 +18,18 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 
 from wenyuan.catalog.sqlstates import driver_errors, meant
-from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, ConfigError, EngineTimeout
+from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, Closed, ConfigError, EngineTimeout
 from wenyuan.core.hurry import time_left, until
 from wenyuan.core.ports import Deadline
 
 __all__ = [
     "COMPONENT",
+    "closed",
     "connect_reader",
     "connect_writer",
     "copy_database",
     "empty_log",
+    "let_go",
     "reading",
     "told_at_once",
     "translated",
@@ -165,6 +167,22 @@ def translated(doing: str) -> Iterator[None]:
         elif "unable to open" in cause or "readonly" in cause:
             hint = "check that this user may read and write the library's folder: ls -la"
         raise CatalogUnavailable(f"{doing}: {cause}", component=COMPONENT, hint=hint) from error
+
+
+def let_go(*engines: sa.Engine) -> None:
+    """Close engines for good: SQLAlchemy's own `dispose` makes new connections when it is asked again."""
+    for engine in engines:
+        event.listen(engine, "do_connect", _refuse)
+        engine.dispose()
+
+
+def _refuse(*_: Any) -> None:
+    raise closed()
+
+
+def closed() -> Closed:
+    """What whoever asks a closed library is told."""
+    return Closed("the library is closed, and answers nothing any more", hint="open it again")
 
 
 @contextmanager

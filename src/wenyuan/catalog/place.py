@@ -11,7 +11,15 @@ from typing import Any, Protocol
 import sqlalchemy as sa
 
 from wenyuan.catalog.audit_tables import AuditFiles, AuditPlace
-from wenyuan.catalog.connect import connect_reader, connect_writer, empty_log, translated, watching
+from wenyuan.catalog.connect import (
+    closed,
+    connect_reader,
+    connect_writer,
+    empty_log,
+    let_go,
+    translated,
+    watching,
+)
 from wenyuan.catalog.lock import WriterLock
 from wenyuan.core.errors import CatalogUnavailable
 from wenyuan.settings import CatalogSettings
@@ -102,6 +110,7 @@ class Files:
         self.held = self.held_index = self._lock.held
         self._watching = threading.Lock()
         self._watch: Any = None
+        self._closed = False
 
     def __str__(self) -> str:
         return str(self.folder)
@@ -137,6 +146,8 @@ class Files:
         """SQLite numbers what a connection can see of others' commits; the one that is asked here never writes."""
         with self._watching, translated("asking whether the library changed"):
             if self._watch is None:
+                if self._closed:
+                    raise closed()
                 self._watch = watching(self.path)
             (version,) = self._watch.execute("PRAGMA data_version").fetchone()
         return int(version)
@@ -160,8 +171,8 @@ class Files:
             if self._watch is not None:
                 self._watch.close()
             self._watch = None
-        self.reader.dispose()
-        self.writer.dispose()
+            self._closed = True
+        let_go(self.reader, self.writer)
 
 
 def place_of(folder: Path, chosen: CatalogSettings) -> Place:

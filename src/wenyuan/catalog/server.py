@@ -33,7 +33,7 @@ from sqlalchemy.pool import QueuePool
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.audit_chain import HeadFile
 from wenyuan.catalog.audit_server import AuditOnServer, make_audit
-from wenyuan.catalog.connect import COMPONENT, translated
+from wenyuan.catalog.connect import COMPONENT, closed, let_go, translated
 from wenyuan.catalog.lock import Lock, WriterLock, being_written
 from wenyuan.catalog.tasks import tables as task_tables
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, ConfigError
@@ -105,6 +105,7 @@ class Server:
         self.held_index = WriterLock(folder / "writer.lock").held
         self._watching = threading.Lock()
         self._watch: Any = None
+        self._closed = False
 
     def __str__(self) -> str:
         known = self._parameters
@@ -121,6 +122,8 @@ class Server:
 
         from wenyuan.catalog.timed import TimedConnection
 
+        if self._closed:
+            raise closed()
         left = time_left()
         if left == 0:
             raise ConnectionTimeout("no time is left to connect")
@@ -259,8 +262,8 @@ class Server:
     def close(self) -> None:
         with self._watching:
             self._unwatch()
-        for engine in self._engines:
-            engine.dispose()
+            self._closed = True
+        let_go(*self._engines)
 
 
 class _SessionLock(Lock):

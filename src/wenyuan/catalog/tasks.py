@@ -17,7 +17,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from wenyuan.catalog.connect import connect_writer, translated
+from wenyuan.catalog.connect import connect_writer, let_go, translated
 from wenyuan.catalog.dialect import alone
 from wenyuan.core.errors import CatalogBusy, CatalogError
 
@@ -102,7 +102,7 @@ class TaskLedger:
 
     def close(self) -> None:
         """Let go of the file; may be called twice."""
-        self._writer.dispose()
+        let_go(self._writer)
 
     def _make(self) -> None:
         if self._made:

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 
 from wenyuan.client.caller import Client
 from wenyuan.client.governed import Knowledge
+from wenyuan.core.closing import refusing_once_closed
 
 __all__ = ["AgentClient"]
 
@@ -25,6 +26,7 @@ class Asks(Protocol):
     def close(self) -> None: ...
 
 
+@refusing_once_closed()
 class AgentClient:
     """One agent's client. Closing it closes the connections that it made itself.
 
@@ -33,6 +35,8 @@ class AgentClient:
         agent_id: Who asks.
         options: For the `Client` that is made: ``key``, ``timeout``, ``retries``.
     """
+
+    _closed = False
 
     def __init__(self, url_or_client: str | Asks, agent_id: str, **options: Any) -> None:
         self._own = isinstance(url_or_client, str)
@@ -53,7 +57,8 @@ class AgentClient:
         )
 
     def close(self) -> None:
-        """Close the connections, if they are its own."""
+        """Close the connections, if they are its own. Later calls raise `Closed`."""
+        self._closed = True
         if self._own:
             self._client.close()
 

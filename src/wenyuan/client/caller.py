@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from wenyuan.client.governed import Knowledge, Passages, read_context, read_kept, read_passages
 from wenyuan.client.replies import Reply, read_answer, read_reply, says_failed
 from wenyuan.client.rules import RulesCalls
+from wenyuan.core.closing import refusing_once_closed
 from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, RetrievalFailed
 from wenyuan.core.model import Fragment, RetrievalRequest
 from wenyuan.core.ports import Deadline
@@ -52,6 +53,7 @@ class _Request:
     writes: bool = False
 
 
+@refusing_once_closed()
 class Client(RulesCalls):
     """Calls ``retrieve_fragments`` of a service. May be shared between threads.
 
@@ -68,6 +70,8 @@ class Client(RulesCalls):
     Raises:
         ConfigError: no http or https URL, a key or a number that cannot be used.
     """
+
+    _closed = False
 
     def __init__(
         self,
@@ -201,7 +205,8 @@ class Client(RulesCalls):
             raise
 
     def close(self) -> None:
-        """Close the connections. Later calls fail."""
+        """Close the connections; may be called twice. Later calls raise `Closed`."""
+        self._closed = True
         self._http.close()
 
     def __enter__(self) -> Client:

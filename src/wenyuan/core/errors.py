@@ -7,7 +7,6 @@
     │   └── UnknownDomain       it names a domain that is not there, or not the caller's
     ├── NotPermitted            the principal may not, or must not know     HTTP 403 / 404
     │   └── UnknownName         nothing that the caller may see is called so
-    ├── Closed                  what was asked had been closed before
     ├── ConfigError             a setting is wrong: refuse to start
     ├── SourceError             a source or a document cannot be taken in
     │   └── DocumentRejected    this one document, with the reason
@@ -32,6 +31,7 @@
     │   ├── RerankerTimeout     it did not answer in its time
     │   └── ScoresRejected      NaN, infinity, outside 0..1, a text left out or scored twice
     └── RetrievalFailed         the caller's side: an answer said FAILED
+        └── Closed              what was asked had been closed before
 
 An exception is the only way for a part to say that it failed; an empty result never is.
 Adapters translate their driver's exceptions here, in one place each, with ``raise … from error``.
@@ -128,12 +128,6 @@ class UnknownName(NotPermitted):
     """Nothing that the caller may see is called so: an answer would be empty for another reason than having nothing."""
 
     code = "unknown_name"
-
-
-class Closed(KnowledgeError):
-    """It was closed before it was asked."""
-
-    code = "closed"
 
 
 class ConfigError(KnowledgeError):
@@ -250,3 +244,9 @@ class RetrievalFailed(KnowledgeError):
     """The service answered FAILED (or could not be reached): there is no answer, which is not an empty one."""
 
     code = "retrieval_failed"
+
+
+class Closed(RetrievalFailed):
+    """What was asked had been closed before: a library, a client, a retriever."""
+
+    code = "closed"

@@ -8,7 +8,8 @@ from types import TracebackType
 from typing import Any, TypeVar, overload
 
 import wenyuan
-from wenyuan.core.errors import Closed, InvalidRequest, UnknownName
+from wenyuan.core.closing import refusing_once_closed
+from wenyuan.core.errors import InvalidRequest, UnknownName
 from wenyuan.core.filters import In
 from wenyuan.knowledge_retriever.models import Items, ProcessRequirements, RetrievalItem, RetrievalResult
 from wenyuan.service.facade import Library
@@ -22,8 +23,10 @@ _Engine = TypeVar("_Engine", bound="_OnLibrary")
 class _OnLibrary:
     """An engine over a library; closes the library if it has opened it."""
 
+    _closed = False
+
     def __init__(self, library: Library) -> None:
-        self._library: Library | None = library
+        self.library = library
         self._own = False
 
     @classmethod
@@ -33,25 +36,13 @@ class _OnLibrary:
         engine._own = True
         return engine
 
-    @property
-    def library(self) -> Library:
-        """The library that is asked.
-
-        Raises:
-            Closed: the engine was closed.
-        """
-        if self._library is None:
-            raise Closed(f"this {type(self).__name__} is closed", component="engine")
-        return self._library
-
     def close(self) -> None:
-        """Let go of the library, and close it if it was opened here; may be called twice."""
-        library, self._library = self._library, None
-        if self._own and library is not None:
-            library.close()
+        """Let go of the library, and close it if it was opened here; may be called twice. Later calls raise `Closed`."""
+        self._closed = True
+        if self._own:
+            self.library.close()
 
     def __enter__(self: _Engine) -> _Engine:
-        assert self.library
         return self
 
     def __exit__(
@@ -60,6 +51,7 @@ class _OnLibrary:
         self.close()
 
 
+@refusing_once_closed()
 class VectorRetriever(_OnLibrary):
     """Finds similar cases: hybrid search over the library's passages."""
 
@@ -181,6 +173,7 @@ def result_of(item: RetrievalItem) -> RetrievalResult:
     )
 
 
+@refusing_once_closed()
 class KGRetriever(_OnLibrary):
     """Derives rules: walks the library's rules graph, without a language model."""
 

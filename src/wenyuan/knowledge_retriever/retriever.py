@@ -11,7 +11,8 @@ from types import TracebackType
 from typing import Any
 
 import wenyuan
-from wenyuan.core.errors import Closed, ConfigError, InvalidRequest
+from wenyuan.core.closing import refusing_once_closed
+from wenyuan.core.errors import ConfigError, InvalidRequest
 from wenyuan.knowledge_retriever.config import CHAPTERS_NEED_KG, TEMPLATE_COLLECTION
 from wenyuan.knowledge_retriever.engines import KGRetriever, VectorRetriever
 from wenyuan.knowledge_retriever.foreign import ForeignCases, Graph, Vectors, foreign_rules
@@ -29,6 +30,7 @@ from wenyuan.settings import RulesSettings
 __all__ = ["KnowledgeRetriever"]
 
 
+@refusing_once_closed()
 class KnowledgeRetriever:
     """Coordinates an engine for cases and one for rules; either may be None. A context manager.
 
@@ -39,6 +41,8 @@ class KnowledgeRetriever:
             chapter needs rules, the rules engine never may.
         settings: Chapters, templates, thresholds; the library's own when an engine has a library.
     """
+
+    _closed = False
 
     def __init__(
         self,
@@ -52,7 +56,6 @@ class KnowledgeRetriever:
         self.kg_retriever = kg_retriever
         self._settings = settings or _settings_of(vector_retriever, kg_retriever)
         self._library: Any = None
-        self._closed = False
         self._unifier = Unifier(
             None if kg_retriever is None else self._rules,
             None if vector_retriever is None else self._cases,
@@ -71,7 +74,6 @@ class KnowledgeRetriever:
         return retriever
 
     def __enter__(self) -> KnowledgeRetriever:
-        self._check_open()
         return self
 
     def __exit__(
@@ -91,10 +93,6 @@ class KnowledgeRetriever:
         finally:
             if library is not None:
                 library.close()
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise Closed("this KnowledgeRetriever is closed", component="knowledge retriever")
 
     # -- what can be asked ----------------------------------------------------------------------------
 
@@ -125,7 +123,6 @@ class KnowledgeRetriever:
             InvalidRequest: the request.
             KnowledgeError: an engine failed that may not; never an empty answer instead.
         """
-        self._check_open()
         request = UnifiedRequest(
             query=query, chapter=chapter, engineering_type=engineering_type, processes=names_of(processes),
             parameters=parameters or {}, limit=limit, threshold=threshold,
@@ -140,7 +137,6 @@ class KnowledgeRetriever:
         Returns:
             The rules; `Items.cut` says what a limit has cut, `Items.unmatched` which names the graph does not know.
         """
-        self._check_open()
         names = names_of(processes)
         if names is None and not engineering_type:
             return Items(reason="neither a process nor an engineering type was named")
@@ -169,7 +165,6 @@ class KnowledgeRetriever:
         Returns:
             The cases; `Items.reason` says why there are none.
         """
-        self._check_open()
         request = UnifiedRequest(
             query=query, chapter=chapter, engineering_type=engineering_type, limit=limit, threshold=threshold
         )
@@ -201,7 +196,6 @@ class KnowledgeRetriever:
             Closed: it was closed.
             ConfigError: `use_llm`, and no language model is configured.
         """
-        self._check_open()
         if use_llm:
             raise ConfigError(
                 "use_llm asks for a language model, and none is configured",

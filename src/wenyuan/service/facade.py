@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from wenyuan.core.adapt import Tuning
 from wenyuan.core.agents import Principal
+from wenyuan.core.closing import refusal, refusing_once_closed
 from wenyuan.core.copyright import parse_copyright
 from wenyuan.core.errors import (
     EncoderUnavailable,
@@ -101,10 +102,12 @@ def _no_engine() -> Engine:
     raise KnowledgeError("this library cannot be asked about its past", component="audit")
 
 
+@refusing_once_closed("retrieve_fragments")
 class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoor):
     """A library that is open. Made by `wenyuan.open`; a context manager; safe to share between threads."""
 
     catalog: Registry
+    _closed = False
 
     def __init__(  # noqa: PLR0913  (the wiring of a library, called in one place)
         self,
@@ -164,13 +167,14 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoo
         self.close()
 
     def close(self) -> None:
-        """Let go of everything; may be called twice."""
+        """Let go of everything; may be called twice. Whatever is asked afterwards raises `Closed`."""
         if self.worker is not None:
             self.worker.stop()
         if self._follower is not None:
             self._follower.stop()
         if self.warmth is not None:
             self.warmth.join()
+        self._closed = True  # not before: what they are about ends properly
         self._retriever.close()
         self._deriver.close()
         self._release()
@@ -210,6 +214,8 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoo
         Raises:
             InvalidRequest, NotPermitted: the request itself is at fault; it was not executed.
         """
+        if self._closed:  # and with it the audit, which would have to know
+            return RetrievalResponse(status="FAILED", error_message=str(refusal(self)))
         query = asked(request, self.settings.rules)
         try:
             query = self._searcher.bounded(query, principal)
