@@ -280,7 +280,8 @@ class _Comparison:
         if derived and (said := record.get("derivation", 1)) != REVISION:
             detail = f"rules are derived otherwise since: by revision {said} then, by {REVISION} now"
             yield Difference(what="program changed", detail=detail)
-        if now.fragments and now.distinct and not (record.get("floor") or {}).get("distinct"):
+        searched = any(leg["name"] != "rules" for leg in record["legs"])
+        if searched and now.fragments and now.distinct and not (record.get("floor") or {}).get("distinct"):
             yield Difference(what="program changed", detail="passages that say the same were all given then")
         was = next((leg["state"] for leg in record["legs"] if leg["name"] == "reranker"), "")
         if was != now.reranker and now.status == "SUCCESS":
