@@ -23,6 +23,7 @@ class Server(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Answer)
         self.fault = ""
         self.faults: list[str] = []
+        self.slow: dict[str, float] = {}  # seconds that a request takes whose first text holds a word
         self.seen: list[tuple[str, str, dict[str, Any]]] = []
 
     @property
@@ -40,6 +41,7 @@ class Answer(http.server.BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.server.seen.append((self.path, self.headers.get("authorization", ""), body))
         fault = self.server.faults.pop(0) if self.server.faults else self.server.fault
+        time.sleep(sum(seconds for word, seconds in self.server.slow.items() if word in body["input"][0]))
         rows = MODEL.encode_passages(body["input"]).tolist()
         data: Any = [{"object": "embedding", "index": i, "embedding": row} for i, row in enumerate(rows)]
         match fault:

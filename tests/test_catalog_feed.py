@@ -190,3 +190,9 @@ def test_lag(catalog: Catalog) -> None:
     assert 0.05 <= catalog.lag(watermark) <= time.time() - begun
     assert catalog.lag(watermark + 1) < catalog.lag(watermark)
     assert catalog.lag(catalog.seq()) == 0.0
+    watermark = catalog.seq()
+    catalog.put_source(Source(source_id="later"))
+    assert catalog.lag(watermark) == 0.0  # there is nothing to index in it
+    (document_id, _), *_ = catalog.live_documents("s1").values()
+    catalog.retire_documents("s1", [document_id])
+    assert catalog.lag(watermark) > 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ import pytest
 
 from engine_laws import DAY, QUERIES, SPEC, TEXTS, EngineLaws, World, document, same, unit
 from wenyuan.catalog import Catalog
-from wenyuan.core.errors import EngineError, IndexCorrupt, IndexMismatch
+from wenyuan.core.errors import CatalogBusy, EngineError, EngineTimeout, IndexCorrupt, IndexMismatch
 from wenyuan.core.filters import Scope
+from wenyuan.core.model import Source
 from wenyuan.core.ports import Engine
 from wenyuan.engines.local import LocalEngine
 from wenyuan.engines.memory import MemoryEngine
@@ -100,8 +102,6 @@ class TestLocalEngine(EngineLaws):
 
     def test_stale_while_another_writes(self, filled: World, monkeypatch: pytest.MonkeyPatch) -> None:
         """An index that cannot catch up because another process writes for long is an error, not a short answer."""
-        from wenyuan.core.errors import CatalogBusy
-
         filled.put(document(50))
 
         def busy(**_: Any) -> Any:
@@ -112,6 +112,49 @@ class TestLocalEngine(EngineLaws):
         monkeypatch.setattr(filled.engine, "_max_lag", -1.0)
         with pytest.raises(IndexMismatch, match="process 1"):
             filled.engine.sync(filled.catalog, deadline=filled.deadline())
+
+    def test_what_holds_nothing_to_index_is_no_lag(self, filled: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A change of the registry alone leaves nothing to wait for, however long another process writes; files stay right."""
+
+        def busy(**_: Any) -> Any:
+            raise CatalogBusy("the library is being written by process 1", component="catalog")
+
+        filled.catalog.put_source(Source(source_id="s3"))
+        with monkeypatch.context() as patched:
+            patched.setattr(filled.engine, "_exclusive", busy)
+            patched.setattr(filled.engine, "_max_lag", -1.0)
+            assert filled.engine.sync(filled.catalog, deadline=filled.deadline()) == filled.catalog.seq()
+            filled.put(document(51))
+            with pytest.raises(IndexMismatch, match="process 1"):
+                filled.engine.sync(filled.catalog, deadline=filled.deadline())
+        filled.catalog.put_source(Source(source_id="s4"))
+        filled.engine.checkpoint(always=True)  # type: ignore[attr-defined]
+        again = filled.make_engine(filled.folder, filled.catalog)  # the rows are not ahead of the keywords
+        filled.sync()
+        again.sync(filled.catalog, deadline=filled.deadline())
+        same(filled.vector(unit(51)), filled.vector(unit(51), engine=again))
+        same(filled.keyword("投诉"), filled.keyword("投诉", engine=again))
+        again.close()
+
+    def test_an_index_that_is_only_being_built_answers_nothing(
+        self, filled: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """While another process builds an index anew, however young the library is, nothing is found in its empty files."""
+
+        def busy(**_: Any) -> Any:
+            raise CatalogBusy("the library is being written by process 1", component="catalog")
+
+        shutil.rmtree(filled.folder / "index")
+        lost = filled.make_engine(filled.folder, filled.catalog)
+        with monkeypatch.context() as patched:
+            patched.setattr(lost, "_exclusive", busy)
+            with pytest.raises(IndexMismatch, match="process 1"):
+                lost.sync(filled.catalog, deadline=filled.deadline())
+            with lost._lock, pytest.raises(EngineTimeout):  # type: ignore[attr-defined]
+                lost.sync(filled.catalog, deadline=filled.deadline(0.3))
+        lost.sync(filled.catalog, deadline=filled.deadline())
+        same(filled.keyword("投诉"), filled.keyword("投诉", engine=lost))
+        lost.close()
 
     def test_other_encoder_other_generation(self, filled: World) -> None:
         """Another encoder gets files of its own beside the old ones; nothing is mixed."""

@@ -14,10 +14,14 @@ import pytest
 
 import wenyuan
 from wenyuan.core.errors import EngineTimeout
+from wenyuan.core.model import NewDocument, NewPassage, RetrievalRequest
 from wenyuan.core.ports import Deadline
+from wenyuan.service.context import ContextRequest
+from wenyuan.service.doors import Wanted
 from wenyuan.service.following import Follower
 from wenyuan.service.ingest import Progress
 from wenyuan.service.search import SearchRequest
+from wenyuan.wire.governed import context_to_wire, search_to_wire
 
 ASK = SearchRequest(query="客户投诉多久响应")
 
@@ -32,6 +36,15 @@ def library(tmp_path: Path) -> Iterator[wenyuan.Library]:
         (docs / "a.md").write_text("# 投诉\n\n客户投诉需在 24 小时内响应。\n")
         made.add(wenyuan.Source(source_id="p", path=str(docs)))
         yield made
+
+
+def commit(library: wenyuan.Library, source: str, text: str) -> None:
+    """A document comes into the catalog, as a run commits it before the index follows."""
+    passage = NewPassage(uri=f"urn:{source}#1", headings=(), text=text, sha256="0" * 64, start=0, end=len(text))
+    made = NewDocument(
+        source_id=source, uri=f"urn:{source}", title="", fingerprint=text, passages=(passage,), language="zh"
+    )
+    library.catalog.commit_documents([made], {})
 
 
 @contextmanager
@@ -67,6 +80,38 @@ def test_a_question_meanwhile_is_answered(library: wenyuan.Library, tmp_path: Pa
     assert library.search(ASK.query).generation == library.catalog.seq()
 
 
+def test_an_answer_that_is_behind_says_so(library: wenyuan.Library, tmp_path: Path) -> None:
+    """What was found before a change that is still to be indexed says by how many seconds it is behind, at every door."""
+    request = RetrievalRequest(query=ASK.query, max_results=5)
+    (fragment,) = library.retrieve_fragments(request).fragments
+    assert "stale_by" not in fragment.metadata
+    with busy(library):
+        library.catalog.put_source(wenyuan.Source(source_id="new"))
+        assert library.search(ASK.query).stale_by == 0.0  # there is nothing in it that could be found
+        commit(library, "new", "客户投诉由新小组响应。")
+        time.sleep(0.2)
+        (fragment,) = library.retrieve_fragments(request).fragments
+        assert 0.2 <= fragment.metadata["stale_by"] < 20
+        assert search_to_wire(library.find(ASK))["coverage"]["stale_by"] >= 0.2
+        context = library.get_context(ContextRequest(retrieval_query=ASK.query))
+        assert context_to_wire(context)["coverage"]["stale_by"] >= 0.2
+        assert library.fragments(Wanted(request=request, door="dify")).stale_by >= 0.2
+    assert "stale_by" not in search_to_wire(library.find(ASK))["coverage"]
+    assert len(library.retrieve_fragments(request).fragments) == 2
+
+
+def test_what_was_replaced_is_left_out_of_what_else_is_found(library: wenyuan.Library) -> None:
+    """A passage that was removed while the index cannot follow is waited for, then left out, and the rest says it is behind."""
+    commit(library, "p", "客户投诉由第二组响应。")
+    assert len(library.search(ASK.query).hits) == 2
+    (gone,) = [number for uri, (number, _) in library.catalog.live_documents("p").items() if uri.endswith("a.md")]
+    with busy(library):
+        library.catalog.retire_documents("p", [gone])
+        answer = library.search(ASK.query)
+        assert [passage.text for passage in answer.passages.values()] == ["客户投诉由第二组响应。"]
+        assert answer.stale_by > 0.0
+
+
 def test_rights_are_never_behind(library: wenyuan.Library) -> None:
     """What was retired or withdrawn meanwhile is not found, though the index still has it."""
     source = library.catalog.source("p")
@@ -85,7 +130,7 @@ def test_rights_are_never_behind(library: wenyuan.Library) -> None:
 def test_an_answer_that_is_behind_is_not_kept(library: wenyuan.Library) -> None:
     """An answer from before a change is not given again once the change has arrived."""
     with busy(library):
-        library.catalog.put_source(wenyuan.Source(source_id="new"))
+        commit(library, "p", "客户投诉由第二组响应。")
         library.find(ASK)
         assert not library.find(ASK).cache_hit
     assert not library.find(ASK).cache_hit

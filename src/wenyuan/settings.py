@@ -91,7 +91,8 @@ class SearchSettings(_Section):
     floor: float | None = Field(default=None, ge=0, le=1)  # overrides the index's own
     abstain: Literal["lenient", "normal", "strict"] = "normal"  # how soon a question is answered with nothing
     deadline: float = Field(default=2.0, gt=0, le=60)  # seconds for one request
-    max_lag: float = Field(default=5.0, ge=0, le=300)  # seconds that answers may be behind while others write
+    # Seconds that answers may be behind while others write, and say so; beyond they fail.
+    max_lag: float = Field(default=3_600.0, ge=0, le=86_400)
     threads: int = Field(default=16, ge=1, le=256)  # legs at work at once
     query_vectors: int = Field(default=0, ge=0, le=100_000)  # how many to remember; they hide a dead encoder
     auto_least: int = Field(

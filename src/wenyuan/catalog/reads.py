@@ -359,8 +359,10 @@ class CatalogReads(CatalogHistory):
         return "" if row is None else f"{row[0]!r} {row[1]}"
 
     def lag(self, watermark: int) -> float:
+        c, p = t.commits.c, t.passages.c
+        indexed = sa.or_(sa.exists().where(p.seq == c.seq), sa.exists().where(p.removed_seq == c.seq))
         with reading(self._reader, "reading the change number") as connection:
-            at = connection.scalar(sa.select(sa.func.min(t.commits.c.at)).where(t.commits.c.seq > watermark))
+            at = connection.scalar(sa.select(sa.func.min(c.at)).where(c.seq > watermark, indexed))
         return 0.0 if at is None else max(0.0, now() - at)
 
     def changes(self, after: int, upto: int, *, vectors: bool = True) -> Iterator[Change]:

@@ -102,6 +102,7 @@ def answer_document(query: str, answer: Answer, weight: float, *, explain: bool 
         "floor": answer.floor,
         "legs": [asdict(leg) for leg in answer.legs],
         "ms": dict(answer.ms),
+        "stale_by": round(answer.stale_by, 1),
         "audit_id": answer.audit_id,
     }
 
@@ -118,6 +119,8 @@ def show_answer(terminal: Terminal, query: str, answer: Answer, weight: float, *
         terminal.say("try_doctor")
     if not answer.hits:
         terminal.show(terminal.text("reason", reason=terminal.own(answer.reason)))
+    if answer.stale_by:
+        terminal.show(terminal.text("stale_by", seconds=f"{answer.stale_by:.0f}"))
     for rank, hit in enumerate(answer.hits, 1):
         terminal.show("")
         copies = answer.copies.get(hit.passage_id, ())

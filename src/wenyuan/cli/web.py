@@ -75,8 +75,7 @@ def serve(
 def _begin(terminal: Terminal, library: Library, url: str) -> None:
     wanted = library.settings.server
     library.warm_up()
-    if library.settings.catalog.dsn.get_secret_value():
-        library.follow()  # others write what this server is asked for
+    library.follow()  # others write what this server is asked for
     if wanted.worker:
         library.hire(wanted.worker_poll)
     _announce(terminal, library, url)

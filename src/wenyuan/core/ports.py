@@ -86,7 +86,7 @@ class ChangeFeed(Protocol):
         ...
 
     def lag(self, watermark: int) -> float:
-        """Seconds since the oldest change after `watermark` was committed; 0 when there is none."""
+        """Seconds since the oldest change after `watermark` that added or removed passages; 0 when there is none."""
         ...
 
 

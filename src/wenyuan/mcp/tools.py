@@ -206,14 +206,17 @@ def _heading(given: Given) -> str:
     else:
         said = f"No match: {given.searched} sources were searched and all of them answered. {given.reason}".strip()
     warning = f"\nWARNING: {', '.join(given.degraded)} did not answer; there may be more." if given.degraded else ""
-    return said + warning
+    behind = f"\nAs of {given.stale_by:.1f} s ago: the library is being written." if given.stale_by else ""
+    return said + warning + behind
 
 
 def _block(fragment: Fragment) -> Block:
     told = fragment.metadata
     marks = [f"id {_id(fragment)}", f"score {fragment.retrieval_score:.3f}", f"trust {told.get('trust', '?')}"]
     marks += [
-        f"{name} {told[name]}" for name in ("origin", "effective_from", "stale_since", "copyright") if told.get(name)
+        f"{name} {told[name]}"
+        for name in ("origin", "effective_from", "stale_since", "stale_by", "copyright")
+        if told.get(name)
     ]
     marks += [f"also in {copy['source']}" for copy in told.get("also_in", ())]
     text = f"{_title(fragment)} <{fragment.source}>\n({', '.join(marks)})\n{visible(fragment.content)}"

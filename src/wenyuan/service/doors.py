@@ -56,12 +56,14 @@ class Given:
         degraded: Names of the legs that failed though they were allowed to.
         reason: Why there are no fragments.
         searched: Number of sources.
+        stale_by: See `Answer`.
     """
 
     fragments: tuple[Fragment, ...]
     degraded: tuple[str, ...] = ()
     reason: str = ""
     searched: int = 0
+    stale_by: float = 0.0
 
 
 class WideDoor:
@@ -103,6 +105,7 @@ class WideDoor:
             degraded=answer.degraded,
             reason=too_low or answer.reason,
             searched=len(answer.scope.sources) if answer.scope else 0,
+            stale_by=answer.stale_by,
         )
 
     def _narrowed(self, query: Query, wanted: Wanted) -> Query:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 
-from wenyuan.core.errors import KnowledgeError
+from wenyuan.core.errors import IndexCorrupt, KnowledgeError
 from wenyuan.core.ports import ChangeFeed, Deadline, Engine
 from wenyuan.service.rounds import Rounds
 
@@ -16,6 +16,7 @@ log = logging.getLogger(__name__)
 EVERY = 0.3
 """Seconds between two looks."""
 _NO_HURRY = 3_600.0
+_AS_FAR = 60.0  # seconds: less than a rebuilding takes, so whoever else writes is followed as far as they have come
 
 
 class Follower:
@@ -31,12 +32,16 @@ class Follower:
         self._seen, self._trouble = -1, ""
         self.start, self.stop = self._rounds.start, self._rounds.stop
 
+    def _sync(self, seconds: float) -> int:
+        return self._engine.sync(self._feed, deadline=Deadline(time.monotonic() + seconds, time.monotonic))
+
     def _follow(self) -> None:
         try:
             if self._feed.seq() != self._seen:
-                self._seen = self._engine.sync(
-                    self._feed, deadline=Deadline(time.monotonic() + _NO_HURRY, time.monotonic)
-                )
+                try:
+                    self._seen = self._sync(_AS_FAR)
+                except IndexCorrupt:  # to build it anew takes its time
+                    self._seen = self._sync(_NO_HURRY)
             self._trouble = ""
         except Exception as error:  # a thread that ended here would leave all that follows to the questions
             if repr(error) != self._trouble:

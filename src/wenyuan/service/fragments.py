@@ -15,7 +15,9 @@ __all__ = ["fragments_of"]
 
 def fragments_of(answer: Answer) -> tuple[Fragment, ...]:
     """The fragments of an answer, best first, each with all that is known of it."""
-    about = {"audit_id": answer.audit_id} if answer.audit_id else {}
+    about: dict[str, Any] = {"audit_id": answer.audit_id} if answer.audit_id else {}
+    if answer.stale_by:
+        about["stale_by"] = round(answer.stale_by, 1)
     if answer.degraded:
         about["degraded"] = ", ".join(answer.degraded)
     return tuple(

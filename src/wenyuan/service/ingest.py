@@ -137,6 +137,7 @@ class Ingester:
 
     def _end(self, change: RedactionChange, report: IngestReport) -> None:
         report.retired += change.withdraw()
+        self.follow()  # before what takes longer: questions meet what is no longer there until the index knows
         lost = follow_quotes(self.shelf, report.source_id, date.today())
         report.evidences_lost, report.rules_retired = lost.evidences, lost.rules
         self.follow()
@@ -170,11 +171,10 @@ class Ingester:
 
     def purge(self) -> None:
         """As `follow`, and what was removed leaves the index's files too."""
+        self.follow()  # at once, while writing the files anew takes its time
         purge = getattr(self.engine, "purge", None)
         if purge is not None:
             purge(self.shelf)
-        else:
-            self.follow()
 
 
 class _Run:
@@ -307,8 +307,9 @@ class _Run:
         except VectorsGone:  # another source had the same texts, and was removed between the look and the commit
             self._to.shelf.commit_documents(self._batch, self._vectors())
         self._since_sync += self._size
+        replaced = any(document.uri in self._live for document in self._batch)  # the index may not go on giving those
         self._batch, self._texts, self._size = [], {}, 0
-        if self._since_sync >= _SYNC_AFTER or time.monotonic() - self._synced_at >= _SYNC_SECONDS:
+        if replaced or self._since_sync >= _SYNC_AFTER or time.monotonic() - self._synced_at >= _SYNC_SECONDS:
             self._to.follow()
             self._since_sync, self._synced_at = 0, time.monotonic()
 

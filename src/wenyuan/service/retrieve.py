@@ -50,6 +50,8 @@ _SPARE = 10
 
 _Ranked = list[tuple[Hit, Passage]]
 _Candidates = tuple[list[Hit], list[LegReport], _Ranked]
+_A_MOMENT = 0.02  # seconds until the index is asked again
+_WAITS_FOR_INDEX = 0.5  # of a request's time; then what else was found is given, and said to be behind
 
 
 class _Moved(Exception):
@@ -113,6 +115,7 @@ class Retriever:
                     return told(self._retrieve(query, deadline))
                 except _Moved:
                     deadline.check("retrieval")
+                    time.sleep(_A_MOMENT)
 
     def _retrieve(self, query: Query, deadline: Deadline) -> Answer:
         begun = time.perf_counter()
@@ -163,6 +166,7 @@ class Retriever:
             floors=measured if not floor.given else {**measured, **floor.finite()},
             reason="" if ranked else why_empty(hits, floor),
             stale=self.stale(),
+            stale_by=self._behind(change),
             derived=derived,
             weight=self._own.weight(tuning, traits),
             curve=curve,
@@ -229,6 +233,10 @@ class Retriever:
     def registry(self, change: int | None = None, deadline: Deadline | None = None) -> Sources:
         """The sources as of a change of the catalog, or of the last one."""
         return self._sight.sources(self._record.seq() if change is None else change, deadline or self.deadline())
+
+    def _behind(self, change: int) -> float:
+        """Seconds since the oldest change that was not searched; there is one only while somebody else writes."""
+        return 0.0 if change >= self._record.seq() else self._record.lag(change)
 
     def follow(self) -> None:
         """Bring the index up to the record, within the time of one request."""
@@ -305,7 +313,8 @@ class Retriever:
         if across := not candidates:
             candidates = outstanding(hits, floor)
         passages = self._record.passages([hit.passage_id for hit in candidates], deadline)
-        if len(passages) < len(candidates) and self._record.seq() != change:
+        moved = len(passages) < len(candidates) and self._record.seq() != change
+        if moved and deadline.remaining() > self._settings.deadline * _WAITS_FOR_INDEX:
             raise _Moved
         told = self._information(reference, passages)
         request = Request(topic=topic, leeway=Leeway.among(hits), reference=reference, information=told)
@@ -321,6 +330,8 @@ class Retriever:
             template = passage.collection == self._united.template_collection
             ranked.append(settled._replace(origin="template") if template else settled)
         ranked = above(ranked, floor) if reference else ranked
+        if moved and not ranked:  # that there is nothing else cannot be said
+            raise _Moved
         return [(hit, passages[hit.passage_id]) for hit in ranked]
 
     def _information(self, reference: Reference | None, passages: Mapping[int, Passage]) -> Mapping[str, float]:

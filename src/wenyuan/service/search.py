@@ -96,6 +96,7 @@ class SearchResult:
         scope: What was searched: domain → ids of its sources.
         reasons: By domain, why nothing was found there.
         stale: Since when each overdue source is, by its id; of now, not of when the answer was kept.
+        stale_by: See `Answer`; what is behind is not kept.
         answers: What was asked of each domain and answered, for the audit.
     """
 
@@ -110,6 +111,7 @@ class SearchResult:
     cache_hit: bool = False
     cache_age_ms: float = 0.0
     stale: Mapping[str, str] = field(default_factory=dict)
+    stale_by: float = 0.0
 
     @property
     def degraded(self) -> tuple[str, ...]:
@@ -328,6 +330,7 @@ class Searcher:
             mode=answers[0][1].mode,
             reasons={area.domain: why for area, answer in answers if (why := _reason(area, answer))},
             answers=tuple((query, answer) for query, (_, answer) in zip(asked, answers, strict=True)),
+            stale_by=max(answer.stale_by for _, answer in answers),
         )
 
 

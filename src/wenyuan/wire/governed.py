@@ -122,6 +122,11 @@ class CoverageShape(BaseModel):
 
     legs: list[LegShape]
     degraded: list[str]
+    stale_by: float | SkipJsonSchema[None] = Field(
+        None,
+        description="Seconds since the oldest change that was not searched, while somebody writes; not there for none.",
+        json_schema_extra=no_default,
+    )
 
 
 _STALE = "Since when the refresh of its source is overdue (ISO 8601, UTC); not there while it is not."
@@ -366,10 +371,13 @@ def _snippet(snippet: Snippet, stale: Mapping[str, str]) -> dict[str, Any]:
 def _coverage(results: Iterable[SearchResult]) -> dict[str, Any]:
     legs: list[dict[str, Any]] = []
     degraded: list[str] = []
+    stale_by = 0.0
     for result in results:
         degraded += result.degraded
+        stale_by = max(stale_by, round(result.stale_by, 1))
         for leg in result.legs:
             entry = {"name": leg.name, "state": leg.state, "ms": round(leg.ms, 2), "hits": leg.hits}
             also = {"withheld": leg.withheld, "remembered": leg.remembered, "error": leg.error}
             legs.append(entry | {name: value for name, value in also.items() if value})
-    return {"legs": legs, "degraded": list(dict.fromkeys(degraded))}
+    told = {"legs": legs, "degraded": list(dict.fromkeys(degraded))}
+    return told | ({"stale_by": stale_by} if stale_by else {})

@@ -32,7 +32,7 @@ _MOST_DEPTH = 8
 _MOST_ATTRIBUTES, _MOST_CHARS = 16, 512
 _ATTRIBUTES = (
     "source", "source_id", "passage_id", "heading", "trust", "origin", "priority", "copyright", "language",
-    "effective_from", "effective_until", "stale_since", "degraded", "audit_id", "page", "line",
+    "effective_from", "effective_until", "stale_since", "stale_by", "degraded", "audit_id", "page", "line",
 )  # fmt: skip
 
 

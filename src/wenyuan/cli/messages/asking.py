@@ -17,6 +17,10 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "mode_keyword-only": ("keyword-only", "仅关键词"),
     "floor": ("floor {floor}", "门槛 {floor}"),
     "reason": ("Reason: {reason}", "原因：{reason}"),
+    "stale_by": (
+        "As of {seconds} s ago: the library is being written.",
+        "知识库正在写入，答案基于 {seconds} 秒前的内容。",
+    ),
     "leg": ("{name}: {state}, {hits:hit|hits}, {ms} ms", "{name}：{state}，命中 {hits}，{ms} 毫秒"),
     "leg_withheld": ("  (not in force on the day: {count})", "（当日未生效或已失效：{count}）"),
     "leg_remembered": ("  (the query's vector was remembered)", "（问题向量取自缓存）"),

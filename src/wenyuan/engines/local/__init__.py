@@ -44,7 +44,7 @@ __all__ = ["LocalEngine"]
 
 log = logging.getLogger(__name__)
 
-MAX_LAG = 5.0
+MAX_LAG = 3_600.0
 """Seconds for which whoever else is writing, a process or a thread, may keep answers behind before that is an error."""
 _BRIEFLY = 0.1  # seconds to wait for a thread that brings the index up to date: mostly it is done by then
 _SAVE_AFTER = 2_000  # changes after which the row files are worth writing again
@@ -145,12 +145,14 @@ class LocalEngine:
         if watermark > self._keyword.watermark:
             raise IndexCorrupt("the vector rows are ahead of the keyword index", component="engine local")
         self._columns, self._scan, self._saved = columns, scan, watermark
+        self._whole = False
         self._set_view(watermark)
 
     def _empty_scan(self) -> VectorScan | None:
         return VectorScan(self._dimension) if self._dimension else None
 
     def _set_view(self, watermark: int) -> None:
+        self._whole = self._whole or watermark > 0
         self._view = _View(
             searcher=self._keyword.searcher,
             columns=self._columns.frozen(),
@@ -161,6 +163,7 @@ class LocalEngine:
     def sync(self, feed: ChangeFeed, *, deadline: Deadline) -> int:
         target = feed.seq()
         if self._view.watermark == target:
+            self._whole = True
             return target
         if deadline.remaining() < _TIME_TO_REBUILD:
             return self._follow(feed, target, deadline)
@@ -189,16 +192,22 @@ class LocalEngine:
         """Take the lock; False when another thread has it and a request can be answered from what is here.
 
         A view is one state of both halves, which that thread leaves alone; what the record has removed since is
-        left out where answers are checked against it, and what is new comes within `MAX_LAG`.
+        left out where answers are checked against it, and what is new comes when that thread is done.
         """
         if deadline.remaining() < _TIME_TO_REBUILD:
             if self._lock.acquire(timeout=min(_BRIEFLY, deadline.remaining())):
                 return True
-            if feed.lag(self._view.watermark) <= self._max_lag:
+            if self._may_lag(feed, self._view.watermark):
                 return False
         if not self._lock.acquire(timeout=deadline.remaining()):
             raise EngineTimeout("another thread is still bringing the index up to date", component="engine local")
         return True
+
+    def _may_lag(self, feed: ChangeFeed, watermark: int) -> bool:
+        """Whether questions may be answered as of a change that others have moved on from: never from files that are
+        only being built, which hold nothing.
+        """
+        return self._whole and feed.lag(watermark) <= self._max_lag
 
     def _catch_up(self, feed: ChangeFeed, target: int) -> int:
         if self._view.watermark > target:
@@ -210,6 +219,7 @@ class LocalEngine:
                 hint="the catalog was replaced by an older one: remove the library's index folder",
             )
         self._keyword.reload()
+        reached = max(self._view.watermark, self._keyword.watermark)
         if self._keyword.watermark < target:
             try:
                 with self._exclusive(wait=0.05):
@@ -217,14 +227,15 @@ class LocalEngine:
                     self._apply(feed, target)
                 return target
             except CatalogBusy as error:
-                if feed.lag(self._keyword.watermark) > self._max_lag:
+                if next(feed.changes(reached, target, vectors=False), None) is None:  # there is nothing to index
+                    reached = target
+                elif not self._may_lag(feed, reached):
                     raise IndexMismatch(
-                        f"behind the catalog ({self._keyword.watermark} of {target}), and {error.message}",
-                        component="engine local",
+                        f"behind the catalog ({reached} of {target}), and {error.message}", component="engine local"
                     ) from error
         # Somebody else writes, or has written: follow to where the keyword index stands.
-        self._apply_rows(feed.changes(self._view.watermark, self._keyword.watermark), self._keyword.watermark)
-        return self._keyword.watermark
+        self._apply_rows(feed.changes(self._view.watermark, reached), reached)
+        return reached
 
     def _apply(self, feed: ChangeFeed, target: int) -> None:
         """Replay changes into both halves: the keyword index commits first, the rows follow."""
@@ -293,7 +304,8 @@ class LocalEngine:
             if self._unsaved == 0 or not (always or self._unsaved >= _SAVE_AFTER):
                 return
             manifest = self._folder / "rows.json"
-            seq = self._view.watermark
+            # Rows never stand ahead of the keyword index; the view may, by changes that hold no row.
+            seq = min(self._view.watermark, self._keyword.watermark)
             try:
                 disk = json.loads(manifest.read_text("utf-8")) if manifest.exists() else {"seq": 0}
                 if disk["seq"] < seq or (disk["seq"] == seq and not self._saved):
@@ -321,7 +333,7 @@ class LocalEngine:
                 if old.name not in names.values():
                     old.unlink(missing_ok=True)  # processes that have it mapped keep it
         self._saved = seq
-        self._set_view(seq)
+        self._set_view(self._view.watermark)
 
     # -- answering ----------------------------------------------------------------------------------
 

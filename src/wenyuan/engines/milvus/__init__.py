@@ -38,13 +38,14 @@ from wenyuan.engines.milvus.writing import advance, check_same, renew
 
 __all__ = ["MilvusEngine", "Place"]
 
-MAX_LAG = 5.0
+MAX_LAG = 3_600.0
 """Seconds for which whoever else is writing may keep answers behind before that is an error."""
 _PATIENCE = 10.0  # seconds for what has no deadline of its own: status, information
 _TO_OPEN = 60.0  # making and loading collections takes its time
 _TIME_TO_BUILD = 300.0  # seconds that a caller must be willing to wait
 _A_DAY = 86_400.0
 _BRIEFLY = 0.1  # seconds to wait for a thread that brings the index up to date: mostly it is done by then
+_WAITS = 0.5  # of a request's time, for the index; then it is answered from what is there
 _SETTLE_AFTER = 2_000  # passages after which a checkpoint is worth its while
 _ROUNDING = 1e-4
 _WIDTH = 200
@@ -98,6 +99,7 @@ class MilvusEngine:
         self._builder = Errands(1, "wenyuan-milvus-index")
         self._same = False
         self._settled_at = 0
+        self._empty = False  # whether the catalog was, when the index was asked last
         self._counted = -1  # the step of the last mark whose rows were all found to be there
         try:
             self._mark = self._open(index)
@@ -123,6 +125,7 @@ class MilvusEngine:
         target = feed.seq()
         self._mark = mark = self._sessions.run(self._newest, deadline)
         if mark.settled(target):
+            self._empty = target == 0
             return self._checked(feed, mark)
         if mark.watermark > max(target, feed.seq()):  # anew: another thread may have followed a later change
             raise IndexMismatch(
@@ -133,13 +136,17 @@ class MilvusEngine:
         if deadline.remaining() >= _TIME_TO_BUILD:
             return self._follow(feed, target, wait=_TO_OPEN)
         if not self._caught_up(feed, target, mark, deadline):
-            if feed.lag(mark.watermark) <= self._max_lag:
+            if self._may_lag(feed, mark):
                 return mark.watermark  # somebody else brings it up to date; what is here is one state of the catalog
             raise EngineTimeout(
                 f"behind the catalog ({mark.watermark} of {target}), and somebody else is writing",
                 component=self._sessions.component,
             )
         return self._mark.watermark
+
+    def _may_lag(self, feed: ChangeFeed, mark: Mark) -> bool:
+        """Whether questions may be answered as of a mark; an index that is only being built holds nothing."""
+        return (mark.watermark > 0 or self._empty) and feed.lag(mark.watermark) <= self._max_lag
 
     def _checked(self, feed: ChangeFeed, mark: Mark) -> int:
         if not self._same:  # once is enough: later changes are checked as they are applied
@@ -148,8 +155,11 @@ class MilvusEngine:
         return mark.watermark
 
     def _caught_up(self, feed: ChangeFeed, target: int, mark: Mark, deadline: Deadline) -> bool:
-        """Apply changes, in a thread that goes on when the caller cannot wait; False when somebody else is writing."""
-        patience = _BRIEFLY if feed.lag(mark.watermark) <= self._max_lag else deadline.remaining()
+        """Apply changes, in a thread that goes on when the caller cannot wait; False when somebody else is writing, or an
+        answer from before is better than waiting on.
+        """
+        lagging = self._may_lag(feed, mark)
+        patience = _BRIEFLY if lagging else deadline.remaining()
         if not self._writing.acquire(timeout=min(patience, deadline.remaining())):
             return False
 
@@ -160,10 +170,12 @@ class MilvusEngine:
                 self._writing.release()
 
         try:
-            self._builder.run(work, deadline.remaining())
+            self._builder.run(work, deadline.remaining() * (_WAITS if lagging else 1.0))
         except CatalogBusy:
             return False
         except TooLate as error:
+            if lagging:
+                return False
             raise EngineTimeout(
                 "the index is still being brought up to date", component=self._sessions.component
             ) from error

@@ -28,12 +28,13 @@ from wenyuan.engines.postgres.tables import find_vector, make_tables, schema_nam
 
 __all__ = ["PostgresEngine"]
 
-MAX_LAG = 5.0
+MAX_LAG = 3_600.0
 """Seconds for which whoever else is writing may keep answers behind before that is an error."""
 _PATIENCE = 10.0  # seconds for what has no deadline of its own: opening, status, information
 _TIME_TO_BUILD = 300.0  # seconds that a caller must be willing to wait
 _A_DAY = 86_400.0
 _BRIEFLY = 0.1  # seconds to wait for a thread that brings the index up to date: mostly it is done by then
+_WAITS = 0.5  # of a request's time, for the index; then it is answered from what is there
 _EVERYTHING = {"wenyuan.sources": "*"}
 _JOINED_BY_KEY = {
     "enable_seqscan": "off",
@@ -85,6 +86,7 @@ class PostgresEngine:
         self._unsettled = 0
         self._seen = 0
         self._same = False
+        self._empty = False  # whether the catalog was, when the index was asked last
         self._sums: tuple[int, Sums] = (-1, Sums.empty(self._dimension))  # as of which change
         try:
             self._open(library_id)
@@ -112,10 +114,13 @@ class PostgresEngine:
             watermark = self._sessions.run(upkeep.watermark, deadline)
             self._seen = watermark
             if watermark >= target:
+                self._empty = target == 0
                 return self._not_ahead(feed, watermark)
-            if not self._caught_up(feed, target, deadline, _BRIEFLY if hurried else deadline.remaining()):
-                if hurried and feed.lag(watermark) <= self._max_lag:
-                    return watermark  # somebody else brings it up to date; what is here is one state of the catalog
+            # Then it may be answered from; one that is only being built holds nothing.
+            lagging = hurried and (watermark > 0 or self._empty) and feed.lag(watermark) <= self._max_lag
+            if not self._caught_up(feed, target, deadline, hurried=hurried, lagging=lagging):
+                if lagging:
+                    return watermark  # it is being brought up to date; what is here is one state of the catalog
                 time.sleep(_BRIEFLY)
 
     def _not_ahead(self, feed: ChangeFeed, watermark: int) -> int:
@@ -131,8 +136,11 @@ class PostgresEngine:
             )
         return watermark
 
-    def _caught_up(self, feed: ChangeFeed, target: int, deadline: Deadline, patience: float) -> bool:
-        """Apply changes, in a thread that goes on when the caller cannot wait; False when somebody else is writing."""
+    def _caught_up(self, feed: ChangeFeed, target: int, deadline: Deadline, *, hurried: bool, lagging: bool) -> bool:
+        """Apply changes, in a thread that goes on when the caller cannot wait; False when somebody else is writing, or
+        an answer from before (`lagging`) is better than waiting on.
+        """
+        patience = _BRIEFLY if hurried else deadline.remaining()
         if not self._writing.acquire(timeout=min(patience, deadline.remaining())):
             return False
 
@@ -143,8 +151,10 @@ class PostgresEngine:
                 self._writing.release()
 
         try:
-            return self._builder.run(work, deadline.remaining())
+            return self._builder.run(work, deadline.remaining() * (_WAITS if lagging else 1.0))
         except TooLate as error:
+            if lagging:
+                return False
             raise EngineTimeout(
                 "the index is still being brought up to date", component=self._sessions.component
             ) from error
