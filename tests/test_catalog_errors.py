@@ -87,6 +87,22 @@ def test_lock_between_processes(tmp_path: Path) -> None:
             assert (tmp_path / "lock").read_text() == f"process {os.getpid()}"
 
 
+def test_lock_is_let_go_when_a_signal_came_while_it_was_taken(tmp_path: Path) -> None:
+    """An interrupt between taking the lock file and the work leaves it to others, and to this process."""
+
+    class Interrupted(WriterLock):
+        def _take(self, until: float) -> None:
+            super()._take(until)
+            raise KeyboardInterrupt
+
+    path = tmp_path / "writer.lock"
+    lock = Interrupted(path)
+    with pytest.raises(KeyboardInterrupt), lock.held():
+        pass
+    with WriterLock(path).held(wait=0.1):
+        pass
+
+
 def test_lock_is_let_go_after_an_error(tmp_path: Path) -> None:
     """An error inside the block, or while the lock is taken, leaves no lock and no open file behind."""
     lock, other = WriterLock(tmp_path / "lock"), WriterLock(tmp_path / "lock")

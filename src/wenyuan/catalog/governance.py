@@ -7,6 +7,7 @@ import hmac
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import sqlalchemy as sa
@@ -18,6 +19,7 @@ from wenyuan.catalog.remembered import Remembered
 from wenyuan.core.agents import Agent, Key, agent_to_wire, parse_agent
 from wenyuan.core.errors import NotPermitted
 from wenyuan.core.source_state import LONGEST_CLAIM, SourceState
+from wenyuan.processes import has_ended
 
 __all__ = ["CatalogGovernance", "SourceState"]
 
@@ -152,10 +154,14 @@ class CatalogGovernance:
     # -- how sources are doing --------------------------------------------------------------------------
 
     def source_states(self) -> Mapping[str, SourceState]:
-        """By source id; a source that was never read is absent."""
+        """By source id; a source that was never read is absent. A claim whose process has ended on this machine is none."""
         with reading(self._reader, "reading the state of sources") as connection:
             rows = connection.execute(sa.select(t.source_state)).mappings().all()
-        return {row["source_id"]: SourceState(**row) for row in rows}
+        states = [SourceState(**row) for row in rows]
+        return {
+            s.source_id: replace(s, claimed_by="", claimed_until=None) if has_ended(s.claimed_by) else s
+            for s in states
+        }
 
     def put_source_state(self, state: SourceState) -> None:
         """Write how a source is doing. It is no change of the library: nothing derived depends on it."""
@@ -167,7 +173,7 @@ class CatalogGovernance:
     def claim_source(
         self, source_id: str, worker: str, until: float, *, due_by: float | None = None, wait: float = 10.0
     ) -> bool:
-        """Take a source for a refresh, unless another worker has it or (with `due_by`) it is not due.
+        """Take a source for a refresh, unless another worker that may live has it or (with `due_by`) it is not due.
 
         Atomic: of several workers that try at once, one gets it, and the others do not wait for it.
 
@@ -183,6 +189,9 @@ class CatalogGovernance:
         with self._claiming("claiming a source", wait) as connection:
             values = {name: getattr(fresh, name) for name in SourceState.__slots__}
             connection.execute(insert_new(connection, t.source_state), values)
+            by = connection.scalar(sa.select(s.claimed_by).where(s.source_id == source_id)) or ""
+            if has_ended(by):
+                free[1] = sa.or_(free[1], s.claimed_by == by)
             mine = sa.select(s.source_id).where(*free).with_for_update(skip_locked=True)
             if connection.scalar(mine) is None:
                 return False

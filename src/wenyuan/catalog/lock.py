@@ -43,9 +43,9 @@ class Lock(ABC):
                 yield
             finally:
                 self._depth -= 1
-                if self._depth == 0:
-                    self._let_go()
         finally:
+            if self._depth == 0:  # also of what was only half taken, when a signal came
+                self._let_go()
             self._threads.release()
 
     @abstractmethod
@@ -53,7 +53,8 @@ class Lock(ABC):
         """Take it from other processes; CatalogBusy when that is not possible until then (`time.monotonic`)."""
 
     @abstractmethod
-    def _let_go(self) -> None: ...
+    def _let_go(self) -> None:
+        """Give it back, as far as it was taken."""
 
 
 def being_written(owner: str) -> CatalogBusy:
@@ -78,22 +79,18 @@ class WriterLock(Lock):
             handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise self._unavailable("open", error) from error
+        self._file = handle
         try:
             self._wait_for(handle, until)
             os.ftruncate(handle, 0)
             os.pwrite(handle, f"process {os.getpid()}".encode(), 0)
         except OSError as error:
-            os.close(handle)
             raise self._unavailable("take", error) from error
-        except BaseException:
-            os.close(handle)
-            raise
-        self._file = handle
 
     def _let_go(self) -> None:
-        if self._file is not None:
-            os.close(self._file)  # closing lets go of the lock
-            self._file = None
+        handle, self._file = self._file, None
+        if handle is not None:
+            os.close(handle)  # closing lets go of the lock
 
     def _wait_for(self, handle: int, until: float) -> None:
         while True:

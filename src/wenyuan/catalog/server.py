@@ -291,7 +291,7 @@ class _SessionLock(Lock):
 
     def _let_go(self) -> None:
         held, self._session = self._session, None
-        if held.closed:
+        if held is None or held.closed:
             return  # and the lock went with it
         try:
             with translated("letting go of the library's lock"), self._session_of_the_writer() as session:

@@ -327,8 +327,8 @@ _CHINESE = {
     ),
     'e.g. {"metadata.tag": "fire"}': '例如 {{"metadata.tag": "fire"}}',
     "set WENYUAN_DEBUG=1 to see where, and report it": "设置 WENYUAN_DEBUG=1 查看位置并反馈",
-    "wait until it has finished; if that worker has died, its claim runs out in minutes": (
-        "等它结束；若该进程已退出，几分钟后即可重试"
+    "wait until it has finished; if that worker has died on another machine, its claim runs out in minutes": (
+        "等它结束；若它运行在另一台机器上且已退出，几分钟后即可重试"
     ),
     **SERVERS,
     **USAGE,

@@ -5,15 +5,13 @@ with growing patience. Only what changed is read and embedded: that is what `Lib
 searched elsewhere (``api``, ``vector_index``) are not taken in: a question shows whether they answer.
 
 A worker claims a source before it begins and lets go of it at the end; while it is at it, it renews the claim.
-The claim of a worker that died runs out.
+The claim of a worker that died ends with it on the same machine; seen from another one, it runs out.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
-import os
-import socket
 import threading
 import time
 from collections.abc import Callable
@@ -24,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from wenyuan.core.errors import CatalogBusy, InvalidRequest, KnowledgeError, NotPermitted, SourceError
 from wenyuan.core.model import Source
 from wenyuan.core.source_state import LONGEST_CLAIM, SourceState
+from wenyuan.processes import own_name
 from wenyuan.service.freshness import cycle_of, describe_state, due_at, next_due, stale_since
 from wenyuan.service.governed import governed
 
@@ -97,7 +96,7 @@ class Worker:
         lease: float = LEASE,
         ask: Callable[[Source], None] | None = None,
     ) -> None:
-        self.name = name or f"{socket.gethostname()}-{os.getpid()}-{id(self):x}"
+        self.name = name or own_name(id(self))
         self._library = library
         self._catalog = governed(library)
         self._clock = clock
@@ -131,14 +130,18 @@ class Worker:
             CatalogBusy: another worker is at it, or something else is writing to the library.
         """
         source = self._catalog.source(source_id)
-        if not self._claim(source_id, wait=10.0):
-            by = self._catalog.source_states()[source_id].claimed_by
-            raise CatalogBusy(
-                f"the source {source_id!r} is being refreshed by {by}",
-                component="refresh",
-                hint="wait until it has finished; if that worker has died, its claim runs out in minutes",
-            )
-        return self._work(source, None, progress)
+        try:
+            if self._claim(source_id, wait=10.0):
+                return self._work(source, None, progress)
+        except (KeyboardInterrupt, SystemExit):  # wherever it came, perhaps before the work had begun
+            self._let_go(source_id)
+            raise
+        by = self._catalog.source_states()[source_id].claimed_by
+        raise CatalogBusy(
+            f"the source {source_id!r} is being refreshed by {by}",
+            component="refresh",
+            hint="wait until it has finished; if that worker has died on another machine, its claim runs out in minutes",
+        )
 
     def run_once(
         self, stop: threading.Event | None = None, tell: Callable[[RefreshOutcome], None] | None = None

@@ -1,0 +1,46 @@
+"""Which process is this, and has another one of this machine ended? A number alone would not tell: it is given again."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+__all__ = ["has_ended", "own_name"]
+
+_PROC = Path("/proc")
+
+
+def own_name(number: int) -> str:
+    """A name for something of this process: host, process, when that began, and a number of its own."""
+    return f"{socket.gethostname()}-{os.getpid()}-{_begun(os.getpid())}.{_numbering()}-{number:x}"
+
+
+def has_ended(name: str) -> bool:
+    """Whether a name that `own_name` gave is of a process of this machine that has ended; False where that cannot be told."""
+    host, *rest = name.rsplit("-", 3)
+    if len(rest) != 3 or host != socket.gethostname() or not rest[0].isdecimal():
+        return False
+    begun, _, numbering = rest[1].partition(".")
+    # In another container of this host the same number is another process, and cannot be seen.
+    return bool(begun) and numbering == _numbering() and _begun(int(rest[0])) != begun
+
+
+def _begun(pid: int) -> str:
+    """When a process began, in the system's ticks; ``""`` where that is not told, ``gone`` when there is no such process."""
+    if not _PROC.joinpath("self/stat").exists():
+        return ""
+    try:
+        told = _PROC.joinpath(str(pid), "stat").read_text("utf-8", "replace")
+    except OSError:
+        return "gone"
+    state, *fields = told.rpartition(")")[2].split()  # its name stands in brackets, and may hold anything
+    return "gone" if state in "ZX" else fields[18]
+
+
+def _numbering() -> str:
+    """What numbers processes here: each container may have numbers of its own."""
+    try:
+        return str(_PROC.joinpath("self/ns/pid").stat().st_ino)
+    except OSError:
+        return "0"
