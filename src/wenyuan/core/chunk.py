@@ -11,20 +11,23 @@ from __future__ import annotations
 
 import itertools
 import re
-import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 
+from wenyuan.core.address import Opener, anchor_at, slug
 from wenyuan.core.model import Block, Document, Draft
 from wenyuan.core.sentences import CLAUSE_END, ITEM_BREAK, SENTENCE_END, Span, divides, inside_character, trimmed
 from wenyuan.core.structure import opening
 from wenyuan.core.tokens import Meter, estimate_tokens
 
-__all__ = ["MAX_TOKENS", "TARGET_TOKENS", "chunk", "estimate_tokens", "slug"]
+__all__ = ["MAX_TOKENS", "TARGET_TOKENS", "chunk", "estimate_tokens"]
 
 MAX_TOKENS = 400
 TARGET_TOKENS = 256
+_PAGE = re.compile(r"page=([0-9]+)")
+_KEYED = re.compile(r"(?:page|row)=[0-9]+")
 _FRAMES = re.compile(r"\{%-?\s*(?:include|import|extends|assign|raw|end\w*)[^%]*%\}|</?[a-zA-Z][^<>]*>")
 
 
@@ -60,15 +63,15 @@ def chunk(
     if not 16 <= target_tokens <= max_tokens:
         raise ValueError(f"16 <= target_tokens <= max_tokens, not {target_tokens} and {max_tokens}")
     meter = Meter(document.text)
-    names = _Names()
+    places = _Places(document)
     drafts: list[Draft] = []
     for section in _attached(_sections(document), document.text):
         cutter = _Cutter(document.text, meter, section, max_tokens * 100, target_tokens * 100)
-        drafts += _drafts(document.text, section, cutter.spans(), names)
+        drafts += _drafts(document.text, section, cutter.spans(), places)
     return tuple(drafts)
 
 
-def _drafts(text: str, section: _Section, spans: Iterable[Span], names: _Names) -> Iterator[Draft]:
+def _drafts(text: str, section: _Section, spans: Iterable[Span], places: _Places) -> Iterator[Draft]:
     """The spans of a section with their address."""
     index, seen, breaks = 0, section.blocks[0].start, 0
     for start, end in spans:
@@ -79,16 +82,7 @@ def _drafts(text: str, section: _Section, spans: Iterable[Span], names: _Names) 
         breaks += text.count("\n", seen, start)
         seen = start
         line = None if block.line is None else block.line + breaks
-        cell = section.cell or block.cell
-        fragment = cell or _fragment(section, block) or (f"L{line}" if line else "")
-        yield Draft(start=start, end=end, headings=section.path, fragment=names.part(fragment), line=line,
-                    page=block.page, cell=cell)  # fmt: skip
-
-
-def _fragment(section: _Section, block: Block) -> str:
-    """A clause, a page or the nearest heading: the first of them that there is."""
-    page = f"page={block.page}" if block.page else ""
-    return (section.anchor if section.whole else "") or page or section.anchor
+        yield places.draft(section, block, (start, end), line)
 
 
 def _sections(document: Document) -> Iterator[_Section]:
@@ -108,7 +102,7 @@ def _sections(document: Document) -> Iterator[_Section]:
                 stack.append((block.level, block.label))
             untitled = False
             path = tuple(label for _, label in stack if label)
-            section = _Section(path, names.anchor(block), _is_clause(block))
+            section = _Section(path, block.anchor or names.anchor(block), _is_clause(block))
         section.blocks.append(block)
         if block.kind == "row":
             yield replace(section, whole=True, cell=block.cell)
@@ -164,9 +158,6 @@ class _Names:
         name = slug(block.label) if block.kind == "heading" else "-".join(block.label.split())
         return self._free(name or "section", "-{}", 1)
 
-    def part(self, name: str) -> str:
-        return self._free(name or "text", "-part-{}", 2)
-
     def _free(self, name: str, suffix: str, first: int) -> str:
         free = name
         number = self._count.get(name, first)
@@ -178,10 +169,50 @@ class _Names:
         return free
 
 
-def slug(heading: str) -> str:
-    """Anchor of a heading as GitHub makes it: ``第三章 投诉处理`` → ``第三章-投诉处理``, ``Q & A`` → ``q--a``."""
-    kept = (c for c in heading.strip().lower() if c.isalnum() or c in "-_" or c.isspace() or unicodedata.combining(c))
-    return "".join("-" if c.isspace() else c for c in kept)
+class _Places:
+    """Gives each passage of a document an address of its own.
+
+    The fragment is the anchor that its format has. Where the format has none, it is the form that the documentation
+    describes: the cell, the clause or heading, or the line.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self._opener = Opener(document)
+        self._lines = document.media_type == "text/plain"
+        self._anchored = set(_anchored(document))
+        self._count: Counter[str] = Counter()
+
+    def draft(self, section: _Section, block: Block, span: Span, line: int | None) -> Draft:
+        anchor, at = anchor_at(block, span[0])
+        fragment = self._documented(section, block, line) if anchor is None else anchor
+        directive = self._opener.directive(*span, anchored=at == span[0] and at in self._anchored)
+        page = block.page
+        if page is not None and anchor is not None and (told := _PAGE.fullmatch(anchor)):
+            page = int(told[1])
+        self._count[fragment] += 1
+        if (part := self._count[fragment]) > 1 and not directive:
+            if (block.page or block.cell) and _KEYED.fullmatch(fragment):
+                fragment = f"{fragment}&part={part}"
+            else:
+                directive = f"part={part}"
+        return Draft(start=span[0], end=span[1], headings=section.path, fragment=fragment, directive=directive,
+                     line=line, page=page, cell=section.cell or block.cell)  # fmt: skip
+
+    def _documented(self, section: _Section, block: Block, line: int | None) -> str:
+        if self._lines:
+            return f"L{line}" if line else ""
+        page = f"page={block.page}" if block.page else ""
+        return section.cell or block.cell or page or section.anchor or (f"L{line}" if line else "")
+
+
+def _anchored(document: Document) -> Iterator[int]:
+    """Offsets at which an anchor lies; a block may have that of a block above."""
+    above: str | None = None
+    for block in document.blocks:
+        if block.anchor and block.anchor != above:
+            yield block.start
+        yield from (offset for offset, _ in block.inner)
+        above = block.inner[-1][1] if block.inner else block.anchor
 
 
 # --- splitting ------------------------------------------------------------------------------------------

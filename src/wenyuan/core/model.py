@@ -118,6 +118,9 @@ class Block:
         line: First line (1-based) in the original file, where it has lines.
         page: Page (1-based) of a paged document.
         cell: Sheet and row of a table document, e.g. ``FAQ!5``.
+        anchor: URI fragment (unescaped) that opens the original at the block or nearest above it: an element's id, a
+            page; ``""`` where nothing above has one, None where the format knows none.
+        inner: ``(offset, anchor)`` of further anchors inside the block, in order; offsets are those of the document.
     """
 
     kind: BlockKind
@@ -128,6 +131,8 @@ class Block:
     line: int | None = None
     page: int | None = None
     cell: str | None = None
+    anchor: str | None = None
+    inner: tuple[tuple[int, str], ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end:
@@ -176,13 +181,16 @@ class Draft:
 
     Attributes:
         headings: Path of headings and clause labels above and at the passage, outermost first.
-        fragment: URI fragment (unescaped) that finds the place: ``第三章-投诉处理``, ``page=4``, ``第十三条``.
+        fragment: URI fragment (unescaped) that opens the place: ``第三章-投诉处理``, ``page=4``, ``_options``.
+        directive: What narrows it further, escaped: ``text=`` with the passage's first words where these find it,
+            else ``part=2``; see `core.address`.
     """
 
     start: int
     end: int
     headings: tuple[str, ...] = ()
     fragment: str = ""
+    directive: str = ""
     line: int | None = None
     page: int | None = None
     cell: str | None = None

@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from urllib.parse import unquote
 
 from wenyuan.core.model import Block, Document, Facet
@@ -56,6 +57,7 @@ class Redacted:
     counts: Mapping[str, int]
 
 
+_WORD = re.compile(r"[^\W_]{2,}")
 _PIECE = re.compile(r"[^/?#&;]+")
 _AUTHORITY = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^/?#]*")
 _ESCAPED = re.compile(r"[\x00-\x20%/?#&;\x7f-\xa0\u2028\u2029\ufeff\ud800-\udfff]")
@@ -98,7 +100,9 @@ class Redaction:
         Raises:
             DocumentRejected: it cannot be redacted.
         """
-        text, spans, counts = self._rewrite(document.text, [(b.start, b.end) for b in document.blocks])
+        text, parts, counts = self._rewrite(document.text, [part for b in document.blocks for part in _parts(b)])
+        moved = iter(parts)
+        gone = _gone(document.text, text)
 
         def clean(said: str) -> str:
             if not said:
@@ -108,17 +112,24 @@ class Redaction:
                 counts.update(found)
             return new
 
-        def cleaned(block: Block, start: int, end: int) -> Block:
-            label, cell = clean(block.label), block.cell and clean(block.cell)
-            if (start, end, label, cell) == (block.start, block.end, block.label, block.cell):
-                return block  # most are, and a copy takes longer than the look
-            return replace(block, start=start, end=end, label=label, cell=cell)
+        def opened(anchor: str) -> str:
+            """Anchors are made of headings: where a heading lost something, its anchor would tell it."""
+            return "" if any(word in anchor.lower() for word in gone) else self.uri(anchor)
 
-        blocks = tuple(
-            cleaned(block, start, end)
-            for block, (start, end) in zip(document.blocks, spans, strict=True)
-            if start < end
-        )
+        def cleaned(block: Block) -> Block | None:
+            own = [next(moved) for _ in _parts(block)]
+            start, end = own[0][0], own[-1][1]
+            if start == end:
+                return None
+            label, cell = clean(block.label), block.cell and clean(block.cell)
+            anchor = block.anchor and opened(block.anchor)
+            inner = tuple((at, opened(name)) for (at, _), (_, name) in zip(own[1:], block.inner, strict=True))
+            new = (start, end, label, cell, anchor, inner)
+            if new == (block.start, block.end, block.label, block.cell, block.anchor, block.inner):
+                return block  # most are, and a copy takes longer than the look
+            return replace(block, start=start, end=end, label=label, cell=cell, anchor=anchor, inner=inner)
+
+        blocks = tuple(filter(None, map(cleaned, document.blocks)))
         metadata = self._facets(document.metadata, counts)
         title, notes = clean(document.title), tuple(map(clean, document.notes))
         redacted = replace(document, text=text, title=title, blocks=blocks, notes=notes, metadata=metadata)
@@ -178,6 +189,20 @@ class Redaction:
 def redact(text: str, policy: RedactionPolicy, key: bytes = b"", names: NameRecognizer | None = None) -> Redacted:
     """`Redaction.text`, of one text."""
     return Redaction(policy, key, names).text(text)
+
+
+def _gone(text: str, redacted: str) -> set[str]:
+    """The words that redaction took out of a text, in lower case."""
+    if text == redacted:
+        return set()
+    left = {*_WORD.findall(redacted.lower())}
+    return {word for word in _WORD.findall(text.lower()) if word not in left}
+
+
+def _parts(block: Block) -> list[tuple[int, int]]:
+    """A block's span, cut where an anchor lies inside."""
+    cuts = [block.start, *(at for at, _ in block.inner), block.end]
+    return list(pairwise(cuts))
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -22,6 +22,7 @@ __all__ = [
     "OpeningKind",
     "clause_key",
     "clause_keys",
+    "clause_label",
     "opening",
     "openings",
     "without_clauses",
@@ -137,6 +138,16 @@ def clause_key(text: str) -> str | None:
         return _key(*_named(match))
     point = _OPEN_POINT.match(stripped.translate(NARROW))
     return _key("clause", ascii_number(point["dotted"])) if point and point["dotted"] else None
+
+
+def clause_label(headings: Sequence[str]) -> str:
+    """The number of the innermost clause of a path of headings, as written: ``第十三条``, ``3.2.1``; ``""`` without one."""
+    for label in reversed(headings):
+        kind, _, _ = (clause_key(label) or "").partition(":")
+        if kind in ("article", "clause", "paragraph", "item"):
+            found = opening(label)
+            return found.label if found else label
+    return ""
 
 
 def clause_keys(text: str) -> tuple[str, ...]:

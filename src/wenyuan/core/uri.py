@@ -70,9 +70,14 @@ def legible(name: str) -> str:
     return raw.decode("utf-8", "replace")
 
 
-def with_fragment(uri: str, fragment: str) -> str:
-    """`uri` with an unescaped fragment added, escaped as far as needed."""
-    return f"{uri}#{_escape(fragment, _FRAGMENT_KEEP)}" if fragment else uri
+def with_fragment(uri: str, fragment: str, directive: str = "") -> str:
+    """`uri` with an unescaped fragment added, escaped as far as needed.
+
+    Args:
+        directive: Escaped; behind ``:~:`` it tells a browser more than the fragment does, and nobody else anything.
+    """
+    told = _escape(fragment, _FRAGMENT_KEEP) + (f":~:{directive}" if directive else "")
+    return f"{uri}#{told}" if told else uri
 
 
 def readable(uri: str) -> str:

@@ -22,7 +22,11 @@ _GAP = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A block with its own text, before it has a place in the document. See `core.model.Block`."""
+    """A block with its own text, before it has a place in the document. See `core.model.Block`.
+
+    Attributes:
+        inner: ``(offset, anchor)``; offsets are those of `text`.
+    """
 
     kind: BlockKind
     text: str
@@ -31,6 +35,8 @@ class Piece:
     line: int | None = None
     page: int | None = None
     cell: str | None = None
+    anchor: str | None = None
+    inner: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +88,8 @@ def assemble(
         label = piece.label or (" ".join(piece.text.split()) if piece.kind == "heading" else "")
         blocks.append(
             Block(kind=piece.kind, start=at, end=end, level=piece.level, label=label,
-                  line=piece.line, page=piece.page, cell=piece.cell)
+                  line=piece.line, page=piece.page, cell=piece.cell, anchor=piece.anchor,
+                  inner=tuple((at + offset, anchor) for offset, anchor in piece.inner))
         )  # fmt: skip
         at = end + len(_GAP)
     # 第一章 or 一、 opens a part of the document, and names only that.
@@ -110,7 +117,18 @@ def _cleaned(pieces: tuple[Piece, ...]) -> tuple[list[Piece], tuple[str, ...]]:
     kept = []
     for piece in pieces:
         text = piece.text if untouched else clean(piece.text)[0]
-        text = text.strip("\n").rstrip() if piece.kind == "code" else text.strip()
+        strip = "\n" if piece.kind == "code" else None
+        gone = len(text) - len(text.lstrip(strip))
+        text = text.strip(strip).rstrip()
         if text.strip():
-            kept.append(replace(piece, text=text))
+            kept.append(replace(piece, text=text, inner=_moved(piece, gone, len(text), untouched)))
     return kept, tuple(notes)
+
+
+def _moved(piece: Piece, gone: int, length: int, untouched: bool) -> tuple[tuple[int, str], ...]:
+    """Where the anchors inside a piece lie in its cleaned text, of which the first `gone` characters are cut off."""
+    found = []
+    for offset, anchor in piece.inner:
+        at = offset if untouched else len(clean(piece.text[:offset])[0])
+        found.append((min(max(at - gone, 0), length), anchor))
+    return tuple(found)

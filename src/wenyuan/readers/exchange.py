@@ -67,7 +67,7 @@ def decode_documents(records: Sequence[Mapping[str, Any]]) -> tuple[Document, ..
     for record in records:
         values = dict(record)
         rows = [dict(zip(_BLOCK_FIELDS, row, strict=True)) for row in values["blocks"]]
-        values["blocks"] = tuple(Block(**row) for row in rows)
+        values["blocks"] = tuple(Block(**row | {"inner": tuple(map(tuple, row["inner"]))}) for row in rows)
         values["notes"] = tuple(values["notes"])
         values |= {key: values[key] and date.fromisoformat(values[key]) for key in _DATES}
         documents.append(Document(**values))

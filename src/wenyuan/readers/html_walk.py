@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from wenyuan.core.model import BlockKind
 from wenyuan.readers.assemble import EMPTY_CELL, Piece
 
 __all__ = ["Page"]
@@ -18,6 +19,10 @@ _UNSEEN = frozenset(
     "script style template noscript iframe object svg datalist select rp rt title canvas audio video".split()
 )
 _AROUND = frozenset("nav footer aside dialog".split())
+_AROUND_ROLES = frozenset("navigation search contentinfo complementary".split())
+_AROUND_CLASSES = frozenset("navheader navfooter related sphinxsidebar headerlink".split())
+"""What DocBook and Sphinx put around a page's text: running heads, ways to other pages, and to itself."""
+_TO_ITSELF = frozenset(("¶", "§", "#", "🔗", "∞", "⚓"))
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS = frozenset(
     "p div section article main header address blockquote figure figcaption fieldset form legend details "
@@ -45,6 +50,13 @@ class _Shade(NamedTuple):
     origin: int
 
 
+class _Line(NamedTuple):
+    """A line of a piece, and the anchor at or nearest above its text."""
+
+    text: str
+    anchor: str
+
+
 class Page:
     """The pieces of a page's body, in order, and how much was left out of them."""
 
@@ -52,6 +64,9 @@ class Page:
         self.pieces: list[Piece] = []
         self._left_out: Counter[str] = Counter()
         self._inline: list[str] = []
+        self._names = _names(body)
+        self._anchor = ""  # the last that was met
+        self._opening: str | None = None  # that of the paragraph at hand
         self._shades: dict[int, _Shade] = {}
         self._shading: set[int] = set()
         if body is not None:
@@ -68,7 +83,9 @@ class Page:
         while stack:
             node, leaving = stack.pop()
             if node.is_text_node:
-                self._inline.append(_soft(self._shown(node)))
+                self._inline.append(text := _soft(self._shown(node)))
+                if self._opening is None and text.strip():
+                    self._opening = self._anchor
             elif leaving:
                 self._flush()
             elif self._seen(node) and not self._whole(node):
@@ -82,36 +99,40 @@ class Page:
 
     def _flush(self) -> None:
         if self._inline:
-            self.pieces.append(Piece("paragraph", _settled("".join(self._inline))))
+            self.pieces.append(Piece("paragraph", _settled("".join(self._inline)), anchor=self._opening or ""))
             self._inline.clear()
+            self._opening = None
 
     def _whole(self, node: Any) -> bool:
         """Take an element that makes one piece; False when it is to be walked into."""
         tag = node.tag
+        kind: BlockKind
         if tag in _HEADINGS:
-            piece = Piece("heading", self._text(node).replace("\n", " "), level=_HEADINGS[tag])
+            kind, lines = "heading", self._heading_lines(node)
         elif tag == "pre":
-            piece = Piece("code", "".join(x if isinstance(x, str) else "" for x, _ in self._events(node, raw=True)))
+            kind, lines = "code", self._code_lines(node)
         elif tag == "table" and _simple(node, "table"):
-            piece = self._table(node)
+            kind, lines = "table", self._table_lines(node)
         elif tag in ("ul", "ol") and _simple(node, "ul"):
-            piece = Piece("list", "\n".join(self._list_lines(node)))
+            kind, lines = "list", self._list_lines(node)
         else:
             return False
         self._flush()
-        self.pieces.append(piece)
+        self.pieces.append(_anchored(kind, list(lines), _HEADINGS.get(tag, 0)))
         return True
 
     def _seen(self, node: Any) -> bool:
         if not node.is_element_node:
             self._left_out["comments"] += node.is_comment_node
             return False
-        if node.tag in _UNSEEN or node.tag in _AROUND:
-            self._left_out[node.tag] += 1
+        attributes = node.attributes
+        if around := _around(node, attributes):
+            self._left_out[around] += 1
             return False
-        if _hidden(node.attributes):
+        if _hidden(attributes):
             self._left_out["hidden elements"] += 1
             return False
+        self._anchor = self._names.get(node.mem_id, self._anchor)
         above = self._shades.get(node.parent.mem_id) if self._shades and node.parent is not None else None
         shade = _shade(node, above)
         if shade is not None:
@@ -143,50 +164,71 @@ class Page:
                 stack.append((node, True))
                 stack.extend((child, False) for child in _children(node))
 
-    def _text(self, root: Any) -> str:
+    def _heading_lines(self, root: Any) -> Iterator[_Line]:
         parts = []
+        anchor: str | None = None
         for event, _ in self._events(root):
             if isinstance(event, str):
+                anchor = self._anchor if anchor is None and event.strip() else anchor
                 parts.append(event)
             elif event.tag == "br" or event.tag in _BLOCKS:
                 parts.append("\n")
-        return _settled("".join(parts))
+        yield _Line(_settled("".join(parts)).replace("\n", " "), anchor or "")
 
-    def _table(self, table: Any) -> Piece:
+    def _code_lines(self, root: Any) -> Iterator[_Line]:
+        line, anchor = "", ""
+        for event, _ in self._events(root, raw=True):
+            first, *more = event.split("\n") if isinstance(event, str) else ("",)
+            anchor = anchor if line.strip() else self._anchor
+            line += first
+            for part in more:
+                yield _Line(line, anchor)
+                line, anchor = part, self._anchor
+        yield _Line(line, anchor)
+
+    def _table_lines(self, table: Any) -> Iterator[_Line]:
         rows: list[list[str]] = []
+        anchors: list[str] = []
         spans: dict[int, tuple[int, str]] = {}
         cells: list[tuple[str, int, int]] = []
         inline: list[str] = []
+        anchor: str | None = None
         for event, leaving in self._events(table):
             if isinstance(event, str):
+                anchor = self._anchor if anchor is None and event.strip() else anchor
                 inline.append(event)
             elif event.tag in ("td", "th", "caption"):
                 text = _settled("".join(inline)).replace("\n", " ")
                 inline = []
                 if leaving and event.tag == "caption":
                     rows.append([text])
+                    anchors.append(anchor or "")
+                    anchor = None
                 elif leaving:
                     cells.append((text, _span(event, "rowspan"), _span(event, "colspan")))
             elif event.tag == "tr" and leaving:
                 rows.append(_spread(cells, spans))
-                cells = []
+                anchors.append(anchor or "")
+                cells, anchor = [], None
             elif event.tag == "br" or event.tag in _BLOCKS:
                 inline.append("\n")
-        return Piece("table", "\n".join(_table_lines(rows)))
+        return _table_lines(rows, anchors)
 
-    def _list_lines(self, root: Any) -> Iterator[str]:
+    def _list_lines(self, root: Any) -> Iterator[_Line]:
         """One line for each item, indented by its depth; a further paragraph of an item has no mark."""
         numbers = [_first_number(root)]
         mark, line = "", [""]
+        anchor: str | None = None
         for event, leaving in self._events(root):
             if isinstance(event, str):
+                anchor = self._anchor if anchor is None and event.strip() else anchor
                 line.append(event)
             elif event.tag == "br" or event.tag in _BLOCKS:
                 text = _settled("".join(line)).replace("\n", " ")
                 line = []
                 if text:
-                    yield (mark or "  " * len(numbers)) + text
-                    mark = ""
+                    yield _Line((mark or "  " * len(numbers)) + text, anchor or "")
+                    mark, anchor = "", None
             if isinstance(event, str):
                 continue
             if event.tag in ("ul", "ol"):
@@ -196,7 +238,47 @@ class Page:
                 numbers[-1] += bool(numbers[-1])
         text = _settled("".join(line)).replace("\n", " ")
         if text:
-            yield text
+            yield _Line(text, anchor or "")
+
+
+def _anchored(kind: BlockKind, lines: list[_Line], level: int) -> Piece:
+    """A piece of these lines: the anchor of its first one, and where that of another one begins."""
+    at, above, inner = 0, lines[0].anchor if lines else "", []
+    for text, anchor in lines:
+        if text.strip() and anchor not in (above, ""):
+            inner.append((at, anchor))
+            above = anchor
+        at += len(text) + 1
+    text = "\n".join(line.text for line in lines)
+    return Piece(kind, text, level=level, anchor=lines[0].anchor if lines else "", inner=tuple(inner))
+
+
+def _names(body: Any) -> dict[int, str]:
+    """By element, the name by which a browser goes to it: the first element of an id; of a link's name where no id is so."""
+    found: dict[str, int] = {}
+    for attribute, elements in (("id", "[id]"), ("name", "a[name]")):
+        for node in body.css(elements) if body is not None else ():
+            name = node.attributes.get(attribute) or ""
+            if name.strip():
+                found.setdefault(name, node.mem_id)
+    return {element: name for name, element in reversed(found.items())}
+
+
+def _around(node: Any, attributes: dict[str, str | None]) -> str:
+    """What a reader of the page's text does not read, by its name; ``""`` for all else."""
+    if node.tag in _UNSEEN or node.tag in _AROUND:
+        return str(node.tag)
+    if not attributes:
+        return ""
+    if (role := (attributes.get("role") or "").strip().lower()) in _AROUND_ROLES:
+        return role
+    for name in (attributes.get("class") or "").split():
+        if name in _AROUND_CLASSES:
+            return name
+    to_itself = (
+        node.tag == "a" and (attributes.get("href") or "").startswith("#") and node.text().strip() in _TO_ITSELF
+    )
+    return "headerlink" if to_itself else ""
 
 
 def _children(node: Any) -> Iterator[Any]:
@@ -263,15 +345,14 @@ def _first_number(node: Any) -> int:
     return _whole_number(node, "start", 1) or 1 if node.tag == "ol" else 0
 
 
-def _table_lines(rows: list[list[str]]) -> Iterator[str]:
+def _table_lines(rows: list[list[str]], anchors: list[str]) -> Iterator[_Line]:
     """A row's texts, ``–`` where one is missing before others: each stays below its own header."""
     used = {at for row in rows for at, cell in enumerate(row) if cell.strip()}
-    for row in rows:
+    for row, anchor in zip(rows, anchors, strict=True):
         last = max((at for at, cell in enumerate(row) if cell.strip()), default=-1)
         if last >= 0:
-            yield " | ".join(
-                cell.strip() or EMPTY_CELL for at, cell in enumerate(row[: last + 1]) if cell and at in used
-            )
+            shown = (cell.strip() or EMPTY_CELL for at, cell in enumerate(row[: last + 1]) if cell and at in used)
+            yield _Line(" | ".join(shown), anchor)
 
 
 def _spread(cells: list[tuple[str, int, int]], spans: dict[int, tuple[int, str]]) -> list[str]:

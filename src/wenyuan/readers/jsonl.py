@@ -108,7 +108,7 @@ def _document(
     return replace(
         document,
         title=title or document.title,
-        blocks=tuple(replace(block, line=number) if block.line != number else block for block in document.blocks),
+        blocks=tuple(replace(block, line=number, anchor="") for block in document.blocks),
         sha256=hashlib.sha256(content).hexdigest(),
         media_type=_MEDIA_TYPE,
         notes=(

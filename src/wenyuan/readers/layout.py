@@ -59,11 +59,16 @@ class PrintedLine:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Joined lines: where they begin, and the height of their letters in points (0 when unknown)."""
+    """Joined lines: where they begin, and the height of their letters in points (0 when unknown).
+
+    Attributes:
+        turns: ``(offset, page)`` where the text goes on on another page.
+    """
 
     text: str
     page: int
     height: float
+    turns: tuple[tuple[int, int], ...] = ()
 
 
 def _units(text: str) -> float:
@@ -173,14 +178,18 @@ def _had_room(lines: Sequence[PrintedLine], at: int) -> bool:
 
 def _joined(lines: Sequence[PrintedLine]) -> Paragraph:
     text = lines[0].text
+    turns = []
     for before, line in itertools.pairwise(lines):
+        length = len(text)
         if _BROKEN_WORD.search(text) and line.text[:1].islower():
             text = text[:-1] + line.text
         elif text.endswith("-") or (_joins_closely(text, line.text) and not _same_row(before, line)):
             text += line.text
         else:
             text += " " + line.text
-    return Paragraph(text, lines[0].page, median(line.height for line in lines))
+        if line.page != before.page:
+            turns.append((text.index(line.text, max(length - 1, 0)), line.page))
+    return Paragraph(text, lines[0].page, median(line.height for line in lines), tuple(turns))
 
 
 def _joins_closely(before: str, after: str) -> bool:

@@ -16,6 +16,7 @@ from datetime import date, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from wenyuan.core.address import slug
 from wenyuan.core.model import Block, BlockKind, Document, Facet
 from wenyuan.core.structure import Line, Opening, openings
 from wenyuan.core.validity import day_of, validity_field
@@ -43,6 +44,7 @@ _COMMENTS = (
 )  # fmt: skip
 _MARKUP = re.compile(r"[\x00\\`*_\[\]<>!&{}~\n]")  # without any of these a line is its own text
 _ATTRIBUTES = re.compile(r"\s*\{[#:.][^{}]*\}\s*$")
+_OWN_ANCHOR = re.compile(r"\{[^{}]*#([^\s{}#]+)[^{}]*\}\s*$")
 _HTML_TABLE = re.compile(r"\s*<table\b", re.IGNORECASE)
 _MAX_UNDERLINED = 120
 _MAX_HEADING = 1_000  # characters of a heading that are looked at for its label
@@ -152,27 +154,64 @@ class _Part(NamedTuple):
     level: int = 0
     label: str = ""
     prose: bool = False
+    anchor: str = ""
 
 
 def _parts(text: str, lines: Sequence[str]) -> Iterator[_Part]:
     """Top-level elements in order, covering all lines that are not blank (link definitions give no token)."""
     tokens = _parsers()[0].parse(text)
-    at = 0
+    anchors = _Anchors()
+    at, anchor, above = 0, "", ""
     for i, token in enumerate(tokens):
+        if token.type == "heading_open":
+            anchor = anchors.of(tokens[i + 1].content)
         if token.level or token.map is None or token.nesting < 0:
             continue
         first, after = max(token.map[0], at), max(token.map[1], at)
-        yield from _between(lines, at, first)
+        yield from _between(lines, at, first, above)
         if first < after:
             inner = tokens[i + 1].content if token.type == "heading_open" else ""
-            yield _part(token, first, after, inner, lines)
-        at = after
-    yield from _between(lines, at, len(lines))
+            yield _part(token, first, after, inner, lines)._replace(anchor=anchor)
+        at, above = after, anchor
+    yield from _between(lines, at, len(lines), above)
 
 
-def _between(lines: Sequence[str], first: int, after: int) -> Iterator[_Part]:
+def _between(lines: Sequence[str], first: int, after: int, anchor: str) -> Iterator[_Part]:
     if any(map(str.strip, lines[first:after])):
-        yield _Part("paragraph", first, after, prose=True)
+        yield _Part("paragraph", first, after, prose=True, anchor=anchor)
+
+
+class _Anchors:
+    """The anchors of a page's headings as GitHub makes them, and ``pandoc -f gfm``: the second ``Scope`` is ``scope-1``.
+
+    One that the author gives a heading, ``## Scope {#scope}``, is kept.
+    """
+
+    def __init__(self) -> None:
+        self._count: dict[str, int] = {}
+
+    def of(self, source: str) -> str:
+        own = _OWN_ANCHOR.search(source)
+        return own[1] if own else self._numbered(slug(_shown(source)))
+
+    def _numbered(self, name: str) -> str:
+        free = name
+        while free in self._count:
+            self._count[name] += 1
+            free = f"{name}-{self._count[name]}"
+        self._count[free] = 0
+        return free
+
+
+def _shown(source: str) -> str:
+    """A heading's text as a page shows it: no markup, no images, spaces as they are."""
+    if not _MARKUP.search(source):
+        return source
+    children = _parsers()[1].parseInline(source[:_MAX_HEADING])[0].children or []
+    unseen = ("html_inline", "image")
+    return "".join(
+        " " if c.type in ("softbreak", "hardbreak") else c.content for c in children if c.type not in unseen
+    )
 
 
 def _part(token: Any, first: int, after: int, inner: str, lines: Sequence[str]) -> _Part:
@@ -209,7 +248,7 @@ def _blocks(text: str, *, first_line: int) -> Iterator[Block]:
                 start = end - len(text[start:end].lstrip())
             level = depth + opened.level if opened else piece.level
             yield Block(kind=piece.kind, start=start, end=end, level=level, label=piece.label,
-                        line=first_line + written[0])  # fmt: skip
+                        line=first_line + written[0], anchor=part.anchor)  # fmt: skip
 
 
 def _candidates(parts: Sequence[_Part], lines: Sequence[str]) -> list[Line]:

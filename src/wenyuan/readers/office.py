@@ -34,6 +34,7 @@ _CONTENTS_STYLE = re.compile(r"toc.*|目录.*|目錄.*")
 _SIGNS = {f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}tab": "\t", f"{_W}noBreakHyphen": "-"}
 _BOX = f"{_W}txbxContent"
 _OUTLINE_BODY = 9
+_LAST_EDIT = "_GoBack"  # a bookmark that Word itself moves
 _MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
 
@@ -162,14 +163,15 @@ class _Body:
         if level == 0:
             self.title = self.title or text.strip()
         shown = f"{mark} {text}" if mark else text
+        anchor = _bookmark(p)
         if level is not None:
-            yield Piece("heading", shown.replace("\n", " "), level=max(level, 1))
+            yield Piece("heading", shown.replace("\n", " "), level=max(level, 1), anchor=anchor)
         else:
             opened = opening(shown)
             clause = opened is not None and opened.kind not in ("point", "clause")
             # "List Paragraph" is also what Word calls paragraphs that it numbers as articles.
             listed = mark == "-" or (bool(names) and names[0].startswith("list") and not clause)
-            yield Piece("list" if listed else "paragraph", shown)
+            yield Piece("list" if listed else "paragraph", shown, anchor=anchor)
 
     def _mark(self, p: Any, style: Any) -> str:
         """The automatic number, by the paragraph's own numbering or that of its style."""
@@ -274,6 +276,12 @@ def _part_root(package: Any, kind: str) -> Any | None:
         if relation.reltype.endswith(f"/{kind}") and not relation.is_external:
             return parse_xml(relation.target_part.blob)
     return None
+
+
+def _bookmark(p: Any) -> str | None:
+    """The name by which Word opens a document at this paragraph, where it has one."""
+    names = (mark.get(f"{_W}name") or "" for mark in p.iter(f"{_W}bookmarkStart"))
+    return next((name for name in names if name and name != _LAST_EDIT), None)
 
 
 def _paragraphs(root: Any) -> Iterator[Any]:

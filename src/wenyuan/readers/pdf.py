@@ -170,8 +170,10 @@ def _pieces(found: list[Paragraph]) -> tuple[list[Piece], str]:
 
 def _piece(paragraph: Paragraph, body: float) -> Piece:
     text = paragraph.text
+    place: dict[str, Any] = {"page": paragraph.page, "anchor": f"page={paragraph.page}"}
     if body and len(text) <= _MAX_HEADING and not _NO_HEADING.search(text) and any(map(str.isalpha, text)):
         for level, ratio in enumerate(_HEADING_RATIO, 1):
             if paragraph.height > ratio * body:
-                return Piece("heading", text, level=level, page=paragraph.page)
-    return Piece("paragraph", text, page=paragraph.page)
+                return Piece("heading", text, level=level, **place)
+    turns = tuple((offset, f"page={page}") for offset, page in paragraph.turns)
+    return Piece("paragraph", text, inner=turns, **place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from wenyuan.readers.assemble import EMPTY_CELL, Piece
@@ -67,24 +67,32 @@ class _Columns:
         return f"{name}: {value}" if name else value
 
 
-def row_pieces(rows: Sequence[Row], *, table: str) -> tuple[list[Piece], list[str]]:
+def row_pieces(rows: Sequence[Row], *, table: str, anchor: Callable[[int], str]) -> tuple[list[Piece], list[str]]:
     r"""One ``row`` piece for each row below the header, and notes; rows above it become paragraphs.
 
     With a question and an answer column a row reads ``question\nanswer``, then its other short columns as
     ``name: value``; in any other table ``name: value; name: value``.
 
     Args:
-        table: Name of the sheet or file: an address is ``table!row``.
+        table: Name of the sheet or file: a cell is ``table!row``.
+        anchor: What opens a row of this number.
     """
     at, columns = _header(rows)
     pieces = [
-        Piece("paragraph", " ".join(filter(None, r.cells)), line=r.line, cell=f"{table}!{r.number}")
+        Piece(
+            "paragraph",
+            " ".join(filter(None, r.cells)),
+            line=r.line,
+            cell=f"{table}!{r.number}",
+            anchor=anchor(r.number),
+        )
         for r in rows[:at]
     ]
     faq = bool(columns.question and columns.answer)
     for row in rows[at + 1 if columns.names else at :]:
         text = _faq_text(row, columns) if faq else _plain_text(row, columns)
-        pieces.append(Piece("row", text, line=row.line, cell=f"{table}!{row.number}"))
+        cell = f"{table}!{row.number}"
+        pieces.append(Piece("row", text, line=row.line, cell=cell, anchor=anchor(row.number)))
     notes = [
         f"left out {count} cells of more than {_SHORT} characters in column {name!r}"
         for name, count in columns.left_out.items()

@@ -7,6 +7,7 @@ import io
 import itertools
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime, time, timedelta
+from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -45,7 +46,7 @@ def read_xlsx(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     notes = [f"left out the hidden sheet {sheet!r}" for sheet in hidden]
     documents = []
     for sheet, rows, left_out in full:
-        pieces, remarks = row_pieces(rows, table=sheet)
+        pieces, remarks = row_pieces(rows, table=sheet, anchor=partial(_cell, sheet))
         documents.append(
             assemble(
                 pieces,
@@ -57,6 +58,13 @@ def read_xlsx(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
             )
         )
     return tuple(documents)
+
+
+def _cell(sheet: str, row: int) -> str:
+    """The first cell of a row as spreadsheets open it: ``FAQ!A5``, ``'Fees 2024'!A5``."""
+    plain = sheet.replace("_", "x").isalnum() and not sheet[0].isdigit()
+    name = sheet if plain else "'" + sheet.replace("'", "''") + "'"
+    return f"{name}!A{row}"
 
 
 def sheets_of(content: bytes, *, name: str, hidden_cells: bool = True) -> tuple[list[SheetRows], list[str]]:
@@ -107,7 +115,7 @@ def _read_values(
 ) -> tuple[Document, ...]:
     rows, notes = values_of(content, name=name, delimiter=delimiter)
     table = stem(name)
-    pieces, remarks = row_pieces(rows, table=table)
+    pieces, remarks = row_pieces(rows, table=table, anchor="row={}".format)  # RFC 7111
     return (
         assemble(
             pieces,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from wenyuan.core.address import part_of
 from wenyuan.core.copies import also_in
 from wenyuan.core.model import ORIGIN_PRIORITY, Fragment, Passage
 from wenyuan.core.ranking import Hit
+from wenyuan.core.structure import clause_label
 from wenyuan.service.answer import Answer
 
 __all__ = ["fragments_of"]
@@ -53,7 +55,8 @@ def _derivation(hit: Hit, answer: Answer) -> Mapping[str, Any]:
 
 
 def _metadata(hit: Hit, passage: Passage, mode: str) -> dict[str, Any]:
-    place = {"page": passage.page, "line": passage.line, "cell": passage.cell}
+    place = {"page": passage.page, "line": passage.line, "cell": passage.cell,
+             "clause": clause_label(passage.headings) or None, "part": part_of(passage.uri)}  # fmt: skip
     force = {"effective_from": passage.effective_from, "effective_until": passage.effective_until}
     return {
         "source_id": passage.source_id,

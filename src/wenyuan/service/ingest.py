@@ -28,7 +28,7 @@ from wenyuan.service.versions import Versions, dated, settle
 
 __all__ = ["IngestReport", "Ingester", "Progress", "Shelf", "vector_key"]
 
-READING = "read/2+chunk/1"
+READING = "read/3+chunk/2"
 """Version of what turns a file into passages; documents read by another version are read anew."""
 
 _BATCH_EMBEDDED = 192  # passages in one commit: some seconds of embedding
@@ -281,7 +281,7 @@ class _Run:
     def _passage(self, document: Document, draft: Draft) -> NewPassage:
         text = document.text[draft.start : draft.end]
         passage = NewPassage(
-            uri=with_fragment(document.uri, draft.fragment),
+            uri=with_fragment(document.uri, draft.fragment, draft.directive),
             headings=draft.headings,
             text=text,
             sha256=hashlib.sha256(text.encode()).hexdigest(),

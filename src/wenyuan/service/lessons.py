@@ -16,6 +16,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
+from wenyuan.core.address import as_kept, parted, placed
 from wenyuan.core.audited import AuditRecord
 from wenyuan.core.filters import Scope
 from wenyuan.core.learned import Judgement, Pair
@@ -196,8 +197,9 @@ class _Addresses:
     def __init__(self, catalog: Library, holdings: Holdings, addresses: Iterable[str]) -> None:
         self._holdings = holdings
         self._ends: Mapping[str, str] = {}
+        self._placed: Mapping[str, Sequence[int]] = {}
         wanted = list(dict.fromkeys(addresses))
-        self._found = catalog.passages_of({name for address in wanted for name in (address, _as_kept(address))})
+        self._found = catalog.passages_of({name for address in wanted for name in (address, as_kept(address))})
         numbers = [int(ref[2]) for ref in map(_REF.fullmatch, wanted) if ref]
         self._refs = {passage.ref: passage.passage_id for passage in catalog.passages(numbers).values()}
         ends = {address: _ends(address) for address in wanted if not len(self.rows(address))}
@@ -209,22 +211,33 @@ class _Addresses:
             if path in single
         }
         self._found = {**self._found, **catalog.passages_of(self._ends.values())}
+        lost = [address for address in wanted if not len(self.rows(address))]
+        self._placed = _placed(catalog, {address: self._ends.get(address, address) for address in lost})
 
     def rows(self, address: str) -> Rows:
         """The rows that are meant, perhaps none."""
         if address in self._refs:
             ids: Iterable[int] = (self._refs[address],)
+        elif address in self._placed:
+            ids = self._placed[address]
         else:
-            names = (address, _as_kept(address), self._ends.get(address, ""))
+            names = (address, as_kept(address), self._ends.get(address, ""))
             documents = next((self._found[name] for name in names if name in self._found), {})
             ids = (i for passages in documents.values() for i in passages)
         return np.array(sorted(self._holdings.place[i] for i in ids if i in self._holdings.place), dtype=np.int64)
 
 
-def _as_kept(address: str) -> str:
-    """An address as the catalog writes it."""
-    document, _, fragment = address.partition("#")
-    return with_fragment(readable(document), unquote(fragment))
+def _placed(catalog: Library, addresses: Mapping[str, str]) -> Mapping[str, Sequence[int]]:
+    """By name, the passages of an address whose fragment is none of theirs but tells their place: a clause, a heading."""
+    told = {name: parted(address)[:2] for name, address in addresses.items() if parted(address)[1]}
+    documents = catalog.passages_of({readable(document) for document, _ in told.values()})
+    found: dict[str, Sequence[int]] = {}
+    for name, (document, fragment) in told.items():
+        ids = sorted({i for own in documents.get(readable(document), {}).values() for i in own})
+        passages = catalog.passages(ids)
+        if meant := placed((passages[i] for i in ids if i in passages), fragment):
+            found[name] = [passage.passage_id for passage in meant]
+    return found
 
 
 def _ends(address: str) -> Sequence[tuple[str, str]]:
