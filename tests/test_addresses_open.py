@@ -332,3 +332,16 @@ def test_addresses_of_golden_files_lead_where_they_led(tmp_path: Path, address: 
     assert [pair.answer for pair in found.unknown] == ["leave.md#nowhere"]
     assert texts
     assert any(meant in text for text in texts)
+
+
+def test_a_question_of_a_table_is_called_by_its_question(tmp_path: Path) -> None:
+    """Not by its sheet; rows without a question are called by it."""
+    (tmp_path / "faq.csv").write_text("问题,答案\n年假可以结转几天？,五天。\n何处？,此处。\n", "utf-8")
+    (tmp_path / "rooms.csv").write_text("room,guest\n101,Anna\n102,Bo\n", "utf-8")
+    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "hashing"}) as library:
+        for name in ("faq", "rooms"):
+            library.add(Source(source_id=name, path=str(tmp_path / f"{name}.csv")))
+        catalog = library.catalog
+        rows = [c.row.passage_id for c in catalog.changes(0, catalog.seq(), vectors=False) if c.row]
+        titles = [passage.title for passage in catalog.passages(rows).values()]
+    assert sorted(titles) == sorted(["年假可以结转几天？", "何处？", "rooms", "rooms"])

@@ -230,3 +230,19 @@ def test_every_truncation_is_read_or_rejected() -> None:
             assert read(whole[:end]).text
         except DocumentRejected:
             continue
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["(anonymous)", "untitled", "Untitled Document 2", "Microsoft Word - x.doc", "PowerPoint Presentation", "无标题文档",
+     "新建 Microsoft Word 文档", "(unspecified)", "report.dvi"],
+)  # fmt: skip
+def test_what_a_program_calls_a_file_is_no_title(title: str) -> None:
+    """The largest words of the first page are, or else the file's name; a title that a person gave is kept."""
+    page: list[Line] = [
+        (60, 780, "Guest rooms", 24),
+        *((60, 740 - 20 * n, "The guest pays on leaving.") for n in range(9)),
+    ]
+    assert read(make_pdf([page], title=title)).title == "Guest rooms"
+    assert read(make_pdf([page[1:]], title=title)).title == "a"
+    assert read(make_pdf([page], title="Microsoft Word for beginners")).title == "Microsoft Word for beginners"

@@ -201,3 +201,60 @@ def test_openings_never_fail(lines):
     found = openings([Line(line) for line in lines])
     assert len(found) == len(lines)
     assert all(o is None or o == opening(line) for o, line in zip(found, lines, strict=True))
+
+
+POLICY = """1. About
+2. Fields
+
+1. About
+********
+
+1.1. Scope
+==========
+
+Text.
+
+5. Fields
+*********
+
+5.6.16. "Format"
+----------------
+
+These are used:
+
+1. For stable updates that use the same upstream version, the
+   package version is the old one.
+
+2. For stable updates to a new upstream version
+
+3. If a stable update is based on a new upstream version but is not
+   in testing, the version ends in a plus.
+
+   1. Free Redistribution
+         The license may not restrict any party.
+
+5.6.17. "Urgency"
+-----------------
+
+[1] A footnote.
+
+6 A note at the foot of the page that goes on in
+the next line
+
+6. Scripts
+**********
+"""
+
+
+def test_items_and_notes_of_a_text_open_no_section() -> None:
+    """Among dotted sections only what continues their count, or is underlined, is a chapter; an entry of the contents is none."""
+    lines = [Line(text, first=True) for text in POLICY.split("\n")]
+    found = [f"{o.label} {o.title}" for o in openings(lines) if o]
+    assert found == ["1 About", "1.1 Scope", "5 Fields", '5.6.16 "Format"', '5.6.17 "Urgency"', "6 Scripts"]
+
+
+def test_chapters_without_lines_below_them_are_chapters() -> None:
+    """A short numbered line with text below it opens a section, in both languages, as long as its sentence ends there."""
+    text = "1. Scope\nThis applies to all.\n\n一、总则\n本办法适用于全体员工。\n\n2. Duties\n\nText."
+    found = [f"{o.label} {o.title}" for o in openings([Line(t, first=True) for t in text.split("\n")]) if o]
+    assert found == ["1 Scope", "一 总则", "2 Duties"]

@@ -11,7 +11,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from wenyuan.core.errors import CatalogUnavailable
-from wenyuan.core.model import FOREVER, IndexRow, Passage, Source, heading_text
+from wenyuan.core.model import FOREVER, IndexRow, Passage, Source, heading_text, shown_title
 from wenyuan.core.validity import LiveVersion
 
 __all__ = ["index_row", "passage_of", "source_of", "source_row", "unpack_vector", "vector_rows"]
@@ -131,7 +131,7 @@ def passage_of(row: sa.RowMapping | Mapping[str, Any]) -> Passage:
         source_id=row["source_id"],
         document_id=row["document_id"],
         uri=row["uri"],
-        title=row["title"],
+        title=shown_title(row["title"], row["cell"], row["text"]),
         headings=tuple(row["headings"]),
         text=row["text"],
         sha256=row["sha256"],

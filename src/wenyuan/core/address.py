@@ -83,27 +83,29 @@ def placed(passages: Iterable[Passage], fragment: str) -> list[Passage]:
     known = list(passages)
     base, mark, number = fragment.rpartition("-part-")
     counted = bool(mark) and number.isascii() and number.isdigit()
-    for names in (_anchors, _inmost_names, _names):
-        if found := [p for p in known if fragment in names(p)]:
+    for names in (_names, _title_names):
+        if found := [p for p in known if fragment in names(p) and not _again(p, fragment)]:
             return found
-        found = [p for p in known if counted and base in names(p)]
+        found = [p for p in known if counted and base in names(p) and not _again(p, base)]
         if found:
             return found[int(number) - 1 : int(number)] or found
     return []
 
 
-def _anchors(passage: Passage) -> Sequence[str]:
-    anchor = parted(passage.uri)[1]
-    return (anchor, anchor.partition("&part=")[0])
-
-
-def _inmost_names(passage: Passage) -> Sequence[str]:
-    places = (passage.cell, f"page={passage.page}", f"L{passage.line}")
-    return (*filter(None, places), *_called(passage.headings[-1:] or (passage.title,)))
+def _again(passage: Passage, name: str) -> bool:
+    """Whether a passage stands below a later heading of the same name: ``scope-1``."""
+    head, _, number = parted(passage.uri)[1].rpartition("-")
+    return head == name and number.isdigit()
 
 
 def _names(passage: Passage) -> Sequence[str]:
-    return _called((passage.title, *passage.headings))
+    anchor = parted(passage.uri)[1]
+    places = (anchor, anchor.partition("&part=")[0], passage.cell, f"page={passage.page}", f"L{passage.line}")
+    return (*filter(None, places), *_called(passage.headings))
+
+
+def _title_names(passage: Passage) -> Sequence[str]:
+    return () if passage.headings else _called((passage.title,))
 
 
 def _called(labels: Iterable[str]) -> Sequence[str]:

@@ -31,6 +31,7 @@ __all__ = [
     "SourceType",
     "embedded_text",
     "heading_text",
+    "shown_title",
 ]
 
 Facet = str | int | float | bool
@@ -46,6 +47,7 @@ RULE_IDS = -(1 << 52)
 _SOURCE_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,63}")
 MAX_QUERY_CHARS = 8_000
 MAX_RESULTS = 100
+_MOST_TITLE = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,6 +276,13 @@ class NewDocument:
 def heading_text(title: str, headings: Sequence[str]) -> str:
     """Title and heading path, one a line, each once: what is indexed and embedded with a passage."""
     return "\n".join(dict.fromkeys(part for part in (title, *headings) if part))
+
+
+def shown_title(title: str, cell: str | None, text: str) -> str:
+    r"""What a passage is called: a row of questions and answers (``question\nanswer``) by its question, all else by its document."""
+    question, answered, _ = text.partition("\n")
+    is_question = cell is not None and answered and len(question) <= _MOST_TITLE and "; " not in question
+    return question if is_question else title
 
 
 def embedded_text(heading: str, text: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from wenyuan.core.numerals import HAN_NUMERALS, NARROW, ascii_number
@@ -88,6 +88,7 @@ _REFERS = re.compile(
     rf"[，。；、）)”》」]|规定的|規定的|之规定|之規定|第{_NUM}[条條款项項]|[（(]{_NUM}[）)]|[—–~～\-]+[ ]?第"
 )
 _RUNS_ON = re.compile(r"规定|規定|[所第中之款项項的至到和与與及或以等前后後内內外是也不均已]|有关|有關|适用|適用")
+_UNDERLINE = re.compile(r"([=\-*~^\"'#+.])\1{2,}")
 _MAX_TITLE = 80
 _MAX_POINT_TITLE = 30
 
@@ -275,12 +276,15 @@ def _titular(title: str, limit: int = _MAX_TITLE) -> bool:
 def openings(lines: Sequence[Line]) -> list[Opening | None]:
     """For each line of a document, how it opens a section, or None.
 
-    Beyond `opening`: entries of a table of contents or of a numbered list open nothing; numbers of points,
-    dotted numbers and numbers that run into the text must continue a count; Latin openings start a paragraph.
+    Beyond `opening`: entries of a table of contents or of a numbered list open nothing, nor does an item that goes on
+    in the next line; numbers of points, dotted numbers and numbers that run into the text must continue a count; Latin
+    openings start a paragraph. A line that is underlined is what it seems to be.
     """
     found = [opening(line.text) for line in lines]
     filled = [i for i, line in enumerate(lines) if line.text.strip()]
-    listed = {*_contents(found, filled), *_lists(found, filled)}
+    sure = {i for i in filled if (o := found[i]) and o.heading and _underlined(lines, i)}
+    found = [_unwrapped(lines, found, i) if o else None for i, o in enumerate(found)]
+    listed = {*_contents(found, filled), *_lists(found, filled), *_announced(found, sure)} - sure
     accepted: list[Opening | None] = [None] * len(lines)
     count = _Count()
     before: Opening | None = None
@@ -288,7 +292,7 @@ def openings(lines: Sequence[Line]) -> list[Opening | None]:
     for i in filled:
         candidate = found[i]
         wrapped = not (lines[i].first or before or text_before.endswith(_FULL_STOPS))
-        if candidate and i not in listed and count.admits(candidate, wrapped=wrapped):
+        if candidate and i not in listed and count.admits(candidate, wrapped=wrapped, sure=i in sure):
             accepted[i] = candidate
         before, text_before = accepted[i], lines[i].text.rstrip()
     return accepted
@@ -301,12 +305,19 @@ class _Count:
         self._seen: set[tuple[str, int, str]] = set()
         self._article = 0
         self._within_articles = False
+        self._whole = 0  # number of the chapter of the dotted numbers that were seen last
 
-    def admits(self, candidate: Opening, *, wrapped: bool) -> bool:
+    def admits(self, candidate: Opening, *, wrapped: bool, sure: bool = False) -> bool:
+        if sure:
+            self._note(candidate)
+            return True
         good = not (wrapped and (candidate.label[0].isascii() or candidate.kind in _LISTABLE))
         if candidate.kind in ("point", "clause"):
             good = good and self._continues(candidate)
             good = good and not (candidate.kind == "point" and self._within_articles)
+            # Among 5.6.12 and 5.6.13 the items of a list count from 1; another chapter would be 6.
+            plain = candidate.kind == "point" and candidate.level == _POINT_LEVELS["plain"]
+            good = good and not (plain and self._whole and int(candidate.number) != self._whole + 1)
         elif candidate.kind == "article":
             main = candidate.number.split("-")[0]
             good = good and not (candidate.loose and main != str(self._article + 1))
@@ -321,6 +332,9 @@ class _Count:
 
     def _note(self, candidate: Opening) -> None:
         self._seen.add((candidate.kind, candidate.level, candidate.number))
+        whole, dot, _ = candidate.number.partition(".")
+        if candidate.kind != "point" or candidate.level == _POINT_LEVELS["plain"]:
+            self._whole = int(whole) if dot and whole.isdigit() else 0
         if candidate.kind == "article":
             main = candidate.number.split("-")[0]
             self._article = int(main) if main.isdigit() else self._article
@@ -356,6 +370,34 @@ def _contents(found: Sequence[Opening | None], filled: Sequence[int]) -> Iterato
         kinds = [o.kind for o in entries[:real] if o.kind in _CONTAINERS]
         if len(set(kinds)) < len(kinds):
             yield from run[:real]
+
+
+def _underlined(lines: Sequence[Line], i: int) -> bool:
+    below = lines[i + 1].text.strip() if i + 1 < len(lines) else ""
+    return bool(_UNDERLINE.fullmatch(below)) and 2 * len(below) >= len(lines[i].text.strip())
+
+
+def _unwrapped(lines: Sequence[Line], found: Sequence[Opening | None], i: int) -> Opening | None:
+    """What a line opens unless its sentence goes on in the next one: then a point is an item of a list, a clause no heading."""
+    one = found[i]
+    if one is None or not one.heading or one.kind not in ("point", "clause") or i + 1 == len(lines) or found[i + 1]:
+        return one
+    below, text = lines[i + 1].text, lines[i].text
+    indent, own = (len(line) - len(line.lstrip(" ")) for line in (below, text))
+    at = text.find(one.title[:1], text.find(one.label) + len(one.label))
+    hanging = one.label[0].isascii() and (indent > own if one.kind == "point" else indent == at > 0)
+    goes_on = below.strip() and (hanging or below.lstrip()[:1].islower())
+    if not goes_on or _UNDERLINE.fullmatch(below.strip()):
+        return one
+    return None if one.kind == "point" else replace(one, heading=False)
+
+
+def _announced(found: Sequence[Opening | None], sure: set[int]) -> Iterator[int]:
+    """Lines that a table of contents has of headings that are underlined further down."""
+    later = {(o.number, o.title): i for i in sure if (o := found[i])}
+    for i, one in enumerate(found):
+        if one and later.get((one.number, one.title), -1) > i:
+            yield i
 
 
 def _lists(found: Sequence[Opening | None], filled: Sequence[int]) -> Iterator[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
@@ -12,12 +13,18 @@ from wenyuan.core.model import Block, BlockKind, Document, Facet
 from wenyuan.core.structure import opening
 from wenyuan.readers.decode import clean
 
-__all__ = ["EMPTY_CELL", "Original", "Piece", "assemble", "rejected", "stem"]
+__all__ = ["EMPTY_CELL", "Original", "Piece", "assemble", "no_title", "rejected", "stem"]
 
 EMPTY_CELL = "–"
 """Stands in an empty cell of a table, so that what follows stays under its own column's header."""
 
 _GAP = "\n\n"
+_PLACEHOLDER = re.compile(
+    r"(?i)[(<\[（【]?(?:anonymous|unspecified|unknown|untitled(?:[ _-]?(?:document|page|\d+))*|no title|none|null|title|document ?\d*"
+    r"|word document|powerpoint presentation|slide \d+|presentation ?\d*|microsoft (?:word|excel|powerpoint) (?:- |document).*"
+    r"|.*\.(?:docx?|wps|pdf|pptx?|xlsx?|rtf|tex|dvi|indd)|匿名|无标题.*|無標題.*|未命名.*|未知|文档 ?\d*|文檔 ?\d*|幻灯片 ?\d*|演示文稿 ?\d*"
+    r"|新建.{0,20}(?:文档|文件).*)[)>\]）】]?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,11 @@ def stem(name: str) -> str:
     return PurePosixPath(name.replace("\\", "/")).stem or name
 
 
+def no_title(title: str) -> bool:
+    """Whether a title is what a program writes where nobody gave one: ``(anonymous)``, ``Microsoft Word - x.doc``, ``无标题``."""
+    return not title or _PLACEHOLDER.fullmatch(title.strip()) is not None
+
+
 def rejected(reason: str, name: str) -> DocumentRejected:
     """A refusal that names its document: ``str()`` of it is ``name: reason``."""
     return DocumentRejected(reason, component=name)
@@ -72,7 +84,7 @@ def assemble(
     """Join pieces with a blank line between, cleaned of hidden characters; pieces without text vanish.
 
     Args:
-        title: Of the document; when empty, the first heading that opens no numbered part, else the file's stem.
+        title: Of the document; when empty or a program's own, the first heading that opens no numbered part, else the file's stem.
         empty: Why the document is rejected when no piece has text.
 
     Raises:
@@ -96,6 +108,7 @@ def assemble(
     named = (block.label for block, piece in zip(blocks, kept, strict=True)
              if block.kind == "heading" and not opening(piece.text))  # fmt: skip
     title = " ".join(clean(title)[0].split())
+    title = "" if no_title(title) else title
     return Document(
         uri=original.uri,
         title=title or next(named, "") or stem(original.name),

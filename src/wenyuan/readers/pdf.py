@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from wenyuan.core.model import Document, Facet
-from wenyuan.readers.assemble import Original, Piece, assemble, rejected
+from wenyuan.readers.assemble import Original, Piece, assemble, no_title, rejected
 from wenyuan.readers.layout import Paragraph, PrintedLine, paragraphs, running_lines
 from wenyuan.readers.sections import sectioned
 
@@ -22,9 +22,6 @@ _MAX_CHARACTERS = 20_000_000
 _LINE_END = re.compile("\r\n|[\n\r]|\ufffe")  # pdfium writes U+FFFE for a hyphen at a line's end
 _SPACES = re.compile(r"\s+")
 _GAP = 2.5
-_TITLE_OF_A_FILE = re.compile(
-    r"(?i).*\.(?:docx?|wps|pdf|pptx?|xlsx?|rtf|tex|indd)|untitled.*|microsoft .*|无标题.*|未命名.*"
-)
 _NO_HEADING = re.compile(r"[。；，,;：:]$")
 _HEADING_RATIO = (1.6, 1.3, 1.15)  # height of the letters to that of the text, for levels 1, 2, 3
 _MAX_HEADING = 100
@@ -60,11 +57,11 @@ def read_pdf(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     pieces, largest = _pieces(list(paragraphs(lines)))
     title = properties["Title"]
     metadata: dict[str, Facet] = {"pages": len(pages)}
-    metadata |= {key.lower(): properties[key][:500] for key in ("Author", "Subject") if properties[key]}
+    metadata |= {key.lower(): properties[key][:500] for key in ("Author", "Subject") if not no_title(properties[key])}
     document = assemble(
         sectioned(pieces, levels_are_sure=False),
         Original(content, uri, name),
-        title=largest if not title or _TITLE_OF_A_FILE.fullmatch(title) else title,
+        title=largest if no_title(title) else title,
         media_type="application/pdf",
         empty=f"no text on any of its {len(pages)} pages but running headers",
         notes=notes,
