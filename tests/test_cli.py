@@ -860,6 +860,35 @@ def test_the_bar_says_how_much_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     assert said == [{"files": 10, "total": 10, "passages": 200, "rate": "5.0", "left": "0:30"}]
 
 
+def test_files_that_are_as_before_are_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time left of a run that goes on is told by the files that were read, not by those that it could pass over."""
+    from wenyuan.cli.progress import Bar
+    from wenyuan.cli.terminal import Terminal
+    from wenyuan.service.ingest import Progress
+
+    said: list[dict[str, object]] = []
+    monkeypatch.setattr(Terminal, "say", lambda _self, _key, **values: said.append(values))
+    clock = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    with Bar(Terminal(language="en"), embeds=True) as bar:
+        clock[0] += 10  # in which 5 of the 100 files that are left were read, and embedded
+        bar(Progress(files=904, files_total=1_000, passages=50, embedded=50, name="x", unchanged=900))
+    assert [one["left"] for one in said] == ["3:10"]
+
+
+def test_what_was_passed_over_is_counted_while_a_run_goes_on(tmp_path: Path) -> None:
+    """A run that was cut off and goes on says of how many files it had nothing to do."""
+    for number in range(6):
+        (tmp_path / f"{number}.md").write_text(f"# {number}\n\n客户投诉由第 {number} 组响应。\n", "utf-8")
+    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as library:
+        source = wenyuan.Source(source_id="a", path=str(tmp_path))
+        library.add(source)
+        (tmp_path / "4.md").write_text("# 4\n\n客户投诉须在当日响应。\n", "utf-8")
+        seen: list[tuple[int, int]] = []
+        library.ingest("a", lambda at: seen.append((at.files, at.unchanged)))
+    assert seen == [(number, min(number, 4) if number < 5 else 4) for number in range(6)]
+
+
 def test_stages_are_told_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A work with stages says where it is at most every five seconds, in its own words; with --json, nothing."""
     from wenyuan.cli.progress import Lines

@@ -49,15 +49,16 @@ def rules_part(library: Any) -> dict[str, Any]:
 
 
 def test_names_are_read_before_the_first_question(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Readiness says that they are being read and then that they are; the first question reads nothing."""
+    """Until they are read the library is not ready, and says why; then the first question reads nothing."""
     gate = Gate(library, monkeypatch)
-    assert "rules" not in library.readiness().parts
     library.warm_up()
     assert gate.entered.wait(20)
+    assert rules_part(library)["state"] == "starting"
     assert "being read" in rules_part(library)["detail"]
-    assert library.readiness().ready
+    assert not library.readiness().ready
     gate.open.set()
     library.warmth.join()
+    assert library.readiness().ready
     told = rules_part(library)
     assert (told["state"], told["detail"]) == ("ok", "the names of the rules are read")
     assert told["ms"] > 0
@@ -78,11 +79,11 @@ def test_closing_waits_for_it(library: Any, monkeypatch: pytest.MonkeyPatch) -> 
     gate.open.set()
     closing.join(20)
     assert not closing.is_alive()
-    assert library.warmth.told()["detail"] == "the names of the rules are read"
+    assert not library.warmth.under_way
 
 
 def test_what_fails_is_told_and_tried_again(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A warm-up that fails is a degraded part with its reason; the next question reads the names itself."""
+    """Names that cannot be read make the library unready, with the reason, until they can; the next question reads them itself."""
     graph = type(library.catalog.rules)
     with monkeypatch.context() as broken:
 
@@ -92,21 +93,41 @@ def test_what_fails_is_told_and_tried_again(library: Any, monkeypatch: pytest.Mo
         broken.setattr(graph, "lexicon", lost)
         library.warm_up()
         library.warmth.join()
-    told = rules_part(library)
-    assert told["state"] == "degraded"
-    assert "disk gone" in told["detail"]
+        told = rules_part(library)
+        assert told["state"] == "failed"
+        assert "disk gone" in told["detail"]
+    assert library.readiness().ready
     assert library.infer_rules(RuleQuestion(text="深基坑开挖有哪些要求")).items
 
 
 def test_a_library_without_rules_says_so(tmp_path: Path) -> None:
     """There is nothing to wait for, and that is told."""
     with wenyuan.open(tmp_path / "bare", create=True, encoder={"kind": "none"}) as bare:
+        assert "rules" not in bare.readiness().parts  # nobody asked for a warm-up
         bare.warm_up()
         bare.warmth.join()
         assert rules_part(bare)["detail"] == "the library has no rules"
+        (tmp_path / "book.yaml").write_text(BOOK, encoding="utf-8")
+        bare.rules.take(read_book(tmp_path / "book.yaml"))
+        assert rules_part(bare)["detail"] == "the names of the rules are read"  # they came while it serves
 
 
-@pytest.mark.parametrize("part", ["catalog", "engine", "encoder", "worker", "rules", "reranker"])
+def test_the_first_question_finds_everything_ready(tmp_path: Path) -> None:
+    """A warm-up asks a question of its own, so the first one of a caller is the second for models and files."""
+    (tmp_path / "a.md").write_text("# 投诉\n\n客户投诉需在 24 小时内响应。\n", encoding="utf-8")
+    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "hashing"}) as library:
+        library.add(wenyuan.Source(source_id="a", path=str(tmp_path / "a.md")))
+    with wenyuan.open(tmp_path / "library", encoder={"kind": "hashing"}) as library:
+        before = library.audit.progress().records
+        library.warm_up()
+        library.warmth.join()
+        asked = {leg: timing.count for (leg, _, _), timing in library.vitals().legs.items()}
+        assert asked["keyword"] == asked["vector"] == 1
+        library.audit.flush()
+        assert library.audit.progress().records == before  # nobody asked, and nothing was given
+
+
+@pytest.mark.parametrize("part", ["catalog", "engine", "encoder", "worker", "rules", "reranker", "search", "audit"])
 def test_every_part_has_a_name_in_both_languages(part: str) -> None:
     """What `serve` lists when it begins can be said, whichever parts there are."""
     assert all(MESSAGES[f"d_{part}"])

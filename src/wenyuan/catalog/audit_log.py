@@ -127,6 +127,17 @@ class AuditLog(AuditReads):
         """Wait until all that was appended is durable; CatalogUnavailable when it cannot be."""
         self._groups.flush(timeout)
 
+    def check(self) -> None:
+        """Whether a record could be written now; none is.
+
+        Raises:
+            CatalogUnavailable, CatalogBusy: it could not, and so nothing can be answered.
+        """
+        self._groups.check()
+        with ours("writing audit records"), self._writer.begin() as connection:
+            self._check_not_cut(last_head(connection), self._head.read())
+            self._place.touch(connection)
+
     def progress(self) -> AuditProgress:
         """How the writing is going; it waits for nothing."""
         with ours("reading the audit"), reading(self._reader, "reading the audit") as connection:

@@ -81,6 +81,9 @@ class AuditOnServer:
         if joining:
             head.advance(last)
 
+    def touch(self, connection: sa.Connection) -> None:
+        connection.execute(t.library.update().where(t.library.c.key == _KEY).values(value=str(FORMAT)))
+
     def forget(self) -> None:
         """Vacuum, as `Server.forget`."""
         with ours("vacuuming what was removed"), self.writer.connect() as connection:

@@ -110,6 +110,10 @@ class AuditPlace(Protocol):
         """
         ...
 
+    def touch(self, connection: sa.Connection) -> None:
+        """Write what is there once more: where that fails, a record could not be written either."""
+        ...
+
     def forget(self) -> None:
         """Overwrite what was deleted, as far as it can be reached."""
         ...
@@ -153,6 +157,9 @@ class AuditFiles:
                         f"CREATE TRIGGER audit_{name} {when} BEGIN SELECT RAISE(ABORT, '{message}'); END"
                     )
                 connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")
+
+    def touch(self, connection: sa.Connection) -> None:
+        connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")  # a page of the log, also of the same number
 
     def forget(self) -> None:
         empty_log(self.writer)

@@ -58,6 +58,15 @@ class GroupWriter(Generic[T]):
             lag = time.monotonic() - self._since if self.waiting else 0.0
             return self.waiting, lag, self._failure is not None
 
+    def check(self) -> None:
+        """Whether an entry would be taken; raises as `add` does."""
+        if self._closed:
+            raise CatalogUnavailable("closed; nothing can be written any more", component=self._name)
+        if self._failure is not None:
+            raise self._failed(self._failure) from self._failure
+        if self.waiting >= _MOST_WAITING:
+            raise CatalogUnavailable(f"{self.waiting} entries wait to be written", component=self._name)
+
     def add(self, entry: T) -> None:
         """Hand over an entry.
 
@@ -65,12 +74,7 @@ class GroupWriter(Generic[T]):
             CatalogUnavailable: the last writing failed, too much is waiting, or this is closed.
         """
         with self._change:
-            if self._closed:
-                raise CatalogUnavailable("closed; nothing can be written any more", component=self._name)
-            if self._failure is not None:
-                raise self._failed(self._failure) from self._failure
-            if self.waiting >= _MOST_WAITING:
-                raise CatalogUnavailable(f"{self.waiting} entries wait to be written", component=self._name)
+            self.check()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                 self._thread.start()

@@ -134,12 +134,14 @@ def _identity(terminal: Terminal, library: Library) -> Iterator[Check]:
 
 
 def _parts(terminal: Terminal, library: Library) -> Iterator[Check]:
-    states = {"ok": "ok", "degraded": "warn", "failed": "fail"}
+    states = {"ok": "ok", "degraded": "warn", "starting": "warn", "failed": "fail"}
     hints = {"encoder": "pip install --upgrade --force-reinstall wenyuan"}
     if library.engine.name == "local":
         hints["engine"] = f"rm -r {library.folder / 'index'}"
     for name, part in library.readiness().parts.items():
         state = states[str(part["state"])]
+        if name == "audit" and state == "ok":
+            continue  # more is said of it below
         detail = terminal.own(str(part["detail"]))
         more = {}
         if name == "encoder" and library.encoder is not None:

@@ -59,15 +59,19 @@ class Bar:
         shown = self._terminal.text("progress", **_counts(at), rate=rate, left=left)
         self._bar.update(self._task, completed=self._share(at), shown=shown)
 
-    def _share(self, at: Progress) -> float:
-        """How much of the work is done: passages are read long before they are embedded."""
-        files = (at.files + 1) / max(1, at.files_total)
+    def _share(self, at: Progress, *, since: int = 0) -> float:
+        """How much of the work is done: passages are read long before they are embedded.
+
+        Args:
+            since: Files that took no work: what is left takes as long as the others did.
+        """
+        files = (at.files + 1 - since) / max(1, at.files_total - since)
         return files * at.embedded / at.passages if self._embeds and at.passages else files
 
     def _pace(self, at: Progress, seconds: float) -> tuple[str, str]:
         """Passages a second, and the time left as ``m:ss`` (``?`` while nothing can be said)."""
         rate = f"{(at.embedded if self._embeds else at.passages) / seconds:.1f}"
-        share = self._share(at)
+        share = self._share(at, since=at.unchanged)
         if not share:
             return rate, "?"
         left = round(seconds * (1 - share) / share)

@@ -286,9 +286,10 @@ _CHINESE = {
     "behind the catalog ({a}), and {b}": "索引落后于目录库（{a}），且 {b}",
     "{a} refreshed, {b} failed": "已刷新 {a} 次，失败 {b} 次",
     "it has ended": "已经结束",
-    "the names of the rules are being read: the first question waits for them": "正在读取规则名称：首个问题须等待",
+    "what the first question needs is being read": "正在为首个问题做准备",
     "the names of the rules are read": "规则名称已读取",
-    "the names of the rules could not be read: {a}": "规则名称无法读取：{a}",
+    "a question is answered": "试问一题，已得到回答",
+    "a record can be written": "可写入记录",
     "{a} documents, {b} passages, change {c}": "{a} 个文档，{b} 个段落，变更序号 {c}",
     "{a}: {b} passages, {c} vectors, change {d}": "{a}：{b} 个段落，{c} 个向量，变更序号 {d}",
     # server

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["serve"]
 
+_TO_WARM = 10.0
+"""Seconds in which who connects waits for the first question to be ready; a large library tells by ``/readyz`` when it is."""
+
 
 def serve(
     ctx: typer.Context,
@@ -38,13 +41,14 @@ def serve(
       wenyuan serve
       wenyuan serve --port 9000 --library ~/knowledge
     """
+    terminal: Terminal = ctx.obj
+    terminal.say("opening", folder=terminal.folder)  # loading the program's parts and the library takes seconds
     from wenyuan.cli.snippet import marks
     from wenyuan.cli.translate import translated
     from wenyuan.console import Words, with_console
     from wenyuan.server.run import serve as run_server
     from wenyuan.server.seams import Limits, ServerSettings
 
-    terminal: Terminal = ctx.obj
     with opened(terminal) as found:
         wanted = found.settings.server
         run_server(
@@ -74,7 +78,7 @@ def serve(
 
 def _begin(terminal: Terminal, library: Library, url: str) -> None:
     wanted = library.settings.server
-    library.warm_up()
+    library.warm_up().join(_TO_WARM)
     library.follow()  # others write what this server is asked for
     if wanted.worker:
         library.hire(wanted.worker_poll)

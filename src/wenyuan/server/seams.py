@@ -32,7 +32,7 @@ __all__ = [
 
 
 class Readiness(Protocol):
-    """Whether the service can answer; ``parts[name]`` has ``state`` (ok, degraded, failed) and ``detail``."""
+    """Whether the service can answer; ``parts[name]`` has ``state`` (ok, degraded, starting, failed) and ``detail``."""
 
     @property
     def ready(self) -> bool: ...

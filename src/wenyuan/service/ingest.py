@@ -41,13 +41,14 @@ _LINES, _LINES_TYPE = (".jsonl", ".ndjson"), "application/jsonl"  # whose docume
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Where a run is: files read, passages made and embedded so far, and the file at hand."""
+    """Where a run is: files met, those among them that were as before, passages made and embedded, and the file at hand."""
 
     files: int
     files_total: int
     passages: int
     embedded: int
     name: str
+    unchanged: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -194,6 +195,7 @@ class _Run:
         self._size = 0
         self._since_sync, self._synced_at = 0, time.monotonic()
         self._at = (0, "")
+        self._unread = 0  # files that were as before
         self.redactor = ingester.redacting(source)
         self.how = ingester.reading(source, ingester.encoder.fingerprint.key if ingester.encoder else "")
 
@@ -207,6 +209,7 @@ class _Run:
             with file.open("rb") as content:
                 stamp = f"{self.how}:{hashlib.file_digest(content, 'sha256').hexdigest()}"
             if self._is_live(shown, stamp):
+                self._unread += 1
                 return
             documents = self._to.read(file, uri)
         except (DocumentRejected, OSError) as error:
@@ -358,6 +361,7 @@ class _Run:
                     passages=self.report.passages,
                     embedded=self.report.embedded,
                     name=name,
+                    unchanged=min(number, self._unread),
                 )
             )
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 __all__ = ["WarmUp"]
 
@@ -13,41 +12,33 @@ log = logging.getLogger(__name__)
 
 
 class WarmUp:
-    """Reads the names of the rules graph; questions that come meanwhile wait for it, as they would without it.
+    """Does once what the first question would have to wait for; what comes meanwhile waits for it, as it would without it.
 
     Args:
-        read: Reads them, and says whether there are any rules.
+        work: Does it. What fails in it is only logged: who asks next tries again, and is told.
     """
 
-    def __init__(self, read: Callable[[], bool]) -> None:
-        self._read = read
-        self._told: Mapping[str, object] = {
-            "state": "ok",  # questions are answered, only later
-            "detail": "the names of the rules are being read: the first question waits for them",
-        }
+    def __init__(self, work: Callable[[], object]) -> None:
+        self._work = work
+        self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="wenyuan-warm-up", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
-    def join(self) -> None:
-        """Wait until it has ended."""
+    def join(self, seconds: float | None = None) -> None:
+        """Wait until it has ended, at most so long."""
         if self._thread.is_alive():
-            self._thread.join()
+            self._thread.join(seconds)
 
-    def told(self) -> Mapping[str, object]:
-        """How far it is: ``state`` and ``detail`` of the part ``rules`` of readiness."""
-        return self._told
+    @property
+    def under_way(self) -> bool:
+        return not self._ended.is_set()
 
     def _run(self) -> None:
-        begun = time.perf_counter()
         try:
-            found = self._read()
-        except Exception as error:  # whoever asks next tries again, and is told if that fails, too
+            self._work()
+        except Exception:
             log.exception("warming up failed")
-            reason = str(error) or type(error).__name__
-            self._told = {"state": "degraded", "detail": f"the names of the rules could not be read: {reason}"}
-            return
-        ms = round((time.perf_counter() - begun) * 1e3, 2)
-        detail = "the names of the rules are read" if found else "the library has no rules"
-        self._told = {"state": "ok", "detail": detail, "ms": ms}
+        finally:
+            self._ended.set()

@@ -53,6 +53,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "--agent 与 --task 只用于本知识库，不能与 --url 同用",
     ),
     # -- serve
+    "opening": ("Opening the library {folder} …", "正在打开知识库 {folder} …"),
     "serving": ("Serving {folder} on {url}", "正在 {url} 提供服务，知识库 {folder}"),
     "console_at": ("Console in the browser: {url}/", "浏览器控制台：{url}/"),
     "ready": ("ready", "就绪"),
@@ -60,6 +61,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "state_ok": ("ok", "正常"),
     "state_degraded": ("degraded", "降级"),
     "state_failed": ("failed", "故障"),
+    "state_starting": ("starting", "准备中"),
     "try_curl": ("Try it:", "试一试："),
     "stop_hint": ("Stop with Ctrl-C.", "按 Ctrl-C 停止。"),
     "stopped": ("Stopped; open requests were finished.", "已停止，进行中的请求均已完成。"),

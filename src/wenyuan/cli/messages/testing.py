@@ -60,6 +60,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "d_encoder": ("encoder", "编码器"),
     "d_worker": ("worker", "刷新线程"),
     "d_rules": ("rules", "规则"),
+    "d_search": ("search", "检索"),
     "d_reranker": ("reranker", "重排模型"),
     "d_floor": ("floor", "门槛"),
     "d_identity": ("identity", "标识"),

@@ -125,6 +125,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "state_failed": ("failed", "故障"),
     "state_skipped": ("skipped", "已跳过"),
     "state_degraded": ("degraded", "降级"),
+    "state_starting": ("starting", "准备中"),
     "state_not configured": ("not configured", "未配置"),
     "leg_withheld": ("{count} not in force on the day, left out", "另有 {count} 条当日无效，未列出"),
     "hits": ("Hits", "命中"),
