@@ -19,6 +19,7 @@ from wenyuan.core.errors import CatalogUnavailable, NotPermitted
 from wenyuan.core.label import Label
 from wenyuan.core.model import Facet, Passage, Source
 from wenyuan.core.ports import Change, Deadline
+from wenyuan.core.stated import Holder
 from wenyuan.core.validity import LiveVersion
 
 __all__ = ["CatalogReads", "batches"]
@@ -199,6 +200,22 @@ class CatalogReads(CatalogHistory):
         query = sa.select(d.document_id, d.source_id, d.title).where(d.uri == uri, d.removed_seq.is_(None))
         with reading(self._reader, "looking up a document", deadline) as connection:
             return first_within(connection, query, sources)
+
+    def holders(self, uris: Sequence[str], but: str = "") -> Mapping[str, Sequence[Holder]]:
+        """Which live documents have these addresses, in sources but one; addresses that nothing has are absent."""
+        d, s = t.documents.c, t.sources.c
+        query = (
+            sa.select(d.uri, d.source_id, d.document_id, s.trust)
+            .join(t.sources, s.source_id == d.source_id)
+            .where(d.source_id.in_(sa.select(s.source_id).where(s.source_id != but)), d.removed_seq.is_(None))
+            .order_by(d.document_id)
+        )
+        found: dict[str, list[Holder]] = {}
+        with reading(self._reader, "looking up addresses") as connection:
+            for part in batches(uris):
+                for uri, source_id, number, trust in connection.execute(query.where(d.uri.in_(part))):
+                    found.setdefault(uri, []).append(Holder(source_id=source_id, document_id=number, trust=trust))
+        return found
 
     def document_chars(self, document_ids: Set[int]) -> Mapping[int, int]:
         """Length of documents in characters, as far as their passages reach, by id."""

@@ -51,6 +51,13 @@ _CHINESE = {
     "{a}: file is not a database": "{a}：文件不是数据库（file is not a database）",
     "reading the change number": "读取变更序号",
     # sources
+    "no address that a line may state: {a}; that of the line stands instead": "该行不得以 {a} 为地址；改用该行在文件中的位置",
+    "the address {a} is that of a document of source {b}": "地址 {a} 属于来源 {b} 的文档",
+    "source {a} had this address, and is trusted less": "来源 {a} 曾用此地址，其可信度较低",
+    "settings.base_uri of source {a} is no address of the source's own, such as kb://manuals/": (
+        "来源 {a} 的 settings.base_uri 不是该来源自己的地址，例如 kb://manuals/"
+    ),
+    "http, https and urn need none": "http、https 和 urn 无需设置",
     "there is no such setting": "没有这个设置项",
     "there is no source {a}": "没有来源 {a}",
     "the source id {a} is taken: it reads {b}": "来源标识 {a} 已被占用，其路径为 {b}",

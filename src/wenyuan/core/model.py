@@ -151,6 +151,7 @@ class Document:
         blocks: In order, not overlapping; what lies between two blocks is white space only.
         notes: What the reader did or saw, e.g. ``"removed 3 zero-width characters"``.
         metadata: Facets: scalar values by name (front matter, file properties).
+        stated: The address that it states of itself: `uri` where a reader takes it for one; ``""`` for none.
     """
 
     uri: str
@@ -164,6 +165,7 @@ class Document:
     metadata: Mapping[str, Facet] = field(default_factory=dict)
     effective_from: date | None = None
     effective_until: date | None = None
+    stated: str = ""
 
     def __post_init__(self) -> None:
         at = 0

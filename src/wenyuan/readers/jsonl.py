@@ -8,10 +8,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
-from urllib.parse import quote, urldefrag, urlsplit
+from urllib.parse import quote
 
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Document, Facet
+from wenyuan.core.stated import scheme_of, stated_address
 from wenyuan.core.validity import validity_field, validity_from
 from wenyuan.readers.assemble import Original, Piece, assemble, rejected
 from wenyuan.readers.decode import decode
@@ -29,7 +30,7 @@ def read_jsonl(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     """Read one document per line.
 
     A line is an object with ``title`` or ``question``; ``text``, ``content`` or ``answer``; optionally ``url`` or
-    ``uri`` (absolute), or ``id``; and ``metadata``, whose scalars become facets, as do the line's own keys that say when
+    ``uri`` (http, https or urn; of another one, ``stated`` tells the service), or ``id``; and ``metadata``, whose scalars become facets, as do the line's own keys that say when
     it is in force (``effective_until``, ``状态``, ``supersedes``). Without an address of its own a line is
     ``<uri>?id=<id>`` or ``<uri>?line=<n>``. A question and an answer make one ``row`` block. The hash is that of the
     line.
@@ -91,7 +92,8 @@ def _document(
     title = _string(record, _TITLES)
     if not body:
         raise ValueError("it has no text: one of 'text', 'content', 'answer' is needed")
-    own = _address(record, uri) or f"{uri}?line={number}"
+    stated, own = _stated(record), _place(record, uri, number)
+    own = stated_address(stated) or own
     content = line.encode("utf-8", "surrogatepass")
     validity, facets = _validity(record), _facets(record)
     twice = [key for key, value in validity.items() if facets.get(key, value) != value]
@@ -117,19 +119,26 @@ def _document(
             *(f"{key!r} says otherwise in metadata; the narrower counts" for key in twice),
         ),
         metadata={**validity, **facets},
+        stated=stated and (stated_address(stated) or stated),
     )
 
 
-def _address(record: Mapping[str, Any], uri: str) -> str:
+def _stated(record: Mapping[str, Any]) -> str:
+    """The address that a line states, without a fragment; ``""`` for none."""
     for key in ("url", "uri"):
         own = _string(record, (key,))
-        if own and not urlsplit(own).scheme:
+        if own and not scheme_of(own):
             raise ValueError(f"{key!r} is not absolute: {own[:100]!r}")
         if own:
-            return urldefrag(own).url
+            return own.partition("#")[0]
+    return ""
+
+
+def _place(record: Mapping[str, Any], uri: str, number: int) -> str:
+    """Where a line stands in its file: by its id, or by its number."""
     own_id = record.get("id")
     if own_id is None or own_id == "":
-        return ""
+        return f"{uri}?line={number}"
     if isinstance(own_id, bool) or not isinstance(own_id, (str, int)):
         raise ValueError("'id' is neither a string nor an integer")
     return f"{uri}?id={quote(str(own_id), safe='')}"

@@ -7,7 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from wenyuan.core.errors import EngineUnavailable, KnowledgeError
@@ -16,11 +16,12 @@ from wenyuan.core.outside import Outside, OutsideHit
 from wenyuan.core.ports import Deadline
 from wenyuan.core.ranking import Hit
 from wenyuan.core.score import trust_factor
+from wenyuan.core.stated import is_script
 from wenyuan.service.answer import LegReport
 from wenyuan.service.crew import Crew, Leg
 from wenyuan.service.query_vectors import QueryVectors
 
-__all__ = ["Abroad", "Asked", "no_outside"]
+__all__ = ["Abroad", "Asked", "no_outside", "unaddressed"]
 
 Answered = tuple[Sequence[OutsideHit], float]
 
@@ -129,6 +130,13 @@ def _entered(source: Source, hit: OutsideHit) -> tuple[Hit, Passage]:
         effective_until=hit.effective_until or source.effective_until,
         facets=hit.facets,
     )
+    if is_script(hit.uri):
+        passage = unaddressed(passage)
     trust = trust_factor(source.trust)
     parts = {"outside": hit.score, "trust": trust}
     return Hit(passage_id=passage_id, score=min(1.0, hit.score * trust), parts=parts), passage
+
+
+def unaddressed(passage: Passage) -> Passage:
+    """A foreign passage without the address that its source gave it: a name takes its place, the same at every call."""
+    return replace(passage, uri=f"urn:wenyuan:{passage.source_id}:{-passage.passage_id}")

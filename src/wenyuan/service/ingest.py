@@ -23,6 +23,7 @@ from wenyuan.core.uri import file_uri, legible, with_fragment
 from wenyuan.service.files import find_files
 from wenyuan.service.quotes import Citations, follow_quotes
 from wenyuan.service.redaction import Redactor
+from wenyuan.service.stated import AddressTaken, Holders, Stated
 from wenyuan.service.stricter import Memory, RedactionChange, change_of
 from wenyuan.service.versions import Versions, dated, settle
 
@@ -78,7 +79,7 @@ class IngestReport:
     notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-class Shelf(ChangeFeed, Versions, Memory, Citations, Protocol):
+class Shelf(ChangeFeed, Versions, Memory, Citations, Holders, Protocol):
     """The writing side of the system of record; `catalog.Catalog` is one."""
 
     def taking_in(self, source_id: str, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
@@ -197,6 +198,7 @@ class _Run:
         self._at = (0, "")
         self._unread = 0  # files that were as before
         self.redactor = ingester.redacting(source)
+        self._stated = Stated(ingester.shelf, source)
         self.how = ingester.reading(source, ingester.encoder.fingerprint.key if ingester.encoder else "")
 
     def take(self, file: Path, number: int) -> None:
@@ -220,16 +222,18 @@ class _Run:
                 self._take(document, stamp if document.uri == uri else None)
             except DocumentRejected as error:
                 own = self.redactor.uri(document.uri)
-                self._seen.add(own)
+                if not isinstance(error, AddressTaken):  # else its older version stays
+                    self._seen.add(own)
                 self._fail(_storable(f"{shown}#{own}"), error)
             if self._size >= (_BATCH_EMBEDDED if self._to.encoder else _BATCH_PLAIN):
                 self.flush()
 
     def _take(self, document: Document, stamp: str | None) -> None:
         """One document; `stamp` is its file's, if it is all that the file holds."""
-        document, counts = self.redactor.document(dated(document))
+        document, counts = self.redactor.document(self._stated.settled(dated(document)))
         if document.uri in self._seen:
             raise DocumentRejected(f"the URI {document.uri} stands twice")
+        document = replace(document, notes=(*document.notes, *self._stated.claim(document)))
         spoken = [document.uri, document.title, *document.metadata, *map(str, document.metadata.values())]
         if any(_storable(text) != text for text in (*spoken, document.text)):
             raise DocumentRejected("it holds half of a surrogate pair, which is no text")

@@ -15,6 +15,7 @@ from wenyuan.core.label import Label
 from wenyuan.core.model import IndexRow, Passage, Source, embedded_text
 from wenyuan.core.ports import Change, ChangeFeed, Deadline, Encoder, Engine
 from wenyuan.core.profiles import TaskProfile
+from wenyuan.core.stated import Holder
 from wenyuan.service.audit import query_of
 from wenyuan.service.derive import Deriver
 from wenyuan.service.name_vectors import NameStore, names_of
@@ -124,6 +125,9 @@ class RecordAt(FeedAt):
         self, uri: str, sources: Sequence[str] | None = None, deadline: Deadline | None = None
     ) -> tuple[int, str, str] | None:
         return self._archive.document_at(uri, self._generation, sources, deadline)
+
+    def holders(self, uris: Sequence[str], but: str = "") -> Mapping[str, Sequence[Holder]]:
+        return self._archive.holders(uris, but)
 
     def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
         # A trait that was not recorded was not known then, and did not count; nor was there a curve that is not in it.

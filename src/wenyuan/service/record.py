@@ -10,6 +10,7 @@ from wenyuan.core.label import Label
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import ChangeFeed, Deadline
 from wenyuan.core.profiles import TaskProfile
+from wenyuan.core.stated import Holder
 
 __all__ = ["Record"]
 
@@ -28,6 +29,10 @@ class Record(ChangeFeed, Protocol):
     def document_by_uri(
         self, uri: str, sources: Sequence[str] | None = None, deadline: Deadline | None = None
     ) -> tuple[int, str, str] | None: ...
+
+    def holders(self, uris: Sequence[str], but: str = "") -> Mapping[str, Sequence[Holder]]:
+        """Which documents have these addresses, in sources but one."""
+        ...
 
     def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
         """What nonsense reaches in this library: by script, ``score`` and ``lift``; empty while not measured."""

@@ -23,7 +23,7 @@ from wenyuan.core.ranking import Hit, Ranking
 from wenyuan.core.reference import Reference, reference_of, title_terms
 from wenyuan.core.score import Traits
 from wenyuan.core.text import has_han, identifiers, search_terms
-from wenyuan.service.abroad import Abroad, no_outside
+from wenyuan.service.abroad import Abroad, no_outside, unaddressed
 from wenyuan.service.answer import Answer, LegReport, Query
 from wenyuan.service.belonging import Belongings
 from wenyuan.service.candidates import Cut, Floor, above, guard, likely, meeting, outstanding, why_empty
@@ -144,7 +144,7 @@ class Retriever:
         curve = curve_of(measured, self.mode)
         ranked = likely(ranked, without_copies(hits, copies), curve)
         foreign, reports = self._abroad.collect(asked, deadline)
-        ranked, copies = beside(ranked, copies, meeting(foreign, scope.filter))
+        ranked, copies = beside(ranked, copies, meeting(self._addressed(foreign, scope), scope.filter))
         ranked, judged = self.reranking.best(query.text, ranked, query.limit, self._abroad.crew, deadline)
         legs += reports + judged
         derived = None if deriving is None else self._crew.outcome(deriving, "rules leg", deadline)
@@ -297,6 +297,19 @@ class Retriever:
         if reference_of(query.text):
             wanted, traits = None, replace(traits, law=0.0)
         return self._own.candidates(query.text, words, scope, self._depth(query), deadline, tuning, traits, wanted)
+
+    def _addressed(self, foreign: list[tuple[Hit, Passage]], scope: Scope) -> list[tuple[Hit, Passage]]:
+        """Foreign passages, without addresses of documents that the request sees in sources that are trusted more."""
+        if not foreign:
+            return foreign
+        held = self._record.holders(sorted({passage.uri.partition("#")[0] for _, passage in foreign}))
+        trusts = {
+            uri: max((holder.trust for holder in holders if holder.source_id in scope.sources), default=0)
+            for uri, holders in held.items()
+        }
+        return [
+            (hit, unaddressed(p) if trusts.get(p.uri.partition("#")[0], 0) > p.trust else p) for hit, p in foreign
+        ]
 
     # -- from candidates to the answer ----------------------------------------------------------------
 
