@@ -233,10 +233,10 @@ class _Run:
         document, counts = self.redactor.document(self._stated.settled(dated(document)))
         if document.uri in self._seen:
             raise DocumentRejected(f"the URI {document.uri} stands twice")
-        document = replace(document, notes=(*document.notes, *self._stated.claim(document)))
         spoken = [document.uri, document.title, *document.metadata, *map(str, document.metadata.values())]
         if any(_storable(text) != text for text in (*spoken, document.text)):
             raise DocumentRejected("it holds half of a surrogate pair, which is no text")
+        document = replace(document, notes=(*document.notes, *self._stated.claim(document)))
         stamp = stamp or f"{self.how}:{_content_digest(document)}"
         if not self._is_live(document.uri, stamp):
             self.report.redacted = dict(Counter(self.report.redacted) + Counter(counts))
