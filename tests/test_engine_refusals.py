@@ -23,7 +23,7 @@ from wenyuan.core.errors import (
     IndexMismatch,
 )
 from wenyuan.core.ports import Deadline
-from wenyuan.engines.local import LocalEngine
+from wenyuan.engines.local import LocalEngine, segments, stored
 from wenyuan.engines.local.columns import Columns
 from wenyuan.engines.local.keyword import _translated
 from wenyuan.engines.local.vectors import EXACT_ROWS, VectorScan
@@ -160,8 +160,9 @@ def test_index_without_watermark(world: World) -> None:
         engine._keyword.reload()
 
 
-def test_flipped_bit_in_a_mapped_vector(world: World) -> None:
+def test_flipped_bit_in_a_mapped_vector(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """A vector that changes on disk while it is mapped is found when it would be in the answer."""
+    monkeypatch.setattr(stored, "_IN_MEMORY", 0)
     engine = reopened(world)
     (file,) = files(world, "vectors-*.f32")
     with file.open("r+b") as raw:
@@ -207,11 +208,21 @@ def test_columns_with_a_flipped_bit(world: World) -> None:
         Columns.load(file.with_name("none"), 1)
 
 
-@pytest.mark.parametrize(("name", "value"), [("key", "other"), ("opstamp", 10**9)])
-def test_watermark_of_another_index(world: World, name: str, value: object) -> None:
-    """A watermark that was written for other rows, or for a later commit, is not believed."""
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"key": "other"}, "another index"),
+        ({"seq": 10**9}, "its hash is another"),
+        ({"files": 1}, "its hash is another"),
+    ],
+)
+def test_watermark_of_another_index(world: World, changes: dict[str, Any], why: str) -> None:
+    """A watermark that was written for other rows, or is not as it was written, is not believed."""
     (file,) = files(world, "watermark.json")
-    file.write_text(json.dumps(json.loads(file.read_text()) | {name: value}))
+    said = json.loads(file.read_text()) | changes
+    if "key" in changes:
+        said["sha256"] = segments._hash({name: value for name, value in said.items() if name != "sha256"})
+    file.write_text(json.dumps(said))
     engine: Any = world.engine
-    with pytest.raises(IndexCorrupt, match="another index"):
+    with pytest.raises(IndexCorrupt, match=why):
         engine._keyword.reload()

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tantivy
 
 from engine_laws import EARLIER_CODES, QUERIES, SPEC, TEXTS, World, document, earlier_codes, same, unit
 from wenyuan.core.errors import (
@@ -96,10 +95,14 @@ def test_purge_leaves_no_trace(world: World) -> None:
     engine.purge(world.catalog)
     (stored,) = files(world, "vectors-*.f32")
     assert not any(v in stored.read_bytes() for v in vectors)
-    for folder in {p.parent for p in files(world, "meta.json")}:
-        searcher = tantivy.Index.open(str(folder)).searcher()
-        assert all(searcher.doc_freq("body", term) == 0 for term in query_terms(SECRET))
-        assert searcher.doc_freq("body", query_terms("pool")[0]) > 0
+    published: Any = reopened(world)
+    searcher = published._keyword.searcher
+    assert all(searcher.doc_freq("body", term) == 0 for term in query_terms(SECRET))
+    assert searcher.doc_freq("body", query_terms("pool")[0]) > 0
+    assert {p.name for p in files(world, "keyword/*")} == {
+        "watermark.json",
+        *published._keyword._segments.state.copies,
+    }
     assert len(files(world, "columns-*.npz")) == 1
     agrees(world, engine)
     agrees(world, reopened(world))
@@ -133,6 +136,9 @@ def test_failed_purge_changes_nothing(world: World, monkeypatch: pytest.MonkeyPa
         def seq(self) -> int:
             return world.catalog.seq()
 
+        def stamp(self, seq: int) -> str:
+            return world.catalog.stamp(seq)
+
         def changes(self, after: int, upto: int, *, vectors: bool) -> Any:
             for number, change in enumerate(world.catalog.changes(after, upto, vectors=vectors)):
                 if number == 9:
@@ -150,19 +156,22 @@ def test_failed_purge_changes_nothing(world: World, monkeypatch: pytest.MonkeyPa
 
 
 def test_files_of_a_commit_that_was_cut_off(world: World) -> None:
-    """Files of a killed commit, whose names tantivy gives again, do not keep the next commit from happening."""
+    """What a killed commit has moved in place, and the folder it wrote in, go with the next commit."""
     engine: Any = world.engine
-    (meta,), (mark,) = files(world, "meta.json"), files(world, "watermark.json")
-    before = meta.read_bytes(), mark.read_bytes()
+    before = {path: path.read_bytes() for path in files(world, "keyword/*")}
     world.remove("s1", 1)
     world.sync()
-    assert files(world, "*.del")
+    (added,) = files(world, "*.del")
     engine.close()
-    meta.write_bytes(before[0])
-    mark.write_bytes(before[1])
+    for path, content in before.items():
+        path.write_bytes(content)
+    writing = added.with_name(".writing-killed")
+    writing.mkdir()
     again: Any = reopened(world)
     assert again.status().passages == world.catalog.counts()["passages"]
+    assert not writing.exists()
     again.purge(world.catalog)
+    assert not added.exists()
     agrees(world, again)
 
 
@@ -279,7 +288,7 @@ def test_failed_write_is_rolled_back(world: World) -> None:
     engine: Any = world.engine
     keyword = engine._keyword
     before = keyword.searcher.num_docs, keyword.watermark
-    with pytest.raises(ZeroDivisionError), keyword.writing(99) as writer:
+    with pytest.raises(ZeroDivisionError), keyword.writing(99, "") as writer:
         keyword.clear(writer)
         raise ZeroDivisionError
     keyword.reload()

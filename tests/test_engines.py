@@ -201,7 +201,7 @@ class TestLocalEngine(EngineLaws):
         """A watermark file that promises more than the index holds leads to a rebuild."""
         mark = next((filled.folder / "index").rglob("watermark.json"))
         state = json.loads(mark.read_text())
-        mark.write_text(json.dumps(state | {"opstamp": state["opstamp"] + 100}))
+        mark.write_text(json.dumps(state | {"seq": state["seq"] + 100}))
         expected = list(filled.keyword("投诉"))
         self.reopen(filled)
         same(filled.keyword("投诉"), expected)

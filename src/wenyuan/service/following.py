@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 
 from wenyuan.core.errors import IndexCorrupt, KnowledgeError
 from wenyuan.core.ports import ChangeFeed, Deadline, Engine
@@ -22,13 +23,15 @@ _AS_FAR = 60.0  # seconds: less than a rebuilding takes, so whoever else writes 
 class Follower:
     """Brings an engine up to the catalog a moment after anybody's commit, in a thread of its own, until it is stopped.
 
-    A failure is logged once and tried again: a question that needs the change meets it, too, and says so.
+    An engine with files of its own is asked, too, to see that they are as it left them (``look``). A failure is logged once
+    and tried again: a question that needs the change meets it, too, and says so.
     """
 
     def __init__(self, feed: ChangeFeed, engine: Engine, *, every: float = EVERY) -> None:
         self._feed = feed
         self._engine = engine
         self._rounds = Rounds(self._follow, name="wenyuan-follower", every=every)
+        self._look: Callable[[ChangeFeed], None] | None = getattr(engine, "look", None)
         self._seen, self._trouble = -1, ""
         self.start, self.stop = self._rounds.start, self._rounds.stop
 
@@ -42,6 +45,8 @@ class Follower:
                     self._seen = self._sync(_AS_FAR)
                 except IndexCorrupt:  # to build it anew takes its time
                     self._seen = self._sync(_NO_HURRY)
+            if self._look is not None:
+                self._look(self._feed)
             self._trouble = ""
         except Exception as error:  # a thread that ended here would leave all that follows to the questions
             if repr(error) != self._trouble:

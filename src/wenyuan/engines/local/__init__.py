@@ -2,21 +2,21 @@
 
 Both halves answer at one watermark: the last change of the catalog that they hold. `sync` replays what is
 missing; if it cannot, that is an `EngineError`, never a shorter answer. Files that were lost or damaged are
-rebuilt from the catalog when the engine is opened.
+rebuilt from the catalog when the engine is opened, and written anew from what is held while it is open.
 """
 
 from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 import logging
-import secrets
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ from wenyuan.core.score import rescale
 from wenyuan.core.sums import CHINESE
 from wenyuan.engines.local.columns import Columns
 from wenyuan.engines.local.keyword import KeywordIndex
+from wenyuan.engines.local.row_files import RowFiles
 from wenyuan.engines.local.vectors import VectorScan, as_vectors
 
 __all__ = ["LocalEngine"]
@@ -51,6 +52,7 @@ _SAVE_AFTER = 2_000  # changes after which the row files are worth writing again
 _APPLY_BATCH = 2_000
 _TIME_TO_REBUILD = 300.0  # seconds that a caller must be willing to wait
 _PATIENCE = 600.0  # seconds for another process to be done with the files
+_LOOK = 0.5  # seconds between two looks at the files
 _REMOVED_SHARE = 0.25  # of the rows: above, the removed ones distort what terms are worth
 
 
@@ -62,6 +64,7 @@ class _View:
     columns: Columns
     scan: VectorScan | None
     watermark: int
+    stamp: str
 
 
 class LocalEngine:
@@ -93,7 +96,9 @@ class LocalEngine:
         self._exclusive = exclusive
         self._folder = folder / _generation(spec)
         self._lock = threading.Lock()
+        self._files = RowFiles(self._folder, self._dimension)
         self._unsaved = 0
+        self._look_at = 0.0
         try:
             self._load_twice()
         except IndexCorrupt as error:
@@ -101,6 +106,8 @@ class LocalEngine:
         if self._scan is not None and self._scan.recoded:
             self._saved, self._unsaved = 0, 1
             self._keep("codes of an earlier version were made anew")
+        elif self._scan is not None and self._moved:
+            self._find_again(self._scan)
 
     def _keep(self, what: str) -> None:
         """Write what was made anew, so that the next start has it; who cannot write now makes it each time."""
@@ -108,6 +115,14 @@ class LocalEngine:
             self.checkpoint(always=True, wait=_BRIEFLY)
         except KnowledgeError as error:  # a folder that cannot be written, say: what is in memory is right
             log.warning("%s, and not kept: %s", what, error)
+
+    def _find_again(self, scan: VectorScan) -> None:
+        """Of a library that was copied, the vectors need not be compared each time; who cannot write now does."""
+        try:
+            with self._exclusive(wait=_BRIEFLY):
+                self._files.found_again(scan)
+        except (KnowledgeError, OSError, ValueError) as error:
+            log.info("the vectors will be compared again at the next start: %s", error)
 
     def _load_twice(self) -> None:
         """Another process may replace the row files while they are being read; then the new ones are there."""
@@ -126,43 +141,34 @@ class LocalEngine:
     # -- following the catalog ------------------------------------------------------------------------
 
     def _load(self) -> None:
+        self._belongs = False  # to the catalog: that is seen when it is first followed
         self._keyword = KeywordIndex(self._folder / "keyword", self._spec.key)
-        self._keyword.probe()
-        manifest = self._folder / "rows.json"
-        columns, scan, watermark = Columns(), self._empty_scan(), 0
-        if manifest.exists():
-            try:
-                state = json.loads(manifest.read_text("utf-8"))
-                columns = Columns.load(self._folder / state["columns"], state["columns_crc"])
-                watermark = state["seq"]
-                if scan is not None:
-                    scan = VectorScan.load(
-                        self._dimension, self._folder / state["vectors"], self._folder / state["codes"],
-                        state["codes_crc"], state.get("sums"), columns.chinese,
-                    )  # fmt: skip
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                raise IndexCorrupt(f"{manifest.name}: {error}", component="engine local") from error
-        if watermark > self._keyword.watermark:
+        rows = self._files.read()
+        if rows.seq > self._keyword.watermark:
             raise IndexCorrupt("the vector rows are ahead of the keyword index", component="engine local")
-        self._columns, self._scan, self._saved = columns, scan, watermark
+        self._files.hold(rows)
+        self._columns, self._scan, self._saved, self._moved = rows.columns, rows.scan, rows.seq, rows.moved
         self._whole = False
-        self._set_view(watermark)
+        self._set_view(rows.seq, rows.stamp)
 
     def _empty_scan(self) -> VectorScan | None:
         return VectorScan(self._dimension) if self._dimension else None
 
-    def _set_view(self, watermark: int) -> None:
+    def _set_view(self, watermark: int, stamp: str) -> None:
         self._whole = self._whole or watermark > 0
         self._view = _View(
             searcher=self._keyword.searcher,
             columns=self._columns.frozen(),
             scan=self._scan.frozen() if self._scan is not None else None,
             watermark=watermark,
+            stamp=stamp,
         )
 
     def sync(self, feed: ChangeFeed, *, deadline: Deadline) -> int:
         target = feed.seq()
-        if self._view.watermark == target:
+        if deadline.remaining() >= _TIME_TO_REBUILD:
+            self._look(feed)
+        if self._view.watermark == target and self._belongs:
             self._whole = True
             return target
         if deadline.remaining() < _TIME_TO_REBUILD:
@@ -197,7 +203,7 @@ class LocalEngine:
         if deadline.remaining() < _TIME_TO_REBUILD:
             if self._lock.acquire(timeout=min(_BRIEFLY, deadline.remaining())):
                 return True
-            if self._may_lag(feed, self._view.watermark):
+            if self._belongs and self._may_lag(feed, self._view.watermark):
                 return False
         if not self._lock.acquire(timeout=deadline.remaining()):
             raise EngineTimeout("another thread is still bringing the index up to date", component="engine local")
@@ -218,12 +224,13 @@ class LocalEngine:
                 component="engine local",
                 hint="the catalog was replaced by an older one: remove the library's index folder",
             )
-        self._keyword.reload()
+        self._check_belongs(feed)
+        self._keyword.reload(partial(_check_same, feed))
         reached = max(self._view.watermark, self._keyword.watermark)
         if self._keyword.watermark < target:
             try:
                 with self._exclusive(wait=0.05):
-                    self._keyword.reload()
+                    self._keyword.reload(partial(_check_same, feed))
                     self._apply(feed, target)
                 return target
             except CatalogBusy as error:
@@ -234,7 +241,7 @@ class LocalEngine:
                         f"behind the catalog ({reached} of {target}), and {error.message}", component="engine local"
                     ) from error
         # Somebody else writes, or has written: follow to where the keyword index stands.
-        self._apply_rows(feed.changes(self._view.watermark, reached), reached)
+        self._apply_rows(feed.changes(self._view.watermark, reached), reached, feed.stamp(reached))
         return reached
 
     def _apply(self, feed: ChangeFeed, target: int) -> None:
@@ -243,10 +250,82 @@ class LocalEngine:
         changes = feed.changes(after, target, vectors=self._scan is not None)
         first = next(changes, None)
         if first is None:  # only the registry has changed
-            self._keyword.mark(target)
+            self._keyword.mark(target, feed.stamp(target))
         else:
-            self._write(itertools.chain([first], changes), target)
-        self._set_view(target)
+            self._write(itertools.chain([first], changes), target, feed.stamp(target))
+        self._set_view(target, self._keyword.stamp)
+
+    def _check_belongs(self, feed: ChangeFeed) -> None:
+        """Once after the files were read: IndexMismatch when they follow another catalog, IndexCorrupt when some do."""
+        if self._belongs:
+            return
+        halves = (self._keyword.watermark, self._keyword.stamp), (self._view.watermark, self._view.stamp)
+        held = [(seq, stamp) for seq, stamp in halves if seq]
+        foreign = [seq for seq, stamp in held if feed.stamp(seq) != stamp]
+        if foreign and len(foreign) < len(held):
+            raise IndexCorrupt("some of its files are another library's", component="engine local")
+        for seq, stamp in held:
+            _check_same(feed, seq, stamp)
+        self._belongs = True
+
+    # -- files that somebody else has changed ----------------------------------------------------------
+
+    def look(self, feed: ChangeFeed) -> None:
+        """See, at most twice a second, whether the files are as they were left, and mend or rebuild them.
+
+        Raises:
+            EngineError: they cannot be mended.
+        """
+        if self._belongs:
+            self._look(feed)
+        else:
+            self.sync(feed, deadline=Deadline(time.monotonic() + _PATIENCE, time.monotonic))
+
+    def _look(self, feed: ChangeFeed) -> None:
+        if not self._belongs or time.monotonic() < self._look_at:
+            return
+        self._look_at = time.monotonic() + _LOOK
+        if not (self._keyword.changed() or self._files.changed()):
+            return
+        try:
+            with self._exclusive(wait=_BRIEFLY), self._lock:
+                self._mend(feed)
+        except CatalogBusy:
+            return  # whoever writes changes files; what else was changed is seen at the next look
+
+    def _mend(self, feed: ChangeFeed) -> None:
+        """Follow what another process has written; write anew, from what is held, what is not what was written."""
+        try:
+            self._keyword.reload(partial(_check_same, feed))
+        except (IndexCorrupt, IndexMismatch) as error:
+            log.warning("while the index was open, somebody changed its files: %s", error)
+        if restored := self._keyword.restore():
+            log.warning("restored, as they were not what was written: %s", ", ".join(restored))
+        if not self._files.changed():
+            return
+        try:
+            rows = self._files.read()
+            _check_same(feed, rows.seq, rows.stamp)
+            if rows.seq or not self._saved:
+                self._files.hold(rows)
+                return
+        except (IndexCorrupt, IndexMismatch) as error:
+            log.warning("while the index was open, somebody changed its files: %s", error)
+        if self._scan is not None and not self._scan.intact(self._columns.crcs):
+            self._read_anew(feed)
+        self._write_rows(*self._saveable())
+        log.warning("the row files were written anew")
+
+    def _read_anew(self, feed: ChangeFeed) -> None:
+        """All rows from the catalog, up to where the keyword index stands."""
+        old = self._columns, self._scan
+        self._columns, self._scan = Columns(), self._empty_scan()
+        try:
+            changes = feed.changes(0, self._view.watermark, vectors=self._scan is not None)
+            self._apply_rows(changes, self._view.watermark, self._view.stamp)
+        except BaseException:
+            self._columns, self._scan = old
+            raise
 
     def purge(self, feed: ChangeFeed) -> None:
         """Write all files anew: of what was removed, no term, vector or value is left in them.
@@ -262,16 +341,17 @@ class LocalEngine:
         old = self._columns, self._scan
         self._columns, self._scan = Columns(), self._empty_scan()
         try:
-            self._write(feed.changes(0, target, vectors=self._scan is not None), target, anew=True)
+            changes = feed.changes(0, target, vectors=self._scan is not None)
+            self._write(changes, target, feed.stamp(target), anew=True)
         except BaseException:
             self._columns, self._scan = old
             raise
         self._saved, self._unsaved = 0, max(1, self._unsaved)
-        self._set_view(target)
+        self._set_view(target, self._keyword.stamp)
 
-    def _write(self, changes: Iterator[Change], target: int, *, anew: bool = False) -> None:
+    def _write(self, changes: Iterator[Change], target: int, stamp: str, *, anew: bool = False) -> None:
         indexed = 0 if anew else self._keyword.watermark
-        with self._keyword.writing(target) as writer:
+        with self._keyword.writing(target, stamp) as writer:
             if anew:
                 self._keyword.clear(writer)
             for batch in _batched(changes):
@@ -281,10 +361,10 @@ class LocalEngine:
                 self._keyword.put(writer, [change.row for change in news if change.row is not None])
                 self._take_rows(batch)
 
-    def _apply_rows(self, changes: Iterator[Change], target: int) -> None:
+    def _apply_rows(self, changes: Iterator[Change], target: int, stamp: str) -> None:
         for batch in _batched(changes):
             self._take_rows(batch)
-        self._set_view(target)
+        self._set_view(target, stamp)
 
     def _take_rows(self, batch: Sequence[Change]) -> None:
         self._columns.remove([c.passage_id for c in batch if c.row is None])
@@ -303,37 +383,27 @@ class LocalEngine:
         with self._exclusive(wait=wait), self._lock:
             if self._unsaved == 0 or not (always or self._unsaved >= _SAVE_AFTER):
                 return
-            manifest = self._folder / "rows.json"
-            # Rows never stand ahead of the keyword index; the view may, by changes that hold no row.
-            seq = min(self._view.watermark, self._keyword.watermark)
+            seq, stamp = self._saveable()
             try:
-                disk = json.loads(manifest.read_text("utf-8")) if manifest.exists() else {"seq": 0}
-                if disk["seq"] < seq or (disk["seq"] == seq and not self._saved):
+                saved, vectors = self._files.on_disk()
+                if saved < seq or (saved == seq and not self._saved):
                     # Rows are appended in place only to the file that this process has read or written itself.
-                    self._write_rows(manifest, seq, str(disk["vectors"]) if 0 < self._saved == disk["seq"] else "")
-            except (OSError, ValueError, KeyError, TypeError) as error:
+                    own = 0 < self._saved == saved and not self._files.changed()
+                    self._write_rows(seq, stamp, vectors if own else "")
+            except (OSError, ValueError) as error:
                 raise EngineUnavailable(f"cannot write the row files: {error}", component="engine local") from error
             self._unsaved = 0
 
-    def _write_rows(self, manifest: Path, seq: int, append_to: str) -> None:
-        tag = f"{seq}-{secrets.token_hex(4)}"  # a file that another process has mapped is never written over
-        vectors, append = append_to or f"vectors-{tag}.f32", bool(append_to)
-        names = {"columns": f"columns-{tag}.npz", "codes": f"codes-{tag}.faiss", "vectors": vectors}
-        state: dict[str, Any] = {"seq": seq, **names, "codes_crc": 0}
-        state["columns_crc"] = self._columns.save(self._folder / names["columns"])
-        if self._scan is not None:
-            codes = self._folder / names["codes"]
-            state["codes_crc"] = self._scan.save(self._folder / vectors, codes, append=append)
-            state["sums"] = self._scan.sums.written()
-        part = manifest.with_suffix(".part")
-        part.write_text(json.dumps(state), "utf-8")
-        part.replace(manifest)
-        for pattern in ("columns-*.npz", "codes-*.faiss", "vectors-*.f32"):
-            for old in self._folder.glob(pattern):
-                if old.name not in names.values():
-                    old.unlink(missing_ok=True)  # processes that have it mapped keep it
+    def _saveable(self) -> tuple[int, str]:
+        """As of which change rows are written, and its stamp: never ahead of the keyword index. The view may be, by changes
+        that hold no row.
+        """
+        return min((self._view.watermark, self._view.stamp), (self._keyword.watermark, self._keyword.stamp))
+
+    def _write_rows(self, seq: int, stamp: str, append_to: str = "") -> None:
+        self._files.write(self._columns, self._scan, seq, stamp, append_to)
         self._saved = seq
-        self._set_view(self._view.watermark)
+        self._set_view(self._view.watermark, self._view.stamp)
 
     # -- answering ----------------------------------------------------------------------------------
 
@@ -399,7 +469,18 @@ class LocalEngine:
     def close(self) -> None:
         if self._unsaved >= _SAVE_AFTER:  # who only asks has replayed them, too, and who asks next would again
             self._keep("the row files were behind")
-        self._set_view(self._view.watermark)
+        self._set_view(self._view.watermark, self._view.stamp)
+
+
+def _check_same(feed: ChangeFeed, seq: int, stamp: str) -> None:
+    """IndexMismatch when change `seq` of an index is not the catalog's, but another library's of that number."""
+    if seq and feed.stamp(seq) != stamp:
+        raise IndexMismatch(
+            f"its change {seq} ({stamp}) is not the catalog's ({feed.stamp(seq) or 'which has none'}): the index or the "
+            "catalog is another library's, or an older one",
+            component="engine local",
+            hint="if the catalog is the right one, remove the library's index folder: it is built anew",
+        )
 
 
 def _generation(spec: IndexSpec) -> str:

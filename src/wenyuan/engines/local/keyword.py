@@ -1,11 +1,9 @@
-"""The keyword half: a tantivy index of our own terms, with the catalog's change number beside its commit."""
+"""The keyword half: a tantivy index of our own terms, as of one change of the catalog."""
 
 from __future__ import annotations
 
-import json
 import math
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -14,12 +12,13 @@ from typing import Any
 import tantivy
 
 from wenyuan.core.bodies import passage_bodies
-from wenyuan.core.errors import IndexCorrupt
+from wenyuan.core.errors import EngineError, EngineUnavailable, IndexCorrupt
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope
 from wenyuan.core.model import Facet, IndexRow
 from wenyuan.core.score import PAIRED, squash, term_weights
 from wenyuan.core.text import PAIR
 from wenyuan.engines.local.columns import Columns, leaf_values
+from wenyuan.engines.local.segments import Segments, State
 
 __all__ = ["KeywordIndex"]
 
@@ -43,16 +42,16 @@ def _schema() -> Any:
 
 
 @contextmanager
-def _translated(doing: str) -> Iterator[None]:
+def _translated(doing: str, meaning: type[EngineError] = IndexCorrupt) -> Iterator[None]:
     """What is wrong with an index, tantivy says by ValueError, OSError or a panic (BaseException)."""
     try:
         yield
     except (ValueError, OSError) as error:
-        raise IndexCorrupt(f"{doing}: {error}", component=_COMPONENT) from error
+        raise meaning(f"{doing}: {error}", component=_COMPONENT) from error
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise
-        raise IndexCorrupt(f"{doing}: {error}", component=_COMPONENT) from error
+        raise meaning(f"{doing}: {error}", component=_COMPONENT) from error
 
 
 def _facet_term(field: str, value: Facet) -> str:
@@ -69,94 +68,81 @@ def _holding(searcher: Any, term: str) -> int:
 
 
 class KeywordIndex:
-    """A folder with a tantivy index and ``watermark.json``.
+    """A tantivy index of what `Segments` has published, as of one change of the catalog.
 
-    The watermark is recorded after the index's own commit, together with the commit's number: after a crash
-    between the two it is too low, never too high, and replaying a change twice changes nothing.
+    Args:
+        folder: Its own; made when missing.
+        key: What its terms were made with.
+
+    Attributes:
+        searcher: What queries read; another one after each commit, which leaves the older ones as they are.
+        watermark: The change of the catalog that it holds.
+        stamp: What tells that change from one of that number in another catalog.
     """
 
     def __init__(self, folder: Path, key: str) -> None:
-        self._folder = folder
-        self._mark = folder / "watermark.json"
-        self._key = f"{key}/{_FORMAT}"
         self._schema = _schema()
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with _translated("opening the index"):
-            self._index = tantivy.Index(self._schema, path=str(folder), reuse=True)
-            self._index.config_reader(reload_policy="manual")
-        self.searcher: Any = None
+        self._segments = Segments(folder, f"{key}/{_FORMAT}")
         self._holding = lru_cache(8_192)(_holding)  # the words of a question are looked up twice, and many come again
-        self.watermark = 0
+        self.searcher: Any = None
+        self.changed, self.restore = self._segments.changed, self._segments.restore
         self.reload()
 
-    def reload(self) -> None:
-        """See what has been committed, by this process or another."""
-        with _translated("reloading the index"):
-            mark = self._read_mark()
-            self._index.reload()
-            self.searcher = self._index.searcher()
-            self._holding.cache_clear()
-            committed = self._opstamp()
-        if mark is None:
-            if self.searcher.num_docs:
-                raise IndexCorrupt("the index has no watermark", component=_COMPONENT)
-            self.watermark = 0
+    @property
+    def watermark(self) -> int:
+        return self._segments.state.seq
+
+    @property
+    def stamp(self) -> str:
+        return self._segments.state.stamp
+
+    def reload(self, belongs: Callable[[int, str], object] = lambda seq, stamp: None) -> None:
+        """See what has been published, by this process or another.
+
+        Args:
+            belongs: Raises where a change and its stamp are not the catalog's; then what was held stays.
+        """
+        state = self._segments.read()
+        if state is self._segments.state and self.searcher is not None:
             return
-        key, opstamp, seq = mark
-        if key != self._key or opstamp > committed:
-            raise IndexCorrupt("the watermark belongs to another index", component=_COMPONENT)
-        self.watermark = seq
+        belongs(state.seq, state.stamp)
+        self._show(state)
+        self._segments.hold(state)
 
-    def _read_mark(self) -> tuple[str, int, int] | None:
-        if not self._mark.exists():
-            return None
-        state = json.loads(self._mark.read_text("utf-8"))
-        try:
-            return str(state["key"]), int(state["opstamp"]), int(state["seq"])
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"{self._mark.name} does not hold a watermark") from error
-
-    def probe(self) -> None:
-        """Touch every file that queries read, in every segment; IndexCorrupt when one is lost or damaged."""
-        with _translated("probing the index"):
-            for field, term in (("body", "a"), ("facet", "a")):
-                self.searcher.doc_freq(field, term)
-            everything = tantivy.Query.all_query()
-            self.searcher.search(everything, 1, count=False, order_by_field="passage")
-            for field in ("document", "valid_from", "valid_until"):
-                self.searcher.search(self._range(field, 0, 1), 1, count=False)
-
-    def _opstamp(self) -> int:
-        return int(json.loads((self._folder / "meta.json").read_text("utf-8"))["opstamp"])
+    def _show(self, state: State) -> None:
+        with _translated("opening the index"):
+            if not state.meta:
+                index = tantivy.Index(self._schema)  # of nothing, in memory
+                self.searcher = index.searcher()
+            else:
+                with self._segments.opened(state) as folder:
+                    index = tantivy.Index(self._schema, path=str(folder), reuse=True)
+                    index.config_reader(reload_policy="manual")
+                    index.reload()
+                    self.searcher = index.searcher()
+        self._holding.cache_clear()
 
     # -- writing (only while the library's writer lock is held) -----------------------------------------
 
     @contextmanager
-    def writing(self, seq: int) -> Iterator[Any]:
-        """A writer; on success everything is committed as of change `seq`."""
-        with _translated("writing the index"):
-            writer = self._index.writer(_HEAP, num_threads=1)
-            try:
-                writer.garbage_collect_files()  # of a commit that was cut off: tantivy will use their names again
-                yield writer
-                writer.commit()
-            except BaseException:
-                writer.rollback()
-                raise
-            finally:
-                writer.wait_merging_threads()
-            self.mark(seq)
-        self.reload()
+    def writing(self, seq: int, stamp: str) -> Iterator[Any]:
+        """A writer; on success everything is published as of change `seq`, else nothing."""
+        with _translated("writing the index", EngineUnavailable):
+            with self._segments.written(seq, stamp) as folder:
+                writer = tantivy.Index(self._schema, path=str(folder), reuse=True).writer(_HEAP, num_threads=1)
+                try:
+                    yield writer
+                    writer.commit()
+                except BaseException:
+                    writer.rollback()
+                    raise
+                finally:
+                    writer.wait_merging_threads()
+            self._show(self._segments.state)
 
-    def mark(self, seq: int) -> None:
-        """Record that the last commit holds everything up to change `seq`."""
-        part = self._mark.with_suffix(".part")
-        with _translated("recording the watermark"), part.open("w", encoding="utf-8") as file:
-            json.dump({"seq": seq, "opstamp": self._opstamp(), "key": self._key}, file)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(self._mark)
-        self.watermark = seq
+    def mark(self, seq: int, stamp: str) -> None:
+        """Record that what is published holds everything up to change `seq`."""
+        self._segments.mark(seq, stamp)
 
     def clear(self, writer: Any) -> None:
         """Drop every row, with all that was removed before, when the writer commits."""

@@ -1,6 +1,6 @@
 """The vector half: an exact-recall scan. Short codes find candidates (see `codes`), float32 rows decide.
 
-The candidates' float32 rows are read from a memory-mapped file and checked against their checksums before they count. A
+The candidates' float32 rows are read from a file (see `stored`) and checked against their checksums before they count. A
 filter is a row mask handed to the scan, which stays exact; few enough rows are compared in float32, and so are the newest,
 which get their codes some thousands at a time.
 """
@@ -18,7 +18,9 @@ from wenyuan.core.errors import IndexCorrupt
 from wenyuan.core.ports import Deadline
 from wenyuan.core.sums import Sums
 from wenyuan.engines.local.codes import Codes
+from wenyuan.engines.local.files import Signature
 from wenyuan.engines.local.grown import Array, Grown
+from wenyuan.engines.local.stored import BLOCK, StoredRows
 
 __all__ = ["VectorScan"]
 
@@ -38,7 +40,7 @@ class VectorScan:
 
     def __init__(self, dimension: int) -> None:
         self.dimension = dimension
-        self._stored: Array = np.empty((0, dimension), dtype=np.float32)  # memory-mapped
+        self._stored = StoredRows(None, 0, dimension)
         self._tail = Grown(np.empty((0, dimension), dtype=np.float32))
         self._codes: Codes | None = None  # of the first rows; None while they are few
         self.sums = Sums.empty(dimension)
@@ -89,12 +91,12 @@ class VectorScan:
         """The float32 rows of these numbers, (k, dim)."""
         split = len(self._stored)
         if not len(self._tail):
-            return self._stored.take(numbers, axis=0)
+            return self._stored.take(numbers)
         if split == 0:
             return self._tail.view.take(numbers, axis=0)
         out = np.empty((len(numbers), self.dimension), dtype=np.float32)
         old = numbers < split
-        out[old] = self._stored.take(numbers[old], axis=0)
+        out[old] = self._stored.take(numbers[old])
         out[~old] = self._tail.view.take(numbers[~old] - split, axis=0)
         return out
 
@@ -105,6 +107,15 @@ class VectorScan:
             if zlib.crc32(row) != crc:
                 raise IndexCorrupt(f"row {number} does not match its checksum", component=_COMPONENT)
         return rows
+
+    @property
+    def stored_as(self) -> Signature | None:
+        """The file of those on disk, as it was when it was opened or written."""
+        return self._stored.signature
+
+    def intact(self, crcs: Array) -> bool:
+        """Whether those on disk have their checksums, (n,) of all rows; to read a million takes seconds."""
+        return self._stored.intact(crcs)
 
     def search(
         self, query: Array, mask: Array | None, crcs: Array, limit: int, deadline: Deadline
@@ -144,7 +155,9 @@ class VectorScan:
         """Numbers and cosines of the rows from `first` on that have a vector and may be found."""
         split = len(self._stored)
         tail = np.vecdot(self._tail.view[max(0, first - split) :], query)
-        cosines = np.concatenate([np.vecdot(self._stored[first:], query), tail]) if first < split else tail
+        cosines = tail
+        if first < split:
+            cosines = np.concatenate([np.vecdot(self._stored.span(first, split), query), tail])
         found = crcs[first:] != 0 if mask is None else (crcs[first:] != 0) & mask[first:]
         return first + np.flatnonzero(found), cosines[found]
 
@@ -161,9 +174,10 @@ class VectorScan:
                 file.truncate(len(self._stored) * self.dimension * 4)
                 file.seek(0, 2)
             else:
-                file.write(np.ascontiguousarray(self._stored).tobytes())
+                for block in self._stored.blocks():
+                    file.write(block.tobytes())
             file.write(np.ascontiguousarray(self._tail.view).tobytes())
-        self._stored, self._tail = _mapped(vectors, len(self), self.dimension), self._tail.frozen(0)
+        self._stored, self._tail = StoredRows(vectors, len(self), self.dimension), self._tail.frozen(0)
         if self._codes is None:
             return 0
         if self._coded < len(self):
@@ -183,12 +197,12 @@ class VectorScan:
         """
         scan, count = cls(dimension), len(chinese)
         try:
-            scan._stored = _mapped(vectors, count, dimension)
+            scan._stored = StoredRows(vectors, count, dimension)
             if sums is not None:
                 scan.sums = Sums.read(sums, dimension)
             else:
-                for at in range(0, count, 65_536):
-                    scan.sums.extend(scan._stored[at : at + 65_536], chinese[at : at + 65_536])
+                for at, block in zip(range(0, count, BLOCK), scan._stored.blocks(), strict=True):
+                    scan.sums.extend(block, chinese[at : at + BLOCK])
             raw = codes.read_bytes() if crc else b""
             if zlib.crc32(raw) != crc or (not crc and count > EXACT_ROWS):
                 raise ValueError(f"{codes.name}: wrong checksum, or missing")
@@ -209,15 +223,6 @@ def _best(cosines: Array, limit: int) -> Array:
     least = np.partition(cosines, -limit)[-limit]
     among = np.flatnonzero(cosines >= least)
     return among[np.argsort(-cosines[among], kind="stable")[:limit]]
-
-
-def _mapped(path: Path, count: int, dimension: int) -> Array:
-    if path.stat().st_size < count * dimension * 4:
-        raise ValueError(f"{path.name} is shorter than {count} rows")
-    if count == 0:
-        return np.empty((0, dimension), dtype=np.float32)
-    # As a plain array, which keeps the mapping: each access to a `memmap` costs more than the rows it reads.
-    return np.asarray(np.memmap(path, dtype="<f4", mode="r", shape=(count, dimension)))
 
 
 def as_vectors(rows: Sequence[Any], dimension: int) -> tuple[Array, list[int]]:
