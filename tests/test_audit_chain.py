@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -196,14 +197,39 @@ def test_whole_new_chain(audit: AuditLog, tmp_path: Path) -> None:
     assert (found.first_fault.seq, "rewritten" in found.first_fault.what) == (6, True)
 
 
-def test_no_head_file(audit: AuditLog, tmp_path: Path) -> None:
-    """Without its head file nobody can say that the end is there, and verifying says that."""
+@pytest.mark.parametrize("emptied", [False, True], ids=["removed", "emptied"])
+def test_no_head_file(audit: AuditLog, tmp_path: Path, emptied: bool) -> None:
+    """Without its head file nobody can say that the end is there; verifying says so, whatever is written after that."""
     fill(audit, 2)
-    (tmp_path / "audit.head").unlink()
+    file = tmp_path / "audit.head"
+    file.write_bytes(b"") if emptied else file.unlink()
+    for count in (2, 3):
+        found = audit.verify()
+        assert found.first_fault is not None
+        assert "audit.head is missing or empty" in found.first_fault.what
+        assert found.records == count
+        fill(audit, 1)
+    with closing(AuditLog(tmp_path)) as again:
+        assert not again.verify().ok
+
+
+def test_the_end_is_accepted(audit: AuditLog, tmp_path: Path) -> None:
+    """Whoever goes on with what there is says so: the head file is made anew, and the chain tells what it said."""
+    fill(audit, 4)
+    said = (tmp_path / "audit.head").read_text().strip()
+    with raw(tmp_path) as connection:
+        truncate(connection)
+    head = audit.renew_head(principal="key:ops")
     found = audit.verify()
-    assert found.first_fault is not None
-    assert "audit.head is missing" in found.first_fault.what
+    assert (found.ok, found.head) == (True, head)
+    (told,) = audit.list(kind="audit")
+    assert (told.principal, told.record["action"], told.record["had"]) == ("key:ops", "renew head", said)
     fill(audit, 1)
+    (tmp_path / "audit.head").unlink()
+    audit.renew_head()
+    assert audit.list(limit=1)[0].record["had"] == ""
+    (tmp_path / "audit.head").write_text("garbage " * 40)
+    audit.renew_head()
     assert audit.verify().ok
 
 
@@ -247,7 +273,7 @@ def test_head_file_only_rises(tmp_path: Path) -> None:
     """Of two processes that write the head at once, the later head stays."""
     file = HeadFile(tmp_path / "audit.head")
     later, earlier = Head(12, "b" * 64), Head(9, "a" * 64)
-    file.advance(later)
+    file.create(later)
     file.advance(earlier)
     assert file.read() == later
 

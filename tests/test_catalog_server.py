@@ -245,6 +245,29 @@ def test_guards_of_the_audit(catalog: Catalog, place: Server) -> None:
             sql(place, statement)
 
 
+@pytest.mark.parametrize("emptied", [False, True], ids=["removed", "emptied"])
+def test_a_head_that_was_taken_away(catalog: Catalog, place: Server, emptied: bool) -> None:
+    """A folder that has joined and lost its head does not join again: the audit does not verify there until that is accepted."""
+    audit = AuditLog(place.folder, place=place.audit())
+    audit.append({"kind": "retrieval", "principal": "p"})
+    audit.close()
+    file = place.folder / "audit.head"
+    file.write_bytes(b"") if emptied else file.unlink()
+    audit = AuditLog(place.folder, place=place.audit())
+    audit.append({"kind": "retrieval", "principal": "p"})
+    found = audit.verify()
+    assert found.first_fault is not None
+    assert "missing or empty" in found.first_fault.what
+    audit.renew_head()
+    assert audit.verify().ok
+    audit.close()
+    fresh = place.folder / "another server"
+    fresh.mkdir()
+    joining = AuditLog(fresh, place=place.audit())
+    assert joining.verify().ok
+    joining.close()
+
+
 def test_a_cut_off_chain(catalog: Catalog, place: Server) -> None:
     """Records that were removed at the end are missed by the head in a server's folder; nothing is added to the rest."""
     audit = AuditLog(place.folder, place=place.audit())

@@ -17,7 +17,7 @@ import json
 import os
 import secrets
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +29,7 @@ __all__ = ["GENESIS", "AuditFault", "Head", "HeadFile", "Ids", "Row", "canonical
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: it sorts as the numbers do
 _RANDOM_BITS = 80
 EXPIRED = "expire"
+RENEWED = "renew head"
 
 
 class Head(NamedTuple):
@@ -200,20 +201,42 @@ class HeadFile:
             raise self._unreadable(str(error.strerror)) from error
         return self._parsed(text) if text else None
 
-    def create(self) -> None:
-        """Make the file of an empty chain, unless there is one."""
-        self.advance(GENESIS)
+    def create(self, head: Head = GENESIS) -> None:
+        """Make the file of a new chain, or of one that is joined; a later head that is there stays."""
+        self._write(lambda written: not written or self._parsed(written).seq < head.seq, head)
 
     def advance(self, head: Head) -> None:
-        """Write a head unless a later one is written (by another process), and bring it to the disk."""
+        """Write a head unless a later one is written (by another process), and bring it to the disk.
+
+        A file that is missing or empty stays so: whoever took it away may have cut off the end, and made anew it would
+        say that nothing is missing.
+        """
+        if self.path.exists():
+            self._write(lambda written: bool(written) and self._parsed(written).seq < head.seq, head)
+
+    def replace(self, head: Head) -> None:
+        """Write a head, whatever is there: somebody answers for that, and it is recorded."""
+        self._write(lambda written: True, head)
+
+    def text(self) -> str:
+        """What is there, understood or not; nothing, where there is no such file."""
+        try:
+            return self.path.read_bytes()[:200].decode("ascii", "replace").strip()
+        except FileNotFoundError:
+            return ""
+        except OSError as error:
+            raise self._unreadable(str(error.strerror)) from error
+
+    def _write(self, wanted: Callable[[str], bool], head: Head) -> None:
         try:
             handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX)
                 written = os.pread(handle, 200, 0).decode("ascii", "replace")
-                if not written or self._parsed(written).seq < head.seq:
+                if wanted(written):
                     line = f"{head.seq:019d}:{head.hash}\n".encode()  # of one length: a rewrite needs no new space
                     os.pwrite(handle, line, 0)
+                    os.ftruncate(handle, len(line))
                     os.fsync(handle)
             finally:
                 os.close(handle)  # closing lets go of the lock
@@ -243,5 +266,5 @@ class HeadFile:
         return CatalogUnavailable(
             f"{self.path} cannot be read: {why}",
             component="audit",
-            hint="verify the audit against a head that was exported, then move that file away",
+            hint="verify the audit against a head that was exported, then: wenyuan audit verify --renew-head",
         )

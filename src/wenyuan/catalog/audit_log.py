@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from wenyuan.catalog.audit_chain import EXPIRED, Head, HeadFile, Ids, canonical, commitment, row_hash
+from wenyuan.catalog.audit_chain import EXPIRED, RENEWED, Head, HeadFile, Ids, canonical, commitment, row_hash
 from wenyuan.catalog.audit_reads import KINDS, AuditReads, AuditRecord, Verification, verify_export
 from wenyuan.catalog.audit_tables import AuditFiles, AuditPlace, audit, cuts, last_head, ours, queries
 from wenyuan.catalog.connect import reading
@@ -182,10 +182,11 @@ class AuditLog(AuditReads):
             self._head.advance(head)
             self._half_done = frozenset()
 
-    def _chained(self, connection: sa.Connection, entries: Sequence[_Entry]) -> Head:
+    def _chained(self, connection: sa.Connection, entries: Sequence[_Entry], *, accepted: bool = False) -> Head:
         """Add entries to the chain; returns its new head."""
         head = last_head(connection)
-        self._check_not_cut(head, self._head.read())  # going on after the end was cut off would hide it
+        if not accepted:
+            self._check_not_cut(head, self._head.read())  # going on after the end was cut off would hide it
         rows, asked = [], []
         for entry in entries:
             columns = entry[:5]
@@ -215,7 +216,7 @@ class AuditLog(AuditReads):
                 f"the audit ends at record {head.seq}, but {self._head.path.name} says {known.seq}: "
                 "records were removed or replaced",
                 component="audit",
-                hint="restore the audit; or, to go on with what there is, move audit.head away",
+                hint="restore the audit; or go on with what there is: wenyuan audit verify --renew-head",
             )
 
     # -- letting go ---------------------------------------------------------------------------------
@@ -295,6 +296,20 @@ class AuditLog(AuditReads):
             said = {"action": "erase queries", "before": before, "ids": list(audit_ids), "queries": count}
             self._chained(connection, [self._entry({"kind": "audit", "principal": principal, **said})])
         return count
+
+    def renew_head(self, *, principal: str = "local") -> str:
+        """Take the end of the chain for its end, whatever ``audit.head`` says, or if it is gone; returns the head.
+
+        That it was done, and what the file said, becomes a record of the chain.
+        """
+        doing = "renewing the head of the audit"
+        said = {"action": RENEWED, "had": self._head.text()}
+        with ours(doing):
+            with self._writer.begin() as connection:
+                entry = self._entry({"kind": "audit", "principal": principal, **said})
+                head = self._chained(connection, [entry], accepted=True)
+            self._head.replace(head)
+        return str(head)
 
     @contextmanager
     def _removing(self, doing: str) -> Iterator[sa.Connection]:

@@ -105,7 +105,7 @@ class AuditReads:
             head, fault = check(_rows(connection), chain_start(connection), heads)
             count = connection.scalar(sa.select(sa.func.count()).select_from(audit)) or 0
         if fault is None and known is None:
-            fault = AuditFault(head.seq, f"{self._head.path.name} is missing: the end may have been cut off")
+            fault = AuditFault(head.seq, f"{self._head.path.name} is missing or empty: the end may have been cut off")
         return Verification(ok=fault is None, records=count, head=str(head), first_fault=fault)
 
     def export(self, path: Path, *, with_queries: bool = False) -> str:

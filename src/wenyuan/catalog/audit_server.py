@@ -2,10 +2,15 @@
 does holds the row ``audit`` of ``library`` until it ends, so it follows the one before, and its record that one's.
 
 Each server keeps the head of the chain in its own folder, so whoever changes the database must change those, too. One
-that joins takes the head as it finds it; so does one whose own head was cut off by retention.
+that joins takes the head as it finds it; so does one whose own head was cut off by retention. That a folder has joined is
+kept in the database: a head that is missing there afterwards was taken away.
 """
 
 from __future__ import annotations
+
+import hashlib
+import socket
+from pathlib import Path
 
 import sqlalchemy as sa
 from sqlalchemy import event
@@ -14,11 +19,14 @@ from wenyuan.catalog import schema as t
 from wenyuan.catalog.audit_chain import Head, HeadFile
 from wenyuan.catalog.audit_tables import FORMAT, audit, chain_start, check_format, last_head, ours, tables
 from wenyuan.catalog.connect import let_go, reading
+from wenyuan.catalog.dialect import insert_new
 from wenyuan.core.errors import CatalogUnavailable
 
-__all__ = ["AuditOnServer", "make_audit"]
+__all__ = ["JOINED", "AuditOnServer", "make_audit"]
 
 _KEY = "audit"
+JOINED = "audit_head/"
+"""What the keys in `library` begin with that name the folders in which a head was written."""
 _LOCKED = sa.select(t.library.c.value).where(t.library.c.key == _KEY).with_for_update()
 _GUARDS = """
 CREATE FUNCTION audit_refused() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -70,16 +78,20 @@ class AuditOnServer:
 
     def begin(self, head: HeadFile) -> None:
         doing = "opening the audit"
-        known = head.read()
+        known, key = head.read(), _folder_key(head.path.parent)
         with ours(doing), reading(self.reader, doing) as connection:
             found = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == _KEY))
             if found is None:
                 raise CatalogUnavailable("the library has no audit", component="audit", hint="restore a backup")
             check_format(int(found))
             last = last_head(connection)
-            joining = known is None or _continued(connection, known)
-        if joining:
-            head.advance(last)
+            joined = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == key)) is not None
+            joining = not joined if known is None else _continued(connection, known)
+        if joining:  # else a head that is missing was taken away, and verifying says so
+            head.create(last)
+        if not joined:
+            with ours(doing), self.writer.begin() as connection:
+                connection.execute(insert_new(connection, t.library), {"key": key, "value": "joined"})
 
     def touch(self, connection: sa.Connection) -> None:
         connection.execute(t.library.update().where(t.library.c.key == _KEY).values(value=str(FORMAT)))
@@ -101,6 +113,13 @@ class AuditOnServer:
 
 def _follow(connection: sa.Connection) -> None:
     connection.execute(_LOCKED)
+
+
+def _folder_key(folder: Path) -> str:
+    """What tells a folder that has joined from one that has not: that of a new container is another one."""
+    known = folder.stat()
+    said = f"{socket.gethostname()}:{known.st_dev}:{known.st_ino}"
+    return JOINED + hashlib.sha256(said.encode()).hexdigest()
 
 
 def _continued(connection: sa.Connection, known: Head) -> bool:

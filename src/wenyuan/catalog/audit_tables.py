@@ -150,7 +150,7 @@ class AuditFiles:
     def _make(self, head: HeadFile) -> None:
         with ours("opening the audit"), self.writer.begin() as connection:
             if _format(connection) == 0:
-                head.advance(GENESIS)  # first: a database with records always has a head file, or it was removed
+                head.create()  # first: a database with records always has a head file, or it was removed
                 tables.create_all(connection)
                 for name, when, message in _GUARDS:
                     connection.exec_driver_sql(

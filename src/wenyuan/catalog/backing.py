@@ -6,6 +6,7 @@ import shutil
 from contextlib import closing
 from pathlib import Path
 
+from wenyuan.catalog.audit_chain import HeadFile
 from wenyuan.catalog.audit_log import AuditLog
 from wenyuan.catalog.connect import copy_database
 from wenyuan.catalog.place import Files, place_of
@@ -66,6 +67,6 @@ def back_up(folder: Path, to: Path) -> int:
 
 def _check_audit(folder: Path) -> None:
     """A copy that would be refused when it is needed is none."""
-    if (folder / "audit.head").exists():
+    if HeadFile(folder / "audit.head").text():
         with closing(AuditLog(folder)) as audit:
             audit.head()

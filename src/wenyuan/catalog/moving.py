@@ -24,6 +24,7 @@ from wenyuan.catalog import audit_tables
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.audit_chain import HeadFile
 from wenyuan.catalog.audit_log import AuditLog
+from wenyuan.catalog.audit_server import JOINED
 from wenyuan.catalog.audit_tables import last_head
 from wenyuan.catalog.connect import reading, translated
 from wenyuan.catalog.place import Files, Place, place_of
@@ -271,10 +272,10 @@ def _hand_over(origin: Place, target: Place) -> None:
     key, value = t.library.c.key, t.library.c.value
     with reading(origin.reader, "reading the library's values") as connection:
         held = dict(connection.execute(sa.select(key, value)).all())
-    said = {name: text for name, text in held.items() if name not in _OWN}
+    said = {name: text for name, text in held.items() if name not in _OWN and not name.startswith(JOINED)}
     pseudonyms = _pseudonyms(origin, held)
     with target.held(), translated(f"finishing {target}"), target.claims.begin() as connection:
-        connection.execute(t.library.delete().where(key.not_in(_OWN)))
+        connection.execute(t.library.delete().where(key.not_in(_OWN), key.not_like(JOINED + "%")))
         connection.execute(t.library.insert(), [{"key": name, "value": text} for name, text in said.items()])
         if pseudonyms and not isinstance(target, Files):
             connection.execute(t.library.update().where(key == t.PSEUDONYMS).values(value=pseudonyms.hex()))

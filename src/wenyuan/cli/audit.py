@@ -137,6 +137,13 @@ def verify(
     head: Annotated[
         str | None, typer.Option("--head", metavar="SEQ:HASH", help="A head that was kept elsewhere. 另存的链头")
     ] = None,
+    renew: Annotated[
+        bool,
+        typer.Option(
+            "--renew-head",
+            help="First take the last record for the last one; that is recorded. 先将现有末尾确认为末尾并留下记录",
+        ),
+    ] = False,
     library: LibraryOption = None,
     lang: LangOption = None,
     as_json: JsonOption = False,
@@ -153,6 +160,8 @@ def verify(
     """
     terminal: Terminal = ctx.obj
     with _log(terminal) as log:
+        if renew:
+            log.renew_head()
         found = log.verify(head)
     terminal.document({"status": "SUCCESS" if found.ok else "FAILED", **asdict(found)})
     if found.first_fault is None:

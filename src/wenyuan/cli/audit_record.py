@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["show_line", "show_record"]
 
-_DID = ("added", "changed", "removed", "created", "revoked", "expire", "erase queries", "imported", "approve",
+_DID = ("added", "changed", "removed", "created", "revoked", "expire", "erase queries", "renew head", "imported", "approve",
         "reject", "retire", "evidence withdrawn", "read")  # fmt: skip
 _TOLD = frozenset(("action", "object", "changes"))
 

@@ -232,7 +232,7 @@ _CHINESE = {
     "truncated: {a} knows records up to {b}": "被截断：{a} 中的记录到第 {b} 条",
     "expired: {a} is older than what retention left, and proves nothing": "已到期：{a} 早于保留的记录，不能证明什么",
     "records were removed up to here, and no record says so": "此前的记录被删除，且没有相应的记录",
-    "{a} is missing: the end may have been cut off": "缺少 {a}：末尾可能被截断",
+    "{a} is missing or empty: the end may have been cut off": "缺少 {a} 或其内容为空：末尾可能被截断",
     "the expected head": "给定的链头",
     # why a replayed answer differs
     "{a}; the library has gone from change {b} to {c}": "{a}；知识库的变更序号由 {b} 变为 {c}",

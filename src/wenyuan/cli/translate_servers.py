@@ -223,8 +223,8 @@ _HINTS = {
     "CREATE EXTENSION vector, by the database's owner or a superuser": (
         "由数据库所有者或超级用户执行 CREATE EXTENSION vector"
     ),
-    "restore the audit; or, to go on with what there is, move audit.head away": (
-        "恢复审计；若要以现有记录继续，请移走 audit.head"
+    "restore the audit; or go on with what there is: wenyuan audit verify --renew-head": (
+        "恢复审计；或以现有记录继续：wenyuan audit verify --renew-head"
     ),
     "nobody may write to the library while it is moved: stop its servers; remove what was begun, try again": (
         "迁移期间不得写入：请停止其服务，移除未完成的部分后重试"

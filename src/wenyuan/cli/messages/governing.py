@@ -103,6 +103,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "did_revoked": ("revoked", "吊销"),
     "did_expire": ("expired records", "清除到期记录"),
     "did_read": ("read", "阅读"),
+    "did_renew head": ("took the end for the end", "将现有末尾确认为末尾"),
     "did_erase queries": ("erased queries", "抹除问题原文"),
     "audit_id": ("record", "记录"),
     "audit_number": ("no. {seq}", "第 {seq} 条"),
