@@ -246,23 +246,24 @@ def test_loopback_is_open_until_there_is_a_key(tmp_path: Path) -> None:
     """Without keys everything is allowed; the first key closes the door, and revoking it does not open it again."""
     with governed_server(tmp_path, needs_keys=False) as (url, library):
         assert send(url, "GET", "/v1/keys").json == {"keys": []}
-        assert_problem(send(url, "GET", "/v1/keys", token="x"), 401, "unauthenticated")
+        assert send(url, "GET", "/v1/keys", token="none").json == {"keys": []}  # as clients send that must send one
         made = send(url, "POST", "/v1/keys", {"rights": ["admin"]})
         assert made.status == 201
         assert_problem(send(url, "GET", "/v1/keys"), 401, "unauthenticated")
+        assert_problem(send(url, "GET", "/v1/keys", token="none"), 401, "unauthenticated")
         token = made.json["key"]
         listed = send(url, "GET", "/v1/keys", token=token)
         assert [entry["key_id"] for entry in listed.json["keys"]] == [made.json["key_id"]]
         assert token not in listed.body.decode()
         assert send(url, "DELETE", f"/v1/keys/{made.json['key_id']}", token=token).json["revoked"] is True
-        for offered in (token, None):
+        for offered in (token, None, "none"):
             assert_problem(send(url, "GET", "/v1/keys", token=offered), 401, "unauthenticated")
         assert library.catalog.keys()[0].revoked_at is not None
 
 
 def test_an_unknown_key_is_refused_where_none_is_needed(tmp_path: Path) -> None:
-    """Whoever sends a key means to be somebody: on an open server, too, one that is not known is refused."""
-    offers = (f"Bearer wy_00000000_{'a' * 43}", "Bearer x", "Bearer", "Basic eDp5")
+    """Whoever sends a key of ours means to be somebody: on an open server, too, one that is not known is refused."""
+    offers = (f"Bearer wy_00000000_{'a' * 43}", "Bearer wy_x", "Bearer", "Basic eDp5")
     with governed_server(tmp_path, needs_keys=False) as (url, _):
         for method, path, _ in GUARDED:
             for offered in offers:
@@ -271,13 +272,23 @@ def test_an_unknown_key_is_refused_where_none_is_needed(tmp_path: Path) -> None:
         assert send(url, "GET", "/v1/sources").status == 200
 
 
+def test_another_token_opens_nothing_where_no_key_is_needed(tmp_path: Path) -> None:
+    """It is as if it were not there: the host's name and the page that asks are looked at all the same."""
+    with governed_server(tmp_path, needs_keys=False) as (url, _):
+        token = {"Authorization": "Bearer sk-none"}
+        assert call(url, "GET", "/v1/sources", None, token).status == 200
+        assert call(url, "GET", "/v1/sources", None, {**token, "Host": "evil.example"}).status == 403
+        assert call(url, "POST", "/v1/audit/verify", None, {**token, "Origin": "http://evil.example"}).status == 403
+
+
 def test_a_server_that_knows_no_keys_refuses_them() -> None:
     """A service without keys of its own lets nobody in as somebody else either."""
     from http_door import serving
 
     with serving(EchoService()) as url:
         assert send(url, "GET", "/v1/sources").status == 200
-        assert_problem(send(url, "GET", "/v1/sources", token="x"), 401, "unauthenticated")
+        assert send(url, "GET", "/v1/sources", token="none").status == 200
+        assert_problem(send(url, "GET", "/v1/sources", token="wy_x"), 401, "unauthenticated")
 
 
 def test_a_key_gives_no_right_that_it_lacks(served: Served) -> None:

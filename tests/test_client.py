@@ -615,3 +615,14 @@ def test_import_is_light() -> None:
     )
     done = subprocess.run([sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_failure_is_raised_and_not_printed_as_well() -> None:
+    """A program that has set no logging up finds nothing on its standard error."""
+    program = (
+        "from wenyuan import Client, RetrievalFailed\n"
+        "try:\n    Client('http://127.0.0.1:9', retries=0).retrieve_fragments('x')\n"
+        "except RetrievalFailed:\n    print('raised')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("raised\n", "")

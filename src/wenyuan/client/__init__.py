@@ -10,6 +10,7 @@ It talks to any service that keeps the contract, and imports neither the server 
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.client.agent import AgentClient
@@ -21,6 +22,9 @@ from wenyuan.core.model import Fragment
 
 if TYPE_CHECKING:
     from wenyuan.client.anyone import get_context_from
+
+# A failure is raised: where nobody has asked for logs, Python would print it to standard error as well.
+logging.getLogger("wenyuan.client").addHandler(logging.NullHandler())
 
 __all__ = [
     "AgentClient",

@@ -26,6 +26,7 @@ __all__ = [
     "ServerSettings",
     "Service",
     "is_loopback",
+    "is_no_key",
     "open_on_loopback",
     "open_to_all",
 ]
@@ -140,18 +141,25 @@ class ServerSettings:
             )
 
 
+def is_no_key(authorization: str) -> bool:
+    """Whether an ``Authorization`` header has a bearer token that is no key of any library."""
+    scheme, _, token = authorization.partition(" ")
+    return scheme.lower() == "bearer" and bool(token.strip()) and not token.strip().startswith("wy_")
+
+
 def open_on_loopback(headers: Mapping[str, str]) -> Principal:
     """Everybody who can reach a loopback address may call, but not through a foreign host name.
 
     A web page can make its own host name resolve to 127.0.0.1 and so read the answers of local servers;
-    its requests carry that name in ``Host``. HTTP/1.0 clients without ``Host`` are no browsers. A key means nothing
-    here: whoever sends one is told, and is not let in as somebody else.
+    its requests carry that name in ``Host``. HTTP/1.0 clients without ``Host`` are no browsers. A key of ours means
+    nothing here: whoever sends one is told, and is not let in as somebody else. Another bearer token is what clients
+    send that cannot do without: it means nothing, and is not looked at.
 
     Raises:
         NotPermitted: ``Host`` is not a loopback name.
         Problem: 401, a key was sent.
     """
-    if "authorization" in headers:
+    if "authorization" in headers and not is_no_key(headers["authorization"]):
         from wenyuan.server.problem import Problem  # the settings must not load the web framework
 
         raise Problem.unauthenticated("this server knows no API keys: send none, or ask the server that gave the key")
