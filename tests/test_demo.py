@@ -104,3 +104,16 @@ def test_the_demo_says_what_the_front_page_shows(page: str, language: str) -> No
     assert answer["fragments"][0]["metadata"]["source_id"] == found[2]
     said, reason = (re.findall(r"0\.\d{3}", one) for one in (shown, document["empty"]["reason"]))
     assert list(map(float, reason)) == pytest.approx(list(map(float, said)), abs=0.01)
+
+
+@pytest.mark.parametrize(("page", "clause"), [("README.md", "第六条"), ("README.zh.md", "第六条")])
+def test_the_first_question_of_the_readme_finds_its_clause(page: str, clause: str, tmp_path: Path) -> None:
+    """Who follows the five minutes word for word is given, first, the clause that answers."""
+    said = (Path(__file__).parents[1] / page).read_text("utf-8").partition("$ wenyuan init")[2]
+    (question,) = re.findall(r'\$ wenyuan search "(.+?)" --explain', said)
+    added = re.findall(r"\$ wenyuan add demo/(\S+) --source (\w+)", said.partition("$ wenyuan search")[0])
+    with wenyuan.open(tmp_path / "library", create=True) as library:
+        for path, source in added:
+            library.add(wenyuan.Source(source_id=source, path=str(DOCUMENTS.parent / path), trust=5))
+        answer = library.search(question)
+    assert answer.passages[answer.hits[0].passage_id].headings[-1] == clause

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import wenyuan
+from wenyuan.core.calibrate import CAP
 from wenyuan.core.errors import InvalidRequest, NotPermitted
 from wenyuan.core.filters import parse_filter
 
@@ -682,3 +683,15 @@ def real(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[wen
 def test_meaning(real: wenyuan.Library, query: str, expected: str) -> None:
     """With the built-in encoder a question in other words finds its passage first."""
     assert expected in ask(real, query, 1)[0].content
+
+
+def test_a_part_of_the_library_is_no_measured_scope(shelf: wenyuan.Library) -> None:
+    """Asked of one source, or with a filter, a score claims less and says that it was not measured there."""
+    question = "客户投诉第一次响应 24 小时"
+    whole = ask(shelf, question)[0]
+    within = shelf.search(question, sources=["handbook"])
+    assert "calibrated" not in whole.metadata
+    assert whole.retrieval_score > within.hits[0].score
+    assert within.hits[0].score <= CAP
+    assert not within.calibrated
+    assert not shelf.search(question, filter=parse_filter({"language": "zh"})).calibrated

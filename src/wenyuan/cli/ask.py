@@ -112,21 +112,25 @@ def show_answer(terminal: Terminal, query: str, answer: Answer, weight: float, *
     from wenyuan.core.fuse import explain as explained
 
     seen = {"mode": terminal.text(f"mode_{answer.mode}"), "ms": f"{answer.ms.get('total', 0.0):.0f}"}
-    if answer.hits:
-        seen["count"] = str(len(answer.hits))
-    terminal.show(terminal.text("found" if answer.hits else "found_none", **seen))
+    likely = [hit for hit in answer.hits if round(hit.score, 2) > 0]
+    if likely:
+        seen["count"] = str(len(likely))
+    terminal.show(terminal.text("found" if likely else "found_none", **seen))
     if answer.mode == "keyword-only" and not answer.hits:
         terminal.say("try_doctor")
     if not answer.hits:
         terminal.show(terminal.text("reason", reason=terminal.own(answer.reason)))
     if answer.stale_by:
         terminal.show(terminal.text("stale_by", seconds=f"{answer.stale_by:.0f}"))
-    for rank, hit in enumerate(answer.hits, 1):
+    for rank, hit in enumerate(likely, 1):
         terminal.show("")
         copies = answer.copies.get(hit.passage_id, ())
         _show_hit(terminal, query, rank, hit, answer.passages[hit.passage_id], copies)
         if explain:
             terminal.show(f"    = {explained(hit, weight, answer.curve)}", wrap=False)
+    if unlikely := len(answer.hits) - len(likely):
+        terminal.show("")
+        terminal.show(terminal.text("found_unlikely", count=unlikely))
     if explain:
         terminal.show("")
         terminal.show(terminal.text("floor", floor=f"{answer.floor:.3f}"))

@@ -25,6 +25,7 @@ from wenyuan.core.ranking import Hit
 from wenyuan.core.rerank import probability
 
 __all__ = [
+    "CAP",
     "CURVES",
     "NEAR",
     "PARTS",
@@ -45,7 +46,9 @@ VERSION = 1
 """Changes with the form or its constants: an answer is replayed with the numbers that its record holds."""
 
 VOID = 0.1
-"""What stands for the answer that the library does not have: alone in its scope, nothing is surer than .91."""
+"""What stands for the answer that the library does not have."""
+CAP = 0.7
+"""The most that is claimed where only a part of the library was asked: what was measured was measured in all of it."""
 _RIVALS = 10
 NEAR = 30
 """How many of the candidates tell how far they lie apart."""
@@ -96,16 +99,17 @@ class Field:
 
     Args:
         scores: Of all candidates, 0..1, in any order.
+        cap: What probabilities are multiplied with: part ``cap``, where it is not 1.
     """
 
-    __slots__ = ("_all", "_best", "_curve", "_steep", "spread")
+    __slots__ = ("_all", "_best", "_cap", "_curve", "_steep", "spread")
 
-    def __init__(self, scores: Iterable[float], curve: Curve) -> None:
+    def __init__(self, scores: Iterable[float], curve: Curve, cap: float = 1.0) -> None:
         near = nlargest(NEAR, scores)
         near = [score for score in near if score >= 0.5 * near[0]]
         between = [score - near[-1] for score in near[1:-1]]
         self.spread = (_TRUST_IN_USUAL * _USUAL + math.fsum(between)) / (_TRUST_IN_USUAL + len(between))
-        self._curve = curve
+        self._curve, self._cap = curve, cap
         self._best = near[0] if near else 0.0
         self._steep = curve.slope / self.spread
         self._all = math.fsum(math.exp(self._steep * (score - self._best)) for score in near[:_RIVALS])
@@ -119,8 +123,9 @@ class Field:
         """The hit with its probability as its score; what that was made of joins its parts."""
         rivals = self.rivals(hit.score)
         chance = probability(self._curve.intercept + self._steep * (hit.score - rivals))
+        parts = {**hit.parts, "raw": hit.score, "rivals": rivals, "spread": self.spread}
         return hit._replace(
-            score=chance, parts={**hit.parts, "raw": hit.score, "rivals": rivals, "spread": self.spread}
+            score=self._cap * chance, parts=parts if self._cap == 1.0 else {**parts, "cap": self._cap}
         )
 
 
@@ -131,7 +136,7 @@ def raw_of(hit: Hit) -> float:
 
 def unsettled(hit: Hit) -> Hit:
     """The hit as it was before its score became a probability."""
-    parts = {name: value for name, value in hit.parts.items() if name not in ("raw", "rivals", "spread")}
+    parts = {name: value for name, value in hit.parts.items() if name not in ("raw", "rivals", "spread", "cap")}
     return hit._replace(score=raw_of(hit), parts=parts)
 
 
@@ -139,7 +144,9 @@ def shown(hit: Hit, curve: Curve) -> str:
     """How a score became a probability, as a person can check it."""
     p = hit.parts
     logit = curve.intercept + curve.slope * (p["raw"] - p["rivals"]) / p["spread"]
+    chance = probability(logit)
+    capped = f" · cap {p['cap']:.2f} → {p['cap'] * chance:.3f}" if "cap" in p else ""
     return (
         f"{curve.intercept:.3f} + {curve.slope:.3f}·({p['raw']:.4f} − rivals {p['rivals']:.4f}) / spread "
-        f"{p['spread']:.4f} = {logit:.3f}, 1 / (1 + e^−({logit:.3f})) → {probability(logit):.3f}"
+        f"{p['spread']:.4f} = {logit:.3f}, 1 / (1 + e^−({logit:.3f})) → {chance:.3f}{capped}"
     )

@@ -104,6 +104,11 @@ class Answer:
     copies: Copies = field(default_factory=dict)
 
     @property
+    def calibrated(self) -> bool:
+        """Whether scores are probabilities as they were measured: not where only a part of the library was asked."""
+        return bool(self.floors.get("whole", 1.0))
+
+    @property
     def with_copies(self) -> list[Hit]:
         """The hits, each followed by its copies: all that was found, for who measures it."""
         return [

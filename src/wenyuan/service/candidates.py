@@ -218,12 +218,12 @@ def contenders(
 
 
 def likely(
-    ranked: Sequence[tuple[Hit, Passage]], candidates: Sequence[Hit], curve: Curve | None
+    ranked: Sequence[tuple[Hit, Passage]], candidates: Sequence[Hit], curve: Curve | None, cap: float = 1.0
 ) -> list[tuple[Hit, Passage]]:
     """What was found with its probability among all candidates of our own legs; in the order in which it came."""
     if curve is None:
         return list(ranked)
-    field = Field((hit.score for hit in candidates), curve)
+    field = Field((hit.score for hit in candidates), curve, cap)
     return [(field.settled(hit), passage) for hit, passage in ranked]
 
 

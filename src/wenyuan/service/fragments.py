@@ -31,6 +31,7 @@ def fragments_of(answer: Answer) -> tuple[Fragment, ...]:
                 **_metadata(hit, passage, answer.mode),
                 **_staleness(passage, answer),
                 **_copies(hit, answer),
+                **_calibrated(hit, answer),
                 **_derivation(hit, answer),
                 **about,
             },
@@ -42,6 +43,11 @@ def fragments_of(answer: Answer) -> tuple[Fragment, ...]:
 def _staleness(passage: Passage, answer: Answer) -> dict[str, str]:
     since = answer.stale.get(passage.source_id)
     return {} if since is None else {"stale_since": since}
+
+
+def _calibrated(hit: Hit, answer: Answer) -> dict[str, bool]:
+    """That the score is no measured probability, where only a part of the library was asked."""
+    return {} if "raw" not in hit.parts or answer.calibrated else {"calibrated": False}
 
 
 def _copies(hit: Hit, answer: Answer) -> dict[str, Any]:

@@ -133,7 +133,10 @@ class RecordAt(FeedAt):
         # A trait that was not recorded was not known then, and did not count; nor was there a curve that is not in it.
         known = self._recorded_floor
         then = dict.fromkeys(SCRIPTS, known) if known else self._archive.floor(mode)
-        return {script: {"calibration": 0, "law": 0.0, "distinct": 0.0, **then.get(script, {})} for script in SCRIPTS}
+        return {
+            script: {"calibration": 0, "law": 0.0, "distinct": 0.0, "whole": 1.0, **then.get(script, {})}
+            for script in SCRIPTS
+        }
 
     def tuning_at(self, seq: int, deadline: Deadline | None = None) -> Tuning | None:
         return self._archive.tuning_at(seq, deadline)

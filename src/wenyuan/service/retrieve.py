@@ -10,7 +10,7 @@ from datetime import date
 from typing import Any
 
 from wenyuan.core.adapt import Tuning
-from wenyuan.core.calibrate import curve_of
+from wenyuan.core.calibrate import CAP, curve_of
 from wenyuan.core.copies import Copies, beside, distinct, without_copies
 from wenyuan.core.errors import EngineUnavailable
 from wenyuan.core.filters import And, Filter, Scope
@@ -129,7 +129,7 @@ class Retriever:
             return self._nothing(change, scope, why)
         asked = self._abroad.ask(outside, query.text, query.limit, day, deadline)
         deriving = self._derive(query, replace(scope, filter=query.filter), registry, change, deadline)
-        measured, floor, traits = self._measured(query)
+        measured, floor, traits = self._measured(query, whole=self._whole(scope, registry))
         tuning = self._tuned.at(change, deadline)
         trusts = {name: registry.by_id[name].trust for name in own}
 
@@ -142,7 +142,7 @@ class Retriever:
             candidates, self.reranking.reach(query.limit), copies=not measured["distinct"]
         )
         curve = curve_of(measured, self.mode)
-        ranked = likely(ranked, without_copies(hits, copies), curve)
+        ranked = likely(ranked, without_copies(hits, copies), curve, 1.0 if measured["whole"] else CAP)
         foreign, reports = self._abroad.collect(asked, deadline)
         ranked, copies = beside(ranked, copies, meeting(self._addressed(foreign, scope), scope.filter))
         ranked, judged = self.reranking.best(query.text, ranked, query.limit, self._abroad.crew, deadline)
@@ -351,12 +351,23 @@ class Retriever:
         titles = map(title_terms, passages.values())
         return {} if reference is None else self._engine.information(sorted(reference.terms().union(*titles)))
 
-    def _measured(self, query: Query) -> tuple[Mapping[str, float], Floor, Traits]:
+    def _whole(self, scope: Scope, registry: Sources) -> bool:
+        """Whether all of the library is asked that is in force: that is what was measured."""
+        everything, _ = self._sight.seen(registry, None, min_trust=1, day=scope.as_of)
+        return scope.filter is None and len(scope.sources) == len(everything)
+
+    def _measured(self, query: Query, *, whole: bool) -> tuple[Mapping[str, float], Floor, Traits]:
         """What was measured for queries of this script, as it is stored, and what it means; with what counts besides, for the record."""
         measured = self.floors().get(script_of(query.text), {})
         curve = curve_of(measured, self.mode)
         traits = Traits.of(measured)
-        told = {"distinct": 1.0, **measured, "law": traits.law, **(curve.measured() if curve else {})}
+        told = {
+            "distinct": 1.0,
+            "whole": float(whole),
+            **measured,
+            "law": traits.law,
+            **(curve.measured() if curve else {}),
+        }
         return told, self._floor(measured, query.text), traits
 
     def _floor(self, measured: Mapping[str, float], text: str) -> Floor:

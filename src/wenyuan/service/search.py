@@ -78,6 +78,7 @@ class Found:
 
     Attributes:
         copies: Passages that say the same, which are not given themselves.
+        calibrated: See `Answer.calibrated`.
     """
 
     hit: Hit
@@ -86,6 +87,7 @@ class Found:
     summary: str
     derivation: Mapping[str, Any] = field(default_factory=dict)
     copies: tuple[Passage, ...] = ()
+    calibrated: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -385,7 +387,10 @@ def _found(request: SearchRequest, answer: Answer, hit: Hit, domain: str) -> Fou
     derivation = {} if answer.derived is None else answer.derived.details.get(hit.passage_id, {})
     copies = answer.copies.get(hit.passage_id, ())
     domain = domain or passage.domain
-    return Found(hit=hit, passage=passage, domain=domain, summary=summary, derivation=derivation, copies=copies)
+    return Found(
+        hit=hit, passage=passage, domain=domain, summary=summary, derivation=derivation, copies=copies,
+        calibrated=answer.calibrated or "raw" not in hit.parts,
+    )  # fmt: skip
 
 
 def _once(found: Sequence[Found]) -> list[Found]:

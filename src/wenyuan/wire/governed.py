@@ -154,6 +154,10 @@ class PassageShape(BaseModel):
         None, description="Of a derived rule: its path, evidence and condition.", json_schema_extra=no_default
     )
     stale_since: str | SkipJsonSchema[None] = Field(None, description=_STALE, json_schema_extra=no_default)
+    calibrated: bool | SkipJsonSchema[None] = Field(
+        None, description="false: only a part of the library was asked, in which probabilities were not measured.",
+        json_schema_extra=no_default,
+    )  # fmt: skip
     also_in: list[dict[str, Any]] | SkipJsonSchema[None] = Field(
         None, description="Where else the same stands: passages that are not given themselves.",
         json_schema_extra=no_default,
@@ -346,6 +350,7 @@ def _passage(found: Found, stale: Mapping[str, str]) -> dict[str, Any]:
         "domain": found.domain,
         **hit_to_wire(found.hit, found.passage, stale, found.copies),
         **({"rule": dict(found.derivation)} if found.derivation else {}),
+        **({} if found.calibrated else {"calibrated": False}),
     }
 
 

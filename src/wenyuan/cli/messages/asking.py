@@ -12,6 +12,10 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "Found {count} · {mode} · {ms} ms",
         "找到 {count} 个段落 · {mode} · {ms} 毫秒",
     ),
+    "found_unlikely": (
+        "{count} more would answer in fewer than one case of 200; --json has them",
+        "另有 {count} 个段落作为答案的概率不到 0.5%，可用 --json 查看",
+    ),
     "found_none": ("Nothing found · {mode} · {ms} ms", "没有找到 · {mode} · {ms} 毫秒"),
     "mode_hybrid": ("keywords and vectors", "关键词与向量"),
     "mode_keyword-only": ("keyword-only", "仅关键词"),

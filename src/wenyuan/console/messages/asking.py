@@ -94,6 +94,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "as_of": ("As of", "截至日期"),
     "limit": ("Results", "条数"),
     "found": ("{count} found", "找到 {count} 条"),
+    "found_unlikely": ("{count} more are hardly likely", "另有 {count} 条可能性极低"),
     "found_none": ("Nothing was found", "没有找到"),
     "found_none_why": (
         "The library was searched and works; this is an empty answer, not a failure.",
