@@ -100,12 +100,14 @@ def kind_of(uri: str) -> str:
     return KINDS.get(PurePosixPath(unquote(uri.partition("#")[0])).suffix.lower(), "")
 
 
-def first_words(text: str) -> str:
+def first_words(text: str, *, marked_up: bool = False) -> str:
     """What a passage begins with, as a page shows it: no mark of a list, one cell of a row, no markup."""
     told = ""
     for line in text.split("\n"):
         cells = [cell for cell in line.split(" | ") if any(map(str.isalnum, cell))]
-        shown = re.sub(r"\]\([^)]*\)|[*`\[\]]|\\(?=[^A-Za-z])", "", MARK.sub("", cells[0].strip())) if cells else ""
+        shown = MARK.sub("", cells[0].strip()) if cells else ""
+        if marked_up:
+            shown = re.sub(r"\]\([^)]*\)|[*`\[\]]|\\(?=[^A-Za-z])", "", shown)
         told += "".join(unicodedata.normalize("NFKC", shown).split())
         if len(told) >= FIRST or (told and " | " in line):
             break
@@ -140,7 +142,7 @@ class Reader:
         try:
             page.goto(f"{where}#{told}" if told else where, wait_until="load")
             line = re.fullmatch(r"L[0-9]+", anchor) if kind_of(address) == "text" else None
-            asked = ["" if line else anchor, first_words(text)]
+            asked = ["" if line else anchor, first_words(text, marked_up=kind_of(address) == "Markdown")]
             ends = time.monotonic() + SETTLES  # a browser looks for words for some time, and scrolls then
             while not (found := page.evaluate(JUDGE, asked))["opens"] and time.monotonic() < ends:
                 time.sleep(0.2)
@@ -191,7 +193,7 @@ class Pages:
 
 
 def _bare(text: str) -> str:
-    return re.sub(r"[\s\ufffe\u00ad-]+", "", unicodedata.normalize("NFKC", text)).lower()
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).lower()))
 
 
 def count(found: Iterable[Passage], browser: Any, folder: Path, missed: list[str]) -> dict[str, Counter[str]]:

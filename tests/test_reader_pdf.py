@@ -246,3 +246,24 @@ def test_what_a_program_calls_a_file_is_no_title(title: str) -> None:
     assert read(make_pdf([page], title=title)).title == "Guest rooms"
     assert read(make_pdf([page[1:]], title=title)).title == "a"
     assert read(make_pdf([page], title="Microsoft Word for beginners")).title == "Microsoft Word for beginners"
+
+
+def test_running_lines_that_name_the_section_at_hand_are_left_out() -> None:
+    """They have the page's number at one end; a line of the text that ends with another number stays."""
+    body = [(60, 700 - 20 * n, f"The guest of room {n} pays on leaving the house in the morning.") for n in range(20)]
+    feet = [
+        "1.1. Rooms 1",
+        "2 Chapter 1. Guests",
+        "1.2. Fees 3",
+        "4 Chapter 1. Guests",
+        "2.1. Keys 5",
+        "6 Chapter 2. Doors",
+        "2.2. Locks 7",
+    ]
+    pages: list[list[Line]] = [
+        [(60, 780, f"It is let for {at * 40}"), *body, (60, 40, foot)] for at, foot in enumerate(feet, 2)
+    ]
+    document = read(make_pdf(pages))
+    assert not any(foot in document.text for foot in feet)
+    assert all(f"let for {at * 40}" in document.text for at in range(2, 9))
+    assert "removed 7 running lines with the page's number" in document.notes

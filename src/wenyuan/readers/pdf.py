@@ -25,6 +25,7 @@ _GAP = 2.5
 _NO_HEADING = re.compile(r"[。；，,;：:]$")
 _HEADING_RATIO = (1.6, 1.3, 1.15)  # height of the letters to that of the text, for levels 1, 2, 3
 _MAX_HEADING = 100
+_SHARED = 3  # pages on which a running line stands that is told in words
 _MARGIN = 0.12  # of the page, above and below its text
 _SAMPLES = 5  # letters of a line that are measured
 
@@ -150,7 +151,10 @@ def _body(pages: list[list[PrintedLine]]) -> tuple[list[PrintedLine], list[str]]
     running = running_lines(pages)
     kept = [line for at, lines in enumerate(pages) for index, line in enumerate(lines) if (at, index) not in running]
     texts = Counter(re.sub("[0-9]+", "#", text) for text in running.values())
-    notes = [f"removed a running line from {count} pages: {text[:80]!r}" for text, count in texts.items()]
+    shared = {text: count for text, count in texts.items() if count >= _SHARED}
+    notes = [f"removed a running line from {count} pages: {text[:80]!r}" for text, count in shared.items()]
+    if others := len(running) - sum(shared.values()):
+        notes.append(f"removed {others} running lines with the page's number")
     return kept, notes
 
 
