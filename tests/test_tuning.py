@@ -266,7 +266,7 @@ def test_an_answer_may_be_named_in_any_way_that_people_know(house: Any, original
     """By address, by path within its source, by its passage's address or ref or the end of it, as others escape it."""
     answer = house.search(written(5), limit=1)
     passage = answer.passages[answer.hits[0].passage_id]
-    part = passage.uri.partition("#")[2]
+    part = f"L{passage.line}"
     forms = {
         "part": f"rule-005.md#{part}", "part of a path": f"./house/rule-005.md#{part}",
         "escaped part": f"rule-005.md#%{ord(part[0]):02X}{part[1:]}",
