@@ -688,6 +688,18 @@ def served(stocked: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 
 @pytest.mark.integration
+def test_a_server_says_at_once_what_it_does(stocked: Path) -> None:
+    """Before it loads what takes seconds, `serve` tells which library it opens."""
+    process = start("--library", stocked, "serve", "--port", "0", "--lang", "zh")
+    assert process.stderr
+    try:
+        assert process.stderr.readline() == f"正在打开知识库 {stocked} …\n"
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.integration
 def test_a_served_library_answers_and_stops(served: tuple[subprocess.Popen[str], str]) -> None:
     """`serve` says where it listens and how its parts are, the curl it shows works, and Ctrl-C ends it with 0."""
     process, shown = served

@@ -171,7 +171,8 @@ def test_index_behind(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         return
     from wenyuan.core.errors import CatalogBusy
 
-    opened.catalog.put_source(wenyuan.Source(source_id="other"))
+    (document_id, _), *_ = opened.catalog.live_documents("policy").values()
+    opened.catalog.retire_documents("policy", [document_id])
 
     def busy(**_: Any) -> Any:
         raise CatalogBusy("the library is being written by process 1", component="catalog")
