@@ -261,6 +261,7 @@ DOORS: dict[str, tuple[str, Door]] = {
 _VARYING = re.compile(
     r"a-[0-9a-zA-Z\-]{8,}|(?<=\"request_id\":\")[^\"]*|\b[0-9a-f]{32}\b"
     r"|\"?(?:ms|age_ms|ttlMs)[\"']?: ?[0-9.e\-]+|name=\"t\" value=\"[^\"]*\""
+    r"|(?<=\"cases_reason\":\")[^\"]*"  # how near the asker's own passages come to the words, which are others
 )
 
 
