@@ -20,6 +20,8 @@ _CHINESE = {
     "the library has no source that is in force on that day": "知识库在该日期没有有效的来源",
     "no source has this domain any more": "已没有来源属于该知识域",
     "no passage in scope shares a word or a meaning with the query": "范围内没有段落与问题在字词或含义上相关",
+    "no document in scope has the clause {a}": "范围内的文档都没有 {a}",
+    "the document {a} has no clause {b}": "文档 {a} 没有 {b}",
     "the best passage scores {a}, below the floor {b} at which nonsense scores in this library": (
         "得分最高的段落只有 {a}，低于门槛 {b}（无意义的问题在此知识库中的得分）"
     ),

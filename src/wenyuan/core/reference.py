@@ -23,11 +23,14 @@ from wenyuan.core.model import Passage
 from wenyuan.core.structure import CLAUSE
 from wenyuan.core.text import fold, has_han, identifiers, query_terms, terms
 
-__all__ = ["Reference", "reference_of", "title_terms"]
+__all__ = ["Reference", "missing_place", "reference_of", "title_terms"]
 
 MISSING = 0.7
 """What the score of a passage without the named clause is multiplied with."""
 _MENTIONED = 0.5
+_SAME_TITLE, _TITLE_ALONE = 0.6, 0.95  # least likeness of a title that stands in 《》, and of words that may be one
+_IN_MARKS = re.compile("《[^《》]{1,80}》")
+_SAYING = re.compile(r"\w")
 # What may stand behind a clause: the next one, a particle, a verb of saying. Things that are counted begin otherwise.
 _GOES_ON = re.compile(
     "[第的是说讲写如怎有何指为和与及或至到以中里之所对关适解释吗呢吧在属包明列提还规会能可应须需不没无被将修违触处罚执]|什么|内容|内的|原文|全文|条文|要求"
@@ -96,6 +99,34 @@ class Reference:
         if not self.clause:
             return score + lift * (1.0 - score)
         return max(lift + (1.0 - lift) * 0.5 * score, score * MISSING)  # a mention is never worse than none
+
+
+def missing_place(query: str, passages: Iterable[Passage]) -> str:
+    """Why a query has no answer that is nothing but a clause, or a clause of a title, which none of the passages has.
+
+    Args:
+        passages: What was found for it: whatever has the clause in its headings or its text is among them.
+
+    Returns:
+        ``""`` where one of them has it, where the query asks for anything else, or where no document has the title.
+    """
+    reference = reference_of(query)
+    text = unicodedata.normalize("NFKC", query)
+    clauses = [match[0].strip() for match in CLAUSE.finditer(text)]
+    title = _IN_MARKS.search(text)
+    rest = CLAUSE.sub(" ", text.replace(title[0], " ") if title else text)
+    if reference is None or not reference.clause or reference.doubtful or (title and _SAYING.search(rest)):
+        return ""
+    found = list(passages)
+    if not _SAYING.search(text if title else rest):
+        absent = not any(reference.share(passage) for passage in found)
+        return f"no document in scope has the clause {clauses[0]!r}" if absent else ""
+    alike = dict.fromkeys(reference.asked.union(*map(title_terms, found)), 1.0)
+    least = _SAME_TITLE if title else _TITLE_ALONE
+    titled = [passage for passage in found if reference.title_fit(passage, alike) > least]
+    if not titled or any(reference.share(passage) for passage in titled):
+        return ""
+    return f"the document {titled[0].title!r} has no clause {clauses[0]!r}"
 
 
 def _question(passage: Passage) -> str:

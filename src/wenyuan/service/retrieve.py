@@ -20,7 +20,7 @@ from wenyuan.core.model import ORIGIN_PRIORITY, Passage, Source
 from wenyuan.core.outside import Outside
 from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.ranking import Hit, Ranking
-from wenyuan.core.reference import Reference, reference_of, title_terms
+from wenyuan.core.reference import Reference, missing_place, reference_of, title_terms
 from wenyuan.core.score import Traits
 from wenyuan.core.text import has_han, identifiers, search_terms
 from wenyuan.service.abroad import Abroad, no_outside, unaddressed
@@ -142,7 +142,9 @@ class Retriever:
             candidates, self.reranking.reach(query.limit), copies=not measured["distinct"]
         )
         curve = curve_of(measured, self.mode)
-        ranked = likely(ranked, without_copies(hits, copies), curve, 1.0 if measured["whole"] else CAP)
+        ranked, why = _there(
+            query.text, likely(ranked, without_copies(hits, copies), curve, 1.0 if measured["whole"] else CAP)
+        )
         foreign, reports = self._abroad.collect(asked, deadline)
         ranked, copies = beside(ranked, copies, meeting(self._addressed(foreign, scope), scope.filter))
         ranked, judged = self.reranking.best(query.text, ranked, query.limit, self._abroad.crew, deadline)
@@ -164,7 +166,7 @@ class Retriever:
             scope=scope,
             trusts=trusts,
             floors=measured if not floor.given else {**measured, **floor.finite()},
-            reason="" if ranked else why_empty(hits, floor),
+            reason="" if ranked else why or why_empty(hits, floor),
             stale=self.stale(),
             stale_by=self._behind(change),
             derived=derived,
@@ -408,6 +410,12 @@ def _distinct(
         if len(kept) >= wanted or len(ranked) < reach:
             return hits, legs, kept, same
         reach *= 4
+
+
+def _there(question: str, ranked: _Ranked) -> tuple[_Ranked, str]:
+    """What was found, and ``""``; or nothing, and why, where the question is a place that no document has."""
+    why = missing_place(question, (passage for _, passage in ranked))
+    return ([], why) if why else (ranked, "")
 
 
 def _order(pair: tuple[Hit, Passage]) -> tuple[float, int]:
