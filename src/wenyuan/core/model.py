@@ -152,6 +152,8 @@ class Document:
         notes: What the reader did or saw, e.g. ``"removed 3 zero-width characters"``.
         metadata: Facets: scalar values by name (front matter, file properties).
         stated: The address that it states of itself: `uri` where a reader takes it for one; ``""`` for none.
+        cells: Where the text holds cells of tables whose column says what kind of value they are: start, end and kind
+            (see `core.redaction.columns`), in order.
     """
 
     uri: str
@@ -166,6 +168,7 @@ class Document:
     effective_from: date | None = None
     effective_until: date | None = None
     stated: str = ""
+    cells: tuple[tuple[int, int, str], ...] = ()
 
     def __post_init__(self) -> None:
         at = 0

@@ -19,6 +19,7 @@ from itertools import pairwise
 from urllib.parse import unquote
 
 from wenyuan.core.model import Block, Document, Facet
+from wenyuan.core.redaction.columns import kind_named
 from wenyuan.core.redaction.policy import (
     KINDS,
     LABELS,
@@ -100,7 +101,8 @@ class Redaction:
         Raises:
             DocumentRejected: it cannot be redacted.
         """
-        text, parts, counts = self._rewrite(document.text, [part for b in document.blocks for part in _parts(b)])
+        spans = [part for b in document.blocks for part in _parts(b)]
+        text, parts, counts = self._rewrite(document.text, spans, document.cells)
         moved = iter(parts)
         gone = _gone(document.text, text)
 
@@ -132,7 +134,7 @@ class Redaction:
         blocks = tuple(filter(None, map(cleaned, document.blocks)))
         metadata = self._facets(document.metadata, counts)
         title, notes = clean(document.title), tuple(map(clean, document.notes))
-        redacted = replace(document, text=text, title=title, blocks=blocks, notes=notes, metadata=metadata)
+        redacted = replace(document, text=text, title=title, blocks=blocks, notes=notes, metadata=metadata, cells=())
         return redacted, dict(counts)
 
     def facet(self, name: str, value: Facet, counts: Counter[str]) -> Facet:
@@ -161,7 +163,9 @@ class Redaction:
         """A facet's value, read together with its name, which may be the cue: ``联系人: 张三``, ``phone: 13800138000``."""
         said = f"{name}: "
         line = said + str(value)
-        new, [(start, end)], found = self._rewrite(line, [(len(said), len(line))])
+        kind = "" if isinstance(value, bool) else kind_named(name)
+        whole = (len(said), len(line))
+        new, [(start, end)], found = self._rewrite(line, [whole], [(*whole, kind)] if kind else ())
         if not found:
             return value
         counts.update(found - in_name)

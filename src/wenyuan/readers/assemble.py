@@ -13,7 +13,18 @@ from wenyuan.core.model import Block, BlockKind, Document, Facet
 from wenyuan.core.structure import opening
 from wenyuan.readers.decode import clean
 
-__all__ = ["EMPTY_CELL", "Original", "Piece", "assemble", "no_title", "rejected", "stem"]
+__all__ = [
+    "EMPTY_CELL",
+    "Cell",
+    "Original",
+    "Piece",
+    "assemble",
+    "joined",
+    "lines_of",
+    "no_title",
+    "rejected",
+    "stem",
+]
 
 EMPTY_CELL = "–"
 """Stands in an empty cell of a table, so that what follows stays under its own column's header."""
@@ -29,7 +40,7 @@ _PLACEHOLDER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A block with its own text, before it has a place in the document. See `core.model.Block`.
+    """A block with its own text, before it has a place in the document. See `core.model.Block`, `Document.cells`.
 
     Attributes:
         inner: ``(offset, anchor)``; offsets are those of `text`.
@@ -44,6 +55,7 @@ class Piece:
     cell: str | None = None
     anchor: str | None = None
     inner: tuple[tuple[int, str], ...] = ()
+    cells: Sequence[tuple[int, int, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +106,11 @@ def assemble(
     if not kept:
         raise rejected(empty, original.name)
     blocks = []
+    cells: list[tuple[int, int, str]] = []
     at = 0
     for piece in kept:
         end = at + len(piece.text)
+        cells += ((at + start, at + stop, kind) for start, stop, kind in piece.cells)
         label = piece.label or (" ".join(piece.text.split()) if piece.kind == "heading" else "")
         blocks.append(
             Block(kind=piece.kind, start=at, end=end, level=piece.level, label=label,
@@ -119,7 +133,53 @@ def assemble(
         media_type=media_type,
         notes=(*notes, *seen),
         metadata=dict(metadata or {}),
+        cells=tuple(cells),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a table as it is written into a text: a name before it, its value, and what its column says it is."""
+
+    value: str
+    kind: str = ""
+    name: str = ""
+
+
+def joined(cells: Iterable[Cell], between: str) -> tuple[str, list[tuple[int, int, str]]]:
+    """The text of some cells, and where in it those stand whose column says what they are."""
+    text, told = "", []
+    for number, cell in enumerate(cells):
+        text += (between if number else "") + (f"{cell.name}: " if cell.name else "")
+        if cell.kind:
+            told.append((len(text), len(text) + len(cell.value), cell.kind))
+        text += cell.value
+    return text, told
+
+
+def lines_of(rows: Iterable[Sequence[Cell]]) -> tuple[str, list[tuple[int, int, str]]]:
+    """A table as text: a line for each row, cells parted by ``|``; and where its told cells stand."""
+    lines: list[str] = []
+    told: list[tuple[int, int, str]] = []
+    at = 0
+    for row in rows:
+        line, cells = joined(row, " | ")
+        told += ((at + start, at + end, kind) for start, end, kind in cells)
+        lines.append(line)
+        at += len(line) + 1
+    return "\n".join(lines), told
+
+
+def _in_clean(text: str, cells: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """Where cells stand in the text when it is cleaned."""
+    found = []
+    at = done = 0
+    for start, end, kind in cells:
+        begin = done + len(clean(text[at:start])[0])
+        done = begin + len(clean(text[start:end])[0])
+        found.append((begin, done, kind))
+        at = end
+    return found
 
 
 def _cleaned(pieces: tuple[Piece, ...]) -> tuple[list[Piece], tuple[str, ...]]:
@@ -134,7 +194,11 @@ def _cleaned(pieces: tuple[Piece, ...]) -> tuple[list[Piece], tuple[str, ...]]:
         gone = len(text) - len(text.lstrip(strip))
         text = text.strip(strip).rstrip()
         if text.strip():
-            kept.append(replace(piece, text=text, inner=_moved(piece, gone, len(text), untouched)))
+            inner = _moved(piece, gone, len(text), untouched)
+            found = piece.cells if untouched else _in_clean(piece.text, piece.cells)
+            shifted = [(max(0, start - gone), min(end - gone, len(text)), kind) for start, end, kind in found]
+            cells = [cell for cell in shifted if cell[0] < cell[1]]
+            kept.append(replace(piece, text=text, inner=inner, cells=cells))
     return kept, tuple(notes)
 
 

@@ -55,6 +55,7 @@ def encode_documents(documents: Sequence[Document]) -> list[dict[str, Any]]:
         record = {f.name: getattr(document, f.name) for f in fields(Document)}
         record["blocks"] = [[getattr(block, name) for name in _BLOCK_FIELDS] for block in document.blocks]
         record["notes"] = list(document.notes)
+        record["cells"] = [list(cell) for cell in document.cells]
         record["metadata"] = dict(document.metadata)
         record |= {key: record[key] and record[key].isoformat() for key in _DATES}
         encoded.append(record)
@@ -69,6 +70,7 @@ def decode_documents(records: Sequence[Mapping[str, Any]]) -> tuple[Document, ..
         rows = [dict(zip(_BLOCK_FIELDS, row, strict=True)) for row in values["blocks"]]
         values["blocks"] = tuple(Block(**row | {"inner": tuple(map(tuple, row["inner"]))}) for row in rows)
         values["notes"] = tuple(values["notes"])
+        values["cells"] = tuple(map(tuple, values["cells"]))
         values |= {key: values[key] and date.fromisoformat(values[key]) for key in _DATES}
         documents.append(Document(**values))
     return tuple(documents)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from wenyuan.core.model import BlockKind
-from wenyuan.readers.assemble import EMPTY_CELL, Piece
+from wenyuan.core.redaction.columns import Columns
+from wenyuan.readers.assemble import EMPTY_CELL, Cell, Piece, joined
 
 __all__ = ["Page"]
 
@@ -55,6 +56,7 @@ class _Line(NamedTuple):
 
     text: str
     anchor: str
+    cells: Sequence[tuple[int, int, str]] = ()
 
 
 class Page:
@@ -244,13 +246,15 @@ class Page:
 def _anchored(kind: BlockKind, lines: list[_Line], level: int) -> Piece:
     """A piece of these lines: the anchor of its first one, and where that of another one begins."""
     at, above, inner = 0, lines[0].anchor if lines else "", []
-    for text, anchor in lines:
+    told: list[tuple[int, int, str]] = []
+    for text, anchor, cells in lines:
+        told += ((at + start, at + end, kind) for start, end, kind in cells)
         if text.strip() and anchor not in (above, ""):
             inner.append((at, anchor))
             above = anchor
         at += len(text) + 1
     text = "\n".join(line.text for line in lines)
-    return Piece(kind, text, level=level, anchor=lines[0].anchor if lines else "", inner=tuple(inner))
+    return Piece(kind, text, level=level, anchor=lines[0].anchor if lines else "", inner=tuple(inner), cells=told)
 
 
 def _names(body: Any) -> dict[int, str]:
@@ -348,11 +352,16 @@ def _first_number(node: Any) -> int:
 def _table_lines(rows: list[list[str]], anchors: list[str]) -> Iterator[_Line]:
     """A row's texts, ``–`` where one is missing before others: each stays below its own header."""
     used = {at for row in rows for at, cell in enumerate(row) if cell.strip()}
+    kinds = Columns()
     for row, anchor in zip(rows, anchors, strict=True):
+        told = kinds.of({at: cell.strip() for at, cell in enumerate(row) if cell.strip()})
         last = max((at for at, cell in enumerate(row) if cell.strip()), default=-1)
         if last >= 0:
-            shown = (cell.strip() or EMPTY_CELL for at, cell in enumerate(row[: last + 1]) if cell and at in used)
-            yield _Line(" | ".join(shown), anchor)
+            shown = [(at, cell.strip()) for at, cell in enumerate(row[: last + 1]) if cell and at in used]
+            text, cells = joined(
+                (Cell(cell or EMPTY_CELL, told.get(at, "") if cell else "") for at, cell in shown), " | "
+            )
+            yield _Line(text, anchor, cells)
 
 
 def _spread(cells: list[tuple[str, int, int]], spans: dict[int, tuple[int, str]]) -> list[str]:

@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import lru_cache
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from wenyuan.core.address import slug
 from wenyuan.core.model import Block, BlockKind, Document, Facet
+from wenyuan.core.redaction.columns import Columns
 from wenyuan.core.structure import Line, Opening, openings
 from wenyuan.core.validity import day_of, validity_field
 from wenyuan.readers.assemble import rejected, stem
@@ -96,6 +97,7 @@ def read_markdown(content: bytes, *, uri: str, name: str) -> tuple[Document, ...
         metadata=front.metadata,
         effective_from=front.effective_from,
         effective_until=front.effective_until,
+        cells=tuple(_cells(text, blocks)),
     )
     return (document,)
 
@@ -249,6 +251,37 @@ def _blocks(text: str, *, first_line: int) -> Iterator[Block]:
             level = depth + opened.level if opened else piece.level
             yield Block(kind=piece.kind, start=start, end=end, level=level, label=piece.label,
                         line=first_line + written[0], anchor=part.anchor)  # fmt: skip
+
+
+_ROW = re.compile(r"<tr\b[^>]*>", re.IGNORECASE)
+_HTML_CELL = re.compile(r"<t[dh]\b[^>]*>(?P<cell>(?:[^<]|<(?!/?t[rdh]\b))*)", re.IGNORECASE)
+_CELL = re.compile(r"(?P<cell>(?:[^|\\\n]|\\.)*)(?:\||$)", re.MULTILINE)
+_EDGE = re.compile(r"[ \t]*\|?")
+
+
+def _cells(text: str, blocks: Iterable[Block]) -> Iterator[tuple[int, int, str]]:
+    """The cells of tables whose columns say what they hold; see `Document.cells`."""
+    for block in blocks:
+        if block.kind != "table":
+            continue
+        kinds = Columns()
+        for start, end, cell in _rows_of(text, block):
+            found = [(m.start("cell"), m.end("cell"), m["cell"]) for m in cell.finditer(text, start, end)]
+            told = kinds.of({at: value.strip() for at, (_, _, value) in enumerate(found) if value.strip()})
+            yield from ((found[at][0], found[at][1], kind) for at, kind in sorted(told.items()))
+
+
+def _rows_of(text: str, block: Block) -> Iterator[tuple[int, int, re.Pattern[str]]]:
+    """Where the rows of a table stand, and what finds their cells: lines, or elements of HTML."""
+    if _HTML_TABLE.match(text, block.start):
+        starts = [match.end() for match in _ROW.finditer(text, block.start, block.end)]
+        yield from ((start, end, _HTML_CELL) for start, end in itertools.pairwise([*starts, block.end]))
+        return
+    at = block.start
+    for line in text[block.start : block.end].split("\n"):
+        edge = _EDGE.match(line)
+        yield at + (edge.end() if edge else 0), at + len(line), _CELL
+        at += len(line) + 1
 
 
 def _candidates(parts: Sequence[_Part], lines: Sequence[str]) -> list[Line]:

@@ -17,9 +17,10 @@ from typing import Any
 
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Document, Facet
+from wenyuan.core.redaction.columns import Columns
 from wenyuan.core.structure import opening
 from wenyuan.readers.archive import check_archive
-from wenyuan.readers.assemble import EMPTY_CELL, Original, Piece, assemble, rejected
+from wenyuan.readers.assemble import EMPTY_CELL, Cell, Original, Piece, assemble, lines_of, rejected
 from wenyuan.readers.numbering import Numbering
 from wenyuan.readers.sections import sectioned
 
@@ -123,7 +124,8 @@ class _Body:
                 yield from self._paragraph(child)
                 yield from self._noted()
             elif child.tag == f"{_W}tbl":
-                yield Piece("table", "\n".join(self._rows(child)))
+                text, told = lines_of(self._rows(child))
+                yield Piece("table", text, cells=told)
                 yield from self._noted()
             elif child.tag in _GONE:
                 self._left_out[_GONE[child.tag]] += 1
@@ -244,9 +246,10 @@ class _Body:
         self._left_out.update(["deleted passages"] * deleted + ["hidden rows"] * hidden)
         return deleted or hidden
 
-    def _rows(self, table: Any) -> Iterator[str]:
+    def _rows(self, table: Any) -> Iterator[list[Cell]]:
         """Rows as ``a | b``; a cell merged downwards is repeated, so that each row stands alone."""
         above: dict[int, str] = {}
+        kinds = Columns()
         for row in table.iter(f"{_W}tr"):
             if next(row.iterancestors(f"{_W}tbl")) is not table:
                 continue
@@ -260,13 +263,13 @@ class _Body:
                 if merge is not None and merge.get(f"{_W}val") != "restart":
                     text = text or above.get(column, "")
                 above[column] = text
-                cells.append(text)
+                cells.append((column, text))
                 span = cell.find(f"{_W}tcPr/{_W}gridSpan")
                 column += int(span.get(f"{_W}val")) if span is not None else 1
-            if any(cells) and not left:
-                while not cells[-1]:
-                    cells.pop()
-                yield " | ".join(text or EMPTY_CELL for text in cells)
+            filled = {at: text for at, text in cells if text}
+            if filled and not left:
+                told = kinds.of(filled)
+                yield [Cell(text or EMPTY_CELL, told.get(at, "")) for at, text in cells if at <= max(filled)]
 
 
 def _part_root(package: Any, kind: str) -> Any | None:

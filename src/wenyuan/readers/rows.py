@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from wenyuan.readers.assemble import EMPTY_CELL, Piece
+from wenyuan.core.redaction.columns import Columns
+from wenyuan.readers.assemble import EMPTY_CELL, Cell, Piece, joined
 
 __all__ = ["QUESTION", "SIMILAR", "Row", "header_key", "row_pieces"]
 
@@ -62,9 +63,8 @@ class _Columns:
     used: frozenset[int] = frozenset()
     left_out: Counter[str] = field(default_factory=Counter)
 
-    def named(self, at: int, value: str) -> str:
-        name = self.names[at] if at < len(self.names) else ""
-        return f"{name}: {value}" if name else value
+    def name(self, at: int) -> str:
+        return self.names[at] if at < len(self.names) else ""
 
 
 def row_pieces(rows: Sequence[Row], *, table: str, anchor: Callable[[int], str]) -> tuple[list[Piece], list[str]]:
@@ -78,21 +78,19 @@ def row_pieces(rows: Sequence[Row], *, table: str, anchor: Callable[[int], str])
         anchor: What opens a row of this number.
     """
     at, columns = _header(rows)
-    pieces = [
-        Piece(
-            "paragraph",
-            " ".join(filter(None, r.cells)),
-            line=r.line,
-            cell=f"{table}!{r.number}",
-            anchor=anchor(r.number),
-        )
-        for r in rows[:at]
-    ]
     faq = bool(columns.question and columns.answer)
-    for row in rows[at + 1 if columns.names else at :]:
-        text = _faq_text(row, columns) if faq else _plain_text(row, columns)
-        cell = f"{table}!{row.number}"
-        pieces.append(Piece("row", text, line=row.line, cell=cell, anchor=anchor(row.number)))
+    kinds = Columns()
+    pieces: list[Piece] = []
+    for number, row in enumerate(rows):
+        told = kinds.of({column: cell for column, cell in enumerate(row.cells) if cell})
+        opened = anchor(row.number)
+        place = f"{table}!{row.number}"
+        if number < at:
+            text, cells = joined((Cell(cell, told.get(i, "")) for i, cell in enumerate(row.cells) if cell), " ")
+            pieces.append(Piece("paragraph", text, line=row.line, cell=place, anchor=opened, cells=cells))
+        elif number > at or not columns.names:
+            text, cells = _faq_text(row, columns, told) if faq else _plain_text(row, columns, told)
+            pieces.append(Piece("row", text, line=row.line, cell=place, anchor=opened, cells=cells))
     notes = [
         f"left out {count} cells of more than {_SHORT} characters in column {name!r}"
         for name, count in columns.left_out.items()
@@ -126,6 +124,8 @@ def _header(rows: Sequence[Row]) -> tuple[int, _Columns]:
     widest = max((sum(map(bool, row.cells)) for row in rows), default=0)
     for at, row in enumerate(rows[:_HEADER_WITHIN]):
         filled = [cell for cell in row.cells if cell]
+        if Columns().of(dict(enumerate(row.cells))):
+            break  # 姓名, 刘洋, 性别, 女: names stand beside their values
         if len(filled) < max(2, widest / 2):
             continue
         numbers = [cell for cell in filled if _NUMERIC.fullmatch(cell)]
@@ -154,25 +154,33 @@ def header_key(header: str) -> str:
     return _ORNAMENT.sub("", re.sub(r"^[\s0-9.、]+|[\s0-9]+$", "", text))
 
 
-def _faq_text(row: Row, columns: _Columns) -> str:
-    def cells(places: Sequence[int]) -> list[str]:
-        return [row.cells[at] for at in places if at < len(row.cells) and row.cells[at]]
+_Told = tuple[str, list[tuple[int, int, str]]]
 
+
+def _faq_text(row: Row, columns: _Columns, kinds: Mapping[int, str]) -> _Told:
+    def cells(places: Sequence[int], *, named: bool = False) -> list[Cell]:
+        return [
+            Cell(row.cells[at], kinds.get(at, ""), columns.name(at) if named else "")
+            for at in places
+            if at < len(row.cells) and row.cells[at]
+        ]
+
+    lines = [*cells(columns.question), *cells(columns.answer), *cells(columns.similar, named=True)]
     told = {*columns.question, *columns.answer, *columns.similar}
-    lines = [*cells(columns.question), *cells(columns.answer)]
-    lines += [columns.named(at, row.cells[at]) for at in columns.similar if at < len(row.cells) and row.cells[at]]
     for at, value in enumerate(row.cells):
         if at in told or not value:
             continue
         if len(value) <= _SHORT:
-            lines.append(columns.named(at, value))
+            lines += cells([at], named=True)
         else:
-            columns.left_out[columns.named(at, "").rstrip(": ")] += 1
-    return "\n".join(lines)
+            columns.left_out[columns.name(at)] += 1
+    return joined(lines, "\n")
 
 
-def _plain_text(row: Row, columns: _Columns) -> str:
+def _plain_text(row: Row, columns: _Columns, kinds: Mapping[int, str]) -> _Told:
     if columns.used:  # no names: ``–`` keeps the values after it in their columns
         last = max(at for at, value in enumerate(row.cells) if value)
-        return "; ".join(value or EMPTY_CELL for at, value in enumerate(row.cells[: last + 1]) if at in columns.used)
-    return "; ".join(columns.named(at, value) for at, value in enumerate(row.cells) if value)
+        used = [(at, value) for at, value in enumerate(row.cells[: last + 1]) if at in columns.used]
+        return joined((Cell(value or EMPTY_CELL, kinds.get(at, "")) for at, value in used), "; ")
+    named = ((at, value) for at, value in enumerate(row.cells) if value)
+    return joined((Cell(value, kinds.get(at, ""), columns.name(at)) for at, value in named), "; ")

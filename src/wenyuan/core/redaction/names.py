@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from wenyuan.core.redaction.rule import Rule, Span
 from wenyuan.core.redaction.view import HAN, View
+from wenyuan.core.text import simplified
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "looks_like_a_name"]
 
 _DOUBLE = frozenset(
     """欧阳 上官 司马 诸葛 夏侯 东方 皇甫 尉迟 公孙 慕容 令狐 司徒 司空 端木 百里 呼延 南宫 长孙 宇文 轩辕 西门 独孤 澹台
@@ -36,6 +38,9 @@ _FOLLOWERS = (
     "先生 女士 小姐 同志 师傅 老师 教授 医生 经理 电话 手机 身份证 证件 护照 联系 的银 的身 的手 的电 的微 的邮 的账 的卡 的住 的家"
     " 持 于 在 从 因 已 与 和 及 或 负责 担任 提出 来电 来访 来函 致电 反映 投诉 申请 表示 称 说 住 现住 家住 系 男 女 年 驾驶 乘坐"
     " 等 是 为 应 须 未 将 向 对 被 由 到 发 收 签 同意 出生 工号 微信 邮箱 地址 报 要求 购买 银行 账号 卡号 车 签字 办理 确认"
+    " 共同 组织 检查 巡查 巡视 发现 签发 签收 签名 签认 主持 参加 参与 汇报 审核 审批 批准 复核 验收 整改 监督 旁站 记录 填写 值班 到场 离开 进行"
+    " 完成 指出 认为 核实 陪同 带领 已经 正 随后 随即 立即 当场 现场 均 都 也 还 又 再 同时 没 昨 今 当日 上午 下午 通知 安排 开展 制止 处理 接到 收到"
+    " 上岗 到岗 脱岗 离岗 违章 受伤 遇难 死亡 拒绝 擅自 未按 违反 批评 表扬"
 ).split()
 _FOLLOWS = re.compile("|".join(_FOLLOWERS))
 _FOLLOWS_A_NAME = re.compile("先生|女士|小姐|同志|师傅|电话|手机|身份证|护照|[持驾]")
@@ -46,13 +51,14 @@ _NOT_NAMES = frozenset(
     车间 水平 水泥 强制 强度 计划 计算 包括 单独 解决 通知 通过 空间 后续 别人 家属 家庭 双方 于是 和平 代表 代码 代理 简单 简介 金额
     金融 程序 程度 严格 严重 施工 施工方 施工员 项目 项目部 项目经理 路径 路线 温度 温馨 石油 石材 白天 万元 钱包 钱款 汤水 江苏
     江西 海南 湖南 湖北 广东 广西 山东 山西 云南 贺电 祝福 符合 符号 许可 许多 费用 盛大 居民 连续 连接 易燃 易爆 景区 曲线 宿舍
-    童装 毛利 米饭 黄金 马上 马路 牛奶 鱼类 花费 章程 章节 葛根 沈阳 杭州 郑州 苏州 温州 范围 毕业 居住 查阅 晋职 年休 养老 宣布 索偿 皮肤 应聘 离职 祝贺 解释 解答 贡献 游览 游客 厉行 终止 终身""".split()
+    童装 毛利 米饭 黄金 马上 马路 牛奶 鱼类 花费 章程 章节 葛根 沈阳 杭州 郑州 苏州 温州 范围 毕业 居住 查阅 晋职 年休 养老 宣布 索偿 皮肤 应聘 离职 祝贺 解释 解答 贡献 游览 游客 厉行 终止 终身
+    张贴 张拉 张开 江水 江面 黄色 白色 红色 毛坯 金属 钢筋 石灰 石膏 马达 水电 水泵 汪洋 路面 路基 路口 管线 管道 管控 严禁 严守 时刻 时常 常规 金牌 高空 高压 高温""".split()
 )
 _CUE = (
     "真实姓名|中文姓名|英文姓名|姓名|联系人|联络人|收件人|收货人|寄件人|发件人|负责人|责任人|经办人|申请人|投诉人|举报人|报案人"
     "|当事人|法定代表人|法人代表|委托人|代理人|受托人|被告人?|原告|监护人|持卡人|户主|业主|房东|租客|承租人|出租人|受益人|被保险人"
     "|投保人|借款人|担保人|证人|嫌疑人|被害人|签字人|审批人|审核人|编制人|制表人|复核人|批准人|检查人|记录人|填表人|主持人|发言人"
-    "|项目经理|总监|监理工程师|安全员|施工员|质检员|值班人员?|作业人员|操作人员|驾驶员|司机|患者|病人|访客|客户|用户|顾客|旅客|乘客"
+    "|项目经理|总监|监理工程师|安全员|施工员|质检员|质量员|材料员|资料员|监理员|班组长|班长|队长|值班人员?|作业人员|操作人员|驾驶员|司机|患者|病人|访客|客户|用户|顾客|旅客|乘客"
     "|员工|职工|学生|家长|班主任|主治医师|名叫|叫做|我叫|他叫|她叫|名字是|名字叫|本人|联系(?!方式|电话|人|地址|邮箱)|打入|转给|寄给|同事"
 )
 _AFTER_CUE = r"[\s:是为叫*_\"'“「【(]{0,4}"
@@ -112,8 +118,40 @@ def _plausible(name: str, surname: int) -> bool:
     return not any(c in _NOT_GIVEN for c in name[surname:])
 
 
+_HAN_NAME = re.compile(rf"[{HAN}]{{1,8}}(?:·[{HAN}]{{1,8}})+|[{HAN}](?: ?[{HAN}]){{1,3}}")
+_NO_PERSON = frozenset(
+    "部门 职务 岗位 职位 工种 班组 备注 学历 民族 籍贯 专业 年级 班级 序号 编号 日期 时间 合计 小计 总计 单位 公司 状态 数量 金额 说明 类型 类别"
+    " 级别 等级 电话 手机 邮箱 地址 住址 男 女 有 无 是 否".split()
+)
+
+
+def looks_like_a_name(cell: str, *, named: bool) -> bool:
+    """Whether a cell of a table may hold a person's name.
+
+    Args:
+        named: Its column says that it does: then anything may be one but what is known for none.
+    """
+    text = simplified(unicodedata.normalize("NFKC", cell)).strip()
+    han = _HAN_NAME.match(text)
+    if han and len(text) > han.end() and not named:
+        return False
+    if han:
+        name = han[0].replace(" ", "")
+        if name in _NOT_NAMES or name in _NO_PERSON:
+            return False
+        surname = _surname_length(name)
+        return named or (0 < surname < len(name) <= surname + 2 and _plausible(name, surname))
+    if named:
+        return sum(c.isalpha() for c in text) >= 2 and text.casefold() not in _PLACEHOLDERS
+    words = _NAME.fullmatch(text)
+    return words is not None and " " in text and words[0].split(" ")[0] not in _FORMS
+
+
+_PLACEHOLDERS = frozenset("n/a na none null unknown nil tbd anonymous yes no required optional total".split())
+
+
 _TITLE = re.compile(
-    rf"[{HAN}](?=先生|女士|小姐|同志|师傅|老师|教授|医生|[(]身份证|[(]手机|[(]电话"
+    rf"[{HAN}](?=安全员|施工员|质检员|质量员|材料员|资料员|监理员|班长|队长|护士|律师|警官|法官|先生|女士|小姐|同志|师傅|老师|教授|医生|[(]身份证|[(]手机|[(]电话"
     r"|的(?:身份证|手机号|电话|银行卡|卡号|护照|住址|家庭住址|微信))"
 )
 
@@ -142,6 +180,20 @@ _ENGLISH_CUE = re.compile(
     r"(?:name|contact(?: person)?|attn|attention|recipient|consignee|customer|patient|employee|cardholder|signed(?: by)?"
     r"|prepared by|reviewed by|approved by|beneficiary|applicant|dear)(?:\s?[:=]\s?|\sis\s|(?<=dear)\s)[*_\"'“]{0,3}"
 )
+_ENGLISH_ROLE = re.compile(
+    r"(?:(?:safety|site|security|duty|compliance|loan) officer|(?:project|site|branch|account) manager|foreman|supervisor|inspector|operator|driver"
+    r"|nurse|technician|engineer|accountant|witness|tenant|patient)(?:,)?\s(?:mr\.? |ms\.? |mrs\.? )?"
+)
+# What no name begins or ends with, though headings write it with a capital letter.
+_NO_NAME = frozenset(
+    """Training Shall Must Is Are Was And Or For Of In On At To The A An With By Role Roles Duties Duty Responsibilities Responsibility Program
+Programme Manual Checklist Report Reports Name Names Guide Guidelines Certification Certificate Course Courses License Licence Requirements
+Records Record Inspection Inspections Review Meeting Meetings Safety Handbook Policy Policies Plan Plans Procedure Procedures Form Forms Log
+Signature Approval Qualifications Qualification Job Description Position Contact Details Team Office Department Level Assistant Who When
+Where What Should May Will Can Has Have Had Not Data System Systems Management Control Room Station Seat Side Fatigue Behavior Behaviour
+Instructions Required Only All Any Each Every Before After During Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February
+March April May June July August September October November December Chapter Section Article Table Figure Appendix""".split()
+)
 _ENGLISH_SAID = re.compile(r"(?:my name's|my name’s|my name is|i am called|called me|named|by the name of)\s")
 _THING = re.compile(
     r"(?:file|host|user|domain|product|project|company|class|table|column|package|image|service|function|display|brand|model|event|course"
@@ -163,6 +215,20 @@ def _after_english(view: View, match: re.Match[str]) -> Span | None:
     return _name_at(view, match.end(), form=True)
 
 
+def _after_role(view: View, match: re.Match[str]) -> Span | None:
+    """Two words with capital letters after what somebody is; a heading, all of whose words have them, names nobody."""
+    before = view.lower[match.start() - 1 : match.start()]
+    name = None if before.isascii() and before.isalpha() else _NAME.match(view.text, match.end())
+    if name is None:
+        return None
+    words = name["name"].split(" ")
+    if not 2 <= len(words) <= 4 or not _NO_NAME.isdisjoint(words):
+        return None
+    titled = view.text[match.start() : match.end()].istitle()
+    rest = view.text[name.end() :].lstrip(" ")[:1] if titled else ""
+    return None if rest.isupper() else _english(name)
+
+
 def _english(match: re.Match[str]) -> Span | None:
     words = match["name"].split(" ")
     if words[0] in _FORMS or all(len(word) < 2 for word in words):
@@ -170,10 +236,15 @@ def _english(match: re.Match[str]) -> Span | None:
     return match.start(), match.end(), " ".join(words).casefold()
 
 
+_ROLE_NEEDS = tuple(
+    "officer manager foreman supervisor inspector operator driver nurse technician engineer accountant witness tenant patient".split()
+)
+
 RULES = (
     Rule("person", _CHINESE, _after_cue),
     Rule("person", _TITLE, _before_title),
     Rule("person", _ENGLISH_TITLE, _after_english, needs=("mr", "ms", "miss", "dr", "prof", "mx"), cased=True),
     Rule("person", _ENGLISH_CUE, _after_english),
+    Rule("person", _ENGLISH_ROLE, _after_role, needs=_ROLE_NEEDS),
     Rule("person", _ENGLISH_SAID, _after_english, needs=("name", "called")),
 )

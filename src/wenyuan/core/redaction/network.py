@@ -28,8 +28,8 @@ def _email(view: View, match: re.Match[str]) -> Span | None:
     if not backwards or not host:
         return None
     local = backwards[0][::-1].lstrip(_LEADING)
-    if "=" in local:  # ?to=a@b.c
-        local = local.rpartition("=")[2]
+    for mark in "=|":  # ?to=a@b.c, and the edge of a cell
+        local = local.rpartition(mark)[2]
     if not local or local in _NOBODY:
         return None
     return match.start() - len(local), match.start() + len(host), local + host
@@ -69,6 +69,9 @@ _HIDDEN_LOCAL = re.compile(
     rf"[a-z0-9_+%\-](?:[a-z0-9_+\-]|{_DOT_SAID}(?=[a-z0-9])|{_DOT_WORD}(?=[a-z0-9])){{0,63}}(?=\s{{0,3}}$)"
 )
 _MAIL_CUE = re.compile(r"mail|contact|reach|write|send|联系|邮件|邮箱|信箱|郵")
+_WORDS_BEFORE_HOST = frozenset(
+    "with your the my our an a any valid or and of in for via to from use using at by is are".split()
+)
 _WORDS_BEFORE_AT = frozenset(
     "look looks looking meet meets met work works worked working is are was were be at arrive arrived stay him her them us me"
     " it you price sold available buy held found visit shop aim aimed here there only".split()
@@ -81,6 +84,8 @@ def _hidden(view: View, match: re.Match[str]) -> Span | None:
     local = _local_before(view, match.start())
     if local is None or written.rpartition(".")[2] in _FILES:
         return None
+    if local[1] in _WORDS_BEFORE_HOST and view.lower[match.start() - 1].isspace():
+        return None  # sign in with @example.com
     return local[0], match.end(), f"{local[1]}@{_DOT.sub('.', written)}"
 
 

@@ -9,12 +9,13 @@ from itertools import chain, groupby
 from wenyuan.core.errors import DocumentRejected, KnowledgeError
 from wenyuan.core.redaction import names as persons
 from wenyuan.core.redaction import network, numbers, papers, places, secrets
+from wenyuan.core.redaction.columns import told
 from wenyuan.core.redaction.policy import KINDS, RedactionPolicy
 from wenyuan.core.redaction.rule import Finding, Rule, find
 from wenyuan.core.redaction.view import OPAQUE, View, views_of
 from wenyuan.core.redaction.write import replacement
 
-__all__ = ["NameRecognizer", "Rewriter", "findings"]
+__all__ = ["NameRecognizer", "Rewriter", "Told", "findings"]
 
 NameRecognizer = Callable[[str], Iterable[tuple[int, int]]]
 """Text → spans ``[start, end)`` of names of persons in it: the socket of a recogniser that knows more than cue words."""
@@ -29,13 +30,26 @@ _SHORT, _MOST_REMEMBERED = 200, 4_096  # characters; texts
 _Edit = tuple[int, int, str]
 
 
-def findings(text: str, policy: RedactionPolicy, names: NameRecognizer | None) -> list[Finding]:
+Told = tuple[int, int, str]
+"""Start and end in a text, and the kind of value that the name of its column or field says it holds."""
+
+
+def findings(
+    text: str, policy: RedactionPolicy, names: NameRecognizer | None, cells: Sequence[Told] = ()
+) -> list[Finding]:
     """What stands in a text, of the kinds that the policy does not keep: in order, not overlapping."""
     views = views_of(text)
     found = [_placed(view, each) for view in views for each in _in_view(view, policy)]
     if names is not None and policy.actions["person"] != "keep":
         found += (_placed(views[0], each) for each in _recognised(views[0], names))
+    for cell in cells:
+        if {policy.actions[kind] for kind in (cell[2], *_ALSO.get(cell[2], ()))} == {"keep"}:
+            continue
+        found += (each for each in told(text, *cell) if policy.actions[each.kind] != "keep")
     return _choose(found, len(text))
+
+
+_ALSO = {"cn_mobile": ("phone",)}  # a column of telephone numbers has both
 
 
 def _in_view(view: View, policy: RedactionPolicy) -> Iterator[Finding]:
@@ -112,9 +126,11 @@ class Rewriter:
         self._clean: set[str] = set()
 
     def __call__(
-        self, text: str, spans: Sequence[tuple[int, int]] = ()
+        self, text: str, spans: Sequence[tuple[int, int]] = (), cells: Sequence[Told] = ()
     ) -> tuple[str, list[tuple[int, int]], Counter[str]]:
         """The redacted text, `spans` of the text moved with it, and how many values of each kind were replaced.
+
+        `cells` are in order, and do not overlap.
 
         A span that begins or ends inside a replaced value is cut there: what replaced it belongs to the span in
         which the value began. A span may come out empty.
@@ -124,22 +140,24 @@ class Rewriter:
         """
         counts: Counter[str] = Counter()
         moved = list(spans)
-        if text in self._clean:
+        if text in self._clean and not cells:
             return text, moved, counts
         for _ in range(_MAX_ROUNDS):
-            edits = self._edits(text, counts)
+            edits = self._edits(text, cells, counts)
             if not edits:
-                self._remember(text)
+                if not cells:
+                    self._remember(text)
                 return text, moved, counts
+            cells = _along(cells, edits)
             text, moved = _apply(text, moved, edits)
         raise DocumentRejected(
             f"the text does not settle: after {_MAX_ROUNDS} rounds of redaction there is more to find",
             component="redaction",
         )
 
-    def _edits(self, text: str, counts: Counter[str]) -> list[_Edit]:
+    def _edits(self, text: str, cells: Sequence[Told], counts: Counter[str]) -> list[_Edit]:
         edits = []
-        for finding in findings(text, self._policy, self._names):
+        for finding in findings(text, self._policy, self._names, cells):
             new = replacement(finding, self._policy.actions[finding.kind], self._key)
             if new != text[finding.start : finding.end]:
                 edits.append((finding.start, finding.end, new))
@@ -163,6 +181,11 @@ def _apply(text: str, spans: list[tuple[int, int]], edits: list[_Edit]) -> tuple
     pieces.append(text[at:])
     ends = iter(_moved([offset for span in spans for offset in span], edits))
     return "".join(pieces), [(start, next(ends)) for start in ends]
+
+
+def _along(cells: Sequence[Told], edits: list[_Edit]) -> list[Told]:
+    ends = iter(_moved([offset for cell in cells for offset in cell[:2]], edits))
+    return [(start, next(ends), cell[2]) for start, cell in zip(ends, cells, strict=True)]
 
 
 def _moved(offsets: list[int], edits: list[_Edit]) -> list[int]:

@@ -13,6 +13,7 @@ from wenyuan.core.redaction.rule import Finding
 __all__ = ["mask", "pseudonym", "replacement"]
 
 _STARS = "****"
+_HIDDEN_AT_LEAST = 2  # characters; of a shorter value no hint is left
 _CITY = re.compile(r"[^省市县区]{1,6}市")
 # How many characters a mask leaves at the beginning and at the end: enough to recognise what one knows already.
 # Cards and IBAN: PCI DSS 3.4.1 allows six and four. Identity numbers keep the province, never the date of birth.
@@ -46,9 +47,13 @@ def mask(kind: str, value: str) -> str:
     """The value with a hint left, by its kind; a secret leaves none."""
     if kind in _ENDS:
         head, tail = _ENDS[kind]
+        if len(value) < head + tail + _HIDDEN_AT_LEAST:
+            return _STARS
         return value[:head] + _STARS + (value[-tail:] if tail else "")
     if kind == "email":
-        local, _, host = value.rpartition("@")
+        local, at, host = value.rpartition("@")
+        if not at:
+            return _STARS
         return f"{local[0] if len(local) > 2 else ''}***@{host}"
     if kind == "ip":
         return ".".join([*value.split(".")[:2], "*", "*"]) if "." in value else value.partition(":")[0] + ":" + _STARS
