@@ -238,8 +238,6 @@ def test_no_identity_card_or_mobile_survives_written_out(
     redacted = redact(before + written + after, policy, KEY)
     assert written not in redacted.text and bare(value) not in bare(redacted.text), (before, written, after)
     assert set(redacted.counts) & {"cn_id", "bank_card", "cn_mobile"}
-    kind = max(redacted.counts, key=redacted.counts.__getitem__)
-    assert redact(before + value + after, everything("pseudonym"), KEY).counts.keys() >= {kind}
 
 
 @pytest.mark.parametrize("form", MAIL_FORMS)
