@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Document
+from wenyuan.readers.exchange import decode_documents, encode_documents
 from wenyuan.readers.jsonl import read_jsonl
 from wenyuan.readers.table import read_csv, read_tsv, read_xlsx
 
@@ -342,11 +343,40 @@ def test_scalars_of_the_metadata_become_facets() -> None:
         ('{"text": ' + "[" * 100_000, "line 2"),
     ],
 )
-def test_a_bad_line_rejects_the_file_and_is_named(bad: str, reason: str) -> None:
-    """No line is skipped silently."""
-    with pytest.raises(DocumentRejected) as caught:
-        read_lines({"text": "good", "url": "https://a.example/1"}, bad)
-    assert str(caught.value).startswith(f"d.jsonl: {reason}")
+def test_a_bad_line_is_refused_by_its_number_and_the_others_are_taken(bad: str, reason: str) -> None:
+    """No line is skipped silently, and none keeps others out; a file of which no line can be taken is rejected."""
+    documents = read_lines({"text": "good", "url": "https://a.example/1"}, bad, {"text": "also good"})
+    assert [document.text for document in documents] == ["good", "also good"]
+    [(address, why)] = documents[0].refused
+    assert why.startswith(reason) and address == "file:///d.jsonl?line=2"
+    assert decode_documents(encode_documents(documents)) == documents
+    if "a.example/1" not in bad:
+        with pytest.raises(DocumentRejected) as caught:
+            read_lines("", bad, bad)
+        assert str(caught.value).startswith(f"d.jsonl: {reason}")
+        assert str(caught.value).endswith("; nor can 1 more lines")
+
+
+def test_a_refused_line_keeps_the_address_that_it_names() -> None:
+    """So its older version is not taken for one that is gone."""
+    documents = read_lines({"text": "good"}, {"id": 7, "text": " "}, {"url": "https://a.example/2"})
+    assert [place for place, _ in documents[0].refused] == ["file:///d.jsonl?id=7", "https://a.example/2"]
+
+
+def test_of_many_refused_lines_the_first_are_named() -> None:
+    """A file of a million bad lines fills no memory."""
+    (document,) = read_lines({"text": "good"}, *[{"text": ""}] * 1_000)
+    assert len(document.refused) == 201
+    assert document.refused[-1] == ("file:///d.jsonl?line=more", "800 more lines were refused")
+
+
+def test_a_line_says_its_collection() -> None:
+    """It counts before the source's; without one, the source's counts."""
+    documents = read_lines({"text": "a", "collection": " 第八章  安全 "}, {"text": "b"})
+    assert [document.collection for document in documents] == ["第八章 安全", ""]
+    assert (
+        read_lines({"text": "a", "collection": 8}, {"text": "b"})[0].refused[0][1].startswith("line 1: 'collection'")
+    )
 
 
 def test_a_file_without_lines_is_rejected() -> None:

@@ -72,6 +72,13 @@ _CHINESE = {
     "nothing could be taken in: {a}": "没有文档能够收录：{a}",
     "cannot be read: {a}": "无法读取：{a}",
     "it holds no text": "文件中没有文字",
+    "it has no text: one of 'text', 'content', 'answer' is needed": "没有正文：须有 text、content、answer 之一",
+    "it is not an object": "不是 JSON 对象",
+    "its address {a} was used before": "地址 {a} 已用过",
+    "{a} more lines were refused": "另有 {a} 行被拒绝",
+    "{a}; nor can {b} more lines": "{a}；另有 {b} 行也无法收录",
+    "{a} is not a string": "{a} 不是字符串",
+    "a key stands twice in one object": "同一对象中有重复的键",
     "{a}: it holds no text": "{a}：文件中没有文字",
     "{a} is no source id: 1-64 letters, digits, '_', '.', '-', starting with a letter, digit or '_'": (
         "{a} 不是有效的来源标识：须为 1 至 64 个字母、数字、“_”“.”“-”，且以字母、数字或“_”开头"

@@ -154,6 +154,8 @@ class Document:
         stated: The address that it states of itself: `uri` where a reader takes it for one; ``""`` for none.
         cells: Where the text holds cells of tables whose column says what kind of value they are: start, end and kind
             (see `core.redaction.columns`), in order.
+        collection: As the document itself says; ``""``: that of its source.
+        refused: What else stands in the same file and cannot be taken in: its address and why.
     """
 
     uri: str
@@ -169,6 +171,8 @@ class Document:
     effective_until: date | None = None
     stated: str = ""
     cells: tuple[tuple[int, int, str], ...] = ()
+    collection: str = ""
+    refused: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         at = 0

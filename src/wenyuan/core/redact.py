@@ -135,6 +135,8 @@ class Redaction:
         metadata = self._facets(document.metadata, counts)
         title, notes = clean(document.title), tuple(map(clean, document.notes))
         redacted = replace(document, text=text, title=title, blocks=blocks, notes=notes, metadata=metadata, cells=())
+        if document.collection:
+            redacted = replace(redacted, collection=clean(document.collection))
         return redacted, dict(counts)
 
     def facet(self, name: str, value: Facet, counts: Counter[str]) -> Facet:

@@ -15,6 +15,7 @@ __all__ = ["HEADER", "decode_documents", "decode_json", "encode_documents", "enc
 
 HEADER = struct.Struct(">Q")
 _BLOCK_FIELDS = tuple(f.name for f in fields(Block))
+_PAIRS = ("cells", "refused")
 _DATES = ("effective_from", "effective_until")
 
 
@@ -55,7 +56,7 @@ def encode_documents(documents: Sequence[Document]) -> list[dict[str, Any]]:
         record = {f.name: getattr(document, f.name) for f in fields(Document)}
         record["blocks"] = [[getattr(block, name) for name in _BLOCK_FIELDS] for block in document.blocks]
         record["notes"] = list(document.notes)
-        record["cells"] = [list(cell) for cell in document.cells]
+        record |= {key: [list(each) for each in record[key]] for key in _PAIRS}
         record["metadata"] = dict(document.metadata)
         record |= {key: record[key] and record[key].isoformat() for key in _DATES}
         encoded.append(record)
@@ -70,7 +71,7 @@ def decode_documents(records: Sequence[Mapping[str, Any]]) -> tuple[Document, ..
         rows = [dict(zip(_BLOCK_FIELDS, row, strict=True)) for row in values["blocks"]]
         values["blocks"] = tuple(Block(**row | {"inner": tuple(map(tuple, row["inner"]))}) for row in rows)
         values["notes"] = tuple(values["notes"])
-        values["cells"] = tuple(map(tuple, values["cells"]))
+        values |= {key: tuple(map(tuple, values[key])) for key in _PAIRS}
         values |= {key: values[key] and date.fromisoformat(values[key]) for key in _DATES}
         documents.append(Document(**values))
     return tuple(documents)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 from urllib.parse import quote
@@ -15,7 +15,7 @@ from wenyuan.core.model import Document, Facet
 from wenyuan.core.stated import scheme_of, stated_address
 from wenyuan.core.validity import validity_field, validity_from
 from wenyuan.readers.assemble import Original, Piece, assemble, rejected
-from wenyuan.readers.decode import decode
+from wenyuan.readers.decode import clean, decode
 from wenyuan.readers.text import read_text
 
 __all__ = ["read_jsonl"]
@@ -32,28 +32,60 @@ def read_jsonl(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     A line is an object with ``title`` or ``question``; ``text``, ``content`` or ``answer``; optionally ``url`` or
     ``uri`` (http, https or urn; of another one, ``stated`` tells the service), or ``id``; and ``metadata``, whose scalars become facets, as do the line's own keys that say when
     it is in force (``effective_until``, ``状态``, ``supersedes``). Without an address of its own a line is
-    ``<uri>?id=<id>`` or ``<uri>?line=<n>``. A question and an answer make one ``row`` block. The hash is that of the
-    line.
+    ``<uri>?id=<id>`` or ``<uri>?line=<n>``. A question and an answer make one ``row`` block. ``collection`` says which one a
+    line belongs to. The hash is that of the line.
+
+    A line that is not such an object is refused by its number, and the others are taken: see `Document.refused`.
 
     Raises:
-        DocumentRejected: a line is not such an object (the message names it), or there is none.
+        DocumentRejected: no line can be taken (the message has the first reason), or there is none.
     """
     decoded = decode(content)
     documents: dict[str, Document] = {}
+    refused: list[tuple[str, str]] = []
     for number, line in enumerate(decoded.text.split("\n"), 1):
         if not line.strip():
             continue
+        record: Mapping[str, Any] = {}
         try:
-            document = _document(_parsed(line), line.strip(), uri, name, number, decoded.notes)
+            record = _parsed(line)
+            document = _document(record, line.strip(), uri, name, number, decoded.notes)
+            if document.uri in documents:
+                raise ValueError(f"its address {document.uri!r} was used before")
+            documents[document.uri] = document
         except (ValueError, RecursionError, DocumentRejected) as error:
             reason = error.message if isinstance(error, DocumentRejected) else str(error)
-            raise rejected(f"line {number}: {reason}", name) from error
-        if document.uri in documents:
-            raise rejected(f"line {number}: its address {document.uri!r} was used before", name)
-        documents[document.uri] = document
+            refused.append((_place_of(record, uri, number, documents), f"line {number}: {reason}"))
     if not documents:
-        raise rejected("it holds no lines", name)
-    return tuple(documents.values())
+        raise rejected(_none_taken(refused), name)
+    first, *others = documents.values()
+    return (replace(first, refused=_bounded(refused, uri)), *others)
+
+
+_MOST_REFUSED = 200  # lines that are named one by one
+
+
+def _place_of(record: Mapping[str, Any], uri: str, number: int, taken: Mapping[str, Document]) -> str:
+    """The address of a line that is refused: its own, so that its older version stays, unless another line has that."""
+    try:
+        own = stated_address(_stated(record)) or _place(record, uri, number)
+    except ValueError:
+        own = ""
+    return own if own and own not in taken else f"{uri}?line={number}"
+
+
+def _none_taken(refused: Sequence[tuple[str, str]]) -> str:
+    if not refused:
+        return "it holds no lines"
+    more = f"; nor can {len(refused) - 1} more lines" if len(refused) > 1 else ""
+    return refused[0][1] + more
+
+
+def _bounded(refused: Sequence[tuple[str, str]], uri: str) -> tuple[tuple[str, str], ...]:
+    if len(refused) <= _MOST_REFUSED:
+        return tuple(refused)
+    rest = len(refused) - _MOST_REFUSED
+    return (*refused[:_MOST_REFUSED], (f"{uri}?line=more", f"{rest} more lines were refused"))
 
 
 def _parsed(line: str) -> Mapping[str, Any]:
@@ -120,6 +152,7 @@ def _document(
         ),
         metadata={**validity, **facets},
         stated=stated and (stated_address(stated) or stated),
+        collection=" ".join(clean(_string(record, ("collection",)))[0].split())[:200],
     )
 
 

@@ -218,6 +218,8 @@ class _Run:
             self._fail(shown, error)
             return
         for document in documents:
+            for part, reason in document.refused:
+                self._fail(_storable(self.redactor.uri(part)), DocumentRejected(reason))
             try:
                 self._take(document, stamp if document.uri == uri else None)
             except DocumentRejected as error:
@@ -275,7 +277,7 @@ class _Run:
                 passages=passages,
                 media_type=document.media_type,
                 language=document.language or self._source.language or language_of(document.text),
-                collection=self._source.collection,
+                collection=document.collection or self._source.collection,
                 effective_from=document.effective_from,
                 effective_until=document.effective_until,
                 facets=document.metadata,
@@ -395,7 +397,9 @@ def _digest(*parts: str) -> str:
 
 def _content_digest(document: Document) -> str:
     facets = json.dumps(dict(document.metadata), sort_keys=True, ensure_ascii=False, default=str)
-    return _digest(document.title, document.text, facets, str(document.effective_from), str(document.effective_until))
+    validity = (str(document.effective_from), str(document.effective_until))
+    own = (document.collection,) if document.collection else ()
+    return _digest(document.title, document.text, facets, *validity, *own)
 
 
 def _unhurried() -> Deadline:
