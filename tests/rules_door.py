@@ -46,6 +46,28 @@ statements:
     when: depth_m >= 5.0
     evidence: [{source: code_a, clause: 第二条, quote: 五米以上有坍塌危险}, {source: code_b, clause: 第九条}]
 """
+TWICE = """\
+pack: twice
+schema:
+  kinds: {process: {zh: 工序, en: process}, hazard: {zh: 危险源, en: hazard}, safety_measure: {zh: 安全措施, en: measure}}
+  relations:
+    produces_hazard: {zh: 产生危险源, en: has the hazard, from: [process], to: [hazard]}
+    mitigated_by: {zh: 防范措施, en: is mitigated by, from: [hazard], to: [safety_measure]}
+  patterns:
+    needs: {start: process, collect: {hazards: [produces_hazard], safety_measures: [produces_hazard, mitigated_by]}}
+sources: [{id: code_a, title: 甲规范, uri: "urn:a", trust: 5, domain: construction, language: zh}]
+nodes:
+  - {kind: process, name: 深基坑开挖, en: Deep excavation}
+  - {kind: hazard, name: 坍塌, en: Collapse}
+  - {kind: hazard, name: 坠落, en: Fall}
+  - {kind: safety_measure, name: 临边防护, en: Edge protection}
+statements:
+  - {src: 深基坑开挖, rel: produces_hazard, dst: 坍塌, evidence: [{source: code_a, clause: 第一条}]}
+  - {src: 深基坑开挖, rel: produces_hazard, dst: 坠落, evidence: [{source: code_a, clause: 第二条}]}
+  - {src: 坍塌, rel: mitigated_by, dst: 临边防护, sentence: {zh: 应设置临边防护}, evidence: [{source: code_a, clause: 第三条}]}
+  - {src: 坠落, rel: mitigated_by, dst: 临边防护, sentence: {zh: 应设置临边防护}, evidence: [{source: code_a, clause: 第三条}]}
+"""
+"""One measure against two hazards, said in the same words."""
 WRONG = """\
   - {src: 深基坑开挖, rel: requires_equipmnt, dst: 挖掘机, evidence: [{source: code_a, clause: 第三条}]}
 """

@@ -12,7 +12,7 @@ import pytest
 from rich.cells import cell_len
 from typer.testing import CliRunner, Result
 
-from rules_door import BOOK, WRONG
+from rules_door import BOOK, TWICE, WRONG
 from wenyuan.cli.root import app
 from wenyuan.cli.terminal import Terminal
 from wenyuan.cli.translate import translated
@@ -416,3 +416,16 @@ def test_sources_that_only_rules_quote_read_nothing(
     listed = json.loads(run("source", "list", "--json").stdout)["sources"]
     assert {source["documents"] for source in listed} == {0}
     assert "by a source without a path" in run("add", folder, "--source", "fire_law", code=2).stderr
+
+
+def test_a_measure_against_two_hazards_is_shown_under_both(tmp_path: Path) -> None:
+    """For people what reads alike has its derivation; for machines both pairs stand there."""
+    run = runner(tmp_path / "library")
+    (tmp_path / "twice.yaml").write_text(TWICE, encoding="utf-8")
+    run("rules", "import", tmp_path / "twice.yaml")
+    shown = run("rules", "infer", PIT, "--lang", "zh").stdout
+    assert shown.count("应设置临边防护") == 2
+    assert "坍塌 —防范措施→ 临边防护" in shown and "坠落 —防范措施→ 临边防护" in shown
+    items = json.loads(run("rules", "infer", PIT, "--json").stdout)["items"]
+    pairs = {(i["metadata"]["subject"], i["metadata"]["name"]) for i in items}
+    assert {("坍塌", "临边防护"), ("坠落", "临边防护")} < pairs

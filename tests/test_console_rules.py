@@ -10,7 +10,7 @@ import pytest
 
 import wenyuan
 from console_door import HOSTILE, Browser, served
-from rules_door import BOOK, WRONG
+from rules_door import BOOK, TWICE, WRONG
 from wenyuan.console.graph import DRAWN, drawn
 from wenyuan.core.agents import parse_agent
 from wenyuan.readers.rulebooks import read_book
@@ -39,6 +39,19 @@ def opened(tmp_path: Path) -> Iterator[tuple[str, Any]]:
 
 def node_of(library: Any, name: str) -> int:
     return int(library.catalog.rules.find_nodes(name)[0].node_id)
+
+
+def test_a_measure_against_two_hazards_is_listed_under_both(tmp_path: Path) -> None:
+    """What reads alike has its derivation, which tells the two apart."""
+    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as library:
+        (tmp_path / "twice.yaml").write_text(TWICE, encoding="utf-8")
+        library.rules.take(read_book(tmp_path / "twice.yaml"))
+        with served(library) as url:
+            seen = Browser(url, "zh").get(f"/console/rules/nodes/{node_of(library, '深基坑开挖')}")
+    follows = [row.text() for row in seen.tree.css("table")[0].css("tbody tr")]
+    told = [row for row in follows if "应设置临边防护" in row]
+    assert len(told) == 2
+    assert sorted("坍塌" in row for row in told) == sorted("坠落" in row for row in told) == [False, True]
 
 
 def test_a_process_is_found_by_any_of_its_names(opened: tuple[str, Any]) -> None:

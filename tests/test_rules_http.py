@@ -105,6 +105,22 @@ def test_rules_stand_above_cases(served: Served) -> None:
     assert any("did you mean 'depth_m'" in note for note in context["notes"])
 
 
+def test_every_door_gives_every_measure_under_every_hazard(served: Served) -> None:
+    """Inference, unified retrieval and fragments have the same pairs; a measure stands under all its hazards."""
+
+    def pairs(told: list[Any]) -> set[tuple[str, str]]:
+        return {(t["subject"], t["name"]) for t in told if t.get("group") == "safety_measures"}
+
+    inferred = asked(served, "/v1/infer_rules", {"processes": [PIT]}).json["items"]
+    united = asked(served, "/v1/retrieve", {"query": PIT, "chapter": "ch08_safety", "processes": [PIT]}).json
+    body = {"query": PIT, "max_results": 100, "context": {"processes": [PIT]}}
+    fragments = send(served[0], "POST", "/v1/retrieve_fragments", body, key(served[1], "retrieve")).json
+    every = pairs([item["metadata"] for item in inferred])
+    assert every == pairs([item["metadata"] for item in united["regulations"]])
+    assert every == pairs([fragment["metadata"] for fragment in fragments["fragments"]])
+    assert len({measure for _, measure in every}) < len(every)
+
+
 def test_mandatory_rules_that_the_schema_cuts_are_counted(tmp_path: Path) -> None:
     """What the schema's limit has left out counts with what the setting leaves out, each statement once."""
     entry = "  - {src: 深基坑开挖, rel: produces_hazard, dst: 危险%d, evidence: [{source: code_a, clause: 第%d条}]}\n"

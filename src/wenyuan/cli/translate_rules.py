@@ -39,6 +39,7 @@ RULES: Mapping[str, str] = {
     "processes has {a} names; at most {b}": "工序有 {a} 个，最多 {b} 个",
     "the text has {a} characters; at most {b}": "文字有 {a} 个字符，最多 {b} 个",
     "query must have 1 to {a} characters, not {b}": "问题应为 1 至 {a} 个字符，现为 {b} 个",
+    "threshold must be from 0 to 1, not {a}": "最低得分应为 0 至 1，而不是 {a}",
     "limit must be an integer from 1 to {a}, not {b}": "条数应为 1 至 {a} 的整数，而不是 {b}",
     "{a} must be a finite number ({b}), not {c}": "{a} 应为有限的数（{b}），而不是 {c}",
     "{a} must be an integer ({b}), not {c}": "{a} 应为整数（{b}），而不是 {c}",

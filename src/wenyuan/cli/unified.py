@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any
@@ -211,11 +212,14 @@ def _show_rules(terminal: Terminal, answer: RuleItems, groups: Mapping[str, str]
     ordered = sorted(answer.items, key=lambda item: first[item.metadata["group"]])
     for group, items in groupby(ordered, key=lambda item: str(item.metadata["group"])):
         listed = list(items)
+        alike = Counter(map(_sentence, listed))
         terminal.show("")
         terminal.show(f"{printable(groups.get(group, group))} ({len(listed)})", wrap=False)
         for item in listed:
             strength = terminal.text(_STRENGTHS[item.metadata["strength"]])
             indented(terminal, f"{item.score:.2f}  {strength}  {_sentence(item)}", hanging=_INDENT * 2, first=_INDENT)
+            if alike[_sentence(item)] > 1 and not explain:
+                indented(terminal, str(item.metadata["derivation"]), hanging=_INDENT * 2)
             _show_grounds(terminal, item, _INDENT * 2, explain=explain)
 
 

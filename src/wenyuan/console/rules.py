@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -90,6 +91,9 @@ async def _inferred(
     asked = " ".join(item["metadata"].get("condition", "") for item in answer["items"])
     spoken = set(_WORD.findall(asked)) | given.keys()
     parameters = {name: one for name, one in schema["parameters"].items() if name in spoken}
+    said = Counter(item["content"].split("\n")[0] for item in answer["items"])
+    for item in answer["items"]:
+        item["alike"] = said[item["content"].split("\n")[0]] > 1
     return answer, parameters
 
 
