@@ -111,7 +111,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
         questions=questions,
         open_outside=_open_outside(spec, catalog.library_id(), settings.sources, traces),
         traces=traces,
-        audit=_audit(place, settings),
+        audit=_audit(place, settings, catalog.names()),
         empty_engine=lambda: MemoryEngine(spec),
         answers=answers,
         reranking=reranking,
@@ -171,7 +171,7 @@ def _questions(settings: Settings, catalog: Catalog, folder: Path) -> Questions:
     return Questions(redacting, catalog.sources, settings.audit.sensitivity)
 
 
-def _audit(place: Place, settings: Settings) -> AuditLog | None:
+def _audit(place: Place, settings: Settings, names: Sequence[str]) -> AuditLog | None:
     if not settings.audit.enabled:
         return None
     kept = settings.audit
@@ -180,6 +180,7 @@ def _audit(place: Place, settings: Settings) -> AuditLog | None:
         place=place.audit(),
         keep_queries=kept.keep_queries,
         retention=kept.retention_days * 86_400.0,
+        names=names,
     )
 
 

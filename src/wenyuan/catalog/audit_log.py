@@ -58,6 +58,7 @@ class AuditLog(AuditReads):
         flush_after: Seconds that a record waits for others to be written with.
         clock: Seconds since the epoch.
         keep_queries: Whether queries are kept, for replay; if not, only what proves that a given one was asked.
+        names: The ids of the library that it must be of; see `CatalogIdentity.names`. One that says none yet is given the first.
         retention: Seconds after which records go by themselves, at most a day later; at least `RETENTION`. None: they
             stay until `expire` is called.
 
@@ -74,6 +75,7 @@ class AuditLog(AuditReads):
         clock: Callable[[], float] = time.time,
         keep_queries: bool = True,
         retention: float | None = None,
+        names: Sequence[str] = (),
     ) -> None:
         self._clock = clock
         self._keep_queries = keep_queries
@@ -86,6 +88,7 @@ class AuditLog(AuditReads):
         self._half_done: frozenset[str] = frozenset()  # committed, but the head file could not be written
         try:
             self._place.begin(self._head)
+            self._place.belong(names)
         except BaseException:
             self._dispose()
             raise
@@ -106,6 +109,7 @@ class AuditLog(AuditReads):
             TypeError, ValueError: the record is none.
         """
         entry = self._entry(record, query)
+        self._place.check()
         self._groups.add(entry)
         return entry.audit_id
 
@@ -134,12 +138,14 @@ class AuditLog(AuditReads):
             CatalogUnavailable, CatalogBusy: it could not, and so nothing can be answered.
         """
         self._groups.check()
+        self._place.check()
         with ours("writing audit records"), self._writer.begin() as connection:
             self._check_not_cut(last_head(connection), self._head.read())
             self._place.touch(connection)
 
     def progress(self) -> AuditProgress:
         """How the writing is going; it waits for nothing."""
+        self._place.check()
         with ours("reading the audit"), reading(self._reader, "reading the audit") as connection:
             written = last_head(connection).seq
         waiting, lag, failing = self._groups.state()
@@ -174,6 +180,7 @@ class AuditLog(AuditReads):
 
     def _write(self, group: Sequence[_Entry]) -> None:
         """One transaction for all; the head file follows it."""
+        self._place.check(now=True)
         self._let_expire()
         with ours("writing audit records"):
             with self._writer.begin() as connection:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -95,6 +96,12 @@ class AuditOnServer:
 
     def touch(self, connection: sa.Connection) -> None:
         connection.execute(t.library.update().where(t.library.c.key == _KEY).values(value=str(FORMAT)))
+
+    def check(self, *, now: bool = False) -> None:
+        """Nothing: a database that is gone says so itself."""
+
+    def belong(self, names: Sequence[str]) -> None:
+        """Nothing: it lies beside the catalog."""
 
     def forget(self) -> None:
         """Vacuum, as `Server.forget`."""

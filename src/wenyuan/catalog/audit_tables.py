@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,6 +16,7 @@ from sqlalchemy import event
 from wenyuan.catalog.audit_chain import GENESIS, Head, HeadFile
 from wenyuan.catalog.columns import ID, TEXT
 from wenyuan.catalog.connect import connect_reader, connect_writer, empty_log, let_go, reading, translated
+from wenyuan.catalog.present import Present
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, CatalogVersion
 
 __all__ = ["FORMAT", "AuditFiles", "AuditPlace", "audit", "chain_start", "check_format", "cuts", "last_head", "ours",
@@ -60,6 +61,9 @@ cuts = sa.Table(
     sa.Column("hash", TEXT, nullable=False),
     sa.Column("at", sa.Float, nullable=False),
 )
+
+# In a file of its own, the audit says whose it is; beside the catalog's tables there is nothing to be told.
+whose = sa.Table("audit_library", sa.MetaData(), sa.Column("library_id", TEXT, primary_key=True))
 
 _GUARDS = (
     ("not_edited BEFORE UPDATE ON audit", "", "audit records are not edited"),
@@ -114,6 +118,14 @@ class AuditPlace(Protocol):
         """Write what is there once more: where that fails, a record could not be written either."""
         ...
 
+    def check(self, *, now: bool = False) -> None:
+        """CatalogUnavailable where the audit is not the one any more that was opened."""
+        ...
+
+    def belong(self, names: Sequence[str]) -> None:
+        """CatalogUnavailable where the audit is not that of the library with these ids, of which the first is its own."""
+        ...
+
     def forget(self) -> None:
         """Overwrite what was deleted, as far as it can be reached."""
         ...
@@ -129,6 +141,7 @@ class AuditFiles:
         self.writer = connect_writer(self.path)
         event.listen(self.writer, "connect", _widen, insert=True)  # before the database is made
         self.reader = connect_reader(self.path, pool_size=4)
+        self._present = Present(self.path, "SELECT library_id FROM audit_library", "audit")
 
     def begin(self, head: HeadFile) -> None:
         if not self.path.parent.is_dir():
@@ -160,6 +173,28 @@ class AuditFiles:
 
     def touch(self, connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")  # a page of the log, also of the same number
+
+    def check(self, *, now: bool = False) -> None:
+        self._present.check(now=now)
+
+    def belong(self, names: Sequence[str]) -> None:
+        if not names:
+            return
+        with ours("opening the audit"), reading(self.reader, "opening the audit") as connection:
+            known = sa.inspect(connection).has_table(whose.name)
+            found = connection.scalar(sa.select(whose.c.library_id)) if known else None
+        if found is None:
+            with ours("opening the audit"), self.writer.begin() as connection:
+                whose.create(connection, checkfirst=True)
+                if connection.scalar(sa.select(whose.c.library_id)) is None:
+                    connection.execute(whose.insert(), {"library_id": names[0]})
+        elif found not in names:
+            raise CatalogUnavailable(
+                f"{self.path.name} is that of library {found}, and the catalog that of {names[0]}: one of them is "
+                "another library's",
+                component="audit",
+                hint="restore both from one backup",
+            )
 
     def forget(self) -> None:
         empty_log(self.writer)

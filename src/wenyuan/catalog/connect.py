@@ -32,6 +32,7 @@ __all__ = [
     "let_go",
     "reading",
     "told_at_once",
+    "told_by_file",
     "translated",
     "watching",
 ]
@@ -112,6 +113,13 @@ def watching(path: Path) -> Any:
     connection = _driver().connect(str(path), check_same_thread=False, timeout=_BUSY_MS / 1000, isolation_level=None)
     connection.execute("PRAGMA query_only=ON")
     return connection
+
+
+def told_by_file(path: Path, statement: str) -> list[Any]:
+    """The first column of what a database file says, apart from the log of what is still to be written into it."""
+    where = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
+    with translated(f"reading {path.name}"), closing(_driver().connect(where, uri=True)) as connection:
+        return [row[0] for row in connection.execute(statement)]
 
 
 def copy_database(path: Path, to: Path) -> None:

@@ -34,6 +34,13 @@ class CatalogIdentity:
         """What this library is called among libraries that ask one another; a copy has the same until `renew_id`."""
         return self._identity("library_id")
 
+    def names(self) -> tuple[str, ...]:
+        """The id, then earlier ones: by one of them goes what belongs to this library."""
+        with reading(self._reader, "reading the library's ids") as connection:
+            key, value = t.library.c.key, t.library.c.value
+            former = connection.scalars(sa.select(value).where(key.startswith(t.FORMER)).order_by(key))
+            return self.library_id(), *former
+
     def elsewhere(self) -> bool:
         """Whether the id was given for another place: this one is a copy, or was moved to another disk or restored.
 
@@ -64,6 +71,9 @@ class CatalogIdentity:
 def name_library(connection: sa.Connection, place: Place) -> str:
     """Write a new id, and for which place it is."""
     name = uuid.uuid4().hex
+    former = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == "library_id"))
+    if former:
+        connection.execute(t.library.insert(), {"key": t.FORMER + former, "value": former})
     for key, value in (("library_id", name), ("library_file", place.identity(connection))):
         connection.execute(t.library.delete().where(t.library.c.key == key))
         connection.execute(t.library.insert(), {"key": key, "value": value})

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from shlex import quote
 from typing import Any, Protocol
@@ -21,6 +22,7 @@ from wenyuan.catalog.connect import (
     watching,
 )
 from wenyuan.catalog.lock import WriterLock
+from wenyuan.catalog.present import Present
 from wenyuan.core.errors import CatalogUnavailable
 from wenyuan.settings import CatalogSettings
 
@@ -28,6 +30,10 @@ __all__ = ["Files", "Place", "place_of"]
 
 _MADE_LATER = ("audit.db", "audit.head", "tasks.db", "index", "pseudonym.key")
 """Of a library's folder: what is made only once the catalog has its tables."""
+
+
+_NAMES = "SELECT value FROM library WHERE key = 'library_id' OR key LIKE 'former_id/%'"
+"""The library's id, and earlier ones (`schema.FORMER`)."""
 
 
 class Place(Protocol):
@@ -107,7 +113,8 @@ class Files:
         self._lock = WriterLock(folder / "writer.lock")
         self.reader = connect_reader(self.path)
         self.writer = self.claims = connect_writer(self.path)
-        self.held = self.held_index = self._lock.held
+        self.held_index = self.held
+        self._present = Present(self.path, _NAMES, "catalog")
         self._watching = threading.Lock()
         self._watch: Any = None
         self._closed = False
@@ -139,11 +146,18 @@ class Files:
     def begin(self, connection: sa.Connection) -> None:
         """Nothing."""
 
+    @contextmanager
+    def held(self, *, wait: float = 10.0) -> Iterator[None]:
+        with self._lock.held(wait=wait):
+            self._present.check(now=True)  # what is written to a file that was removed is lost
+            yield
+
     def held_source(self, source_id: str, *, wait: float = 10.0) -> AbstractContextManager[None]:
-        return self._lock.held(wait=wait)
+        return self.held(wait=wait)
 
     def version(self) -> int:
         """SQLite numbers what a connection can see of others' commits; the one that is asked here never writes."""
+        self._present.check()
         with self._watching, translated("asking whether the library changed"):
             if self._watch is None:
                 if self._closed:

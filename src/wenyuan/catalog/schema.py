@@ -13,6 +13,7 @@ from wenyuan.catalog.columns import ID, JSON, TEXT
 
 __all__ = [
     "ALL",
+    "FORMER",
     "MIGRATIONS",
     "PSEUDONYMS",
     "SCHEMA_VERSION",
@@ -36,6 +37,9 @@ library = sa.Table(
 
 PSEUDONYMS = "pseudonym_key"
 """Key in `library` of what a library in a folder keeps in its file ``pseudonym.key``, in hexadecimal digits."""
+
+FORMER = "former_id/"
+"""What the keys in `library` begin with under which its earlier ids are kept: what was made of it carries one of them."""
 
 commits = sa.Table(
     "commits",

@@ -36,6 +36,30 @@ _CHINESE = {
     "the library is being written by {a}": "{a} 正在写入知识库",
     "the source {a} is being taken in by {b}": "{b} 正在收录来源 {a}",
     "there is a database in {a} already": "{a} 中已有数据库",
+    "{a} was removed while the library is open": "知识库打开期间，{a} 被删除",
+    "{a} was replaced by another file while the library is open": "知识库打开期间，{a} 被换成了另一个文件",
+    "{a} was emptied while the library is open": "知识库打开期间，{a} 被清空",
+    "{a} was written over while the library is open": "知识库打开期间，{a} 被覆盖",
+    "{a} was written over by that of another library ({b}) while the library is open": (
+        "知识库打开期间，{a} 被另一知识库（{b}）的同名文件覆盖"
+    ),
+    "put it back, or restore a backup, then start again what has it open: {a}": (
+        "请放回该文件或恢复备份，再重新启动打开它的程序：{a}"
+    ),
+    "{a} is that of library {b}, and the catalog that of {c}: one of them is another library's": (
+        "{a} 属于知识库 {b}，而目录库属于 {c}：其中之一来自别的知识库"
+    ),
+    "restore both from one backup": "请从同一份备份恢复两者",
+    # index files
+    "its change {a} ({b}) is not the catalog's ({c}): the index or the catalog is another library's, or an older one": (
+        "索引的变更 {a}（{b}）与目录库的（{c}）不同：索引或目录库来自别的知识库，或是较旧的一份"
+    ),
+    "if the catalog is the right one, remove the library's index folder: it is built anew": (
+        "若目录库正确，请删除知识库的 index 目录，索引会重建"
+    ),
+    "some of its files are another library's": "部分文件来自别的知识库",
+    "{a} is not the file that was published": "{a} 不是当时写入的文件",
+    "{a} was cut off while it was read": "读取时 {a} 被截断",
     "{a} is there already": "{a} 已存在",
     "the library lies in {a}": "知识库位于 {a}",
     "cannot copy the library to {a}: {b}: {c}": "无法将知识库复制到 {a}：{b}：{c}",
