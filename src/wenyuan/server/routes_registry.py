@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ _FIXED = ("source_id", "type", "path")
 """What a source is: with another value it would be another source."""
 
 
-_OPERATORS = frozenset(("path", "settings", "state", "reason", "refreshing"))
+_OPERATORS = frozenset(("path", "settings", "state", "reason", "refreshing", "failures"))
 """What an agent's key is not told: where a source lies and why a refresh of it failed is the operator's business."""
 
 
@@ -67,6 +68,10 @@ def allowed_path(path: str, ingest_roots: Sequence[Path], required: str = "is re
     if not any(real.is_relative_to(root) for root in roots):
         raise NotPermitted("the path does not lie below a folder of the setting server.ingest_roots")
     return real
+
+
+_MOST_FAILURES = 200
+"""Documents that could not be read, with the reason, that are told of one source; `counts` has how many there are."""
 
 
 class Sources:
@@ -147,6 +152,7 @@ class Sources:
         return {
             **shown_source(source),
             "counts": dict(self._library.catalog.counts(source.source_id)),
+            "failures": dict(islice(self._library.catalog.failures(source.source_id).items(), _MOST_FAILURES)),
             "state": describe_state(state, source, self._clock()),
         }
 
