@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wenyuan.cli.describe import describe
+from wenyuan.cli.messages import MESSAGES
 from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, interactive, opened
 from wenyuan.cli.registry import export
 from wenyuan.cli.terminal import OK, Terminal
@@ -116,6 +117,8 @@ def _spoken(terminal: Terminal, key: str, value: Any) -> str:
         return stars(value)
     if key == "status":
         return terminal.text(f"state_{value}")
+    if key in ("type", "sensitivity", "refresh_cycle") and f"{key}_{value}" in MESSAGES:
+        return terminal.text(f"{key}_{value}")
     return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 

@@ -136,7 +136,7 @@ class Terminal:
 
     def complain(self, what: str, error: KnowledgeError) -> None:
         """What failed, where, why, and what to do next."""
-        where = f"{error.component} ({error.code})" if error.component else error.code
+        where = self._where(error)
         self.err.print(self.text("failed", what=what), style="bold red", markup=False)
         lines = [fault for fault in _faults_of(error) if getattr(fault, "line", 0)]
         why = self.text("faults", count=len(lines)) if lines else self.own(error.message)
@@ -145,6 +145,13 @@ class Terminal:
         for fault in lines:
             place = self.text("at_line", line=getattr(fault, "line", 0), path=fault.path)
             self.err.print(f"  {place}: {self.own(fault.message)}", markup=False, highlight=False, soft_wrap=True)
+
+    def _where(self, error: KnowledgeError) -> str:
+        """Which part failed: with its code in English, by its name in Chinese; ``--json`` has the code in any case."""
+        if self.language == "zh":
+            named = next((n for n in (error.component, error.code) if f"where_{n}" in MESSAGES), "")
+            return self.text(f"where_{named}") if named else error.component or error.code
+        return f"{error.component} ({error.code})" if error.component else error.code
 
     def _hint(self, error: KnowledgeError) -> str:
         """What to do next: a request that is wrong needs the command's help, a source that lies elsewhere a look at

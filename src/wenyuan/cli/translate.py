@@ -18,7 +18,7 @@ _CHINESE = {
     # answers without hits
     "the query has no word or character to search for": "问题中没有可检索的字词",
     "the library has no source that is in force on that day": "知识库在该日期没有有效的来源",
-    "no source has this domain any more": "已没有来源属于该知识域",
+    "no source has this domain any more": "已没有来源属于该领域",
     "no passage in scope shares a word or a meaning with the query": "范围内没有段落与问题在字词或含义上相关",
     "no document in scope has the clause {a}": "范围内的文档都没有 {a}",
     "the document {a} has no clause {b}": "文档 {a} 没有 {b}",

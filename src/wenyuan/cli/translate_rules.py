@@ -149,6 +149,9 @@ RULES: Mapping[str, str] = {
     "it has no rows": "没有任何行",
     "it is not well-formed {a}: {b}": "{a} 格式有误：{b}",
     "it is not well-formed: {a}": "格式有误：{a}",
+    "it is damaged: {a}": "文件已损坏：{a}",
+    "Failed to load document (PDFium: Data format error).": "不是有效的 PDF",
+    "Failed to load document (PDFium: Incorrect password error).": "PDF 已加密",
     "it is damaged or encrypted: {a}": "文件已损坏或加密：{a}",
     "it is XML, but has no graph: it is no GraphML": "是 XML，但没有图：不是 GraphML",
     "it has neither entities nor relationships: it is no custom_kg file": (

@@ -84,7 +84,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "One a line; one that ends in * stands for all that begin so. Left empty: all that begin with the id above.",
         "每行一个；以 * 结尾表示所有以此开头的任务。留空则为所有以上述编号开头的任务。",
     ),
-    "task_domains": ("Domains that they look in first", "优先的知识域"),
+    "task_domains": ("Domains that they look in first", "优先的领域"),
     "task_terms": ("What they speak of", "主题词"),
     "task_terms_hint": (
         "One a line, or with commas between them; in any language.",

@@ -9,7 +9,7 @@ __all__ = ["MESSAGES"]
 MESSAGES: Mapping[str, tuple[str, str]] = {
     "rules_counts": (
         "{nodes:node|nodes}, {statements:rule|rules} in force, {proposed} waiting for a review",
-        "{nodes} 个节点，{statements} 条生效规则，{proposed} 条待复核",
+        "{nodes} 个节点，{statements} 条生效规则，{proposed} 条待审核",
     ),
     "rules_search": ("A process, hazard, clause …", "工序、危险源、条款……"),
     "rules_none": ("The graph has no such node.", "规则图中没有这样的节点。"),
@@ -48,7 +48,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "truncated": ("Not everything is shown: {names}", "结果有截断：{names}"),
     "statement": ("Rule", "规则"),
     "statement_status": ("Status", "状态"),
-    "status_proposed": ("proposed", "待复核"),
+    "status_proposed": ("proposed", "待审核"),
     "status_approved": ("approved", "已批准"),
     "status_rejected": ("rejected", "已驳回"),
     "status_retired": ("retired", "已停用"),
@@ -58,7 +58,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "evidence_lost": ("No longer supports it", "已不再支持"),
     "since": ("Since", "始于"),
     "reviews": ("Decisions", "复核记录"),
-    "review_none": ("Nothing waits for a review.", "没有待复核的规则。"),
+    "review_none": ("Nothing waits for a review.", "没有待审核的规则。"),
     "review_lead": (
         "Keys: j and k move, a approves, r rejects.",
         "按键：j、k 移动，a 批准，r 驳回。",

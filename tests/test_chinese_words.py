@@ -1,0 +1,83 @@
+"""What is said in Chinese is Chinese: no word of code or of English stands in it but names, units and what one types."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from selectolax.lexbor import LexborHTMLParser
+from typer.testing import CliRunner
+
+from console_door import Browser, console
+from wenyuan.cli.root import app
+
+_LATIN = re.compile(r"(?<![A-Za-z0-9_./:=%<>-])[A-Za-z][A-Za-z_-]+(?![A-Za-z0-9_./:=%-])")
+NAMES = frozenset(
+    """
+    English Wenyuan UTC URL URI JSON CSV TSV XLSX PDF MCP API HTTP Python PostgreSQL Milvus SQLite Linux curl token tokens cron
+    kB MB GB wenyuan Wilson nDCG ECE MRR id
+    """.split()
+)
+"""Names, units and what has no Chinese word; what is typed on a command line stands in ``code`` on pages."""
+PAGES = (
+    "search", "search?q=客户投诉", "context", "context?q=客户投诉&agent_id=support", "sources", "sources/wiki", "sources/+new",
+    "rules", "review", "rules/import", "audit", "evaluation", "people", "health",
+)  # fmt: skip
+_NO_WORDS = "code, pre, script, style, input, textarea, blockquote, h3, .brand, .uri, .text, .badge.domain, .why, .bounds select[name=domain], select[name=agent_id], td.first, .facts dd"
+
+
+def latin(text: str) -> set[str]:
+    return set(_LATIN.findall(text)) - NAMES
+
+
+def test_pages_in_chinese(tmp_path: Path) -> None:
+    """Every page of the console in Chinese has Latin words only where it quotes what is stored, or what one types."""
+    with console(tmp_path) as (url, library):
+        mine = {word for s in library.sources() for word in re.split(r"[^A-Za-z_-]+", f"{s.source_id} {s.domain}")}
+        mine |= {"support", "other", "script", "alert"}
+        browser, found = Browser(url, "zh-CN"), {}
+        for page in PAGES:
+            tree = LexborHTMLParser(browser.get(f"/console/{page}").body)
+            for quoted in tree.css(_NO_WORDS):
+                quoted.decompose()
+            assert tree.body is not None
+            if words := latin(tree.body.text(separator=" ")) - mine:
+                found[page] = words
+    assert found.pop("people", set()) <= {"task"}  # the example of a task's id
+    assert found.pop("sources/+new", set()) <= {"never", "daily", "excerpt"}  # what may be typed
+    assert found.pop("rules/import", set()) <= {"construction", "customer_service"}  # ids of packs
+    assert found.pop("audit", set()) <= {"task"}
+    assert found.pop("evaluation", set()) <= {"question", "uri"}  # columns of a file
+    assert found.pop("health", set()) <= {"hashing", "local"}  # kinds, as they are set
+    assert not found
+
+
+def test_failures_of_the_command_line_in_chinese(tmp_path: Path) -> None:
+    """A refusal says in Chinese what failed, where and why; only the next command is what one types."""
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "投诉.md").write_text("# 投诉\n\n客户投诉应当在三个工作日内答复。\n", "utf-8")
+    (docs / "坏.pdf").write_bytes(b"%PDF-1.4 broken")
+    world = {"WENYUAN_ENCODER__KIND": "hashing", "LC_ALL": "C.UTF-8", "WENYUAN_LIBRARY": str(tmp_path / "lib")}
+
+    def said(*args: object) -> list[str]:
+        done = CliRunner().invoke(app, [*map(str, args), "--lang", "zh"], env=world, prog_name="wenyuan")
+        text = done.output.replace(str(tmp_path), "").replace("坏.pdf", "")
+        return [line for line in text.splitlines() if "下一步" not in line and not line.startswith("失败：wenyuan")]
+
+    said("init")
+    refused = [
+        said("add", docs, "--source", "p"), said("source", "show", "p"), said("source", "show", "p2"), said("search", ""),
+        said("add", "/没有", "--source", "q"), said("key", "create", "--rights", "fly"), said("source", "set", "p", "--trust", "9"),
+        said("audit", "replay", "a-0"), said("search", "投诉", "--source", "zz"), said("rules", "infer", "没有的工序"),
+        said("agent", "show", "nobody"), said("eval", "--golden", "没有.csv"),
+    ]  # fmt: skip
+    lines = [line for output in refused for line in output]
+    assert any("已损坏" in line for line in lines)
+    assert any("部位：请求内容" in line for line in lines)
+    odd = {
+        line: words
+        for line in lines
+        if (words := latin(re.sub(r"'[^']*'|file://\S+", "", line)) - {"p", "source_id", "trust_level"})
+    }
+    assert not odd
