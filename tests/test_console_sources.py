@@ -56,7 +56,7 @@ def test_what_fails_comes_first(opened: tuple[str, Any]) -> None:
     assert "wiki" in first.text()
     assert "上次更新失败" in first.text()
     page = browser.get("/console/sources/wiki")
-    assert "FAILED" in page.text("#live .notice.failed h2")
+    assert "失败" in page.text("#live .notice.failed h2")
 
 
 def test_a_source_is_added_edited_and_removed(opened: tuple[str, Any], tmp_path: Path) -> None:
