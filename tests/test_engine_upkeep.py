@@ -76,10 +76,10 @@ def test_long_runs_clear_removed_rows(world: World) -> None:
     engine: Any = world.engine
     world.catalog.remove_source("s2")
     engine.sync(world.catalog, deadline=world.deadline())
-    assert engine._keyword.removed_share() > 0.5
+    assert engine.removed_share() > 0.5
     world.put(document(70))
     engine.sync(world.catalog, deadline=world.deadline(3_600))
-    assert engine._keyword.removed_share() == 0.0
+    assert engine.removed_share() == 0.0
     agrees(world, engine)
     agrees(world, reopened(world))
 

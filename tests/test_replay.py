@@ -213,10 +213,9 @@ def test_scores_changed(desk: Desk) -> None:
     found = desk.replay(audit_id)
     assert "scores changed" in causes(found)
     assert "unexplained" not in causes(found)
-    kept = desk.audit.show(audit_id)
+    kept = desk.audit.show(desk.ask("安全培训", limit=2))
     forged = json.loads(json.dumps(dict(kept.record)))
     forged["fragments"][0]["score"] -= 0.01
-    forged["generation"] = desk.catalog.seq()
     again = replay(forged, kept.query, rerun=desk.rerun, describe_passage=desk.catalog.passage_fate)
     assert "unexplained" in causes(again)
 

@@ -129,6 +129,36 @@ def test_exact_before_copies_were_left_out(desk: Desk, tmp_path: Path) -> None:
     assert desk.exact(audit_id, engines(desk, tmp_path)["memory"]).identical
 
 
+def test_what_the_index_has_not_merged_is_the_reason(desk: Desk, tmp_path: Path) -> None:
+    """Scores that removed passages in the index had moved differ in an exact replay, which says so; right after, none does."""
+    for number in range(12, 20):
+        write(desk.docs, number)
+    desk.library.ingest("docs")
+    for number in range(12, 16):
+        write(desk.docs, number, "完全另外的文字，讲的是食堂。The canteen.")
+    desk.library.ingest("docs")
+    removed = desk.library.engine.removed_share()
+    assert 0.0 < removed < 0.5
+    audit_id = desk.ask("安全培训 期限", limit=5)
+    assert desk.audit.show(audit_id).record["floor"]["removed"] == pytest.approx(removed)
+    assert desk.replay(audit_id).identical
+    exact = desk.exact(audit_id, engines(desk, tmp_path)["memory"])
+    assert not exact.identical
+    assert {d.what for d in exact.differences} == {"index merged", "scores changed"}
+
+
+def test_what_was_measured_since_is_the_reason(desk: Desk) -> None:
+    """Where the library was measured anew at the same change, a replay says what is another."""
+    older = {"score": 0.0, "lift": 1.0, "weight": 0.7}
+    desk.catalog.set_value("floor", {"hybrid": {"han": older, "latin": older}, "passages": 0})
+    audit_id = desk.ask("安全培训", limit=4)
+    newer = older | {"weight": 0.4}
+    desk.catalog.set_value("floor", {"hybrid": {"han": newer, "latin": newer}, "passages": 0})
+    found = desk.replay(audit_id).differences
+    assert "unexplained" not in {d.what for d in found}
+    assert [d.detail for d in found if d.what == "measured anew"] == ["weight 0.7 → 0.4"]
+
+
 def test_feed_ends(desk: Desk) -> None:
     """A feed of the past gives nothing that came later, even to who asks for it, and has no lag."""
     write(desk.docs, 50)

@@ -1,4 +1,4 @@
-"""CSV, JSON Lines, GraphML and custom_kg JSON; and what is written is read back as it was."""
+"""CSV, JSON Lines, GraphML and JSON graphs; and what is written is read back as it was."""
 
 from __future__ import annotations
 
@@ -370,6 +370,7 @@ SOURCES = (
 )
 
 
+@settings(deadline=None)
 @given(st.floats(0, 1))
 def test_a_weight_is_read_however_long_it_is_written(weight: float) -> None:
     """A small float has more digits behind its point than a large one: as a number of YAML, and as text in a cell."""

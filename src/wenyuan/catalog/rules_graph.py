@@ -77,7 +77,7 @@ class RulesGraph(RulesBook):
         if not starts or not relations or not _enough(view):
             return []
         with reading(self._reader, "following rules", deadline) as connection:
-            if view.at is None and len(starts) <= BATCH:
+            if view.at is None and not view.proposed and len(starts) <= BATCH:
                 version = self._reads.version(connection)
                 kept = self._every(connection, version, starts, view, inverse, deadline)
                 if kept is not None:
@@ -142,7 +142,7 @@ class RulesGraph(RulesBook):
             "most": limit + 1,
             **_moment(view.at),
         }
-        query = hop_query(inverse=inverse, past=view.at is not None, every=not relations)
+        query = hop_query(inverse=inverse, past=view.at is not None, every=not relations, proposed=view.proposed)
         rows: list[Any] = []
         for part in batches(starts):
             deadline.check(_COMPONENT)

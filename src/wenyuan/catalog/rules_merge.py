@@ -15,6 +15,7 @@ from wenyuan.catalog.dialect import next_seq
 from wenyuan.catalog.rules_graph import VERSION_KEY
 from wenyuan.catalog.rules_rows import alias_rows, evidence_row, node_row, packed, statement_row, unpacked
 from wenyuan.core.errors import InvalidRequest
+from wenyuan.core.rules.diff import next_status
 from wenyuan.core.rules.model import Evidence, Node, Statement
 
 __all__ = ["RulesChange", "StatementMerge", "leave_nodes", "lose_support", "merge_nodes", "retire_unused"]
@@ -335,17 +336,13 @@ _WITHHELD = "withheld"  # restores: proposed by us, not by its author; only peop
 
 
 def _next_status(row: _Row, said: str, *, differs: bool, mine: bool) -> tuple[str, str]:
-    """Status of a held statement that a pack says again, and its reason, if it is not the pack that gives it.
-
-    What people decided stays until the wording changes; then they are asked again, however often the pack says it.
-    """
+    """Status of a held statement that a pack says again, and its reason, if it is not the pack that gives it."""
     before = row["restores"] or row["status"]
     withheld = before == _WITHHELD or _is_withheld(row)
-    if said in ("rejected", "retired") and (mine or not withheld):
-        return (said if mine else str(before)), ""
-    if withheld or (differs and before in ("rejected", "retired")):
-        return "proposed", row["reason"] if _is_withheld(row) else "other words than those that were decided on"
-    return (said if differs or before == "proposed" else str(before)), ""
+    status = next_status(str(before), said, withheld=withheld, differs=differs, mine=mine)
+    if status != "proposed" or not (withheld or (differs and before in ("rejected", "retired"))):
+        return status, ""
+    return status, row["reason"] if _is_withheld(row) else "other words than those that were decided on"
 
 
 def _is_withheld(row: _Row) -> bool:

@@ -57,11 +57,12 @@ def version_query() -> sa.Select[Any]:
 
 
 @cache
-def hop_query(*, inverse: bool, past: bool, every: bool = False) -> sa.Select[Any]:
+def hop_query(*, inverse: bool, past: bool, every: bool = False, proposed: bool = False) -> sa.Select[Any]:
     """The statements in view on one side of nodes, the most important first; the version of the graph with each.
 
     Args:
         every: By whatever relation.
+        proposed: Those that wait for a review, too.
     """
     s, e = r.statements.c, r.evidences.c
     day = sa.bindparam("day", type_=sa.Integer)
@@ -79,7 +80,7 @@ def hop_query(*, inverse: bool, past: bool, every: bool = False) -> sa.Select[An
             _among(s.dst if inverse else s.src, "nodes"),
             *(() if every else (_among(s.rel, "relations"),)),
             _current(s, past=past),
-            s.status == "approved",
+            s.status.in_(("approved", "proposed")) if proposed else s.status == "approved",
             s.valid_from <= day,
             s.valid_until >= day,
             evident,

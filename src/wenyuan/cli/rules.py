@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -189,8 +191,8 @@ def _show_evidence(terminal: Terminal, told: Mapping[str, Any]) -> None:
 
 def review(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ctx: typer.Context,
-    approve: Annotated[str | None, typer.Option(metavar="IDS", help="Numbers: 3,7. 批准")] = None,
-    reject: Annotated[str | None, typer.Option(metavar="IDS", help="Numbers. 驳回")] = None,
+    approve: Annotated[str | None, typer.Option(metavar="IDS", help="Numbers: 3,7, 1-50, or all. 批准")] = None,
+    reject: Annotated[str | None, typer.Option(metavar="IDS", help="Numbers, or all. 驳回")] = None,
     retire: Annotated[str | None, typer.Option(metavar="IDS", help="Numbers; needs a reason. 停用")] = None,
     reason: Annotated[str, typer.Option(metavar="TEXT", help="Why. 原因")] = "",
     limit: _Limit = 50,
@@ -206,6 +208,8 @@ def review(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     Example 示例:
       wenyuan rules review
       wenyuan rules review --approve 3,7
+      wenyuan rules review --approve all
+      wenyuan rules review --reject 1-50
       wenyuan rules review --retire 12 --reason "条款已废止"
     """
     terminal: Terminal = ctx.obj
@@ -221,18 +225,33 @@ def review(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         _show_queue(terminal, limit, after)
         return
     action, ids = given[0]
-    numbers = _numbers(terminal, ids)
     with opened(terminal) as found:
+        numbers = _numbers(terminal, ids, None if action == "retire" else found.rules.waiting)
         changed = found.rules.review(numbers, action, reason=reason)
     terminal.document({"status": "SUCCESS", "action": action, "statement_ids": numbers, "changed": changed})
     terminal.show(terminal.text("review_done", done=terminal.text(_DONE[action]), count=changed))
 
 
-def _numbers(terminal: Terminal, text: str) -> list[int]:
-    parts = words(text) or []
-    if not parts or not all(part.isdecimal() and len(part) < 19 for part in parts):
+_RANGE = re.compile(r"([0-9]{1,18})(?:[-–—~～]([0-9]{1,18}))?")
+_EVERY = frozenset(("all", "全部"))
+
+
+def _numbers(terminal: Terminal, text: str, waiting: Callable[..., list[int]] | None) -> list[int]:
+    """The rules that are meant: by number; ``all`` that wait for a review, or those of a range that do."""
+    from wenyuan.core.errors import InvalidRequest
+
+    parts = words(unicodedata.normalize("NFKC", text)) or []
+    ranges = [found for part in parts if (found := _RANGE.fullmatch(part))]
+    if waiting is not None and [part.casefold() for part in parts] in [[word] for word in _EVERY]:
+        numbers = waiting()
+    elif not parts or len(ranges) < len(parts) or (waiting is None and any(found[2] for found in ranges)):
         raise typer.BadParameter(terminal.text("review_ids", text=text or '""'))
-    return list(map(int, parts))
+    else:
+        spans = [(int(found[1]), found[2]) for found in ranges]
+        numbers = [n for a, b in spans for n in (waiting(a, int(b)) if b and waiting else [a])]
+    if not numbers:
+        raise InvalidRequest(f"no rule waits for a review: {text}", hint="wenyuan rules review")
+    return numbers
 
 
 def _show_queue(terminal: Terminal, limit: int, after: int) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -14,7 +15,7 @@ from wenyuan.cli.terminal import FAILED, OK, Terminal
 from wenyuan.cli.unified import indented
 
 if TYPE_CHECKING:
-    from wenyuan.core.rules.book import BookFault
+    from wenyuan.core.rules.book import Book, BookFault
     from wenyuan.service.facade import Library
     from wenyuan.service.rulebook import ImportReport
 
@@ -45,12 +46,12 @@ def take(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     lang: LangOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Import rules from YAML, Excel, CSV, JSON Lines, GraphML or custom_kg JSON; a folder is one pack.
+    """Import rules from YAML, Excel, CSV, JSON Lines, and graphs (GraphML, JSON); a folder is one pack.
 
     What the pack no longer says is retired. What is wrong is refused and shown, and ends with exit code 1;
     the rest is imported.
 
-    导入规则（YAML、Excel、CSV、JSONL、GraphML、custom_kg）；先显示差异，有误的条目被拒绝，其余照常导入。
+    导入规则（YAML、Excel、CSV、JSONL，以及 GraphML、JSON 形式的图）；先显示差异，有误的条目被拒绝，其余照常导入。
 
     Example 示例:
       wenyuan rules import construction
@@ -71,9 +72,39 @@ def take(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     terminal.document({"status": "FAILED" if code else "SUCCESS", **document})
     if not terminal.as_json:
         _show_report(terminal, report, dry_run=dry_run, everything=everything)
+        _say_next(terminal, report, read)
     if names:
         terminal.say("rules_names", count=names)
     raise typer.Exit(code)
+
+
+def _say_next(terminal: Terminal, report: ImportReport, read: Book) -> None:
+    """What to do about what was refused, and about what waits, once each."""
+    codes = Counter(fault.code for fault in report.errors)
+    if codes["no_schema"] or codes["unknown_kind"]:
+        knowing = _pack_that_knows({node.kind for node in read.nodes})
+        if knowing and knowing != read.pack:
+            terminal.say("rules_schema_first", pack=knowing)
+    if codes["no_evidence"]:
+        terminal.say("rules_need_source", count=codes["no_evidence"])
+    if report.waiting:
+        terminal.say("rules_waiting", count=report.waiting)
+
+
+def _pack_that_knows(kinds: Collection[str]) -> str:
+    """The shipped pack that declares most of some kinds; empty: none declares half of them."""
+    from wenyuan.core.rules.naming import Words
+    from wenyuan.core.rules.schema_reading import parse_schema
+    from wenyuan.packs import PACK_FILE, located, shipped
+    from wenyuan.readers.rulebooks import read_book
+
+    known = {}
+    for pack in shipped():
+        with located(pack) as folder:
+            words = Words(parse_schema(read_book(folder / PACK_FILE).schema_tree).kinds.values())
+        known[pack] = sum(bool(words.find(kind)) for kind in kinds)
+    best = max(known, key=lambda pack: known[pack])
+    return best if kinds and 2 * known[best] >= len(kinds) else ""
 
 
 def _embedding(terminal: Terminal) -> Callable[[int, int], None]:

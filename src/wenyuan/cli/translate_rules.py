@@ -33,6 +33,9 @@ RULES: Mapping[str, str] = {
     "there is no chapter {a}": "没有章节 {a}",
     "{a} rules cut at {b}": "{a} 条规则，只给出 {b} 条",
     "mandatory rules left out: {a}": "未给出的强制规则 {a} 条",
+    "rules that wait for a review and would apply: {a}": "另有 {a} 条规则待审核，批准后即适用",
+    "the rules that wait for a review were not counted: {a}": "未能统计待审核的规则：{a}",
+    "no rule waits for a review: {a}": "没有待审核的规则：{a}",
     "rules cut at {a}": "规则只给出 {a} 条",
     "frontier of {a} cut at {b}": "关系 {a} 只展开 {b} 条",
     "inheritance of {a} cut at {b}": "模式 {a} 的继承只展开 {b} 条",
@@ -91,11 +94,16 @@ RULES: Mapping[str, str] = {
     ),
     "{a} leads from {b} to {c}, not from {d} to {e}": "{a} 应从 {b} 到 {c}，而不是从 {d} 到 {e}",
     "{a} leads from {b} to {c}: taken from {d} to {e}": "{a} 应从 {b} 到 {c}：按从 {d} 到 {e} 收录",
+    "{a} is taken as {b}, the only relation between {c} and {d}": "{a} 按 {b} 收录：{c} 与 {d} 之间只有这一种关系",
+    "the library has no kinds and relations yet: import a pack first that declares them": (
+        "知识库中还没有类别与关系：请先导入声明它们的规则包"
+    ),
     "either end of {a} may be {b}: the graph does not say which, the kinds neither": (
         "{b} 可以是 {a} 的任一端，图与类别都无法判定方向"
     ),
     "the statement has no evidence, and no default source is given": "规则没有依据，也没有给出默认来源",
     "the evidence names no source, and no default source is given": "依据没有写来源，也没有给出默认来源",
+    "the statement stands already at {a}, with another {b}: put together": "该规则已见于 {a}，但 {b} 不同：已合并",
     "the statement stands already at {a}, with another {b}": "该规则已见于 {a}，但 {b} 不同",
     "the statement stands already at {a}": "该规则已见于 {a}",
     "{a} goes round in a circle: {b}": "{a} 形成循环：{b}",
@@ -154,8 +162,8 @@ RULES: Mapping[str, str] = {
     "Failed to load document (PDFium: Incorrect password error).": "PDF 已加密",
     "it is damaged or encrypted: {a}": "文件已损坏或加密：{a}",
     "it is XML, but has no graph: it is no GraphML": "是 XML，但没有图：不是 GraphML",
-    "it has neither entities nor relationships: it is no custom_kg file": (
-        "既没有 entities 也没有 relationships：不是 custom_kg 文件"
+    "it has neither entities nor relations, as LightRAG's insert_custom_kg and graphs in JSON have them": (
+        "既没有 entities 也没有 relations：不是 LightRAG 的 insert_custom_kg，也不是 JSON 形式的图"
     ),
     "a pack has keys such as nodes and statements": "规则包应有 nodes、statements 等字段",
     "its outermost value is no mapping": "最外层不是映射",

@@ -130,6 +130,13 @@ class Engine(Protocol):
         """Inverse document frequency of each distinct term: what `explain` shows."""
         ...
 
+    def removed_share(self) -> float:
+        """The share of removed rows, 0..1, among those in which the index still counts how rare words are.
+
+        An index in files counts them until it merges its files, which is no change of the catalog; others have none.
+        """
+        ...
+
     def sync(self, feed: ChangeFeed, *, deadline: Deadline) -> int:
         """Bring the index up to the catalog; returns the watermark it now answers at.
 

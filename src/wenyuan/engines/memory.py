@@ -132,6 +132,9 @@ class MemoryEngine:
             ]
         return math.fsum(cosines) / len(cosines) if cosines else 0.0
 
+    def removed_share(self) -> float:
+        return 0.0
+
     def status(self) -> EngineStatus:
         vectors = sum(row.vector is not None for row in self._rows.values())
         return EngineStatus(name=self.name, watermark=self._watermark, passages=len(self._rows), vectors=vectors)

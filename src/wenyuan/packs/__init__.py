@@ -14,14 +14,15 @@ from pathlib import Path
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.suggest import did_you_mean
 
-__all__ = ["located", "shipped"]
+__all__ = ["PACK_FILE", "located", "shipped"]
 
-_MARK = "pack.yaml"
+PACK_FILE = "pack.yaml"
+"""The file of a shipped pack that declares its schema and sources."""
 
 
 def shipped() -> tuple[str, ...]:
     """The names of the packs that come with the program."""
-    return tuple(sorted(p.name for p in files(__name__).iterdir() if p.joinpath(_MARK).is_file()))
+    return tuple(sorted(p.name for p in files(__name__).iterdir() if p.joinpath(PACK_FILE).is_file()))
 
 
 @contextmanager

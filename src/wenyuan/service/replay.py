@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Literal
 
@@ -25,7 +25,8 @@ __all__ = ["TOLERANCE", "Cause", "Difference", "Replay", "Rerun", "replay", "rer
 Cause = Literal[
     "query erased", "query not kept", "query redacted", "texts not kept", "status", "settings changed", "encoder changed", "document changed",
     "document removed", "source removed", "source changed", "validity", "left the scope", "passages added",
-    "outranked", "order", "scores changed", "outside source", "unknown passage", "unexplained",
+    "outranked", "order", "scores changed", "outside source", "unknown passage", "unexplained", "measured anew",
+    "index merged",
     "tuning changed", "rule retired", "rule expired", "rule withdrawn", "rule not derived", "rule changed",
     "reranker changed", "calibration changed", "program changed",
 ]  # fmt: skip
@@ -67,7 +68,7 @@ class Rerun:
         sources: Ids of what was searched.
         reranker: How it did: ``ok``, ``failed``, ``skipped``; ``""`` without one.
         curve: How scores became probabilities; ``""`` where they did not.
-        distinct: Whether copies of a passage are left out.
+        measured: What was measured of the library, and how it counts; see `Answer.floors`.
     """
 
     fragments: Sequence[Mapping[str, Any]]
@@ -81,7 +82,7 @@ class Rerun:
     tuning: str = ""
     reranker: str = ""
     curve: str = ""
-    distinct: bool = True
+    measured: Mapping[str, float] = field(default_factory=dict)
 
 
 def rerun_of(answer: Answer, *, settings_digest: str, encoder_key: str, sources: Iterable[str], as_of: date) -> Rerun:
@@ -96,7 +97,7 @@ def rerun_of(answer: Answer, *, settings_digest: str, encoder_key: str, sources:
         tuning=answer.tuning,
         reranker=next((leg.state for leg in answer.legs if leg.name == "reranker"), ""),
         curve=key_of(answer.floors),
-        distinct=bool(answer.floors.get("distinct", 1.0)),
+        measured=answer.floors,
     )
 
 
@@ -155,6 +156,10 @@ def replay(
 def _unasked(*why: Difference) -> Replay:
     return Replay(identical=False, differences=why, asked=False)
 
+
+_COUNTED = 1e-9
+_TOLD = frozenset(("score", "most", "lift", "strange", "weight", "centre", "bridge", "apart"))
+"""Of what is measured of a library, what bears on an answer."""
 
 _NARROWER = Difference(
     what="left the scope",
@@ -280,13 +285,29 @@ class _Comparison:
         if derived and (said := record.get("derivation", 1)) != REVISION:
             detail = f"rules are derived otherwise since: by revision {said} then, by {REVISION} now"
             yield Difference(what="program changed", detail=detail)
+        yield from self._measured()
         searched = any(leg["name"] != "rules" for leg in record["legs"])
-        if searched and now.fragments and now.distinct and not (record.get("floor") or {}).get("distinct"):
+        told = (record.get("floor") or {}).get("distinct")
+        if searched and now.fragments and now.measured.get("distinct") and not told:
             yield Difference(what="program changed", detail="passages that say the same were all given then")
         was = next((leg["state"] for leg in record["legs"] if leg["name"] == "reranker"), "")
         if was != now.reranker and now.status == "SUCCESS":
             detail = f"was {was or 'none'}, is {now.reranker or 'none'}"
             yield Difference(what="reranker changed", detail=detail)
+
+    def _measured(self) -> Iterator[Difference]:
+        """What is measured of the library, or counted by its index, and changes without any change of the catalog."""
+        was, now = self._record.get("floor") or {}, self._now.measured
+        if not was or not now or self._record["generation"] != self._now.generation:
+            return
+        then, since = was.get("removed", 0.0), now.get("removed", 0.0)
+        if abs(then - since) > _COUNTED:
+            detail = f"of the rows in which the index counted words {then:.1%} were removed ones, now {since:.1%} are"
+            yield Difference(what="index merged", detail=detail)
+        names = sorted(name for name in _TOLD & (was.keys() | now.keys()) if was.get(name) != now.get(name))
+        if names:
+            told = ", ".join(f"{name} {was.get(name, 0.0):.4g} → {now.get(name, 0.0):.4g}" for name in names)
+            yield Difference(what="measured anew", detail=told)
 
     def _why_gone(self, entry: Mapping[str, Any]) -> Difference:
         """Why a passage that was given is not given now."""
@@ -351,6 +372,8 @@ class _Comparison:
     def _moved(self, ref: str, detail: str) -> Difference:
         """A score moves with the rest of the library: how rare a term is, and what nonsense reaches."""
         was, now = self._record["generation"], self._now.generation
+        if was == now and any(self._measured()):
+            return Difference(what="scores changed", detail=detail, ref=ref)
         if was != now:
             changed = f"{detail}; the library has gone from change {was} to {now}"
             return Difference(what="scores changed", detail=changed, ref=ref)

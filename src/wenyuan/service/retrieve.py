@@ -368,6 +368,7 @@ class Retriever:
             "whole": float(whole),
             **measured,
             "law": traits.law,
+            "removed": self._engine.removed_share(),
             **(curve.measured() if curve else {}),
         }
         return told, self._floor(measured, query.text), traits

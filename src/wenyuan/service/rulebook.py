@@ -27,6 +27,7 @@ from wenyuan.service.witness import ACTING
 __all__ = ["ImportReport", "RuleCatalog", "Rulebook"]
 
 Action = Literal["approve", "reject", "retire"]
+_PAGE = 1_000
 _SECONDS = 10.0  # for a list that a person looks at
 
 
@@ -71,6 +72,7 @@ class ImportReport:
         faults: All that is wrong or worth knowing, with file and line.
         sources: Ids of sources that were declared and registered by it.
         changes: What the catalog counted; None for a dry run.
+        waiting: How many statements of the library wait for a review after it; 0 for a dry run.
     """
 
     pack: str
@@ -79,6 +81,7 @@ class ImportReport:
     faults: tuple[BookFault, ...]
     sources: tuple[str, ...]
     changes: Any = None
+    waiting: int = 0
 
     @property
     def errors(self) -> tuple[BookFault, ...]:
@@ -166,7 +169,8 @@ class Rulebook:
             )
         if changes.seq is not None:
             self._changed("imported", book.pack, None, _counts(changes))
-        return replace(found.report, changes=changes)
+        waiting = self._catalog.rules.counts()["statements"].get("proposed", 0)
+        return replace(found.report, changes=changes, waiting=waiting)
 
     def _considered(
         self, book: Book, default_source: str | None, default_status: StatementStatus | None
@@ -211,7 +215,9 @@ class Rulebook:
             if hasattr(held, "node"):
                 nodes.append(LiveNode(held.node, frozenset(held.packs)))
             else:
-                statements.append(LiveStatement(held.statement, tuple(e.pack for e in held.evidences)))
+                said, packs = held.statement, tuple(e.pack for e in held.evidences)
+                withheld = said.status == "proposed" and bool(held.reason)
+                statements.append(LiveStatement(said, packs, pack=held.pack, withheld=withheld))
         return nodes, statements
 
     def _verified(self, checked: Checked) -> tuple[Checked, list[BookFault]]:
@@ -249,6 +255,17 @@ class Rulebook:
                         yield BookFault("quote_out_of_force", said, quoting[0].place, "note")
 
     # -- review, export -------------------------------------------------------------------------------
+
+    def waiting(self, first: int = 1, last: int | None = None) -> list[int]:
+        """The numbers of the statements that wait for a review, from `first` to `last`."""
+        found: list[int] = []
+        after = first - 1
+        while page := self._catalog.rules.proposed(_PAGE, after):
+            found += [held.statement_id for held in page]
+            after = found[-1]
+            if len(page) < _PAGE or (last is not None and after >= last):
+                break
+        return [number for number in found if last is None or number <= last]
 
     def review(self, statement_ids: Iterable[int], action: Action, *, reason: str = "") -> int:
         """Approve, reject or retire statements, all or none; returns how many have another status now."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Any
@@ -17,11 +18,12 @@ from wenyuan.core.model import MAX_QUERY_CHARS, ORIGIN_PRIORITY, Passage
 from wenyuan.core.ports import Deadline
 from wenyuan.core.ranking import Hit
 from wenyuan.core.rules.graph import Edge, GraphNode, View
+from wenyuan.core.rules.inference import Start, infer
 from wenyuan.core.rules.naming import Words
 from wenyuan.core.rules.schema import Kind, Relation, Schema
 from wenyuan.core.united import Items, RetrievalItem
 from wenyuan.service.answer import Answer, Query
-from wenyuan.service.derive import Deriver
+from wenyuan.service.derive import Derived, Deriver
 from wenyuan.service.retrieve import Retriever
 from wenyuan.service.rulebook import Rulebook
 from wenyuan.service.search import LOCAL, Searcher
@@ -146,9 +148,34 @@ class RuleDoor:
             unmatched=derived.unmatched,
             reason=derived.reason,
             truncated=derived.truncated,
-            notes=derived.notes,
+            notes=(*derived.notes, *self._told_waiting(question, derived, principal)),
             audit_id=answer.audit_id,
         )
+
+    def _told_waiting(self, question: RuleQuestion, derived: Derived, principal: Principal) -> tuple[str, ...]:
+        """How many rules would follow, too, if somebody approved what waits for a review: for whoever may do that."""
+        graph = self.catalog.rules
+        starts = [Start(one["node_id"]) for one in derived.recognised]
+        if principal.agent_id is not None or not starts or not graph.proposed(limit=1):
+            return ()
+        deadline = Deadline(time.monotonic() + self.settings.search.deadline, time.monotonic)
+        view, schema = self._view(), self.rules.schema()
+        try:
+            scope = self._deriver.names_of_type(question.engineering_type, self.catalog.seq(), deadline)
+            now, then = (
+                {
+                    rule.steps[-1].edge.statement_id
+                    for rule in infer(
+                        graph, schema, starts, view=seen, parameters=question.parameters, scope=scope,
+                        deadline=deadline,
+                    ).rules
+                }
+                for seen in (view, replace(view, proposed=True))
+            )  # fmt: skip
+        except KnowledgeError as error:  # the answer itself is whole
+            return (f"the rules that wait for a review were not counted: {error.message}",)
+        more = len(then - now)
+        return (f"rules that wait for a review and would apply: {more}",) if more else ()
 
     def _attested(self, query: Query, principal: Principal, door: str, deadline: Deadline | None = None) -> Answer:
         query = self._searcher.bounded(query, principal)

@@ -218,6 +218,7 @@ def report_to_wire(report: ImportReport, *, dry_run: bool, most: int = MAX_LISTE
             **{name: _tally(getattr(checked_book, name)) for name in ("written", "imported", "merged", "refused")},
             **{name: len(getattr(report.diff, name)) for name in (*_CHANGES, "unchanged")},
             "errors": len(report.errors),
+            "waiting": report.waiting,
             "notes": notes,
         },
         "sources": list(report.sources),

@@ -163,6 +163,8 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "cause_passages added": ("passages added", "新增段落"),
     "cause_reranker changed": ("reranker changed", "重排序已变"),
     "cause_tuning changed": ("tuning changed", "调优已改"),
+    "cause_measured anew": ("measured anew", "已重新测定"),
+    "cause_index merged": ("index merged", "索引已合并"),
     "cause_calibration changed": ("calibration changed", "校准已改"),
     "cause_program changed": ("program changed", "程序已改"),
     "cause_rule retired": ("rule retired", "规则已停用"),

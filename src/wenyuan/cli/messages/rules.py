@@ -27,6 +27,20 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "Nothing was retired: what is missing in a faulty book may be missing by mistake.",
         "因有条目被拒绝，此前的规则全部保留，未停用任何一条。",
     ),
+    "rules_schema_first": (
+        "Import a schema that declares these kinds first, then this again: wenyuan rules import {pack}",
+        "请先导入声明了这些类别的规则包，再重新导入：wenyuan rules import {pack}",
+    ),
+    "rules_need_source": (
+        "{count:rule names|rules name} no source. Say which one they come from: --source ID\n"
+        "(wenyuan source list; a new one: wenyuan add ./documents --source ID)",
+        "有 {count} 条规则没有写来源。请用 --source ID 指明它们出自知识库的哪个来源\n"
+        "（wenyuan source list；新来源：wenyuan add ./documents --source ID）",
+    ),
+    "rules_waiting": (
+        "{count:rule waits|rules wait} for review: wenyuan rules review",
+        "有 {count} 条规则待审核：wenyuan rules review",
+    ),
     "rules_sources": ("Registered sources: {ids}", "已登记来源：{ids}"),
     "rules_would_register": ("Would register sources: {ids}", "将登记来源：{ids}"),
     "rules_errors": ("Errors: {count}", "错误 {count} 处"),
@@ -87,8 +101,8 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "rule_retired": ("retired", "已停用"),
     "review_empty": ("No rule waits for a review.", "没有待审核的规则。"),
     "review_next": (
-        "Decide: wenyuan rules review --approve {ids}",
-        "审核：wenyuan rules review --approve {ids}",
+        "Decide: wenyuan rules review --approve {ids} (or 1-50, or all)",
+        "审核：wenyuan rules review --approve {ids}（也可写 1-50 或 all）",
     ),
     "review_one": (
         "give one of --approve, --reject, --retire",

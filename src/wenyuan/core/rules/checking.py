@@ -84,6 +84,8 @@ def check_book(
         raise InvalidRequest(
             f"no such source: {default_source!r}{did_you_mean(default_source, [*sources, *declared])}"
         )
+    if not schema.kinds and (book.nodes or book.links):
+        return _without_schema(book)
     faults = list(book.faults)
     kinds = Words(schema.kinds.values())
     nodes = NodeCheck(kinds, known or {}, book.machine_files, faults)
@@ -108,6 +110,15 @@ def check_book(
         merged=Tally(nodes.merged, links.merged),
         refused=book.refused + Tally(nodes.refused, links.refused),
     )
+
+
+def _without_schema(book: Book) -> Checked:
+    """Nothing can be checked: that is one fault, not one for each entry."""
+    message = "the library has no kinds and relations yet: import a pack first that declares them"
+    return Checked(
+        pack=book.pack, nodes=(), statements=(), sources=book.sources, written=book.written, merged=Tally(),
+        refused=book.written, faults=(*book.faults, BookFault("no_schema", message)),
+    )  # fmt: skip
 
 
 class _Refused(Exception):

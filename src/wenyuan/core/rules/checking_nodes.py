@@ -32,6 +32,8 @@ class NodeCheck:
         self._fault(code, message, node.place)
         self.refused += 1
         self.names_refused.setdefault(node.name, node.place)
+        for alias in node.aliases:
+            self.names_refused.setdefault(alias.text, node.place)
 
     def take(self, node: Node) -> None:
         """Check a node and accept it, put it together with an earlier one, or refuse it."""
@@ -78,7 +80,7 @@ class NodeCheck:
 
     def _together(self, first: Node, again: Node) -> None:
         other = _contradictions(first, again)
-        if other:
+        if other and not {first.place.file, again.place.file} <= set(self.machine):
             message = f"{again.name!r} stands already at {first.place}, with another {' and '.join(other)}"
             self._refuse("duplicate_node", message, again)
             return

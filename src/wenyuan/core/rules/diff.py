@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
+from typing import cast
 
 from wenyuan.core.rules.checking import Checked
-from wenyuan.core.rules.model import Evidence, Node, Place, Statement
+from wenyuan.core.rules.model import Evidence, Node, Place, Statement, StatementStatus
 
-__all__ = ["Change", "Diff", "LiveNode", "LiveStatement", "diff"]
+__all__ = ["Change", "Diff", "LiveNode", "LiveStatement", "diff", "next_status"]
 
 _NODE_FIELDS = ("kind", "name", "labels", "aliases", "codes", "scope", "attributes")
 _STATEMENT_FIELDS = ("strength", "sentence", "valid_from", "valid_until", "weight")
@@ -39,10 +40,17 @@ class LiveNode:
 
 @dataclass(frozen=True, slots=True)
 class LiveStatement:
-    """A statement of the graph; ``packs[i]`` brought ``statement.evidences[i]``."""
+    """A statement of the graph; ``packs[i]`` brought ``statement.evidences[i]``.
+
+    Attributes:
+        pack: The pack whose wording it has; empty: that of its evidences.
+        withheld: It waits for a review since its wording has changed, whatever its author says.
+    """
 
     statement: Statement
     packs: tuple[str, ...]
+    pack: str = ""
+    withheld: bool = False
 
     def __post_init__(self) -> None:
         if len(self.packs) != len(self.statement.evidences):
@@ -152,6 +160,9 @@ def _compare_statement(new: Statement, live: LiveStatement | None, pack: str, te
     before = {_identity(e): e for e, p in zip(old.evidences, live.packs, strict=True) if p == pack}
     after = {_identity(e): e for e in new.evidences}
     details = [] if foreign else list(fields)
+    mine = live.pack in ("", pack) or live.pack not in live.packs
+    status = next_status(old.status, new.status, withheld=live.withheld, differs=bool(fields) and mine, mine=mine)
+    details += [f"status: {old.status} → {status}"] if status != old.status else []
     details += [f"+ {_cited(after[i])}" for i in after if i not in before]
     details += [f"- {_cited(before[i])}" for i in before if i not in after]
     details += [f"~ {_cited(after[i])}" for i in after if i in before and after[i] != before[i]]
@@ -159,6 +170,28 @@ def _compare_statement(new: Statement, live: LiveStatement | None, pack: str, te
         found.changed.append(Change("statement", new.key, text, tuple(details), new.place))
     elif not fields:
         found.unchanged.append(new.key)
+
+
+def next_status(before: str, said: str, *, withheld: bool, differs: bool, mine: bool) -> StatementStatus:
+    """The status of a statement of the graph that a pack says again.
+
+    What people decided stays until the wording changes; then they are asked again, however often the pack says it.
+
+    Args:
+        before: Its status, or the one that it had before it lost its evidence.
+        said: The status that the pack gives it.
+        withheld: It waits for a review whatever its author says.
+        differs: The pack gives it another wording.
+        mine: The wording is this pack's.
+    """
+    status = before
+    if said in ("rejected", "retired") and (mine or not withheld):
+        status = said if mine else before
+    elif withheld or (differs and before in ("rejected", "retired")):
+        status = "proposed"
+    elif differs or before == "proposed":
+        status = said
+    return cast("StatementStatus", status)
 
 
 def _take_back(live: LiveStatement, pack: str, text: str, found: _Found) -> set[str]:

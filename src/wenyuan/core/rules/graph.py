@@ -28,12 +28,14 @@ class View:
         trusts: The sources that are allowed and in force, with their trust (1..5).
         min_trust: Evidence counts when the lower one of its own trust and its source's is at least this.
         at: The graph as of a change of the catalog; None: as it is.
+        proposed: Statements that wait for a review are in view, too: only to count what would follow.
     """
 
     trusts: Mapping[str, int]
     day: date
     min_trust: int = 1
     at: int | None = None
+    proposed: bool = False
 
     def support(self, source_id: str, own: int | None) -> int | None:
         """Trust of an evidence in a source, by its own trust (None: its source's); None when it is not in view."""

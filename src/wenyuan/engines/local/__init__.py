@@ -182,7 +182,10 @@ class LocalEngine:
             return self._view.watermark
         try:
             self._catch_up(feed, target)
-            if deadline.remaining() >= _TIME_TO_REBUILD and self._keyword.removed_share() > _REMOVED_SHARE:
+            if (
+                deadline.remaining() >= _TIME_TO_REBUILD
+                and self._keyword.removed_share(self._keyword.searcher) > _REMOVED_SHARE
+            ):
                 with self._exclusive():
                     self._write_anew(feed, target)
             return self._view.watermark
@@ -455,6 +458,9 @@ class LocalEngine:
 
     def information(self, terms: Sequence[str]) -> Mapping[str, float]:
         return self._keyword.information(self._view.searcher, terms)
+
+    def removed_share(self) -> float:
+        return self._keyword.removed_share(self._view.searcher)
 
     def status(self) -> EngineStatus:
         view = self._view

@@ -176,11 +176,11 @@ class KeywordIndex:
             rows = searcher.doc_freq("facet", _EVERY)
             return term_weights(rows, {t: self._holding(searcher, t) for t in terms})
 
-    def removed_share(self) -> float:
+    def removed_share(self, searcher: Any) -> float:
         """How many of the rows in the files are removed ones, 0..1."""
         with _translated("counting rows"):
-            rows = self.searcher.doc_freq("facet", _EVERY)
-        return 1.0 - self.searcher.num_docs / rows if rows else 0.0
+            rows = searcher.doc_freq("facet", _EVERY)
+            return 1.0 - searcher.num_docs / rows if rows else 0.0
 
     def search(
         self, searcher: Any, terms: Sequence[str], limit: int, restriction: Any = None

@@ -300,6 +300,9 @@ class MilvusEngine:
             lambda session, mark: Query.of(session, self._names, terms, mark).weights, _within(_PATIENCE)
         )
 
+    def removed_share(self) -> float:
+        return 0.0
+
     def status(self) -> EngineStatus:
         def work(session: Session, mark: Mark) -> tuple[int, int, int]:
             there = f"seq <= {mark.watermark}"

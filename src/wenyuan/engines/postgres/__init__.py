@@ -249,6 +249,9 @@ class PostgresEngine:
     def information(self, terms: Sequence[str]) -> Mapping[str, float]:
         return self._sessions.run(lambda connection: keyword.Query.of(connection, terms).weights, _soon())
 
+    def removed_share(self) -> float:
+        return 0.0
+
     def status(self) -> EngineStatus:
         watermark, passages, vectors = self._sessions.run(
             lambda connection: upkeep.counted(connection, self._dimension), _soon(), settings=_EVERYTHING

@@ -1,4 +1,4 @@
-"""What people and programs write about rules → `Book`: YAML, Excel, CSV, JSON Lines, GraphML, custom_kg JSON.
+"""What people and programs write about rules → `Book`: YAML, Excel, CSV, JSON Lines, and graphs as GraphML and JSON.
 
 A file that cannot be read as a whole is a fault ``bad_file`` of the book, beside the faults of single entries:
 whoever imports a book decides whether anything is wrong enough to stop.
@@ -6,6 +6,7 @@ whoever imports a book decides whether anything is wrong enough to stop.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -31,9 +32,11 @@ _READERS = {
     ".jsonl": "jsonl:read_jsonl_book",
     ".ndjson": "jsonl:read_jsonl_book",
     ".graphml": "graphml:read_graphml",
-    ".json": "custom_kg:read_custom_kg",
+    ".json": "graph_json:read_graph_json",
 }
 SUFFIXES = tuple(_READERS)
+_STORES = re.compile(r"(?:kv_store|vdb)_[a-z_]+\.json", re.IGNORECASE)
+"""What LightRAG keeps beside its graph: texts and vectors, of which nothing is a rule."""
 
 
 def read_book(path: Path, *, pack: str = "") -> Book:
@@ -48,6 +51,7 @@ def read_book(path: Path, *, pack: str = "") -> Book:
     """
     if path.is_dir():
         files = sorted(p for p in path.rglob("*") if p.suffix.lower() in _READERS and _shown(p, path))
+        files = [file for file in files if not _STORES.fullmatch(file.name)]
         if not files:
             raise InvalidRequest(f"no file of rules in {path}: {', '.join(SUFFIXES)} are read")
     elif path.is_file():

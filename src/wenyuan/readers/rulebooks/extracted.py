@@ -30,13 +30,28 @@ def _bare(name: str) -> str:
     return name[1:-1].strip() if len(name) > 2 and name[0] == name[-1] == '"' else name
 
 
-def take_entity(fields: Mapping[str, str], place: Place, writing: Writing) -> None:
-    """Take an entity: ``name``, ``type``, and ``description``, which becomes an attribute."""
+def take_entity(
+    fields: Mapping[str, str],
+    place: Place,
+    writing: Writing,
+    *,
+    aliases: list[object] | None = None,
+    attributes: Mapping[str, object] | None = None,
+) -> None:
+    """Take an entity: ``name``, ``type``, and ``description``, which becomes an attribute.
+
+    An ``id`` becomes an alias, by which relations name it, in other files too. It is no key: the same thing comes from
+    other graphs without it, or with another one.
+    """
     described = "\n".join(_parts(fields.get("description", "")))[:_MAX_TEXT]
-    tree: dict[str, object] = {"kind": _bare(fields.get("type", "")), "name": _bare(fields["name"])}
-    if described:
-        tree["attributes"] = {"description": described}
-    writing.node(tree, place)
+    more = {"description": described, "engineering_type": fields.get("engineering_type", "")}
+    tree: dict[str, object] = {
+        "kind": _bare(fields.get("type", "")),
+        "name": _bare(fields["name"]),
+        "aliases": [*(aliases or []), *([{"text": fields["id"], "type": "code"}] if fields.get("id") else [])],
+        "attributes": {**(attributes or {}), **{key: value for key, value in more.items() if value}},
+    }
+    writing.node({key: value for key, value in tree.items() if value or key in ("kind", "name")}, place)
 
 
 def take_relationship(fields: Mapping[str, str], place: Place, writing: Writing, direction: Direction) -> None:
