@@ -29,6 +29,7 @@ schema:
   kinds: {{process: {{zh: 工序, en: process}}, requirement: {{zh: 要求, en: requirement}}}}
   relations: {{demands: {{zh: 要求, en: demands, from: [process], to: [requirement]}}}}
   patterns: {{needs: {{start: process, collect: {{mandatory: [demands]}}}}}}
+sources: [{{id: elsewhere, uri: "urn:elsewhere", trust: 5}}]
 process: [{{name: 深基坑开挖}}]
 requirement: [{{name: 专家论证}}, {{name: shoring}}]
 statements:
@@ -38,7 +39,7 @@ statements:
     dst: shoring
     evidence:
       - {{source: code, uri: "{uri}#2", quote: "{shore}"}}
-      - {{source: code, uri: "urn:elsewhere#3", quote: a text that the library has never held}}
+      - {{source: elsewhere, quote: a text that the library has never held}}
 """
 
 

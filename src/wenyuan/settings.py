@@ -155,6 +155,7 @@ class RulesSettings(_Section):
     case_threshold: float = Field(default=0.6, ge=0, le=1)  # of the score that a case is given with
     template_top_k: int = Field(default=3, ge=0, le=100)  # places of their own, besides those of cases
     max_rules: int = Field(default=500, ge=1, le=10_000)  # in one answer
+    unverified_quotes: Literal["mark", "refuse"] = "mark"  # what becomes of quotes that no document here can show
 
 
 class SourcesSettings(_Section):

@@ -303,7 +303,8 @@ class StatementMerge:
         for identity, evidence in {_proof(e): e for e in statement.evidences}.items():
             known = held.get(identity)
             if known is not None:
-                if (known["trust"], known["reviewer"]) == (evidence.trust, evidence.reviewer):
+                stored = (known["trust"], known["reviewer"], bool(known["verified"]))
+                if stored == (evidence.trust, evidence.reviewer, evidence.verified):
                     continue
                 self._outdated.append(known["row_id"])
             self._proofs.append({**evidence_row(evidence), "statement_id": statement_id, "pack": self._pack})

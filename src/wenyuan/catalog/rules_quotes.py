@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
@@ -21,12 +23,16 @@ __all__ = ["CatalogQuotes", "Cited", "Standing"]
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A live evidence, by its row; ``until`` is the last day of its statement, as an ordinal."""
+    """A live evidence, by its row; ``until`` is the last day of its statement, as an ordinal.
+
+    ``verified``: a document that the library holds was found to have the words.
+    """
 
     row_id: int
     statement_id: int
     quote: str
     until: int
+    verified: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +62,54 @@ class CatalogQuotes:
         def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
 
     def cited(self, source_id: str) -> Mapping[str, list[Cited]]:
-        """The live evidence in a source, by the URI of the document that it is in."""
+        """The live evidence in a source, by the URI of the document that it is in; ``""``: it names only the source."""
         e, s = r.evidences.c, r.statements.c
         query = (
-            sa.select(e.uri, e.row_id, e.statement_id, e.quote, s.valid_until)
+            sa.select(e.uri, e.row_id, e.statement_id, e.quote, s.valid_until, e.verified)
             .join(r.statements, sa.and_(s.statement_id == e.statement_id, s.removed_seq.is_(None)))
-            .where(e.source_id == source_id, e.removed_seq.is_(None), e.uri != r.NOWHERE)
+            .where(e.source_id == source_id, e.removed_seq.is_(None))
             .order_by(e.row_id)
         )
         found: dict[str, list[Cited]] = {}
         with reading(self._reader, "listing what is cited") as connection:
-            for uri, *row in connection.execute(query):
-                found.setdefault(uri.partition("#")[0], []).append(Cited(*row))
+            for placed in (e.uri != r.NOWHERE, e.uri == r.NOWHERE):  # there is an index for each
+                for uri, row_id, number, quote, until, verified in connection.execute(query.where(placed)):
+                    one = Cited(row_id, number, quote, until, bool(verified))
+                    found.setdefault(uri.partition("#")[0], []).append(one)
         return found
+
+    def source_changed(self, source_id: str, since: int) -> bool:
+        """Whether a document of a source came or went after a change of the catalog."""
+        d = t.documents.c
+        query = sa.select(d.document_id).where(d.source_id == source_id, sa.or_(d.seq > since, d.removed_seq > since))
+        with reading(self._reader, "looking whether a source has changed") as connection:
+            return connection.scalar(query.limit(1)) is not None
+
+    def texts_of(self, source_id: str) -> Iterator[str]:
+        """The text of each live document of a source, one by one."""
+        p, d = t.passages.c, t.documents.c
+        query = (
+            sa.select(p.document_id, p.text)
+            .join(t.documents, d.document_id == p.document_id)
+            .where(d.source_id == source_id, d.removed_seq.is_(None), p.removed_seq.is_(None))
+            .order_by(p.document_id, p.start, p.passage_id)
+        )
+        with (
+            reading(self._reader, "reading a source") as connection,
+            connection.execution_options(yield_per=1_000).execute(query) as rows,
+        ):
+            for _, group in groupby(rows, key=itemgetter(0)):
+                yield "\n".join(row[1] for row in group)
+
+    def mark_quotes(self, source_id: str, verified: Mapping[int, bool]) -> None:
+        """Note which quotes, by the row of their evidence, were found in a document of their source, or no longer are."""
+        with self.writing(), translated("noting what was compared"), self._writer.begin() as connection:
+            change = RulesChange(connection, f"rules:{source_id}")
+            rows = list(change.live(r.evidences, r.evidences.c.row_id, verified))
+            change.revise(
+                r.evidences, {row["row_id"]: {**row, "verified": int(verified[row["row_id"]])} for row in rows}
+            )
+            change.finish()
 
     def standings(self, source_id: str, uris: Iterable[str]) -> Mapping[str, Standing]:
         """How documents stand; one that the source has never held is absent."""

@@ -178,6 +178,7 @@ def evidence_row(evidence: Evidence) -> dict[str, Any]:
         "quote_sha256": evidence.quote_sha256,
         "trust": evidence.trust,
         "reviewer": evidence.reviewer,
+        "verified": int(evidence.verified),
     }
 
 
@@ -191,9 +192,12 @@ def graph_node(node_id: int, key: str, kind: str, name: str, labels: str, scope:
 
 
 def support(row: Any, trust: int) -> Support:
-    """`row` is source_id, uri, clause, quote, own trust or None, reviewer; `trust` as the view has it."""
-    source_id, uri, clause, quote, _, reviewer = row
-    return Support(source_id=source_id, uri=uri, clause=clause, quote=quote, trust=trust, reviewer=reviewer)
+    """`row` is source_id, uri, clause, quote, own trust or None, reviewer, verified; `trust` as the view has it."""
+    source_id, uri, clause, quote, _, reviewer, verified = row
+    return Support(
+        source_id=source_id, uri=uri, clause=clause, quote=quote, trust=trust, reviewer=reviewer,
+        verified=bool(verified),
+    )  # fmt: skip
 
 
 def held_node(row: sa.RowMapping, aliases: Iterable[sa.RowMapping]) -> HeldNode:
@@ -222,6 +226,7 @@ def held_evidence(row: Any) -> HeldEvidence:
         quote=row["quote"],
         trust=row["trust"],
         reviewer=row["reviewer"],
+        verified=bool(row["verified"]),
     )
     return HeldEvidence(evidence=evidence, pack=row["pack"], seq=row["seq"], removed_seq=row["removed_seq"])
 

@@ -100,7 +100,7 @@ def _around(*, inverse: bool, count: int) -> sa.Select[Any]:
     day = sa.bindparam("day", type_=sa.Integer)
     return (
         sa.select(s.rank, s.weight, s.statement_id, s.src, s.rel, s.dst, s.condition, s.sentence, e.row_id)
-        .add_columns(e.source_id, e.uri, e.clause, e.quote, e.trust, e.reviewer)
+        .add_columns(e.source_id, e.uri, e.clause, e.quote, e.trust, e.reviewer, e.verified)
         .outerjoin(r.evidences, sa.and_(e.statement_id == s.statement_id, e.removed_seq.is_(None)))
         .where(
             _listed(s.dst if inverse else s.src, count),
@@ -125,7 +125,7 @@ def _live_nodes(*, count: int) -> sa.Select[Any]:
 def evidence_query(*, past: bool) -> sa.Select[Any]:
     e = r.evidences.c
     return (
-        sa.select(e.statement_id, e.source_id, e.uri, e.clause, e.quote, e.trust, e.reviewer)
+        sa.select(e.statement_id, e.source_id, e.uri, e.clause, e.quote, e.trust, e.reviewer, e.verified)
         .where(_among(e.statement_id, "ids"), _current(e, past=past))
         .order_by(e.row_id)
     )

@@ -12,7 +12,18 @@ import sqlalchemy as sa
 
 from wenyuan.catalog.columns import ID, TEXT
 
-__all__ = ["NOWHERE", "PROPOSED", "aliases", "cited", "evidences", "nodes", "reviews", "statements", "tables"]
+__all__ = [
+    "NOWHERE",
+    "PROPOSED",
+    "aliases",
+    "cited",
+    "evidences",
+    "nodes",
+    "reviews",
+    "statements",
+    "tables",
+    "unplaced",
+]
 
 tables = sa.MetaData()
 
@@ -87,6 +98,7 @@ evidences = sa.Table(
     sa.Column("pack", TEXT, nullable=False),
     sa.Column("seq", ID, nullable=False),
     sa.Column("removed_seq", ID),
+    sa.Column("verified", sa.Integer, nullable=False, server_default="0"),  # 1: a document here has the words
 )
 
 # What people decided; rows are only ever added.
@@ -138,3 +150,7 @@ sa.Index("rule_reviews_statement", reviews.c.statement_id)
 
 _placed = sa.and_(evidences.c.removed_seq.is_(None), evidences.c.uri != NOWHERE)
 cited = sa.Index("rule_evidences_cited", evidences.c.source_id, sqlite_where=_placed, postgresql_where=_placed)
+_unplaced = sa.and_(evidences.c.removed_seq.is_(None), evidences.c.uri == NOWHERE)
+unplaced = sa.Index(
+    "rule_evidences_unplaced", evidences.c.source_id, sqlite_where=_unplaced, postgresql_where=_unplaced
+)

@@ -234,7 +234,14 @@ def _evaluations(connection: sa.Connection) -> None:
     evaluation_tables.tables.create_all(connection)
 
 
-MIGRATIONS = (_first_tables, _governance, _rules, _tunings, _cited, _profiles, _evaluations)
+def _verified(connection: sa.Connection) -> None:
+    """Adds which quotes were found in a document that the library holds."""
+    if "verified" not in {column["name"] for column in sa.inspect(connection).get_columns("rule_evidences")}:
+        connection.execute(sa.text("ALTER TABLE rule_evidences ADD COLUMN verified INTEGER NOT NULL DEFAULT 0"))
+    rules_tables.unplaced.create(connection, checkfirst=True)
+
+
+MIGRATIONS = (_first_tables, _governance, _rules, _tunings, _cited, _profiles, _evaluations, _verified)
 """Step n makes version n of version n − 1; steps are only ever added."""
 
 SCHEMA_VERSION = len(MIGRATIONS)

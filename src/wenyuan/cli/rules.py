@@ -14,7 +14,7 @@ from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, i
 from wenyuan.cli.rules_files import export, take, template
 from wenyuan.cli.sources import stars
 from wenyuan.cli.terminal import OK, Terminal
-from wenyuan.cli.unified import indented, infer
+from wenyuan.cli.unified import indented, infer, quoted
 
 if TYPE_CHECKING:
     from wenyuan.core.rules.graph import GraphNode
@@ -185,7 +185,7 @@ def _show_evidence(terminal: Terminal, told: Mapping[str, Any]) -> None:
         key = "rule_evidence" if proof["live"] else "rule_lost"
         trust = f"{stars(proof['trust'])} " if proof["trust"] else ""
         where = " ".join(filter(None, (proof["source_id"], proof["clause"] or proof["uri"])))
-        quote = f"：“{proof['quote']}”" if proof["quote"] else ""
+        quote = quoted(terminal, proof)
         indented(terminal, f"{terminal.text(key)}: {trust}{where}{quote}", hanging=" " * 6)
 
 

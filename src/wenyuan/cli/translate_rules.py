@@ -124,11 +124,19 @@ RULES: Mapping[str, str] = {
     "a list of entries": "条目列表",
     "a name": "名称",
     "any kind": "任何类别",
-    "the quote {a} is not in {b}": "引文 {a} 不在 {b} 中",
     "{a} is no longer in force: {b} rules quote it": "{a} 已失效：有 {b} 条规则引用它",
     "{a} is in force from {b}: {c} rules that quote it need valid_from": "{a} 自 {b} 起施行：引用它的 {c} 条规则应写明 valid_from",
     "{a} is in force until {b}: {c} rules that quote it need valid_until": "{a} 有效期至 {b}：引用它的 {c} 条规则应写明 valid_until",
-    "{a} is not in the library: {b} quotes were not compared with it": ("{a} 不在知识库中：{b} 处引文未能与原文核对"),
+    "the quote {a} cannot be compared: the source {b} is not in the library": (
+        "引文 {a} 无法核对：来源 {b} 的文档不在知识库中"
+    ),
+    "the quote {a} cannot be compared: {b} is not in the library": "引文 {a} 无法核对：{b} 不在知识库中",
+    "the quote {a} is not in the source {b}": "引文 {a} 不在来源 {b} 中",
+    "the quote {a} is not in {b}": "引文 {a} 不在 {b} 中",
+    "the source {a} is not in the library: {b} quotes are marked as not verified": (
+        "来源 {a} 的文档不在知识库中：{b} 处引文标为“未核对”"
+    ),
+    "{a} is not in the library: {b} quotes are marked as not verified": "{a} 不在知识库中：{b} 处引文标为“未核对”",
     "the stored schema of the rules is damaged: {a}": "所存的规则模式已损坏：{a}",
     "restore the library's catalog from a backup": "请从备份恢复知识库的目录",
     "statements are about nodes that there are not: {a}": "有语句所指的对象不存在：{a}",

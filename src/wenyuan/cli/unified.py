@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wenyuan.core.united import RetrievalItem
     from wenyuan.service.unified import RuleItems
 
-__all__ = ["indented", "infer", "parameters", "retrieve"]
+__all__ = ["indented", "infer", "parameters", "quoted", "retrieve"]
 
 Value = str | int | float | bool
 _INTEGER = re.compile(r"[-+]?[0-9]{1,15}")
@@ -267,7 +267,7 @@ def _show_grounds(terminal: Terminal, item: RetrievalItem, indent: str, *, expla
         indented(terminal, terminal.text("rule_holds_for", names=", ".join(names)), hanging=indent)
     for evidence in known["evidence"]:
         cited = f"{evidence['source_id']} {evidence.get('clause', '')}".strip()
-        quote = f"：“{evidence['quote']}”" if evidence.get("quote") else ""
+        quote = quoted(terminal, evidence)
         indented(terminal, f"{stars(evidence['trust'])} {cited}{quote}", hanging=indent)
     parts = " × ".join(f"{_part(terminal, name)} {value:.2f}" for name, value in known["scores"].items())
     indented(terminal, f"= {parts}", hanging=indent)
@@ -286,6 +286,14 @@ def _condition(terminal: Terminal, known: Mapping[str, Any]) -> str:
             missing = ", ".join(known.get("missing_parameters", ()))
             return terminal.text("condition_open", condition=conditions, missing=missing)
     return ""
+
+
+def quoted(terminal: Terminal, evidence: Mapping[str, Any]) -> str:
+    """The words of an evidence, and that nobody could compare them, where that is so."""
+    if not evidence.get("quote"):
+        return ""
+    mark = "" if evidence.get("verified") else f" {terminal.text('quote_unverified')}"
+    return f"：“{evidence['quote']}”{mark}"
 
 
 def indented(terminal: Terminal, text: str, *, hanging: str = _INDENT, first: str | None = None) -> None:

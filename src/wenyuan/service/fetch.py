@@ -13,6 +13,7 @@ from wenyuan.core.copyright import Copyright, parse_copyright
 from wenyuan.core.errors import NotPermitted
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.rules.graph import View
+from wenyuan.core.rules.model import Evidence
 from wenyuan.core.sentences import sentences
 from wenyuan.service.search import LOCAL, Searcher
 from wenyuan.service.witness import Witness
@@ -165,13 +166,17 @@ class FetchDoor:
         nodes = self.catalog.rules.nodes(sorted({held.src, held.dst}), deadline=self._retriever.deadline())
         ends = [nodes[end].name if end in nodes else key for end, key in ((held.src, held.statement.src), (held.dst, held.statement.dst))]  # fmt: skip
         said = f"{ends[0]} — {held.statement.rel} → {ends[1]}"
-        quotes = [f"{e.clause} {e.quote}".strip() + f" <{e.uri}>" for e in live]
+        quotes = [f"{e.clause} {e.quote}".strip() + f" <{e.uri}>{_unverified(e)}" for e in live]
         condition = f"\n条件 condition: {held.statement.condition}" if held.statement.condition else ""
         trusts = (view.support(e.source_id, e.trust) for e in live)
         metadata = {"strength": held.statement.strength, "trust": max(filter(None, trusts))}
         return Fetched(
             ref=ref, uri=live[0].uri, title=said, text="\n".join((said + condition, *quotes)), metadata=metadata
         )
+
+
+def _unverified(evidence: Evidence) -> str:
+    return " (引文未核对 quote not verified)" if evidence.quote and not evidence.verified else ""
 
 
 def _nothing(ref: str) -> NotPermitted:

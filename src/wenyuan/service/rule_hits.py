@@ -186,4 +186,5 @@ def _evidence(support: Support) -> Mapping[str, Any]:
         "source_id": support.source_id, "uri": support.uri, "clause": support.clause, "quote": support.quote,
         "trust": support.trust, "reviewer": support.reviewer,
     }  # fmt: skip
-    return {name: value for name, value in shown.items() if value}
+    verified = {"verified": support.verified} if support.quote else {}
+    return {name: value for name, value in shown.items() if value} | verified

@@ -17,10 +17,10 @@ from wenyuan.core.rules.checking import Checked, check_book
 from wenyuan.core.rules.conditions import compile_condition
 from wenyuan.core.rules.diff import Diff, LiveNode, LiveStatement, diff
 from wenyuan.core.rules.graph import GraphNode
-from wenyuan.core.rules.model import Evidence, Node, Statement, StatementStatus
-from wenyuan.core.rules.quotes import plain
+from wenyuan.core.rules.model import Node, Statement, StatementStatus
 from wenyuan.core.rules.schema import Schema, merged
 from wenyuan.core.rules.schema_reading import parse_schema
+from wenyuan.service.compared import Quotes
 from wenyuan.service.rule_schemas import SCHEMAS, schema_of, stored_schema, stored_trees
 from wenyuan.service.witness import ACTING
 
@@ -56,6 +56,8 @@ class RuleCatalog(Protocol):
     def value(self, key: str) -> Any: ...
 
     def document_words(self, source_id: str, uri: str) -> str | None: ...
+
+    def texts_of(self, source_id: str) -> Iterator[str]: ...
 
     def standings(self, source_id: str, uris: Iterable[str]) -> Mapping[str, Any]: ...
 
@@ -102,11 +104,19 @@ class Rulebook:
 
     Args:
         changed: Told of every change, for the audit: action, name, before, after.
+        refuse_unverified: A quote that cannot be compared with a document of the library is refused, not marked.
     """
 
-    def __init__(self, catalog: RuleCatalog, changed: Callable[[str, str, Any, Any], None]) -> None:
+    def __init__(
+        self,
+        catalog: RuleCatalog,
+        changed: Callable[[str, str, Any, Any], None],
+        *,
+        refuse_unverified: bool = False,
+    ) -> None:
         self._catalog = catalog
         self._changed = changed
+        self._refuse_unverified = refuse_unverified
 
     def schema(self) -> Schema:
         """Kinds, relations, parameters and patterns of all packs."""
@@ -221,14 +231,14 @@ class Rulebook:
         return nodes, statements
 
     def _verified(self, checked: Checked) -> tuple[Checked, list[BookFault]]:
-        """Without evidence whose quote is not in its document, where the library holds that document."""
-        quotes = _Quotes(self._catalog.document_words)
+        """Without evidence whose quote is not in its source, where the library holds that; the rest marked."""
+        usual = {declared.source.source_id: declared.uri.partition("#")[0] for declared in checked.sources}
+        quotes = Quotes(self._catalog, usual, refuse=self._refuse_unverified)
+        quotes.compare(e for statement in checked.statements for e in statement.evidences)
         kept = []
         for statement in checked.statements:
-            evidences = tuple(e for e in statement.evidences if quotes.good(e))
-            if evidences == statement.evidences:
-                kept.append(statement)
-            elif evidences:
+            evidences = tuple(filter(None, map(quotes.marked, statement.evidences)))
+            if evidences:
                 kept.append(replace(statement, evidences=evidences))
         lost = Tally(statements=len(checked.statements) - len(kept))
         faults = [*quotes.report(), *self._out_of_force(kept)]
@@ -361,41 +371,3 @@ def _counts(changes: Any) -> dict[str, Any]:
     names = ("nodes_added", "nodes_changed", "nodes_retired", "statements_added", "statements_changed",
              "statements_retired", "evidences_added", "evidences_removed")  # fmt: skip
     return {name: getattr(changes, name) for name in names if getattr(changes, name)}
-
-
-class _Quotes:
-    """Compares quotes with the documents that the library holds."""
-
-    def __init__(self, words: Callable[[str, str], str | None]) -> None:
-        self._words = words
-        self._known: dict[tuple[str, str], str | None] = {}
-        self._wrong: list[BookFault] = []
-        self._elsewhere: dict[str, int] = {}
-
-    def good(self, evidence: Evidence) -> bool:
-        """False where the document is here and has no such words."""
-        if not evidence.quote:
-            return True
-        uri = evidence.uri.partition("#")[0]
-        at = evidence.source_id, uri
-        if at not in self._known:
-            text = self._words(*at)
-            self._known[at] = None if text is None else plain(text)
-        held = self._known[at]
-        if held is None:
-            self._elsewhere[uri] = self._elsewhere.get(uri, 0) + 1
-            return True
-        if plain(evidence.quote) in held:
-            return True
-        message = f"the quote {evidence.quote[:40]!r} is not in {uri}"
-        self._wrong.append(BookFault("quote_not_found", message, evidence.place))
-        return False
-
-    def report(self) -> list[BookFault]:
-        """The quotes that are wrong, and the documents that are not here to compare with."""
-        notes = [
-            BookFault("quote_unverified", f"{uri} is not in the library: {count} quotes were not compared with it",
-                      severity="note")
-            for uri, count in self._elsewhere.items()
-        ]  # fmt: skip
-        return [*self._wrong, *notes]

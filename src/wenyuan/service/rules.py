@@ -56,7 +56,11 @@ class RuleDoor:
     def rules(self) -> Rulebook:
         """The rules as people keep them: import, review, export."""
         witness = self.witness
-        return Rulebook(self.catalog, lambda *told: witness.changed("rule", *told))
+        return Rulebook(
+            self.catalog,
+            lambda *told: witness.changed("rule", *told),
+            refuse_unverified=self.settings.rules.unverified_quotes == "refuse",
+        )
 
     def embed_names(self, tell: Callable[[int, int], None] | None = None, *, most: int | None = None) -> int:
         """Embed the names of the graph that were never embedded, so that they can be compared by meaning.

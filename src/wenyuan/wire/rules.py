@@ -172,6 +172,7 @@ def statement_to_wire(
                 "uri": e.evidence.uri,
                 "clause": e.evidence.clause,
                 "quote": e.evidence.quote,
+                "verified": e.evidence.verified,
                 "reviewer": e.evidence.reviewer,
                 "trust": _least(e.evidence.trust, trusts.get(e.evidence.source_id)),
                 "pack": e.pack,

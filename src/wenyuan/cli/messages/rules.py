@@ -81,6 +81,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "rule_weight": ("weight", "权重"),
     "rule_pack": ("pack", "规则包"),
     "rule_evidence": ("evidence", "依据"),
+    "quote_unverified": ("(not verified)", "（引文未核对）"),
     "rule_lost": ("lost evidence", "已失去的依据"),
     "rule_reviews": ("reviews", "审核"),
     "rule_since": ("since", "自"),

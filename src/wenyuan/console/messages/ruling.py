@@ -55,6 +55,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "weight": ("Weight", "权重"),
     "valid": ("Valid", "有效期"),
     "pack": ("Pack", "规则包"),
+    "quote_unverified": ("Quote not verified", "引文未核对"),
     "evidence_lost": ("No longer supports it", "已不再支持"),
     "since": ("Since", "始于"),
     "reviews": ("Decisions", "复核记录"),

@@ -64,7 +64,7 @@ class GraphNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Support:
-    """One live evidence. ``trust`` is the lower one of its own and its source's."""
+    """One live evidence. ``trust`` is the lower one of its own and its source's; ``verified``: see `model.Evidence`."""
 
     source_id: str
     uri: str
@@ -72,6 +72,7 @@ class Support:
     quote: str
     trust: int
     reviewer: str = ""
+    verified: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

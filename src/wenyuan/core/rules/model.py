@@ -85,6 +85,7 @@ class Evidence:
         quote: Verbatim words of the source; may be empty.
         trust: 1..5, at most the source's own; None: the source's.
         reviewer: Who has compared it with the source; ``""``: nobody yet.
+        verified: The library holds a document of the source that has the words: it has compared them itself.
     """
 
     source_id: str
@@ -94,6 +95,7 @@ class Evidence:
     trust: int | None = None
     reviewer: str = ""
     place: Place = field(default=Place(), compare=False)
+    verified: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.trust is not None and (type(self.trust) is not int or not 1 <= self.trust <= 5):
