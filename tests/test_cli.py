@@ -555,7 +555,7 @@ def test_sources_are_listed_shown_and_removed(empty: Path) -> None:
     shown = run("--library", empty, "source", "show", "p", "--lang", "zh").stdout
     assert "生效日期: 2025-01-01" in shown
     assert "版权: © Spruce" in shown
-    removed = run("--library", empty, "source", "remove", "p", "--json")
+    removed = run("--library", empty, "source", "remove", "p", "--yes", "--json")
     assert json.loads(removed.stdout)["documents"] == 2
     assert "no sources yet" in run("--library", empty, "source", "list").stderr
     assert search(empty, "投诉")["fragments"] == []

@@ -150,11 +150,18 @@ def remove(
     Example 示例:
       wenyuan source remove policies
     """
+    from wenyuan.core.errors import InvalidRequest
+
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
         counts = found.catalog.counts(found.catalog.source(source).source_id)
-        question = terminal.text("really", source=source, documents=counts["documents"])
-        if not yes and interactive() and not typer.confirm(question, err=True):
+        question = terminal.text("really", source=source, **counts)
+        if not yes and not interactive():
+            raise InvalidRequest(
+                f"nobody can be asked whether the source {source!r} is to go (documents: {counts['documents']})",
+                hint=f"wenyuan source remove {source} --yes",
+            )
+        if not yes and not typer.confirm(question, err=True):
             terminal.say("not_removed")
             raise typer.Exit(OK)
         gone = found.remove(source)

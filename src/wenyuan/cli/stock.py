@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, day, ended_by_sigterm, located, opened, words
+from wenyuan.cli.options import (
+    JsonOption,
+    LangOption,
+    LibraryOption,
+    day,
+    ended_by_sigterm,
+    interactive,
+    located,
+    opened,
+    words,
+)
 from wenyuan.cli.progress import Bar
 from wenyuan.cli.terminal import FAILED, OK, PARTLY, Terminal
 
@@ -53,32 +63,36 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ctx: typer.Context,
     path: Annotated[Path, typer.Argument(parser=located, metavar="PATH", help="File or folder. 文件或目录")],
     source: Annotated[str, typer.Option("--source", metavar="ID", help="Name of the new source. 来源标识")],
-    title: Annotated[str, typer.Option(help="What people call it. 标题")] = "",
-    trust: Annotated[int, typer.Option(help="1 (hearsay) to 5 (binding). 可信度")] = 3,
-    domain: Annotated[str, typer.Option(help="Knowledge domain. 知识领域  [default: the ID]")] = "",
-    collection: Annotated[str, typer.Option(help="A name to filter by. 集合")] = "",
-    language: Annotated[str, typer.Option(help="zh, en …; empty: found per document. 语言")] = "",
-    copyright: Annotated[str, typer.Option(help="deny, excerpt<=200, CC-BY-4.0, ©… 版权")] = "",
+    title: Annotated[str | None, typer.Option(help="What people call it. 标题")] = None,
+    trust: Annotated[int | None, typer.Option(help="1 (hearsay) to 5 (binding). 可信度  [default: 3]")] = None,
+    domain: Annotated[str | None, typer.Option(help="Knowledge domain. 知识领域  [default: the ID]")] = None,
+    collection: Annotated[str | None, typer.Option(help="A name to filter by. 集合")] = None,
+    language: Annotated[str | None, typer.Option(help="zh, en …; empty: found per document. 语言")] = None,
+    copyright: Annotated[str | None, typer.Option(help="deny, excerpt<=200, CC-BY-4.0, ©… 版权")] = None,
     effective_from: Annotated[
         date | None, typer.Option(parser=day, metavar="DATE", help="In force from that day. 生效日期")
     ] = None,
     effective_until: Annotated[
         date | None, typer.Option(parser=day, metavar="DATE", help="In force until that day. 失效日期")
     ] = None,
-    status: Annotated[str, typer.Option(help="in_force, draft, retired. 状态")] = "in_force",
+    status: Annotated[str | None, typer.Option(help="in_force, draft, retired. 状态  [default: in_force]")] = None,
     refresh_cycle: Annotated[
-        str, typer.Option(metavar="CYCLE", help="never, daily, PT6H, '30 2 * * 1-5'. 更新周期")
-    ] = "never",
-    owner: Annotated[str, typer.Option(help="Who answers for it. 负责人")] = "",
-    sensitivity: Annotated[str, typer.Option(help="public, internal, confidential, restricted. 敏感级别")] = "public",
-    tags: Annotated[str, typer.Option(metavar="A,B", help="Tags. 标签")] = "",
+        str | None,
+        typer.Option(metavar="CYCLE", help="never, daily, PT6H, '30 2 * * 1-5'. 更新周期  [default: never]"),
+    ] = None,
+    owner: Annotated[str | None, typer.Option(help="Who answers for it. 负责人")] = None,
+    sensitivity: Annotated[
+        str | None, typer.Option(help="public, internal, confidential, restricted. 敏感级别  [default: public]")
+    ] = None,
+    tags: Annotated[str | None, typer.Option(metavar="A,B", help="Tags. 标签")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Change a known source unasked. 不再确认")] = False,
     library: LibraryOption = None,
     lang: LangOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Register a source and take its documents in.
+    """Register a source and take its documents in. Of a known one, what is not given stays.
 
-    登记来源并收录其文档（md、txt、html、pdf、docx、xlsx、csv、tsv、jsonl）。
+    登记来源并收录其文档（md、txt、html、pdf、docx、xlsx、csv、tsv、jsonl）；来源已有时，未给出的字段不变。
 
     Example 示例:
       wenyuan add ./policies --source policies --title "Company policies" --trust 5
@@ -88,31 +102,68 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     from wenyuan.core.uri import local_path
 
     terminal: Terminal = ctx.obj
-    made = parse_source(
-        {
-            "source_id": source,
-            "title": title,
-            "trust": trust,
-            "domain": domain,
-            "collection": collection,
-            "language": language,
-            "copyright": copyright,
-            "effective_from": effective_from,
-            "effective_until": effective_until,
-            "status": status,
-            "refresh_cycle": refresh_cycle,
-            "owner": owner,
-            "sensitivity": sensitivity,
-            "tags": words(tags),
-            "path": str(local_path(path.expanduser()).absolute()),
-        }
-    )
+    given = {
+        "title": title,
+        "trust_level": trust,
+        "domain": domain,
+        "collection": collection,
+        "language": language,
+        "copyright": copyright,
+        "effective_from": effective_from,
+        "effective_until": effective_until,
+        "status": status,
+        "refresh_cycle": refresh_cycle,
+        "owner": owner,
+        "sensitivity": sensitivity,
+        "tags": words(tags),
+    }
+    said = {name: value for name, value in given.items() if value is not None}
+    place = str(local_path(path.expanduser()).absolute())
+    made = parse_source({"source_id": source, "path": place, **said})
     with opened(terminal) as found:
         note_keyword_only(terminal, found)
+        known = {one.source_id: one for one in found.sources()}.get(source)
+        if known is not None and known.path == place:
+            made = _described_anew(terminal, found, known, said, yes=yes)
         report = _watched(terminal, found, source, partial(found.add, made))
     terminal.document({"status": "SUCCESS", "report": asdict(report)})
     show_report(terminal, report)
     raise typer.Exit(PARTLY if report.failed else OK)
+
+
+def _described_anew(
+    terminal: Terminal, library: Library, known: Source, said: dict[str, Any], *, yes: bool
+) -> Source:
+    """A known source with what was given, once somebody agreed to what that changes.
+
+    Raises:
+        InvalidRequest: it changes something, and nobody can be asked.
+    """
+    from wenyuan.core.described import parse_source, source_to_wire
+    from wenyuan.core.errors import InvalidRequest
+    from wenyuan.core.registry import Registry, diff
+
+    wanted = parse_source(source_to_wire(known) | said)
+    changes = diff(Registry(sources=(known,)), Registry(sources=(wanted,))).changed
+    if not changes:
+        terminal.say("add_known", source=known.source_id)
+        return wanted
+    name, lines = known.source_id, [terminal.text("add_change", field=c.field, old=c.old, new=c.new) for c in changes]
+    if not yes and not interactive():
+        raise InvalidRequest(
+            f"the source {name!r} is there already, and would change: {'; '.join(f'{c.field} {c.old} → {c.new}' for c in changes)}",
+            hint=f"to change it: --yes, or wenyuan source set {name}; without these options it stays as it is",
+        )
+    terminal.say("add_changes", source=name)
+    for line in lines:
+        terminal.err.print(line, markup=False, highlight=False, soft_wrap=True)
+    if any(change.field == "domain" for change in changes):
+        terminal.say("add_domain")
+    if not yes and not typer.confirm(terminal.text("really_change", source=name), err=True):
+        terminal.say("not_changed")
+        raise typer.Exit(OK)
+    library.catalog.put_source(wanted)
+    return wanted
 
 
 def ingest(

@@ -86,6 +86,13 @@ _CHINESE = {
     "http, https and urn need none": "http、https 和 urn 无需设置",
     "there is no such setting": "没有这个设置项",
     "there is no source {a}": "没有来源 {a}",
+    "the source {a} is there already, and would change: {b}": "来源 {a} 已登记，将会修改：{b}",
+    "to change it: --yes, or wenyuan source set {a}; without these options it stays as it is": (
+        "确认修改请加 --yes，或用 wenyuan source set {a}；不给这些选项则保持不变"
+    ),
+    "nobody can be asked whether the source {a} is to go (documents: {b})": (
+        "无法询问是否移除来源 {a}（{b} 个文档）"
+    ),
     "the source id {a} is taken: it reads {b}": "来源标识 {a} 已被占用，其路径为 {b}",
     "there is no file or folder {a}": "文件或目录 {a} 不存在",
     "cannot look into {a}: {b}": "无法查看 {a}：{b}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os.path
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,20 @@ from wenyuan.core.text import fold
 from wenyuan.core.uri import is_web_address
 from wenyuan.core.validity import Validity, effective_ends, parse_date, parse_status
 
-__all__ = ["is_source_id", "parse_source", "shown_source", "source_to_wire", "supersession_faults"]
+__all__ = ["described_anew", "is_source_id", "parse_source", "shown_source", "source_to_wire", "supersession_faults"]
 
 _SENSITIVITIES = {
     "public": "public", "internal": "internal", "confidential": "confidential", "restricted": "restricted",
     "公开": "public", "内部": "internal", "机密": "confidential", "受限": "restricted",
 }  # fmt: skip
+
+
+def described_anew(known: Source, given: Source) -> Source:
+    """A known source with what another description of it says; what that leaves at its default stays."""
+    plain = Source(source_id=given.source_id)
+    names = (field.name for field in fields(Source))
+    said = {name: getattr(given, name) for name in names if getattr(given, name) != getattr(plain, name)}
+    return replace(known, **said)
 
 
 def source_to_wire(source: Source) -> dict[str, Any]:

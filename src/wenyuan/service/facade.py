@@ -14,6 +14,7 @@ from wenyuan.core.adapt import Tuning
 from wenyuan.core.agents import Principal
 from wenyuan.core.closing import refusal, refusing_once_closed
 from wenyuan.core.copyright import parse_copyright
+from wenyuan.core.described import described_anew
 from wenyuan.core.errors import (
     EncoderUnavailable,
     InvalidRequest,
@@ -300,6 +301,9 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoo
     def add(self, source: Source, progress: Callable[[Progress], None] | None = None) -> IngestReport:
         """Register a source and take it in; one that is registered already must have the same path.
 
+        Of a source that is registered already, what `source` leaves at its default stays as it is described: to take a
+        value away, describe it anew (``wenyuan source set``, ``PATCH /v1/sources/{id}``).
+
         Raises:
             InvalidRequest: the id is taken by another path, or sources would supersede one another in a loop.
             SourceError: nothing could be taken in; then nothing is registered.
@@ -321,6 +325,8 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoo
                 + (f": it reads {known.path}" if known.path else " by a source without a path"),
                 hint="choose another --source, or remove that one: wenyuan source remove " + source.source_id,
             )
+        if known is not None:
+            source = described_anew(known, source)
         self.catalog.put_source(source)
         try:
             report = self.ingest(source.source_id, progress)

@@ -135,9 +135,22 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "已移除来源 {source} 及其 {documents} 个文档；原始文件未改动。",
     ),
     "really": (
-        "Remove source {source} with {documents:document|documents} from the library?",
-        "确定从知识库移除来源 {source} 及其 {documents} 个文档？",
+        "Remove source {source} with {documents:document|documents} and {passages:passage|passages} from the library?"
+        " The files stay.",
+        "确定从知识库移除来源 {source} 及其 {documents} 个文档、{passages} 个段落？原始文件不变。",
     ),
+    "add_known": (
+        "Source {source} is there already: its description stays as it is.",
+        "来源 {source} 已登记：说明保持不变。",
+    ),
+    "add_changes": ("Source {source} is there already. This changes:", "来源 {source} 已登记，将作如下修改："),
+    "add_change": ("  {field}: {old} → {new}", "  {field}：{old} → {new}"),
+    "add_domain": (
+        "Agents see sources by their domain: those of the old one will not see it any more.",
+        "智能体按知识领域查看来源：只能看原领域的，将看不到它。",
+    ),
+    "really_change": ("Change source {source}?", "确定修改来源 {source}？"),
+    "not_changed": ("Nothing was changed.", "没有修改任何内容。"),
     "not_removed": ("Nothing was removed.", "没有移除任何内容。"),
     # -- sources
     "col_source": ("source", "来源"),

@@ -1,0 +1,105 @@
+"""``add`` on a source that is there: what is not given stays, what changes is shown and asked for; so is a removal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import wenyuan
+from wenyuan.cli import sources, stock
+from wenyuan.cli.root import app
+from wenyuan.core.model import Source
+
+GIVEN = ("--title", "House rules", "--trust", "5", "--domain", "law", "--owner", "Ann", "--sensitivity", "internal")
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.md").write_text("# 制度\n\n树木立于此。Trees stand.\n")
+    return folder
+
+
+class Desk:
+    """The command line on one library."""
+
+    def __init__(self, folder: Path) -> None:
+        self.env = {"WENYUAN_LIBRARY": str(folder), "WENYUAN_ENCODER__KIND": "none", "LC_ALL": "C.UTF-8"}
+        self.run("init")
+
+    def run(self, *args: object, code: int = 0, typed: str = "") -> Result:
+        done = CliRunner().invoke(app, [str(arg) for arg in args], env=self.env, input=typed, prog_name="wenyuan")
+        assert done.exit_code == code, done.output
+        return done
+
+    def source(self) -> dict[str, Any]:
+        shown: dict[str, Any] = json.loads(self.run("source", "show", "p", "--json").stdout)["source"]
+        return shown
+
+
+@pytest.fixture
+def desk(tmp_path: Path, docs: Path) -> Desk:
+    made = Desk(tmp_path / "library")
+    made.run("add", docs, "--source", "p", *GIVEN)
+    return made
+
+
+def test_what_is_not_given_stays(desk: Desk, docs: Path) -> None:
+    """Reading a source again by ``add`` leaves its description alone, and says so."""
+    before = desk.source()
+    done = desk.run("add", docs, "--source", "p")
+    assert "its description stays as it is" in done.stderr
+    assert desk.source() == before
+    assert (before["title"], before["trust"], before["domain"], before["owner"]) == ("House rules", 5, "law", "Ann")
+
+
+def test_a_change_that_nobody_agreed_to_is_refused(desk: Desk, docs: Path) -> None:
+    """Where nobody can be asked, nothing changes: what would is named, with the option that does it, in both languages."""
+    before = desk.source()
+    done = desk.run("add", docs, "--source", "p", "--trust", 2, "--domain", "other", code=2)
+    assert "trust_level 5 → 2; domain law → other" in " ".join(done.stderr.split()) and "--yes" in done.stderr
+    done = desk.run("--lang", "zh", "add", docs, "--source", "p", "--trust", 2, code=2)
+    assert "已登记，将会修改：trust_level 5 → 2" in "".join(done.stderr.split("\n"))
+    assert desk.source() == before
+
+
+def test_a_change_is_shown_and_made(desk: Desk, docs: Path) -> None:
+    """With ``--yes`` what was given counts, though it be a default; the rest stays; a change of domain has a word on agents."""
+    done = desk.run("add", docs, "--source", "p", "--trust", 3, "--domain", "other", "--yes")
+    assert "trust_level: 5 → 3" in done.stderr and "Agents see sources by their domain" in done.stderr
+    after = desk.source()
+    assert (after["title"], after["trust"], after["domain"], after["owner"]) == ("House rules", 3, "other", "Ann")
+
+
+@pytest.mark.parametrize(("typed", "trust"), [("n\n", 5), ("y\n", 2)])
+def test_a_person_is_asked(desk: Desk, docs: Path, monkeypatch: pytest.MonkeyPatch, typed: str, trust: int) -> None:
+    """At a terminal the change waits for a yes."""
+    monkeypatch.setattr(stock, "interactive", lambda: True)
+    desk.run("add", docs, "--source", "p", "--trust", 2, typed=typed)
+    assert desk.source()["trust"] == trust
+
+
+def test_a_removal_is_asked_for(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says what goes and that the files stay; where nobody can be asked it is refused with the command."""
+    done = desk.run("source", "remove", "p", code=2)
+    assert "wenyuan source remove p --yes" in done.stderr
+    monkeypatch.setattr(sources, "interactive", lambda: True)
+    done = desk.run("source", "remove", "p", typed="n\n")
+    assert "1 document and 1 passage" in done.stderr and "The files stay" in done.stderr
+    assert desk.source()["documents"] == 1
+    desk.run("source", "remove", "p", "--yes")
+    desk.run("source", "show", "p", code=2)
+
+
+def test_a_library_in_python_keeps_what_is_left_at_its_default(tmp_path: Path, docs: Path) -> None:
+    """`Library.add` of a source that is registered changes what is said, and nothing else."""
+    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as library:
+        library.add(Source(source_id="p", path=str(docs), title="House rules", trust=5, domain="law", owner="Ann"))
+        library.add(Source(source_id="p", path=str(docs), trust=4))
+        [known] = library.sources()
+        assert (known.title, known.trust, known.domain, known.owner) == ("House rules", 4, "law", "Ann")
