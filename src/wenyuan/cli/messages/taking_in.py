@@ -147,7 +147,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "add_change": ("  {field}: {old} → {new}", "  {field}：{old} → {new}"),
     "add_domain": (
         "Agents see sources by their domain: those of the old one will not see it any more.",
-        "智能体按知识领域查看来源：只能看原领域的，将看不到它。",
+        "智能体按领域查看来源：只能看原领域的，将看不到它。",
     ),
     "really_change": ("Change source {source}?", "确定修改来源 {source}？"),
     "not_changed": ("Nothing was changed.", "没有修改任何内容。"),
