@@ -429,3 +429,25 @@ def test_a_measure_against_two_hazards_is_shown_under_both(tmp_path: Path) -> No
     items = json.loads(run("rules", "infer", PIT, "--json").stdout)["items"]
     pairs = {(i["metadata"]["subject"], i["metadata"]["name"]) for i in items}
     assert {("坍塌", "临边防护"), ("坠落", "临边防护")} < pairs
+
+
+def test_sources_that_are_only_quoted_do_not_hide_ones_own(tmp_path: Path) -> None:
+    """What a pack quotes and nobody took in is counted under the list of sources; ``--all`` and JSON name it."""
+    world = {"WENYUAN_LIBRARY": str(tmp_path / "library"), "WENYUAN_ENCODER__KIND": "none", "LC_ALL": "C.UTF-8"}
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.md").write_text("# 制度\n\n投诉应当答复。\n", "utf-8")
+
+    def said(*args: object) -> str:
+        done = CliRunner().invoke(app, [str(arg) for arg in args], env=world, prog_name="wenyuan")
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    said("init")
+    said("add", docs, "--source", "mine")
+    said("rules", "import", "construction")
+    listed = json.loads(said("source", "list", "--json"))["sources"]
+    lines = said("source", "list").strip().splitlines()
+    assert [line.split()[0] for line in lines[1:-1]] == ["mine"]
+    assert lines[-1].startswith(f"{len(listed) - 1} sources more")
+    assert len(said("source", "list", "--all").strip().splitlines()) > len(listed)

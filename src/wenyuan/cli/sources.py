@@ -44,11 +44,17 @@ def stars(trust: int) -> str:
 
 
 def list_all(
-    ctx: typer.Context, library: LibraryOption = None, lang: LangOption = None, as_json: JsonOption = False
+    ctx: typer.Context,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also those without documents that rules quote. 含规则引用而无文档者")
+    ] = False,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """List all sources.
+    """List the sources; those that a pack of rules only quotes, and that hold no document, are counted.
 
-    列出全部来源。
+    列出来源；规则包仅引用而没有文档的来源只计数。
 
     Example 示例:
       wenyuan source list
@@ -60,10 +66,19 @@ def list_all(
     if not listed:
         terminal.say("no_sources")
     elif not terminal.as_json:
-        terminal.show(_table(terminal, listed))
+        shown = listed if everything else [one for one in listed if not _only_quoted(one)]
+        if shown:
+            terminal.show(_table(terminal, shown))
+        if len(shown) < len(listed):
+            terminal.show(terminal.text("sources_quoted", count=len(listed) - len(shown)))
         for overdue in (entry for entry in listed if entry["stale_since"]):
             since = f"{terminal.text('state_stale_since')}: {overdue['stale_since']}"
             terminal.show(f"{overdue['source_id']}: {since}", wrap=False)
+
+
+def _only_quoted(source: Mapping[str, object]) -> bool:
+    """Whether a source was registered for what rules quote of it, and nothing of it was taken in."""
+    return source["type"] == "static_doc" and not source["path"] and not source["documents"]
 
 
 def _table(terminal: Terminal, listed: list[dict[str, object]]) -> Any:

@@ -31,9 +31,11 @@ async def listed(visit: Visit) -> Response:
     sources = (await visit.get("v1", "sources"))["sources"]
     for source in sources:
         source["fresh"] = freshness(source, source["type"])
+    quoted = [s for s in sources if s["type"] == "static_doc" and not s.get("path") and not s.get("documents")]
+    sources = [source for source in sources if source not in quoted]
     worst = ("failed", "overdue", "busy")
     sources.sort(key=lambda s: (worst.index(s["fresh"]) if s["fresh"] in worst else len(worst), s["source_id"]))
-    return visit.page("sources.html", sources=sources)
+    return visit.page("sources.html", sources=sources, quoted=quoted)
 
 
 def freshness(state: Mapping[str, Any], kind: str) -> str:

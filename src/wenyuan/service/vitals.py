@@ -92,6 +92,7 @@ def listed_sources(catalog: Stock) -> list[dict[str, object]]:
             "source_id": source.source_id,
             "title": source.title,
             "type": source.type,
+            "path": source.path,
             "domain": source.domain,
             "trust": source.trust,
             "language": source.language,

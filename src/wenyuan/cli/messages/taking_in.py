@@ -126,6 +126,10 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "name a source, or give --all",
         "请指定来源，或者使用 --all",
     ),
+    "sources_quoted": (
+        "{count:source|sources} more that rules quote, without documents: wenyuan source list --all",
+        "另有 {count} 个来源仅被规则引用，没有文档：wenyuan source list --all",
+    ),
     "no_sources": (
         "The library has no sources yet. Add one: wenyuan add PATH --source ID",
         "知识库中还没有来源。添加：wenyuan add PATH --source ID",

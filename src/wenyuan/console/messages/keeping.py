@@ -9,6 +9,10 @@ __all__ = ["MESSAGES"]
 MESSAGES: Mapping[str, tuple[str, str]] = {
     "sources_count": ("{count:source|sources}", "{count} 个来源"),
     "sources_none": ("No source is registered yet.", "还没有登记来源。"),
+    "sources_quoted": (
+        "{count:source|sources} that rules quote, without documents",
+        "{count} 个来源仅被规则引用，没有文档",
+    ),
     "source": ("Source", "来源"),
     "source_add": ("Add a source", "添加来源"),
     "source_edit": ("Edit", "编辑"),
