@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 from wenyuan.client.caller import Client
 from wenyuan.client.governed import Knowledge
 from wenyuan.core.closing import refusing_once_closed
+from wenyuan.core.naming import required_query
 
 __all__ = ["AgentClient"]
 
@@ -45,15 +46,17 @@ class AgentClient:
 
     def get_context(
         self,
-        retrieval_query: str,
+        retrieval_query: str | None = None,
         *,
+        query: str | None = None,
         extra_queries: Sequence[str] = (),
         top_k: Mapping[str, int | Literal["auto"]] | None = None,
         **members: Any,
     ) -> Knowledge:
-        """What the agent needs to know now; see `Client.get_context` for what it raises."""
+        """What the agent needs to know now; see `Client.get_context` for `query` and for what it raises."""
+        text = required_query("retrieval_query", retrieval_query, query)
         return self._client.get_context(
-            retrieval_query, agent_id=self.agent_id, extra_queries=extra_queries, top_k=top_k, **members
+            text, agent_id=self.agent_id, extra_queries=extra_queries, top_k=top_k, **members
         )
 
     def close(self) -> None:

@@ -25,6 +25,7 @@ from wenyuan.client.governed import Knowledge
 from wenyuan.core.copyright import parse_copyright
 from wenyuan.core.errors import InvalidRequest, NotPermitted, RetrievalFailed
 from wenyuan.core.model import ORIGIN_PRIORITY, Fragment, Passage, RetrievalRequest
+from wenyuan.core.naming import required_query
 from wenyuan.core.reply import failure, read_fragments
 from wenyuan.core.snippets import ContextPolicy, ScoredPassage, Snippet, build_context
 
@@ -43,8 +44,9 @@ class Contract(Protocol):
 
 def get_context_from(
     service: str | Client | Contract,
-    retrieval_query: str,
+    retrieval_query: str | None = None,
     *,
+    query: str | None = None,
     extra_queries: Sequence[str] = (),
     max_results: int = 10,
     context: Mapping[str, Any] | None = None,
@@ -55,6 +57,7 @@ def get_context_from(
 
     Args:
         service: Its URL, a `Client` that is shared, or a Python object. A `wenyuan.Library` is such an object too.
+        query: The same as `retrieval_query`; one of them is required.
         extra_queries: Asked besides; each fragment counts once, with its best score.
         max_results: Of each query, 1-100.
         context: Passed on with each query.
@@ -65,15 +68,13 @@ def get_context_from(
         InvalidRequest, NotPermitted: the request, as found here or by the service.
         RetrievalFailed: any of the queries got no answer; nothing is to be injected.
     """
-    queries = [
-        RetrievalRequest(query=query, max_results=max_results, context=context)
-        for query in (retrieval_query, *extra_queries)
-    ]
+    texts = (required_query("retrieval_query", retrieval_query, query), *extra_queries)
+    queries = [RetrievalRequest(query=text, max_results=max_results, context=context) for text in texts]
     if isinstance(service, str):
         with Client(service, **options) as made:
-            found = [asked_of(made, query) for query in queries]
+            found = [asked_of(made, asked) for asked in queries]
     else:
-        found = [asked_of(service, query) for query in queries]
+        found = [asked_of(service, asked) for asked in queries]
     return _knowledge([fragment for fragments in found for fragment in fragments], policy)
 
 

@@ -19,6 +19,7 @@ from wenyuan.client.rules import RulesCalls
 from wenyuan.core.closing import refusing_once_closed
 from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, RetrievalFailed
 from wenyuan.core.model import Fragment, RetrievalRequest
+from wenyuan.core.naming import required_query
 from wenyuan.core.ports import Deadline
 
 if TYPE_CHECKING:
@@ -145,8 +146,9 @@ class Client(RulesCalls):
 
     def get_context(
         self,
-        retrieval_query: str,
+        retrieval_query: str | None = None,
         *,
+        query: str | None = None,
         agent_id: str | None = None,
         extra_queries: Sequence[str] = (),
         top_k: Mapping[str, Any] | None = None,
@@ -155,15 +157,17 @@ class Client(RulesCalls):
         """What may enter a prompt, from ``/v1/context`` of the same service.
 
         Args:
+            query: The same as `retrieval_query`; one of them is required.
             members: ``allow_low_trust``, ``token_budget``, ``task_id``, ``source_document_uri``.
 
         Raises:
             InvalidRequest, NotPermitted, RetrievalFailed: as `retrieve_fragments`; on a failure nothing is to be
                 injected.
         """
-        asked = {"retrieval_query": retrieval_query, "agent_id": agent_id, "top_k": top_k, **members}
+        text = required_query("retrieval_query", retrieval_query, query)
+        asked = {"retrieval_query": text, "agent_id": agent_id, "top_k": top_k, **members}
         asked["extra_queries"] = list(extra_queries)
-        return self._call("POST", "/v1/context", read_context, asked, (retrieval_query, *extra_queries))
+        return self._call("POST", "/v1/context", read_context, asked, (text, *extra_queries))
 
     def feedback(self, audit_id: str, *, good: Sequence[str] = (), bad: Sequence[str] = ()) -> Mapping[str, bool]:
         """Say which parts of an answer are right or wrong, at ``/v1/feedback`` of the same service.

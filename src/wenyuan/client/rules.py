@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlencode
 
+from wenyuan.core.naming import named_twice
+
 __all__ = ["Item", "Rules", "RulesCalls", "United", "read_rules", "read_united"]
 
 T = TypeVar("T")
@@ -213,16 +215,21 @@ class RulesCalls:
         processes: str | Sequence[str] | None = None,
         *,
         context: str | None = None,
+        query: str | None = None,
         engineering_type: str | None = None,
         parameters: Mapping[str, str | int | float | bool] | None = None,
     ) -> Rules:
-        """The rules that follow for processes, or for those recognised in `context`, from ``/v1/infer_rules``."""
-        names = _names(processes)
+        """The rules that follow for processes, or for those recognised in `context`, from ``/v1/infer_rules``.
+
+        Args:
+            query: The same as `context`.
+        """
+        names, text = _names(processes), named_twice("context", context, query)
         asked = {
-            "context": context, "processes": names, "engineering_type": engineering_type,
+            "context": text, "processes": names, "engineering_type": engineering_type,
             "parameters": dict(parameters or {}),
         }  # fmt: skip
-        return self._call("POST", "/v1/infer_rules", read_rules, asked, (context or "", *(names or ())))
+        return self._call("POST", "/v1/infer_rules", read_rules, asked, (text or "", *(names or ())))
 
     def rules(
         self,

@@ -12,7 +12,8 @@ from typing import Any
 
 import wenyuan
 from wenyuan.core.closing import refusing_once_closed
-from wenyuan.core.errors import ConfigError, InvalidRequest
+from wenyuan.core.errors import ConfigError
+from wenyuan.core.naming import named_twice
 from wenyuan.knowledge_retriever.config import CHAPTERS_NEED_KG, TEMPLATE_COLLECTION
 from wenyuan.knowledge_retriever.engines import KGRetriever, VectorRetriever
 from wenyuan.knowledge_retriever.foreign import ForeignCases, Graph, Vectors, foreign_rules
@@ -187,7 +188,7 @@ class KnowledgeRetriever:
 
         Args:
             processes: Names, or one name.
-            query: The same as `context`.
+            query: The same as `context`; both must not differ.
 
         Returns:
             The rules; `Items.cut` says what a limit has cut, `Items.unmatched` which names the graph does not know.
@@ -195,6 +196,7 @@ class KnowledgeRetriever:
         Raises:
             Closed: it was closed.
             ConfigError: `use_llm`, and no language model is configured.
+            InvalidRequest: `context` and `query` differ.
         """
         if use_llm:
             raise ConfigError(
@@ -202,10 +204,8 @@ class KnowledgeRetriever:
                 component="llm",
                 hint="leave use_llm out: the graph is walked without one",
             )
-        if query is not None and context:
-            raise InvalidRequest("context and query are given: they are the same, and one is enough")
         question = RuleQuestion(
-            text=context if query is None else query, processes=names_of(processes),
+            text=named_twice("context", context or None, query) or "", processes=names_of(processes),
             engineering_type=engineering_type or "", parameters=parameters or {},
         )  # fmt: skip
         return self._listed(question)

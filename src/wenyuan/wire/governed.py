@@ -17,6 +17,7 @@ from wenyuan.core.agents import AUTO, MAX_DOMAINS, MAX_TOP_K, DomainScope, parse
 from wenyuan.core.errors import Fault, InvalidRequest
 from wenyuan.core.filters import parse_filter
 from wenyuan.core.model import MAX_RESULTS
+from wenyuan.core.naming import required_query
 from wenyuan.core.snippets import Snippet
 from wenyuan.core.suggest import did_you_mean
 from wenyuan.service.context import MAX_EXTRA_QUERIES, Context, ContextRequest
@@ -92,7 +93,8 @@ class ContextRequestShape(Strict):
     """What an agent needs to know now."""
 
     agent_id: Text | None = None
-    retrieval_query: QueryText
+    retrieval_query: QueryText | None = Field(None, description="Required, or `query`, which means the same.")
+    query: QueryText | None = Field(None, description="The same as `retrieval_query`; both must not differ.")
     extra_queries: list[QueryText] = Field(default_factory=list, max_length=MAX_EXTRA_QUERIES)
     top_k: dict[str, TopK] | None = Field(None, description="By domain, another number than the agent's scope has.")
     allow_low_trust: bool | None = Field(None, description="Let passages of trust below 3 in.")
@@ -288,7 +290,7 @@ def context_from_wire(payload: object) -> ContextRequest:
         # The same rules as for a scope that is written out; an empty object changes nothing.
         parse_scope([{"domain": d, "top_k": k} for d, k in body.top_k.items()] or [{"domain": "-"}], "top_k")
     return ContextRequest(
-        retrieval_query=body.retrieval_query,
+        retrieval_query=required_query("retrieval_query", body.retrieval_query, body.query),
         agent_id=body.agent_id,
         extra_queries=tuple(body.extra_queries),
         top_k=body.top_k or None,

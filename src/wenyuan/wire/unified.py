@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from wenyuan.core.errors import Fault, InvalidRequest
+from wenyuan.core.naming import named_twice
 from wenyuan.service.unified import MAX_PROCESSES, RuleItems, RuleQuestion, Unified, UnifiedRequest
 from wenyuan.wire.governed import Strict, checked
 from wenyuan.wire.shapes import QueryText, Text, no_default
@@ -45,7 +46,8 @@ class UnifiedRequestShape(Strict):
 class InferRequestShape(Strict):
     """Which rules follow: for processes named, or recognised in the text."""
 
-    context: QueryText | None = None
+    context: QueryText | None = Field(None, description="A text in which processes are recognised.")
+    query: QueryText | None = Field(None, description="The same as `context`; both must not differ.")
     processes: Processes | None = None
     engineering_type: Text | None = None
     parameters: Parameters = Field(default_factory=dict)
@@ -107,11 +109,12 @@ def unified_from_wire(payload: object) -> UnifiedRequest:
 def infer_from_wire(payload: object) -> RuleQuestion:
     """The question that a body is; InvalidRequest lists every fault of its form."""
     body = checked(InferRequestShape, payload)
-    if body.context is None and body.processes is None:
+    text = named_twice("context", body.context, body.query)
+    if text is None and body.processes is None:
         why = "is required, or processes"
         raise InvalidRequest(f"context {why}", faults=(Fault("context", why),))
     return RuleQuestion(
-        text=body.context or "",
+        text=text or "",
         processes=None if body.processes is None else tuple(body.processes),
         engineering_type=body.engineering_type or "",
         parameters=body.parameters,
