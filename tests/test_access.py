@@ -72,7 +72,7 @@ def assert_refused(answer: Any, path: str, status: int, code: str) -> None:
     if path == "/retrieval":  # Dify takes every status but 403 for a good key
         assert (answer.status, set(answer.json)) == (403, {"error_code", "error_msg", "request_id"})
         assert answer.json["error_code"] in ((1001, 1002) if status == 401 else (1002,))
-    elif path.startswith("/v1/vector_stores/"):
+    elif path.startswith("/v1/vector_stores"):
         assert (answer.status, set(answer.json)) == (status, {"error"})
         assert answer.json["error"]["code"] == {"unauthenticated": "invalid_api_key"}.get(code, code)
     else:

@@ -194,6 +194,7 @@ DOORS: dict[str, tuple[str, Door]] = {
     "fragments of a domain, MCP": ("domain", lambda w, n: w.mcp("retrieve_fragments", query=QUERY, domain=n)),
     "Dify's knowledge": ("domain", post("/retrieval", knowledge_id="★", query=QUERY)),
     "a vector store": ("domain", http("POST", "/v1/vector_stores/★/search", {"query": QUERY})),
+    "after a vector store": ("domain", http("GET", "/v1/vector_stores?after=★")),
     "search of a source": ("source", post("/v1/search", query=QUERY, filters={"source_id": "★"})),
     "search without a source": ("source", post("/v1/search", query=QUERY, filters={"not": {"source_id": "★"}})),
     "search by a facet": ("facet", post("/v1/search", query=QUERY, filters={"metadata.★": "绝密档"})),

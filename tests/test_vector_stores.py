@@ -149,6 +149,54 @@ def test_a_failure_raises(client: Any, library: Any) -> None:
     assert caught.value.type == "server_error"
 
 
+def test_the_stores_are_listed_to_the_real_client(client: Any) -> None:
+    """Every domain and `all`, each of which the client can search; the newest first, as there."""
+    stores = list(client.vector_stores.list())
+    assert [store.id for store in stores][:3] == ["wiki", "law", "policy"]
+    assert {store.id for store in stores} == {"policy", "law", "wiki", "all"}
+    times = [store.created_at for store in stores]
+    assert times == sorted(times, reverse=True)
+    assert {store.id: store.file_counts.completed for store in stores} == {"all": 3, "policy": 1, "law": 1, "wiki": 1}
+    for store in stores:
+        assert (store.object, store.status, store.name) == ("vector_store", "completed", store.id)
+        found = sources(client.vector_stores.search(store.id, query=QUERY))
+        assert found <= ({store.id} if store.id != "all" else {"policy", "law", "wiki"})
+
+
+def test_the_list_has_pages(client: Any) -> None:
+    """The client walks them by `after`; `before` goes back, and an unknown place is refused."""
+    whole = [store.id for store in client.vector_stores.list()]
+    page = client.vector_stores.list(limit=3)
+    assert ([store.id for store in page.data], page.has_more) == (whole[:3], True)
+    assert (page.first_id, page.last_id) == (whole[0], whole[2])
+    assert [store.id for store in client.vector_stores.list(limit=1)] == whole
+    assert [store.id for store in client.vector_stores.list(limit=2, order="asc")] == whole[::-1]
+    back = client.vector_stores.list(limit=2, before=whole[3])
+    assert ([store.id for store in back.data], back.has_more) == (whole[1:3], True)
+    last = client.vector_stores.list(after=whole[-1])
+    assert (last.data, last.has_more, last.first_id) == ([], False, None)
+    for wrong in ({"after": "nowhere"}, {"limit": 0}, {"limit": 101}, {"order": "best"}):
+        with pytest.raises(openai.BadRequestError) as caught:
+            client.vector_stores.list(**wrong)
+        assert caught.value.param == next(iter(wrong))
+
+
+def test_an_agents_list_is_its_scope(library: Any, url: str) -> None:
+    """What is outside is not there, and is no place to go on from."""
+    token = key(library, "retrieve", agent="support")
+    with openai.OpenAI(base_url=f"{url}/v1", api_key=token, max_retries=0) as other:
+        stores = list(other.vector_stores.list())
+        assert {store.id for store in stores} == {"policy", "law", "all"}
+        assert {store.id: store.file_counts.total for store in stores}["all"] == 2
+        with pytest.raises(openai.BadRequestError):
+            other.vector_stores.list(after="wiki")
+    with (
+        openai.OpenAI(base_url=f"{url}/v1", api_key="wrong", max_retries=0) as nobody,
+        pytest.raises(openai.AuthenticationError),
+    ):
+        nobody.vector_stores.list()
+
+
 def test_several_queries_give_each_fragment_once(client: Any) -> None:
     """With its best score, and no more than were asked for."""
     one = client.vector_stores.search("all", query="客户投诉多久响应")

@@ -106,6 +106,12 @@ class CatalogReads(CatalogHistory):
             rows = connection.execute(sa.select(t.sources).order_by(t.sources.c.source_id)).mappings().all()
         return tuple(source_of(row) for row in rows)
 
+    def registered_at(self) -> Mapping[str, float]:
+        """When each source was registered: seconds since the epoch, by its id."""
+        with reading(self._reader, "listing sources") as connection:
+            rows = connection.execute(sa.select(t.sources.c.source_id, t.sources.c.created_at)).all()
+        return {name: float(since) for name, since in rows}
+
     def source(self, source_id: str) -> Source:
         """Raises NotPermitted when there is none of that id."""
         with reading(self._reader, "reading a source") as connection:

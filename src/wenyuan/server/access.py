@@ -28,6 +28,7 @@ RIGHT_OF: Mapping[tuple[str, str], str | None] = {
     ("POST", "/retrieve_fragments"): "retrieve",
     ("POST", "/retrieval"): "retrieve",
     ("POST", "/mcp"): "retrieve",
+    ("GET", "/v1/vector_stores"): "retrieve",
     ("POST", "/v1/vector_stores/{vector_store_id}/search"): "retrieve",
     ("POST", "/v1/search"): "search",
     ("POST", "/search"): "search",

@@ -15,14 +15,14 @@ from wenyuan.wire.vector_stores import store_error
 __all__ = ["DIFY", "refusal"]
 
 DIFY = "/retrieval"
-_STORES = "/v1/vector_stores/"
+_STORES = "/v1/vector_stores"
 
 
 def refusal(problem: Problem, request_id: str, path: str, headers: Headers) -> Response:
     """A problem in the words of the protocol that the path belongs to; a problem document for our own."""
     if path == DIFY:
         return _dify(problem, request_id, headers)
-    return _stores(problem) if path.startswith(_STORES) else problem.response(request_id)
+    return _stores(problem) if path == _STORES or path.startswith(_STORES + "/") else problem.response(request_id)
 
 
 def _dify(problem: Problem, request_id: str, headers: Headers) -> Response:

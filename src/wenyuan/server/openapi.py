@@ -13,7 +13,7 @@ from pydantic.json_schema import models_json_schema
 from wenyuan.server.access import RIGHT_OF
 from wenyuan.server.dialects import DIFY
 from wenyuan.server.problem import PROBLEM_JSON
-from wenyuan.server.routes_audit import DESCRIBED
+from wenyuan.server.routes_audit import DESCRIBED, parameters_of
 from wenyuan.server.routes_evaluations import EVALUATIONS_DESCRIBED
 from wenyuan.server.routes_feedback import FEEDBACK_DESCRIBED
 from wenyuan.server.routes_keys import KEYS_DESCRIBED
@@ -73,6 +73,7 @@ def _schemas() -> dict[str, Any]:
         unified.InferAnswerShape,
         dify.DifyAnswerShape,
         dify.DifyErrorShape,
+        vector_stores.StoreListShape,
         vector_stores.StorePageShape,
         vector_stores.StoreErrorShape,
     )
@@ -186,8 +187,12 @@ def _foreign() -> dict[str, Any]:
     )
     named = {"name": "vector_store_id", "in": "path", "required": True, "schema": {"type": "string"}}
     stores["post"]["parameters"] = [named]
+    listed = _get("list_vector_stores", "OpenAI's list of vector stores", _content("StoreListShape"))
+    listed["get"]["parameters"] = parameters_of(vector_stores.StoresQueryShape)
+    listed["get"]["responses"] |= _in_words_of("StoreErrorShape", 400, 401, 403, 429, 500, 503)
     return {
         DIFY: _told("dify_retrieval", "Dify's External Knowledge API", *dify_shapes),
+        "/v1/vector_stores": listed,
         "/v1/vector_stores/{vector_store_id}/search": stores,
         "/mcp": _mcp(),
         "/openapi-tools.json": _get(
@@ -217,13 +222,18 @@ def _mcp() -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _in_words_of(error: str, *statuses: int) -> dict[str, Any]:
+    """Answers that are errors of another protocol."""
+    return {
+        str(status): {"description": HTTPStatus(status).phrase, "headers": _HEADERS, "content": _content(error)}
+        for status in statuses
+    }
+
+
 def _told(name: str, summary: str, request: str, answer: str, error: str) -> dict[str, Any]:
     """A question whose failure is an error of its protocol."""
     headers = {**_HEADERS, **_STATUS_HEADER}
-    responses = {
-        str(status): {"description": HTTPStatus(status).phrase, "headers": _HEADERS, "content": _content(error)}
-        for status in (400, 401, 403, 404, 408, 413, 415, 429, 500, 503)
-    }
+    responses = _in_words_of(error, 400, 401, 403, 404, 408, 413, 415, 429, 500, 503)
     ok = {"description": "What was found, perhaps nothing.", "headers": headers, "content": _content(answer)}
     return {
         "post": {

@@ -147,6 +147,14 @@ def queried(request: Request, shape: type[S]) -> S:
     return checked(shape, dict(given))
 
 
+def parameters_of(shape: type[BaseModel]) -> list[dict[str, Any]]:
+    """The parameters of a query, as the OpenAPI document names them."""
+    return [
+        {"name": name, "in": "query", "required": False, "schema": schema}
+        for name, schema in shape.model_json_schema()["properties"].items()
+    ]
+
+
 def _of(record: AuditRecord, agent_id: str | None) -> bool:
     """Whether a record is of an answer to that agent; every record is the operator's."""
     return agent_id is None or record.record.get("agent") == agent_id

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -23,7 +22,7 @@ from wenyuan.readers.golden import read_golden
 from wenyuan.server.access import Handler
 from wenyuan.server.desk import Desk, json_response, missing
 from wenyuan.server.problem import Problem
-from wenyuan.server.routes_audit import queried
+from wenyuan.server.routes_audit import parameters_of, queried
 from wenyuan.server.routes_registry import allowed_path, operator
 from wenyuan.server.uploads import uploaded
 from wenyuan.wire import evaluations as shapes
@@ -185,13 +184,6 @@ def _number(text: str) -> int:
 
 
 # --- for the OpenAPI document ---------------------------------------------------------------------------------
-def _parameters(shape: type[BaseModel], where: str = "query") -> Any:
-    return [
-        {"name": name, "in": where, "required": False, "schema": schema}
-        for name, schema in shape.model_json_schema()["properties"].items()
-    ]
-
-
 _NUMBER = {"name": "evaluation_id", "in": "path", "required": True, "schema": {"type": "string"}}
 _EVALUATION = {
     "type": "object",
@@ -212,7 +204,7 @@ EVALUATIONS_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
             },
             "required": ["evaluations", "running", "failed", "stopped", "next"],
         },
-        "parameters": _parameters(shapes.EvaluationsQueryShape),
+        "parameters": parameters_of(shapes.EvaluationsQueryShape),
     },
     ("POST", "/v1/evaluations"): {
         "summary": "Ask the questions of a golden file, or of an earlier evaluation again; answers when it is done",
@@ -228,7 +220,7 @@ EVALUATIONS_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("GET", "/v1/evaluations/{evaluation_id}"): {
         "summary": "An evaluation with what became of each question, perhaps beside an earlier one of the same questions",
         "answer": _EVALUATION,
-        "parameters": [_NUMBER, *_parameters(shapes.EvaluationQueryShape)],
+        "parameters": [_NUMBER, *parameters_of(shapes.EvaluationQueryShape)],
     },
     ("DELETE", "/v1/evaluations/{evaluation_id}"): {
         "summary": "Forget an evaluation, and its questions where no other has them",

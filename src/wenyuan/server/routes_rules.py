@@ -13,7 +13,6 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -24,7 +23,7 @@ from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
 from wenyuan.server.access import Handler
 from wenyuan.server.desk import Desk, Question, json_response, missing
-from wenyuan.server.routes_audit import queried
+from wenyuan.server.routes_audit import parameters_of, queried
 from wenyuan.server.routes_registry import allowed_path, operator
 from wenyuan.server.uploads import uploaded
 from wenyuan.wire import rules as shapes
@@ -257,13 +256,6 @@ def _members(**members: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": members, "required": list(members)}
 
 
-def _parameters(shape: type[BaseModel]) -> list[dict[str, Any]]:
-    return [
-        {"name": name, "in": "query", "required": False, "schema": schema}
-        for name, schema in shape.model_json_schema()["properties"].items()
-    ]
-
-
 _STATEMENT = _members(
     statement_id=_COUNT, status={"enum": ["proposed", "approved", "rejected", "retired"]}, src=_OBJECT,
     relation=_TEXT, dst=_OBJECT, condition=_TEXT, strength=_TEXT, evidences=_list(_OBJECT),
@@ -278,14 +270,14 @@ RULES_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
                 _members(nodes=_list(_OBJECT), next=_NEXT),
             ]
         },
-        "parameters": _parameters(shapes.RulesQueryShape),
+        "parameters": parameters_of(shapes.RulesQueryShape),
     },
     ("GET", "/v1/rules/nodes/{node_id}"): {
         "summary": "A node, and the statements in force from it and into it",
         "answer": _members(node=_OBJECT, out=_list(_OBJECT), **{"in": _list(_OBJECT)}, truncated=_list(_TEXT)),
         "parameters": [
             {"name": "node_id", "in": "path", "required": True, "schema": {"type": "string"}},
-            *_parameters(shapes.NodeQueryShape),
+            *parameters_of(shapes.NodeQueryShape),
         ],
     },
     ("GET", "/v1/rules/statements/{statement_id}"): {
@@ -295,7 +287,7 @@ RULES_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("GET", "/v1/rules/review"): {
         "summary": "Statements that wait for a review",
         "answer": _members(statements=_list(_STATEMENT), next=_NEXT),
-        "parameters": _parameters(shapes.QueueQueryShape),
+        "parameters": parameters_of(shapes.QueueQueryShape),
     },
     ("POST", "/v1/rules/review"): {
         "summary": "Approve, reject or retire statements, all or none",

@@ -1,4 +1,4 @@
-"""The JSON shapes of OpenAI's vector-store search (``POST /v1/vector_stores/{id}/search``).
+"""The JSON shapes of OpenAI's vector stores: their list (``GET /v1/vector_stores``) and their search.
 
 As the types of the ``openai`` package have them. What is not ours to do (``rewrite_query``, a ranker by name) is
 accepted and left undone: the answer's ``search_query`` says what was searched for.
@@ -7,9 +7,11 @@ accepted and left undone: the answer's ``search_query`` says what was searched f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
 
 from wenyuan.core.conditions import Condition, Conditions, Test
 from wenyuan.core.errors import Fault, InvalidRequest
@@ -19,12 +21,16 @@ from wenyuan.wire.governed import checked
 from wenyuan.wire.shapes import QueryText, Text
 
 __all__ = [
+    "Store",
     "StoreErrorShape",
+    "StoreListShape",
     "StorePageShape",
     "StoreRequestShape",
+    "StoresQueryShape",
     "store_error",
     "store_from_wire",
     "store_to_wire",
+    "stores_to_wire",
 ]
 
 _MOST_QUERIES = 8
@@ -82,6 +88,49 @@ class StorePageShape(BaseModel):
     data: list[StoreResultShape]
     has_more: bool
     next_page: str | None
+
+
+class StoresQueryShape(BaseModel):
+    """Which vector stores are listed: a page of those after, or before, one of them."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    limit: int = Field(20, ge=1, le=100, description="At most so many.")
+    order: Literal["asc", "desc"] = Field("desc", description="By `created_at`: the newest first, or the oldest.")
+    after: Text | SkipJsonSchema[None] = Field(None, description="Id of the last one of the page before.")
+    before: Text | SkipJsonSchema[None] = Field(None, description="Id of the first one of the page behind.")
+
+
+class StoreCountsShape(BaseModel):
+    """Documents of a vector store: those taken in, and those that could not be read."""
+
+    in_progress: int
+    completed: int
+    failed: int
+    cancelled: int
+    total: int
+
+
+class StoreShape(BaseModel):
+    """A vector store: a knowledge domain, or ``all``."""
+
+    id: str
+    object: Literal["vector_store"]
+    name: str
+    created_at: int = Field(description="When its first source was registered: seconds since the epoch.")
+    status: Literal["completed"]
+    file_counts: StoreCountsShape
+    usage_bytes: int = Field(description="Not measured: 0.")
+
+
+class StoreListShape(BaseModel):
+    """A page of the vector stores that the caller may search."""
+
+    object: Literal["list"]
+    data: list[StoreShape]
+    first_id: str | None
+    last_id: str | None
+    has_more: bool
 
 
 class StoreFaultShape(BaseModel):
@@ -174,6 +223,63 @@ def store_to_wire(asked: Sequence[Wanted], given: Sequence[Given]) -> Mapping[st
         "data": [_result(fragment) for fragment in ranked[: asked[0].request.max_results]],
         "has_more": False,
         "next_page": None,
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """A vector store that a caller may search.
+
+    Attributes:
+        created_at: Seconds since the epoch.
+        documents, failures: How many it holds, and how many could not be read.
+    """
+
+    name: str
+    created_at: float
+    documents: int
+    failures: int
+
+
+def stores_to_wire(stores: Sequence[Store], asked: StoresQueryShape) -> Mapping[str, Any]:
+    """The page that is asked for.
+
+    Raises:
+        InvalidRequest: no store is called what ``after`` or ``before`` names.
+    """
+    ranked = sorted(stores, key=lambda store: (store.created_at, store.name), reverse=asked.order == "desc")
+    names = [store.name for store in ranked]
+    begin = _place(names, asked.after, "after") + 1 if asked.after is not None else 0
+    end = _place(names, asked.before, "before") if asked.before is not None else len(names)
+    inside = ranked[begin:end]
+    # Backwards, the page is the one that ends right before the store that was named.
+    backwards = asked.before is not None and asked.after is None
+    page = inside[-asked.limit :] if backwards else inside[: asked.limit]
+    return {
+        "object": "list",
+        "data": [_store(store) for store in page],
+        "first_id": page[0].name if page else None,
+        "last_id": page[-1].name if page else None,
+        "has_more": len(page) < len(inside),
+    }
+
+
+def _place(names: Sequence[str], name: str, path: str) -> int:
+    if name not in names:
+        raise _fault(path, "must be the id of a vector store")
+    return names.index(name)
+
+
+def _store(store: Store) -> Mapping[str, Any]:
+    counts = {"completed": store.documents, "failed": store.failures, "total": store.documents + store.failures}
+    return {
+        "id": store.name,
+        "object": "vector_store",
+        "name": store.name,
+        "created_at": int(store.created_at),
+        "status": "completed",
+        "file_counts": {"in_progress": 0, "cancelled": 0, **counts},
+        "usage_bytes": 0,
     }
 
 
