@@ -1,6 +1,6 @@
 """An agent with the `anthropic` package: what the library says comes as blocks that the model cites.
 
-    pip install wenyuan anthropic
+    pip install . anthropic
     wenyuan serve
     CHAT_KEY=… CHAT_MODEL=… python examples/anthropic_agent.py "客户投诉多久响应？"
 

@@ -1,6 +1,6 @@
 """An agent of Haystack that looks things up in the library, and any chat API of OpenAI's protocol.
 
-    pip install wenyuan haystack-ai
+    pip install . haystack-ai
     wenyuan serve
     CHAT_URL=https://api.example.com/v1 CHAT_KEY=… python examples/haystack_agent.py "客户投诉多久响应？"
 

@@ -1,6 +1,6 @@
 """An agent of LangChain (on LangGraph) that looks things up in the library, and any chat API of OpenAI's protocol.
 
-    pip install wenyuan langchain langchain-openai
+    pip install . langchain langchain-openai
     wenyuan serve
     CHAT_URL=https://api.example.com/v1 CHAT_KEY=… python examples/langchain_agent.py "客户投诉多久响应？"
 

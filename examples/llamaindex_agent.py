@@ -1,6 +1,6 @@
 """An agent of LlamaIndex that looks things up in the library, and any chat API of OpenAI's protocol.
 
-    pip install wenyuan llama-index-core llama-index-llms-openai
+    pip install . llama-index-core llama-index-llms-openai
     wenyuan serve
     CHAT_URL=https://api.example.com/v1 CHAT_KEY=… python examples/llamaindex_agent.py "客户投诉多久响应？"
 

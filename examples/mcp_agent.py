@@ -1,6 +1,6 @@
 """An agent that uses the library's MCP tools as they are, and any chat API of OpenAI's protocol.
 
-    pip install "wenyuan[mcp]" openai
+    pip install ".[mcp]" openai
     wenyuan serve
     CHAT_URL=https://api.example.com/v1 CHAT_KEY=… python examples/mcp_agent.py "客户投诉多久响应？"
 

@@ -1,6 +1,6 @@
 """An agent with the `openai` package: the library is its vector store, and the chat API any of OpenAI's protocol.
 
-    pip install wenyuan openai
+    pip install . openai
     wenyuan serve
     CHAT_URL=https://api.example.com/v1 CHAT_KEY=… python examples/openai_agent.py "客户投诉多久响应？"
 

@@ -1,6 +1,6 @@
 """An agent of Pydantic AI that looks things up in the library, and any chat API of OpenAI's protocol.
 
-    pip install wenyuan "pydantic-ai-slim[openai]"
+    pip install . "pydantic-ai-slim[openai]"
     wenyuan serve
     CHAT_URL=https://api.example.com/v1 CHAT_KEY=… python examples/pydantic_ai_agent.py "客户投诉多久响应？"
 

@@ -32,6 +32,7 @@ from wenyuan.core.score import rescale
 from wenyuan.engines import postgres_query, postgres_table
 from wenyuan.engines.attached import open_attached
 from wenyuan.engines.postgres_table import FAILURES, PostgresTable, translated
+from wenyuan.installed import install_command
 
 ROWS = [
     ("a-1", "报销须在三十日内提交", [1, 0, 0], "财务制度", "https://kb.example/财务#第十三条", '{"部门": "财务", "year": 2024}'),
@@ -317,7 +318,7 @@ def test_without_the_driver_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.delitem(sys.modules, f"wenyuan.engines.{name}")
     with pytest.raises(ConfigError, match="driver of PostgreSQL") as caught:
         open_attached(source())
-    assert "wenyuan[postgres]" in caught.value.hint
+    assert caught.value.hint == install_command("postgres")
 
 
 def test_lazy_sources_are_checked_at_the_first_question(opened: Open) -> None:

@@ -31,6 +31,7 @@ from wenyuan.core.errors import (
     NotPermitted,
 )
 from wenyuan.core.model import Source
+from wenyuan.installed import upgrade_command
 
 CANARY = "canary7金丝雀机密"
 
@@ -58,7 +59,7 @@ def test_newer_format(catalog: Catalog) -> None:
     before = (catalog.folder / "catalog.db").read_bytes()
     with pytest.raises(CatalogVersion, match="format 99") as caught:
         Catalog.open(catalog.folder)
-    assert "pip install --upgrade" in caught.value.hint
+    assert caught.value.hint == f"upgrade the program: {upgrade_command()}"
     assert (catalog.folder / "catalog.db").read_bytes() == before
 
 

@@ -28,6 +28,7 @@ from wenyuan.cli.root import app
 from wenyuan.cli.snippet import body, cells, marks, snippet, wrapped
 from wenyuan.cli.terminal import language_here
 from wenyuan.cli.translate import translated
+from wenyuan.installed import upgrade_command
 
 CLI = Path(wenyuan.__file__).parent / "cli"
 DOCUMENTS = CLI / "demo" / "documents"
@@ -417,7 +418,7 @@ def test_a_library_of_a_newer_version_is_refused(empty: Path) -> None:
     done = run("--library", empty, "search", "x", "--lang", "zh")
     assert done.exit_code == 1
     assert "知识库格式为 99" in done.stderr
-    assert "pip install --upgrade wenyuan" in done.stderr
+    assert upgrade_command() in done.stderr
 
 
 def test_another_encoder_is_refused(stocked: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from http_door import EchoService, call, serving
 from mcp_clients import calling, over_http
 from wenyuan.cli.recipes import RECIPES
 from wenyuan.cli.root import app
+from wenyuan.installed import install_command
 from wenyuan.wire.governed import ContextRequestShape
 from wenyuan.wire.shapes import RetrievalRequestShape
 from wenyuan.wire.unified import InferRequestShape
@@ -103,6 +105,17 @@ def test_printed_python_is_python(target: str, library: Any, url: str) -> None:
             path = Path(__file__).parents[1] / "src" / (str(node.module).replace(".", "/") + ".py")
             assert path.is_file()
             assert all(f"{name.name}" in path.read_text("utf-8") for name in node.names)
+
+
+@pytest.mark.parametrize(("target", "package"), [
+    ("langchain", "langchain-core"), ("llamaindex", "llama-index-core"), ("haystack", "haystack-ai"), ("openai", "openai"),
+])  # fmt: skip
+def test_what_is_installed_is_this_copy(target: str, package: str, library: Any, url: str) -> None:
+    """Adapters need this program, from where it came; a client of OpenAI's needs nothing of ours."""
+    told = pieces(target, url, library.folder)["install"]
+    ours = [] if target == "openai" else [package]
+    assert told == (install_command(beside=ours, pip=["pip"]) if ours else f"pip install {package}")
+    assert not re.search(r"install wenyuan( |$)", told)
 
 
 def test_printed_python_for_openai_runs(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from wenyuan.core.errors import EncoderUnavailable, VectorRejected
 from wenyuan.core.ports import Encoder
 from wenyuan.encoders.folder import load_tokenizer
 from wenyuan.encoders.onnx_dir import open_onnx_dir
+from wenyuan.installed import install_command
 
 WORDS = ["[CLS]", "[SEP]", "[UNK]", "报", "销", "travel", "cost", "知", "识", "Q", "P", "An", "away"]
 
@@ -243,4 +244,4 @@ def test_without_the_package_it_says_what_to_install(tmp_path: Path, monkeypatch
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(EncoderUnavailable, match="package tokenizers") as caught:
         load_tokenizer(tmp_path / "tokenizer.json", 10, "encoder")
-    assert "wenyuan[onnx]" in caught.value.hint
+    assert caught.value.hint == install_command("onnx")

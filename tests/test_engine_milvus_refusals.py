@@ -38,6 +38,7 @@ from wenyuan.engines.milvus import MilvusEngine, Place, collections
 from wenyuan.engines.milvus.conditions import compared, condition, token
 from wenyuan.engines.milvus.keyword import frequency, norm, weighed
 from wenyuan.engines.milvus.sessions import failure
+from wenyuan.installed import install_command
 
 TOKEN = "root:Geheim-4711"
 ID = "x" * 32
@@ -84,7 +85,7 @@ def test_unset(tmp_path: Path) -> None:
 def test_driver_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the driver, the message says which extra brings it."""
     monkeypatch.setitem(sys.modules, "pymilvus", None)
-    assert "wenyuan[milvus]" in refused("http://127.0.0.1:1", ConfigError).hint
+    assert refused("http://127.0.0.1:1", ConfigError).hint == install_command("milvus")
 
 
 def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,6 +31,7 @@ from wenyuan.evaluation.judged import read_judged
 from wenyuan.evaluation.measures import measured
 from wenyuan.evaluation.pace import Pace
 from wenyuan.evaluation.report import Report
+from wenyuan.installed import install_command
 
 CORPUS = [
     {"_id": "a", "title": "", "text": "kiwi plum fig", "metadata": {"kind": "fruit"}},
@@ -458,7 +459,7 @@ def test_without_the_measuring_package_the_install_line_is_given(make: Made, mon
     monkeypatch.setitem(sys.modules, "ir_measures", None)
     with pytest.raises(ConfigError) as caught:
         ask(make())
-    assert "wenyuan[eval]" in caught.value.hint
+    assert caught.value.hint == install_command("eval")
 
 
 def test_a_missing_folder_is_named_before_the_missing_package(

@@ -15,6 +15,7 @@ from rulebook_parts import book_of, checked, codes, fault, schema
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.rules.book import Tally
 from wenyuan.core.rules.model import Alias, Evidence, Node, Place, Statement
+from wenyuan.installed import install_command
 from wenyuan.readers.rulebooks.template import excel_template
 
 
@@ -220,4 +221,4 @@ def test_without_its_package_the_template_says_what_to_install(monkeypatch: pyte
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ConfigError, match="openpyxl") as caught:
         excel_template(schema())
-    assert caught.value.hint == "pip install 'wenyuan[excel]'"
+    assert caught.value.hint == install_command("excel")

@@ -20,6 +20,7 @@ from wenyuan.core.ports import Encoder, Engine, IndexSpec, Reranker
 from wenyuan.core.text import ANALYZER
 from wenyuan.core.uri import legible
 from wenyuan.engines.memory import MemoryEngine
+from wenyuan.installed import install_command
 from wenyuan.service.cache import Store
 from wenyuan.service.facade import Library
 from wenyuan.service.questions import Questions
@@ -190,7 +191,7 @@ def _traces(settings: TracingSettings, library_id: str, shown: Callable[[str], s
     try:
         from wenyuan.service.traces_otel import OtelTraces
     except ImportError as error:
-        hint = "pip install 'wenyuan[otel]'"
+        hint = install_command("otel")
         raise ConfigError("needs OpenTelemetry", component="tracing.enabled", hint=hint) from error
     return OtelTraces(library_id, content=settings.content, shown=shown)
 
@@ -345,7 +346,7 @@ def _postgres(settings: Settings, spec: IndexSpec, catalog: Catalog) -> Engine:
         from wenyuan.engines.postgres import PostgresEngine
     except ImportError as error:
         raise ConfigError(
-            "the driver of PostgreSQL is not installed", component="settings", hint='pip install "wenyuan[postgres]"'
+            "the driver of PostgreSQL is not installed", component="settings", hint=install_command("postgres")
         ) from error
     return PostgresEngine(
         dsn,

@@ -18,6 +18,7 @@ from wenyuan.catalog.columns import ID, TEXT
 from wenyuan.catalog.connect import connect_reader, connect_writer, empty_log, let_go, reading, translated
 from wenyuan.catalog.present import Present
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, CatalogVersion
+from wenyuan.installed import upgrade_command
 
 __all__ = ["FORMAT", "AuditFiles", "AuditPlace", "audit", "chain_start", "check_format", "cuts", "last_head", "ours",
            "queries", "tables"]  # fmt: skip
@@ -218,7 +219,7 @@ def check_format(found: int) -> None:
         raise CatalogVersion(
             f"the audit has format {found}, this program knows up to {FORMAT}",
             component="audit",
-            hint="upgrade the program: pip install --upgrade wenyuan",
+            hint=f"upgrade the program: {upgrade_command()}",
         )
 
 

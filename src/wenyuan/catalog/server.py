@@ -39,6 +39,7 @@ from wenyuan.catalog.tasks import tables as task_tables
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, ConfigError
 from wenyuan.core.hurry import time_left
 from wenyuan.core.postgres_words import check_server
+from wenyuan.installed import install_command
 
 __all__ = ["Server"]
 
@@ -328,7 +329,7 @@ def _parsed(dsn: str) -> dict[str, Any]:
         from psycopg.conninfo import conninfo_to_dict
     except ImportError as error:
         raise ConfigError(
-            "the driver of PostgreSQL is not installed", component="settings", hint='pip install "wenyuan[postgres]"'
+            "the driver of PostgreSQL is not installed", component="settings", hint=install_command("postgres")
         ) from error
     try:
         return dict(conninfo_to_dict(dsn))

@@ -31,6 +31,7 @@ from wenyuan.catalog.tunings import CatalogTunings
 from wenyuan.catalog.vectors import CatalogVectors
 from wenyuan.core.errors import CatalogUnavailable, CatalogVersion, VectorsGone
 from wenyuan.core.model import NewDocument, NewPassage, Source
+from wenyuan.installed import upgrade_command
 
 __all__ = ["MOVING", "Catalog", "make_tables"]
 
@@ -110,7 +111,7 @@ class Catalog(
             raise CatalogVersion(
                 f"the library in {self._place} has format {version}, this program knows up to {t.SCHEMA_VERSION}",
                 component="catalog",
-                hint="upgrade the program: pip install --upgrade wenyuan",
+                hint=f"upgrade the program: {upgrade_command()}",
             )
         if version < t.SCHEMA_VERSION:
             with self.writing():

@@ -9,11 +9,13 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import join
 from typing import TYPE_CHECKING, Any
 
 from wenyuan import __version__
 from wenyuan.cli.terminal import Terminal
 from wenyuan.core.errors import KnowledgeError
+from wenyuan.installed import install_command, own_pip
 
 if TYPE_CHECKING:
     from wenyuan.service.facade import Library
@@ -63,7 +65,7 @@ def _sqlite(terminal: Terminal) -> Check:
     version = driver.sqlite_version
     if driver.sqlite_version_info < (3, 51, 3):
         detail = f"{version}: {terminal.text('d_old_sqlite')}"
-        return Check("sqlite", "fail", detail, "pip install --upgrade pysqlite3")
+        return Check("sqlite", "fail", detail, join([*own_pip(), "install", "--upgrade", "pysqlite3"]))
     return Check("sqlite", "ok", version)
 
 
@@ -77,7 +79,7 @@ def _packages() -> Check:
     detail = ", ".join(f"{name} {version or '–'}" for name, version in versions.items())
     missing = " ".join(name for name, version in versions.items() if version is None)
     if missing:
-        return Check("packages", "fail", detail, f"pip install {missing}", {"versions": versions})
+        return Check("packages", "fail", detail, f"{join(own_pip())} install {missing}", {"versions": versions})
     return Check("packages", "ok", detail, more={"versions": versions})
 
 
@@ -135,7 +137,7 @@ def _identity(terminal: Terminal, library: Library) -> Iterator[Check]:
 
 def _parts(terminal: Terminal, library: Library) -> Iterator[Check]:
     states = {"ok": "ok", "degraded": "warn", "starting": "warn", "failed": "fail"}
-    hints = {"encoder": "pip install --upgrade --force-reinstall wenyuan"}
+    hints = {"encoder": install_command(options=["--force-reinstall"])}
     if library.engine.name == "local":
         hints["engine"] = f"rm -r {library.folder / 'index'}"
     for name, part in library.readiness().parts.items():

@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from wenyuan.installed import install_command
+
 __all__ = ["RECIPES", "Here", "Piece"]
 
 
@@ -83,7 +85,7 @@ def _coze(here: Here) -> tuple[Piece, ...]:
 
 def _langchain(here: Here) -> tuple[Piece, ...]:
     return _python(
-        "langchain-core",
+        install_command(beside=["langchain-core"], pip=["pip"]),
         "from wenyuan.integrations.langchain import WenyuanRetriever",
         f'retriever = WenyuanRetriever(service="{here.url}", key="{here.key}", k=5)',
         'documents = retriever.invoke("客户投诉多久响应")',
@@ -92,7 +94,7 @@ def _langchain(here: Here) -> tuple[Piece, ...]:
 
 def _llamaindex(here: Here) -> tuple[Piece, ...]:
     return _python(
-        "llama-index-core",
+        install_command(beside=["llama-index-core"], pip=["pip"]),
         "from wenyuan.integrations.llamaindex import WenyuanRetriever",
         f'retriever = WenyuanRetriever("{here.url}", key="{here.key}", top_k=5)',
         'nodes = retriever.retrieve("客户投诉多久响应")',
@@ -101,7 +103,7 @@ def _llamaindex(here: Here) -> tuple[Piece, ...]:
 
 def _haystack(here: Here) -> tuple[Piece, ...]:
     return _python(
-        "haystack-ai",
+        install_command(beside=["haystack-ai"], pip=["pip"]),
         "from haystack.utils import Secret\n\nfrom wenyuan.integrations.haystack import WenyuanRetriever",
         f'retriever = WenyuanRetriever("{here.url}", key=Secret.from_env_var("WENYUAN_KEY", strict=False))',
         'documents = retriever.run(query="客户投诉多久响应")["documents"]',
@@ -110,17 +112,17 @@ def _haystack(here: Here) -> tuple[Piece, ...]:
 
 def _openai(here: Here) -> tuple[Piece, ...]:
     return _python(
-        "openai",
+        "pip install openai",
         "from openai import OpenAI",
         f'client = OpenAI(base_url="{here.url}/v1", api_key="{here.key}")',
         'page = client.vector_stores.search("all", query="客户投诉多久响应", max_num_results=5)',
     )
 
 
-def _python(package: str, *lines: str) -> tuple[Piece, ...]:
+def _python(install: str, *lines: str) -> tuple[Piece, ...]:
     imports, *rest = lines
     code = imports + "\n\n" + "\n".join(rest)
-    return (Piece("install", "shell", f"pip install wenyuan {package}"), Piece("python", "python", code))
+    return (Piece("install", "shell", install), Piece("python", "python", code))
 
 
 RECIPES: Mapping[str, Callable[[Here], tuple[Piece, ...]]] = {

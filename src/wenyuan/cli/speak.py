@@ -29,10 +29,11 @@ def mcp(
     """
     from wenyuan.core.agents import Principal
     from wenyuan.core.errors import ConfigError
+    from wenyuan.installed import install_command
 
     terminal: Terminal = ctx.obj
     if find_spec("mcp") is None:
-        raise ConfigError(terminal.text("mcp_missing"), component="mcp", hint="pip install 'wenyuan[mcp]'")
+        raise ConfigError(terminal.text("mcp_missing"), component="mcp", hint=install_command("mcp"))
     import anyio
 
     from wenyuan.mcp.server import serve_stdio

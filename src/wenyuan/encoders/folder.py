@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wenyuan.core.errors import EncoderUnavailable
+from wenyuan.installed import install_command
 
 __all__ = [
     "MODELS",
@@ -67,7 +68,7 @@ def load_tokenizer(path: Path, most: int, component: str) -> Any:
         raise EncoderUnavailable(
             "models in a directory need the package tokenizers",
             component=component,
-            hint="pip install 'wenyuan[onnx]'",
+            hint=install_command("onnx"),
         ) from error
     try:
         tokenizer = tokenizers.Tokenizer.from_file(str(path))

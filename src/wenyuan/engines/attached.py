@@ -12,6 +12,7 @@ from wenyuan.core.errors import ConfigError
 from wenyuan.core.model import EncoderFingerprint, Source
 from wenyuan.core.ports import Deadline
 from wenyuan.engines.declared import ENV_ALLOWED, Declared, VariableName, declared, secret
+from wenyuan.installed import install_command
 
 if TYPE_CHECKING:
     from wenyuan.engines.postgres_table import PostgresTable
@@ -105,7 +106,7 @@ def open_attached(
         from wenyuan.engines.postgres_table import PostgresTable
     except ImportError as error:
         raise ConfigError(
-            "the driver of PostgreSQL is not installed", component=component, hint='pip install "wenyuan[postgres]"'
+            "the driver of PostgreSQL is not installed", component=component, hint=install_command("postgres")
         ) from error
     table = PostgresTable(source.source_id, settings, secret(settings.dsn_env, component, env_allowed), (low, high))
     if not lazy:

@@ -8,6 +8,7 @@ from typing import Any
 
 from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable
 from wenyuan.core.ports import Deadline
+from wenyuan.installed import install_command
 
 __all__ = ["connect", "leave", "lost", "seconds", "translated"]
 
@@ -45,7 +46,7 @@ def connect(address: str, token: str, database: str, deadline: Deadline, compone
         from pymilvus import MilvusClient
     except ImportError as error:
         raise ConfigError(
-            "the driver of Milvus is not installed", component=component, hint='pip install "wenyuan[milvus]"'
+            "the driver of Milvus is not installed", component=component, hint=install_command("milvus")
         ) from error
     # A connection of its own: one that has broken is left, and not found again by whoever connects next.
     return MilvusClient(

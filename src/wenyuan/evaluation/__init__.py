@@ -1,4 +1,4 @@
 """How well does it find? Judged sets in BEIR layout, asked of the real engines through a real library.
 
-``command.evaluate`` is the way in; ``python -m pip install 'wenyuan[eval]'`` brings what it measures with.
+``command.evaluate`` is the way in; the extra ``eval`` brings what it measures with.
 """

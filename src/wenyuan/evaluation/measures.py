@@ -10,6 +10,7 @@ from wenyuan.core.measures import calibration_error
 from wenyuan.evaluation.asking import Run
 from wenyuan.evaluation.judged import Qrels
 from wenyuan.evaluation.reliability import reliability
+from wenyuan.installed import install_command
 from wenyuan.service.probes import percentile
 
 __all__ = ["Figures", "measured", "require_measures"]
@@ -29,7 +30,7 @@ def require_measures() -> Any:
         import ir_measures
     except ImportError as error:
         raise ConfigError(
-            f"measuring needs the package ir-measures: {error}", hint="python -m pip install 'wenyuan[eval]'"
+            f"measuring needs the package ir-measures: {error}", hint=install_command("eval")
         ) from error
     return ir_measures
 

@@ -46,7 +46,9 @@ class Mcp:
     def _make(self) -> Any:
         if find_spec("mcp") is None:
             raise Problem(
-                501, "mcp_not_installed", "this server was installed without MCP: pip install 'wenyuan[mcp]'"
+                501,
+                "mcp_not_installed",
+                "this server was installed without MCP; on its machine, `wenyuan mcp` says how to add it",
             )
         from wenyuan.mcp.server import make_server
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
 from wenyuan.core.errors import ConfigError
+from wenyuan.installed import install_command
 
 __all__ = ["RedisStore", "open_redis"]
 
@@ -38,7 +39,7 @@ def open_redis(url: str) -> Any:
         raise ConfigError(
             "cache.url is set, but the redis client is not installed",
             component="cache",
-            hint="pip install 'wenyuan[redis]'",
+            hint=install_command("redis"),
         ) from error
     try:
         return redis.Redis.from_url(url, socket_timeout=PATIENCE, socket_connect_timeout=PATIENCE, retry=None)

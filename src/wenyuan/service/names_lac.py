@@ -13,6 +13,7 @@ from typing import Any
 
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.redaction.view import HAN
+from wenyuan.installed import install_command
 
 __all__ = ["find"]
 
@@ -53,7 +54,7 @@ def _version() -> str:
         raise ConfigError(
             "redaction.ner is lac, but its model is not installed",
             component="redaction",
-            hint="pip install 'wenyuan[ner]'",
+            hint=install_command("ner"),
         ) from error
 
 

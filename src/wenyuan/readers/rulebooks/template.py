@@ -11,6 +11,7 @@ from wenyuan.core.rules.model import Evidence, Node, Statement
 from wenyuan.core.rules.naming import Names, Words
 from wenyuan.core.rules.schema import Kind, Parameter, Relation, Schema, label_in
 from wenyuan.core.text import language_of
+from wenyuan.installed import install_command
 from wenyuan.readers.rulebooks.columns import NODES, SOURCES, STATEMENTS
 from wenyuan.readers.rulebooks.excel import LISTS_SHEET, NOTES_SHEETS, RELATION_SHEETS, SOURCE_SHEETS
 
@@ -88,9 +89,7 @@ def can_write_workbooks() -> None:
     try:
         import openpyxl  # noqa: F401
     except ImportError as error:
-        raise ConfigError(
-            "writing workbooks needs the package openpyxl", hint="pip install 'wenyuan[excel]'"
-        ) from error
+        raise ConfigError("writing workbooks needs the package openpyxl", hint=install_command("excel")) from error
 
 
 def _example(schema: Schema, language: str) -> Iterator[list[str]]:
