@@ -30,6 +30,7 @@ from wenyuan.wire.shapes import RetrievalRequestShape
 from wenyuan.wire.unified import InferRequestShape
 
 QUERY = "客户投诉多久响应"
+HASHING = {"WENYUAN_ENCODER__KIND": "hashing"}  # what the library was made with
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +48,7 @@ def url(library: Any) -> Iterator[str]:
 def pieces(target: str, url: str, folder: Path, *options: str) -> dict[str, str]:
     """What is printed for a target, by where it goes."""
     arguments = ["connect", target, "--url", url, "--library", str(folder), "--json", *options]
-    result = CliRunner().invoke(app, arguments)
+    result = CliRunner().invoke(app, arguments, env=HASHING)
     assert result.exit_code == 0, result.output
     return {piece["where"]: piece["text"] for piece in json.loads(result.stdout)["pieces"]}
 
@@ -63,13 +64,54 @@ def test_every_target_is_told_in_both_languages(target: str, language: str, tmp_
     assert ("密钥" if language == "zh" else "API key") in result.stderr or target == "haystack"
 
 
+@pytest.mark.parametrize("target", ["claude", "cursor"])
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_nothing_is_printed_that_could_not_start(target: str, language: str, tmp_path: Path) -> None:
+    """Without a library the command fails, and names the command that makes one; with a URL the rest is printed."""
+    arguments = ["connect", target, "--library", str(tmp_path / "none"), "--lang", language]
+    done = CliRunner().invoke(app, arguments)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert f"{tmp_path / 'none'} init" in done.stderr
+    assert ("没有知识库" if language == "zh" else "no library") in done.stderr
+    done = CliRunner().invoke(app, [*arguments, "--url", "http://kb.example:9000"])
+    assert done.exit_code == 0
+    assert "http://kb.example:9000/mcp" in done.stdout
+    assert str(tmp_path) not in done.stdout
+    assert f"{tmp_path / 'none'} init" in done.stderr
+    assert ("已略去" if language == "zh" else "Left out") in done.stderr
+
+
+@pytest.mark.parametrize(("language", "said"), [("zh", "未安装 MCP"), ("en", "MCP is not installed")])
+def test_the_package_that_is_missing_is_named(library: Any, language: str, said: str, monkeypatch: Any) -> None:
+    """Before anything is printed, with the command that installs it."""
+    monkeypatch.setattr("wenyuan.cli.speak.find_spec", lambda _name: None)
+    arguments = ["connect", "claude", "--library", str(library.folder), "--lang", language]
+    done = CliRunner().invoke(app, arguments)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert said in done.stderr
+    assert install_command("mcp") in done.stderr
+    told = json.loads(CliRunner().invoke(app, [*arguments, "--url", "http://kb.example", "--json"]).stdout)
+    assert [piece["where"] for piece in told["pieces"]] == ["claude_code_http"]
+    assert told["left_out"]["hint"] == install_command("mcp")
+
+
+def test_the_program_that_is_named_is_the_one_that_was_checked(
+    library: Any, url: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """Another program of this name on the path may lack what was found here."""
+    (tmp_path / "wenyuan").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    told = json.loads(pieces("claude", url, library.folder)["claude_desktop"])["mcpServers"]["wenyuan"]
+    assert told["command"] == sys.executable
+
+
 def test_what_claude_and_cursor_start_answers(library: Any, url: str, tmp_path: Path, monkeypatch: Any) -> None:
     """The command in the printed configuration is a working MCP server."""
     monkeypatch.setenv("PATH", str(tmp_path))  # no installed program is found: the interpreter is named
     for target, where in (("claude", "claude_desktop"), ("cursor", "cursor_stdio")):
         told = json.loads(pieces(target, url, library.folder)[where])["mcpServers"]["wenyuan"]
         assert set(told) == {"command", "args"}
-    environment = {"PYTHONPATH": os.pathsep.join(sys.path), "WENYUAN_ENCODER__KIND": "hashing"}
+    environment = {"PYTHONPATH": os.pathsep.join(sys.path), **HASHING}
     command = StdioServerParameters(**told, env=environment)
 
     async def run() -> Any:

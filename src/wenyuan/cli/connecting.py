@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, web_address
-from wenyuan.cli.recipes import RECIPES, Here
+from wenyuan.cli.recipes import RECIPES, Here, Piece
+from wenyuan.cli.speak import can_start
 from wenyuan.cli.terminal import Terminal
+from wenyuan.core.errors import KnowledgeError
 
 __all__ = ["connect"]
 
@@ -35,7 +39,9 @@ def connect(
 ) -> None:
     """Print what connects an agent, an editor or a framework to the library, ready to paste.
 
-    打印接入配置，可直接粘贴到智能体、编辑器或框架中。
+    What would start this program is printed only when it can start; with --url the rest is printed without it.
+
+    打印接入配置，可直接粘贴到智能体、编辑器或框架中；需启动本程序的配置，仅在能启动时打印。
 
     Example 示例:
       wenyuan connect claude
@@ -49,9 +55,15 @@ def connect(
         key=key,
     )
     pieces = RECIPES[target](here)
-    terminal.document(
-        {"status": "SUCCESS", "target": target, "url": here.url, "pieces": [asdict(piece) for piece in pieces]}
-    )
+    if (why := _cannot_start(terminal, pieces)) is not None:
+        if url is None:
+            raise why
+        pieces = tuple(piece for piece in pieces if not piece.starts)
+    left_out = {"message": why.message, "hint": why.hint} if why is not None else None
+    shown = [asdict(piece) for piece in pieces]
+    terminal.document({"status": "SUCCESS", "target": target, "url": here.url, "pieces": shown, "left_out": left_out})
+    if why is not None:
+        terminal.say("connect_left_out", why=terminal.own(why.message), hint=terminal.own(why.hint))
     for piece in pieces:
         terminal.show(f"# {terminal.text(f'connect_{piece.where}')}", wrap=False)
         terminal.show(piece.text + "\n", wrap=False)
@@ -69,7 +81,19 @@ def _own_url(terminal: Terminal) -> str:
     return f"http://{host}:{server.port}"
 
 
+def _cannot_start(terminal: Terminal, pieces: Sequence[Piece]) -> KnowledgeError | None:
+    """Why what the pieces start would end at once; None: it would not, or they start nothing."""
+    if not any(piece.starts for piece in pieces):
+        return None
+    try:
+        can_start(terminal)
+    except KnowledgeError as error:
+        return error
+    return None
+
+
 def _program() -> tuple[str, ...]:
-    """This program as others can start it, wherever they are."""
+    """This program as others can start it, wherever they are: the one that was checked, not another on the path."""
     found = shutil.which("wenyuan")
-    return (found,) if found else (sys.executable, "-m", "wenyuan.cli")
+    mine = found is not None and Path(found).resolve().parent == Path(sys.executable).absolute().parent
+    return (found,) if found and mine else (sys.executable, "-m", "wenyuan.cli")

@@ -36,11 +36,13 @@ class Piece:
     Attributes:
         where: Key of the message that says where it goes.
         language: ``json``, ``shell``, ``python``, or ``fields`` for the fields of a form.
+        starts: It makes another program start this one, on this machine.
     """
 
     where: str
     language: str
     text: str
+    starts: bool = False
 
 
 def _json(value: object) -> str:
@@ -55,8 +57,8 @@ def _stdio(here: Here) -> Mapping[str, object]:
 def _claude(here: Here) -> tuple[Piece, ...]:
     started = shlex.join([*here.program, "mcp", "--library", here.library])
     return (
-        Piece("claude_desktop", "json", _json({"mcpServers": {"wenyuan": _stdio(here)}})),
-        Piece("claude_code", "shell", f"claude mcp add wenyuan -- {started}"),
+        Piece("claude_desktop", "json", _json({"mcpServers": {"wenyuan": _stdio(here)}}), starts=True),
+        Piece("claude_code", "shell", f"claude mcp add wenyuan -- {started}", starts=True),
         Piece(
             "claude_code_http",
             "shell",
@@ -68,7 +70,7 @@ def _claude(here: Here) -> tuple[Piece, ...]:
 def _cursor(here: Here) -> tuple[Piece, ...]:
     remote = {"url": f"{here.url}/mcp", "headers": {"Authorization": f"Bearer {here.key}"}}
     return (
-        Piece("cursor_stdio", "json", _json({"mcpServers": {"wenyuan": _stdio(here)}})),
+        Piece("cursor_stdio", "json", _json({"mcpServers": {"wenyuan": _stdio(here)}}), starts=True),
         Piece("cursor_http", "json", _json({"mcpServers": {"wenyuan": remote}})),
     )
 

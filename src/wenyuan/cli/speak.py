@@ -10,7 +10,7 @@ import typer
 from wenyuan.cli.options import LangOption, LibraryOption, opened
 from wenyuan.cli.terminal import Terminal
 
-__all__ = ["mcp"]
+__all__ = ["can_start", "mcp"]
 
 
 def mcp(
@@ -28,12 +28,9 @@ def mcp(
       wenyuan mcp --library ~/knowledge --agent support
     """
     from wenyuan.core.agents import Principal
-    from wenyuan.core.errors import ConfigError
-    from wenyuan.installed import install_command
 
     terminal: Terminal = ctx.obj
-    if find_spec("mcp") is None:
-        raise ConfigError(terminal.text("mcp_missing"), component="mcp", hint=install_command("mcp"))
+    _need_package(terminal)
     import anyio
 
     from wenyuan.mcp.server import serve_stdio
@@ -43,3 +40,18 @@ def mcp(
             found.catalog.agent(agent)
         principal = Principal(key_id="local", agent_id=agent)
         anyio.run(serve_stdio, found, principal)
+
+
+def can_start(terminal: Terminal) -> None:
+    """Raise what `mcp` would end with at once: its package is missing, or the library cannot be opened."""
+    _need_package(terminal)
+    with opened(terminal):
+        return
+
+
+def _need_package(terminal: Terminal) -> None:
+    from wenyuan.core.errors import ConfigError
+    from wenyuan.installed import install_command
+
+    if find_spec("mcp") is None:
+        raise ConfigError(terminal.text("mcp_missing"), component="mcp", hint=install_command("mcp"))

@@ -30,6 +30,10 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "Coze: create a plugin, import from an OpenAPI document, authorise with a service token",
         "扣子：创建插件，从 OpenAPI 文档导入，授权方式选择 Service token",
     ),
+    "connect_left_out": (
+        "Left out what would start wenyuan here, because it could not: {why}. Next: {hint}",
+        "已略去在本机启动文渊的配置，因为现在无法启动：{why}。下一步：{hint}",
+    ),
     "connect_install": ("Install", "安装"),
     "connect_python": ("Python", "Python"),
     "connect_key": (
