@@ -48,7 +48,9 @@ def test_what_was_kept_back_is_recorded(library: Any) -> None:
     context = library.get_context(ContextRequest(retrieval_query=QUERY, agent_id="clerk"))
     said = records(library)
     assert len(said) == 2
-    told = {(reason, ref, n) for r in said for reason, refs in r["withheld"].items() for ref, n in refs.items()}
+    told = {
+        (reason, ref, n) for r in said for reason, refs in r.get("withheld", {}).items() for ref, n in refs.items()
+    }
     assert told == {(d.reason, d.ref, d.characters) for d in context.build.details}
     assert {reason for reason, *_ in told} >= {"copyright", "budget"}
     assert all(r["request"]["token_budget"] == 120 for r in said)

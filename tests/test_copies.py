@@ -164,7 +164,7 @@ def test_probability_is_not_shared_with_copies(library: wenyuan.Library) -> None
 
 
 def test_across_domains(library: wenyuan.Library) -> None:
-    """An agent with two domains is given one of the copies, and the audit calls the other one a duplicate."""
+    """An agent with two domains is given one of the copies, which names the other one; nothing is withheld by that."""
     from wenyuan.core.agents import Agent, DomainScope
     from wenyuan.service.search import SearchRequest
 
@@ -173,5 +173,4 @@ def test_across_domains(library: wenyuan.Library) -> None:
     result = library.find(SearchRequest(query=QUESTION, agent_id="helper"))
     (one,) = [f for f in result.passages if "受理" in f.passage.text]
     assert {c.source_id for c in one.copies} | {one.passage.source_id} == {"rules", "more"}
-    kept = [library.audit.show(i).record.get("withheld", {}) for i in result.audit_ids]
-    assert [sorted(reasons) for reasons in kept if reasons] == [["duplicate"]]
+    assert not any(library.audit.show(i).record.get("withheld") for i in result.audit_ids)

@@ -120,9 +120,8 @@ def _kept_back(
     for hit in answer.hits:
         passage = answer.passages[hit.passage_id]
         refs.add(passage.ref)
-        if hit.passage_id not in given:  # said by one of another domain; or top_k was auto, and it helps no more
-            reason = "duplicate" if hit.passage_id in copies else "top_k"
-            kept.setdefault(reason, {})[passage.ref] = len(passage.text)
+        if hit.passage_id not in given | copies:  # top_k was auto, and the scores said that it helps no more
+            kept.setdefault("top_k", {})[passage.ref] = len(passage.text)
     for one in bounds.withheld if bounds is not None else ():
         if one.ref in refs:
             of_reason = kept.setdefault(one.reason, {})
