@@ -107,6 +107,14 @@ def test_rules_and_templates_are_no_copies_of_cases() -> None:
     assert numbers(distinct(mixed)[0]) == [1, 2]
 
 
+def test_what_may_be_quoted_is_no_copy_of_what_may_not() -> None:
+    """A passage whose copyright allows no excerpt takes the place of none that may be quoted; the other way it does."""
+    text = "".join(ZH)
+    guarded, open_one = passage(1, text, copyright="excerpt<=20"), passage(2, text)
+    assert numbers(distinct(found(guarded, open_one))[0]) == [1, 2]
+    assert numbers(distinct(found(open_one, guarded))[0]) == [2]
+
+
 def test_what_comes_from_elsewhere() -> None:
     """A copy of our own that scores below one from elsewhere stands beside it, with its copies."""
     text = "".join(ZH)

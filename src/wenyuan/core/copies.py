@@ -16,12 +16,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from wenyuan.core.copyright import parse_copyright
 from wenyuan.core.excerpts import compared
 from wenyuan.core.model import RULE_IDS, Passage
 from wenyuan.core.ranking import Hit
 from wenyuan.core.sentences import sentences
 
-__all__ = ["Copies", "also_in", "beside", "distinct", "without_copies"]
+__all__ = ["Copies", "also_in", "beside", "distinct", "limited", "without_copies"]
 
 Found = Sequence[tuple[Hit, Passage]]
 Copies = Mapping[int, tuple[Passage, ...]]
@@ -38,7 +39,8 @@ def distinct(found: Found) -> tuple[list[tuple[Hit, Passage]], Copies]:
     """What is left without copies, in the order in which it came, and the copies of each.
 
     Args:
-        found: Best first. Only passages of the same origin are copies of one another; rules are none.
+        found: Best first. Only passages of the same origin are copies of one another; rules are none. What may be quoted
+            freely is no copy of what may not.
     """
     kept: list[tuple[Hit, Passage]] = []
     copies: dict[int, tuple[Passage, ...]] = {}
@@ -50,7 +52,8 @@ def distinct(found: Found) -> tuple[list[tuple[Hit, Passage]], Copies]:
             continue
         others, squeezed = before.setdefault(hit.origin, []), _squeezed(passage.text)
         known = joined.get(hit.origin, "")
-        original = _original(passage, others) if _may_repeat(squeezed, known) else None
+        free = others if limited(passage.copyright) else [o for o in others if not limited(o.copyright)]
+        original = _original(passage, free) if _may_repeat(squeezed, known) else None
         if original is not None:
             copies[original.passage_id] = (*copies.get(original.passage_id, ()), passage)
             continue
@@ -102,6 +105,12 @@ def _original(passage: Passage, others: Sequence[Passage]) -> Passage | None:
         for i in holding:
             shared[i] += len(part)
     return others[max(range(len(others)), key=lambda i: (shared[i], -i))]
+
+
+@lru_cache(maxsize=1_024)
+def limited(copyright: str) -> bool:
+    """Whether terms of copyright limit how much is quoted."""
+    return bool(copyright) and parse_copyright(copyright).room(1) is not None
 
 
 def _same_place(one: Passage, other: Passage) -> bool:

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import Protocol
 
 from wenyuan.core.agents import Agent, DomainScope, Principal
-from wenyuan.core.copyright import parse_copyright
+from wenyuan.core.copies import limited as is_limited
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.snippets import ContextBuild, ContextPolicy, ScoredPassage, build_context, document_key
 from wenyuan.service.recorded import Bounds, RecordedSearch
@@ -154,7 +154,7 @@ class ContextService:
         ]
         chars = self._document_chars({f.passage.document_id for f in found if f.passage.document_id > 0})
         agent_id, task_id = task
-        limited = {document_key(f.passage) for f in found if _is_limited(f.passage.copyright)}
+        limited = {document_key(f.passage) for f in found if is_limited(f.passage.copyright)}
         if not task_id or not limited:
             return build_context(scored, policy, document_chars=chars)
         with self._ledger.reserved(agent_id, task_id, limited) as given:
@@ -166,10 +166,6 @@ class ContextService:
 def _below(least: int, result: SearchResult) -> SearchResult:
     """What a search found that is trusted less."""
     return replace(result, passages=tuple(f for f in result.passages if f.passage.trust < least))
-
-
-def _is_limited(copyright: str) -> bool:
-    return bool(copyright) and parse_copyright(copyright).room(1) is not None
 
 
 def _scope(agent: Agent | None, request: ContextRequest) -> tuple[DomainScope, ...] | None:
