@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from rules_door import BOOK, TWICE, WRONG
 from wenyuan.cli.root import app
 from wenyuan.cli.terminal import Terminal
 from wenyuan.cli.translate import translated
-from wenyuan.cli.unified import parameters
+from wenyuan.cli.unified import _screen, parameters
 
 COMMANDS = [f"rules {name}" for name in "import export template list show review remove infer packs".split()]
 COMMANDS += ["retrieve"]
@@ -116,6 +117,18 @@ def test_a_dirty_book_ends_with_1_and_the_rest_is_imported(
         "unknown_relation",
     )
     assert len(document(run("rules", "infer", PIT, "--json"))["items"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("language", "more"),
+    [("en", r"… and 529 more changes: --all shows them"), ("zh", r"……另有 529 项变更：用 --all 显示全部")],
+)
+def test_an_import_of_a_pack_is_a_screen(run: Run, language: str, more: str) -> None:
+    """Twenty lines of the diff, one that counts the rest, and its notes by kind."""
+    shown = run("rules", "import", "construction", "--lang", language).stdout
+    assert more in shown
+    assert len(shown.splitlines()) <= 50
+    assert narrow(shown)
 
 
 def test_many_faults_are_grouped(run: Run, book: Path) -> None:
@@ -287,14 +300,14 @@ def test_groups_are_called_as_the_schema_calls_them(run: Run) -> None:
 
 def test_rules_are_grouped_with_condition_and_clause(built: Run) -> None:
     """Each group has its rules with score, strength, the state of the condition and the clause; 80 columns."""
-    shown = built("rules", "infer", PIT, "--param", "depth_m=6", "--param", "dpth=2").stdout
+    shown = built("rules", "infer", PIT, "--param", "depth_m=6", "--param", "dpth=2", "--all").stdout
     assert re.search(r"^requirement \(\d+\)$", shown, re.MULTILINE)
     assert "1.00  mandatory" in shown
     assert "第十一条" in shown
     assert "condition met: depth_m >= 5.0" in shown
     assert "did you mean 'depth_m'?" in shown
     assert narrow(shown)
-    open_ = built("rules", "infer", PIT, "--lang", "zh").stdout
+    open_ = built("rules", "infer", PIT, "--all", "--lang", "zh").stdout
     assert "条件未核实：" in open_
     assert "需要参数" in open_
     assert narrow(open_)
@@ -308,6 +321,42 @@ def test_an_explanation_has_path_quote_and_parts(built: Run) -> None:
     assert "“" in flat
     assert "识别1.00×权重1.00×可信度1.00" in flat
     assert narrow(shown)
+
+
+@pytest.mark.parametrize(
+    ("language", "more"),
+    [
+        ("en", r"… and (\d+) more: --all shows them, --json lists them"),
+        ("zh", r"……另有 (\d+) 条：用 --all 显示全部，或用 --json 列出"),
+    ],
+)
+@pytest.mark.parametrize("command", [("rules", "infer", PIT), ("retrieve", f"{PIT}的安全措施")])
+def test_many_hits_are_cut_at_a_screen_and_the_rest_is_counted(
+    built: Run, command: tuple[str, ...], language: str, more: str
+) -> None:
+    """Twenty are shown, the best of every group among them; `--all` and `--json` have all."""
+    entry = r"^ *\d+  \[" if command[0] == "retrieve" else r"^ {4}[01]\.\d\d  "
+    count = len(document(built(*command, "--json"))["items"])
+    assert count > 40
+    shown = built(*command, "--lang", language).stdout
+    assert len(re.findall(entry, shown, re.MULTILINE)) == 20
+    assert [int(n) for n in re.findall(more, shown)] == [count - 20]
+    assert not re.search(r"^\S.* \(\d+\)\n\n", shown, re.MULTILINE)
+    assert narrow(shown)
+    whole = built(*command, "--all", "--lang", language).stdout
+    assert len(re.findall(entry, whole, re.MULTILINE)) == count
+    assert not re.search(more, whole)
+
+
+def test_a_screen_of_many_rules_leaves_room_for_cases_and_templates() -> None:
+    """Of fifty rules and nine others fourteen and six are shown; without others, or without rules, twenty."""
+    item = SimpleNamespace
+    many = [item(source="kg_rule")] * 50
+    others = [item(source="vector")] * 9
+    for items, rules, rest in ((many + others, 14, 6), (many, 20, 0), (others * 3, 0, 20), (many[:5] + others, 5, 9)):
+        shown: Any = _screen(list(enumerate(items, 1)))  # type: ignore[arg-type]
+        assert [sum(one.source == name for _, one in shown) for name in ("kg_rule", "vector")] == [rules, rest]
+        assert [rank for rank, _ in shown] == sorted(rank for rank, _ in shown)
 
 
 def test_names_that_are_unknown_are_told(built: Run) -> None:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from wenyuan.service.facade import Library
 
 __all__ = [
+    "SCREEN",
+    "AllOption",
     "JsonOption",
     "LangOption",
     "LibraryOption",
@@ -37,6 +39,8 @@ __all__ = [
     "words",
 ]
 
+SCREEN = 20
+"""Entries of a long list that are shown to a person, unless all are asked for."""
 _LIST = re.compile(r"\s*[,，、;；]\s*")
 
 
@@ -76,6 +80,7 @@ LangOption = Annotated[
 JsonOption = Annotated[
     bool, typer.Option("--json", callback=_json, help="One JSON document on standard output. 以 JSON 输出")
 ]
+AllOption = Annotated[bool, typer.Option("--all", help="Show every entry, not just a screen. 全部显示")]
 
 
 def command_of(ctx: Any) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, opened
+from wenyuan.cli.options import SCREEN, JsonOption, LangOption, LibraryOption, opened
 from wenyuan.cli.terminal import FAILED, OK, Terminal
 from wenyuan.cli.unified import indented
 
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["export", "take", "template"]
 
 Format = Literal["yaml", "jsonl", "xlsx"]
-_MOST_FAULTS = 20  # shown one by one; more are grouped
+_MOST_NOTES = 5  # shown one by one, as a screen of errors is; more are grouped
 _MOST_NAMES = 2_000  # of more, a thread embeds what is needed when it is needed
-_MOST_LINES = 40  # of a diff
 _LISTED = 100_000
 
 
@@ -146,15 +145,15 @@ def _located(book: str) -> Iterator[Path]:
 
 def _show_report(terminal: Terminal, report: ImportReport, *, dry_run: bool, everything: bool) -> None:
     lines = report.diff.lines(terminal.language)
-    for line in lines if everything else lines[:_MOST_LINES]:
+    for line in lines if everything else lines[:SCREEN]:
         indented(terminal, line, first="")
-    if len(lines) > _MOST_LINES and not everything:
-        terminal.show(terminal.text("rules_show_all", count=len(lines) - _MOST_LINES))
+    if len(lines) > SCREEN and not everything:
+        terminal.show(terminal.text("rules_show_all", count=len(lines) - SCREEN))
     notes = [fault for fault in report.faults if fault.severity != "error"]
-    for key, faults in (("rules_errors", report.errors), ("rules_notes", notes)):
+    for key, faults, most in (("rules_errors", report.errors, SCREEN), ("rules_notes", notes, _MOST_NOTES)):
         if faults:
             terminal.show(terminal.text(key, count=len(faults)))
-            _show_faults(terminal, faults, everything=everything)
+            _show_faults(terminal, faults, grouped=len(faults) > most and not everything)
     if report.sources:
         ids = ", ".join(report.sources)
         indented(terminal, terminal.text("rules_would_register" if dry_run else "rules_sources", ids=ids), first="")
@@ -168,8 +167,8 @@ def _show_report(terminal: Terminal, report: ImportReport, *, dry_run: bool, eve
         terminal.show(terminal.text("rules_not_pruned"))
 
 
-def _show_faults(terminal: Terminal, faults: Sequence[BookFault], *, everything: bool) -> None:
-    if everything or len(faults) <= _MOST_FAULTS:
+def _show_faults(terminal: Terminal, faults: Sequence[BookFault], *, grouped: bool) -> None:
+    if not grouped:
         for fault in faults:
             _show_fault(terminal, fault, "  ")
         return

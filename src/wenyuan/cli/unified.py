@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, opened
+from wenyuan.cli.options import SCREEN, AllOption, JsonOption, LangOption, LibraryOption, opened
 from wenyuan.cli.sources import stars
 from wenyuan.cli.terminal import Terminal, printable
 
@@ -57,6 +57,7 @@ def retrieve(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         float | None, typer.Option("--threshold", help="Least score of a case, 0 to 1. 案例最低得分")
     ] = None,
     explain: _Explain = False,
+    everything: AllOption = False,
     library: LibraryOption = None,
     lang: LangOption = None,
     as_json: JsonOption = False,
@@ -94,9 +95,11 @@ def retrieve(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     terminal.show(terminal.text("united_found", count=len(response.items), **counts))
     for line in _told(terminal, context):
         terminal.show(line)
-    for rank, item in enumerate(response.items, 1):
+    ranked = list(enumerate(response.items, 1))
+    for rank, item in ranked if everything else _screen(ranked):
         terminal.show("")
         _show_item(terminal, rank, item, explain=explain)
+    _tell_more(terminal, len(ranked), everything=everything)
 
 
 def infer(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
@@ -108,6 +111,7 @@ def infer(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     engineering_type: _Type = "",
     param: _Param = None,
     explain: _Explain = False,
+    everything: AllOption = False,
     library: LibraryOption = None,
     lang: LangOption = None,
     as_json: JsonOption = False,
@@ -137,7 +141,7 @@ def infer(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         groups = found.rules.schema().group_labels(terminal.language)
     terminal.document(infer_to_wire(answer))
     if not terminal.as_json:
-        _show_rules(terminal, answer, groups, explain=explain)
+        _show_rules(terminal, answer, groups, explain=explain, everything=everything)
 
 
 def parameters(terminal: Terminal, given: Sequence[str] | None) -> dict[str, Value]:
@@ -198,7 +202,36 @@ def _state(terminal: Terminal, state: str) -> str:
     return terminal.text("not configured") if state == "not configured" else terminal.own(state)
 
 
-def _show_rules(terminal: Terminal, answer: RuleItems, groups: Mapping[str, str], *, explain: bool) -> None:
+def _screen(ranked: Sequence[tuple[int, RetrievalItem]]) -> list[tuple[int, RetrievalItem]]:
+    """What is shown of many items, each with its rank: the first of the rules, and of what follows them.
+
+    Many rules leave a third of the screen to cases and templates, or no one would see that there are any.
+    """
+    rules = [one for one in ranked if one[1].source == "kg_rule"]
+    rest = [one for one in ranked if one[1].source != "kg_rule"]
+    shown = rules[: SCREEN - min(len(rest), SCREEN // 3)]
+    return shown + rest[: SCREEN - len(shown)]
+
+
+def _fair(groups: Sequence[str]) -> list[int]:
+    """Places of what is shown of many: of each group the best one, then of each the next, until the screen is full."""
+    seen: Counter[str] = Counter()
+    turns = []
+    for at, group in enumerate(groups):
+        turns.append((seen[group], at))
+        seen[group] += 1
+    return [at for _, at in sorted(turns)[:SCREEN]]
+
+
+def _tell_more(terminal: Terminal, count: int, *, everything: bool) -> None:
+    if count > SCREEN and not everything:
+        terminal.show("")
+        terminal.show(terminal.text("hits_more", count=count - SCREEN))
+
+
+def _show_rules(
+    terminal: Terminal, answer: RuleItems, groups: Mapping[str, str], *, explain: bool, everything: bool
+) -> None:
     if answer.items:
         names = ", ".join(dict.fromkeys(_recognised(terminal, one) for one in answer.recognised))
         terminal.show(terminal.text("infer_found", count=len(answer.items), names=names))
@@ -208,6 +241,8 @@ def _show_rules(terminal: Terminal, answer: RuleItems, groups: Mapping[str, str]
     }  # fmt: skip
     for line in _told(terminal, context):
         terminal.show(line)
+    shown = range(len(answer.items)) if everything else _fair([str(i.metadata["group"]) for i in answer.items])
+    kept = {id(answer.items[at]) for at in shown}
     first = {item.metadata["group"]: at for at, item in reversed(list(enumerate(answer.items)))}
     ordered = sorted(answer.items, key=lambda item: first[item.metadata["group"]])
     for group, items in groupby(ordered, key=lambda item: str(item.metadata["group"])):
@@ -215,12 +250,13 @@ def _show_rules(terminal: Terminal, answer: RuleItems, groups: Mapping[str, str]
         alike = Counter(map(_sentence, listed))
         terminal.show("")
         terminal.show(f"{printable(groups.get(group, group))} ({len(listed)})", wrap=False)
-        for item in listed:
+        for item in (one for one in listed if id(one) in kept):
             strength = terminal.text(_STRENGTHS[item.metadata["strength"]])
             indented(terminal, f"{item.score:.2f}  {strength}  {_sentence(item)}", hanging=_INDENT * 2, first=_INDENT)
             if alike[_sentence(item)] > 1 and not explain:
                 indented(terminal, str(item.metadata["derivation"]), hanging=_INDENT * 2)
             _show_grounds(terminal, item, _INDENT * 2, explain=explain)
+    _tell_more(terminal, len(answer.items), everything=everything)
 
 
 def _recognised(terminal: Terminal, one: Mapping[str, Any]) -> str:

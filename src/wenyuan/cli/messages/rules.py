@@ -46,7 +46,14 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "rules_errors": ("Errors: {count}", "错误 {count} 处"),
     "rules_notes": ("Notes: {count}", "说明 {count} 条"),
     "rules_of_code": ("  {count} × {code}, first:", "  {count} × {code}，第一处："),
-    "rules_show_all": ("… and {count} more lines; --all shows them", "……另有 {count} 行；用 --all 显示全部"),
+    "rules_show_all": (
+        "… and {count} more changes: --all shows them, --json lists them",
+        "……另有 {count} 项变更：用 --all 显示全部，或用 --json 列出",
+    ),
+    "hits_more": (
+        "… and {count} more: --all shows them, --json lists them",
+        "……另有 {count} 条：用 --all 显示全部，或用 --json 列出",
+    ),
     "rules_all_faults": ("Grouped; --all shows each one.", "已分组；用 --all 逐条显示。"),
     # -- files
     "rules_exported": (
