@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from openpyxl import Workbook
 
 import wenyuan
 from tuning_parts import DOCUMENTS, ENCODER, asked, golden, new_house, write_house, written
@@ -17,10 +19,12 @@ from wenyuan.catalog import Catalog
 from wenyuan.core.adapt import QueryMap, Tuning
 from wenyuan.core.calibrate import CURVES
 from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, NotPermitted
+from wenyuan.core.filters import Scope
 from wenyuan.core.learned import Pair
 from wenyuan.core.model import Source
 from wenyuan.core.score import Traits
 from wenyuan.encoders.hashing import HashingEncoder
+from wenyuan.service.lessons import load_holdings, resolve
 from wenyuan.service.reembed import embed_anew
 from wenyuan.service.tuning import LEAST_QUESTIONS
 
@@ -288,6 +292,48 @@ def test_names_with_marks_of_addresses_are_understood(tmp_path: Path) -> None:
         ]
         report = made.tune(pairs)
     assert (report.questions, report.examples) == (3, ())
+
+
+def sheets(path: Path) -> None:
+    """A workbook whose two sheets hold two rows each."""
+    book = Workbook()
+    for at, (name, rows) in enumerate(
+        {"假期": ("年假十天", "病假五天"), "出差": ("北京五百元", "上海六百元")}.items()
+    ):
+        sheet = book.create_sheet(name, at)
+        for row in (("问题", "答案"), *((f"{text[:2]}是多少", text) for text in rows)):
+            sheet.append(row)
+    del book["Sheet"]
+    book.save(path)
+
+
+def test_a_workbook_or_json_lines_may_be_named_as_a_whole(tmp_path: Path) -> None:
+    """By address or path, without a fragment: every sheet and row is meant, and they are one answer."""
+    docs = tmp_path / "docs"
+    (docs / "other").mkdir(parents=True)
+    sheets(docs / "常见 问题.xlsx")
+    for folder in (docs, docs / "other"):
+        rows = (
+            '{"text": "加班要批准"}',
+            '{"text": "报销要单据", "id": "b7"}',
+            '{"text": "另有地址", "uri": "https://x.example/a"}',
+        )
+        (folder / "twice.jsonl").write_text("\n".join(rows[: 2 + (folder == docs)]), "utf-8")
+    (docs / "other" / "cards.jsonl").write_text('{"text": "卡片一"}\n{"text": "卡片二", "id": "c/2"}\n', "utf-8")
+    names = {
+        "常见 问题.xlsx": 4, "docs/常见 问题.xlsx": 4, (docs / "常见 问题.xlsx").as_uri(): 4, "常见%20问题.xlsx": 4,
+        "cards.jsonl": 2, "other/twice.jsonl": 2, (docs / "twice.jsonl").as_uri(): 2, "twice.jsonl": 0,
+        "cards.jsonl#nowhere": 0, "absent.xlsx": 0,
+    }  # fmt: skip
+    with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "none"}) as made:
+        assert not made.add(Source(source_id="docs", path=str(docs))).failed
+        holdings = load_holdings(made.catalog, Scope(sources=frozenset({"docs"}), as_of=date(2026, 1, 1)), 100, None)
+        for name, rows in names.items():
+            found = resolve([Pair(question="问", answer=name)], made.catalog, holdings)
+            assert sum(len(t.rows) for lesson in found.lessons for t in lesson.targets) == rows, name
+            assert [len(lesson.targets) for lesson in found.lessons] == [1] * bool(rows)
+            assert all(lesson.by_document for lesson in found.lessons)
+            assert len(found.unknown) == (not rows)
 
 
 def test_a_path_that_fits_two_documents_leads_nowhere(house: Any, tmp_path: Path) -> None:

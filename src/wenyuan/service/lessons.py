@@ -29,6 +29,8 @@ __all__ = ["Holdings", "Lesson", "Lessons", "Library", "Target", "judged_pairs",
 
 Rows = NDArray[np.int64]
 
+_OF_FILE = re.compile(r"[?&](?:sheet|line|id)=[^?&#]*$")
+"""How the address of a sheet or of a row of JSON Lines ends that is a document of its own; before it stands its file's."""
 _REF = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.\-]*)#([0-9]{1,15})")
 
 
@@ -198,6 +200,7 @@ class _Addresses:
         self._holdings = holdings
         self._ends: Mapping[str, str] = {}
         self._placed: Mapping[str, Sequence[int]] = {}
+        self._files: Mapping[str, Sequence[int]] = {}
         wanted = list(dict.fromkeys(addresses))
         self._found = catalog.passages_of({name for address in wanted for name in (address, as_kept(address))})
         numbers = [int(ref[2]) for ref in map(_REF.fullmatch, wanted) if ref]
@@ -213,6 +216,7 @@ class _Addresses:
         self._found = {**self._found, **catalog.passages_of(self._ends.values())}
         lost = [address for address in wanted if not len(self.rows(address))]
         self._placed = _placed(catalog, {address: self._ends.get(address, address) for address in lost})
+        self._files = _of_files(catalog, holdings, [address for address in lost if not len(self.rows(address))])
 
     def rows(self, address: str) -> Rows:
         """The rows that are meant, perhaps none."""
@@ -220,6 +224,8 @@ class _Addresses:
             ids: Iterable[int] = (self._refs[address],)
         elif address in self._placed:
             ids = self._placed[address]
+        elif address in self._files:
+            ids = self._files[address]
         else:
             names = (address, as_kept(address), self._ends.get(address, ""))
             documents = next((self._found[name] for name in names if name in self._found), {})
@@ -238,6 +244,39 @@ def _placed(catalog: Library, addresses: Mapping[str, str]) -> Mapping[str, Sequ
         if meant := placed((passages[i] for i in ids if i in passages), fragment):
             found[name] = [passage.passage_id for passage in meant]
     return found
+
+
+def _of_files(catalog: Library, holdings: Holdings, addresses: Iterable[str]) -> Mapping[str, Sequence[int]]:
+    """By name, the passages of a whole file whose sheets or rows are documents of their own: a workbook, JSON Lines.
+
+    A file is named by its address or by a path that fits no other file. A row with an address of its own is not known
+    to be of the file.
+    """
+    names = {address: _file_names(address) for address in addresses}
+    wanted = {name for told in names.values() for name in told}
+    if not wanted:
+        return {}
+    files: dict[str, dict[str, dict[str, None]]] = {}
+    for source in dict.fromkeys(holdings.sources):
+        for uri in catalog.live_documents(source):
+            file, ends = _OF_FILE.subn("", uri)
+            for name in {file, *_endings(file)} & wanted if ends else ():
+                files.setdefault(name, {}).setdefault(file, {})[uri] = None
+    parts: dict[str, list[str]] = {name: list(*found.values()) for name, found in files.items() if len(found) == 1}
+    held = catalog.passages_of({uri for uris in parts.values() for uri in uris})
+    return {
+        address: [i for uri in parts[name] for own in held.get(uri, {}).values() for i in own]
+        for address, told in names.items()
+        for name in told[::-1]  # of several readings the first one counts
+        if name in parts
+    }
+
+
+def _file_names(address: str) -> Sequence[str]:
+    told = address.strip()
+    if "://" in told or told.startswith("urn:"):
+        return () if "#" in told else (readable(told),)
+    return tuple(path for path, fragment in _ends(told) if not fragment)
 
 
 def _ends(address: str) -> Sequence[tuple[str, str]]:
