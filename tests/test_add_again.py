@@ -1,4 +1,7 @@
-"""``add`` on a source that is there: what is not given stays, what changes is shown and asked for; so is a removal."""
+"""``add`` of what is there: what is not given stays, what changes is shown and asked for; so is a removal.
+
+The same documents under another id are told.
+"""
 
 from __future__ import annotations
 
@@ -103,3 +106,29 @@ def test_a_library_in_python_keeps_what_is_left_at_its_default(tmp_path: Path, d
         library.add(Source(source_id="p", path=str(docs), trust=4))
         [known] = library.sources()
         assert (known.title, known.trust, known.domain, known.owner) == ("House rules", 4, "law", "Ann")
+
+
+def test_the_same_files_under_another_id_are_told(desk: Desk, docs: Path, tmp_path: Path) -> None:
+    """By ``add`` and ``doctor``, in both languages, with the other source and how many documents; others are not."""
+    more = tmp_path / "more"
+    more.mkdir()
+    (more / "copy.md").write_bytes((docs / "a.md").read_bytes())
+    (more / "own.md").write_text("# 另文\n\n此处不同。Another text.\n", "utf-8")
+    assert "same content" not in desk.run("doctor").stdout
+    # Another title, domain and sensitivity read the same bytes in another way.
+    done = desk.run("add", more, "--source", "q", "--collection", "x", "--sensitivity", "confidential")
+    assert "Note: 1 document of q" in done.stderr
+    assert "in the source p" in done.stderr
+    assert "wenyuan source remove q" in done.stderr
+    done = desk.run("add", docs, "--source", "r", "--lang", "zh")
+    assert "注意：r 有 1 个文档与来源 p 中的内容相同" in done.stderr
+    assert "注意：r 有 1 个文档与来源 q 中的内容相同" in done.stderr
+    assert json.loads(desk.run("add", docs, "--source", "r", "--json").stdout)["same_as"] == {"p": 1, "q": 1}
+    checks = {c["name"]: c for c in json.loads(desk.run("doctor", "--json").stdout)["checks"]}
+    pairs = [{"sources": list(pair), "documents": 1} for pair in ("pq", "pr", "qr")]
+    assert (checks["twins"]["state"], checks["twins"]["more"]["pairs"]) == ("warn", pairs)
+    assert "same content: 1 document in both p and q" in desk.run("doctor").stdout
+    assert "重复内容: p 与 q 有 1 个文档相同" in desk.run("doctor", "--lang", "zh").stdout
+    desk.run("source", "remove", "q", "--yes")
+    desk.run("source", "remove", "r", "--yes")
+    assert "same content" not in desk.run("doctor").stdout

@@ -24,6 +24,8 @@ from wenyuan.core.validity import LiveVersion
 
 __all__ = ["CatalogReads", "batches"]
 
+_CONTENT_AT = 18
+"""Where in a document's fingerprint its content begins: before it stand 16 digits of how it was read, and a colon."""
 _NOTHING = {"documents": 0, "passages": 0, "vectors": 0, "failures": 0}
 _BATCH = 500  # values in one IN list; far below every database's limit
 
@@ -132,6 +134,26 @@ class CatalogReads(CatalogHistory):
                 )
             ).all()
         return {uri: (document_id, fingerprint) for uri, document_id, fingerprint in rows}
+
+    def same_contents(self, source_id: str | None = None) -> Sequence[tuple[str, str, int]]:
+        """Pairs of sources that hold documents of the same content, with how many contents; the most first.
+
+        Args:
+            source_id: Only pairs whose first is this one; else each pair once, in the order of the ids.
+        """
+        d = t.documents.c
+        content = sa.func.substr(d.fingerprint, _CONTENT_AT)
+        live = sa.select(d.source_id, content.label("content")).where(d.removed_seq.is_(None), content != "")
+        one, other = live.distinct().subquery(), live.distinct().subquery()
+        a, b, count = one.c, other.c, sa.func.count()
+        query = sa.select(a.source_id, b.source_id, count).join_from(one, other, a.content == b.content)
+        if source_id is None:
+            query = query.where(a.source_id < b.source_id)
+        else:
+            query = query.where(a.source_id == source_id, b.source_id != source_id)
+        query = query.group_by(a.source_id, b.source_id).order_by(count.desc(), a.source_id, b.source_id)
+        with reading(self._reader, "comparing contents") as connection:
+            return [(first, second, int(number)) for first, second, number in connection.execute(query)]
 
     def uris_of_type(self, source_id: str, media_type: str) -> set[str]:
         """URIs of those of a source's live documents that were read from files of a type."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Check", "checks"]
 
 _PACKAGES = ("tantivy", "faiss-cpu", "onnxruntime", "numpy", "SQLAlchemy")
+_SHOWN_TWINS = 3
 _LOW_DISK = 512 * 1024 * 1024
 
 
@@ -120,7 +121,7 @@ def _library(terminal: Terminal) -> Iterator[Check]:
         record = library.catalog.where() if shared else str(folder)
         detail = terminal.text("d_record", folder=folder, record=terminal.own(record)) if shared else str(folder)
         yield Check("library", "ok", detail, more={"path": str(folder), "record": record})
-        for look in (_identity, _parts, _audit, _content, _floor):
+        for look in (_identity, _parts, _audit, _content, _twins, _floor):
             try:
                 yield from look(terminal, library)
             except KnowledgeError as error:
@@ -174,6 +175,19 @@ def _content(terminal: Terminal, library: Library) -> Iterator[Check]:
         yield Check("content", "warn", detail, "wenyuan source show ID", counts)
     else:
         yield Check("content", "ok", terminal.text("d_counts", **counts), more=counts)
+
+
+def _twins(terminal: Terminal, library: Library) -> Iterator[Check]:
+    """Nothing to say where every document is in one source alone."""
+    pairs = library.catalog.same_contents()
+    if not pairs:
+        return
+    told = [terminal.text("d_twin", count=count, one=one, other=other) for one, other, count in pairs[:_SHOWN_TWINS]]
+    if len(pairs) > _SHOWN_TWINS:
+        told.append(terminal.text("d_twins_more", count=len(pairs) - _SHOWN_TWINS))
+    more = {"pairs": [{"sources": [one, other], "documents": count} for one, other, count in pairs]}
+    detail = ("；" if terminal.language == "zh" else "; ").join(told)
+    yield Check("twins", "warn", detail, f"wenyuan source remove {pairs[0][1]}", more)
 
 
 def _floor(terminal: Terminal, library: Library) -> Iterator[Check]:

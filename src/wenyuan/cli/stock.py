@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import date
 from functools import partial
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["add", "ingest", "init", "note_keyword_only", "show_report", "with_content"]
 
 _SHOWN_FAILURES = 10
+_SHOWN_TWINS = 3
 
 
 def init(
@@ -126,9 +127,21 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         if known is not None and known.path == place:
             made = _described_anew(terminal, found, known, said, yes=yes)
         report = _watched(terminal, found, source, partial(found.add, made))
-    terminal.document({"status": "SUCCESS", "report": asdict(report)})
+        twins = {other: count for _, other, count in found.catalog.same_contents(source)}
+    terminal.document({"status": "SUCCESS", "report": asdict(report), "same_as": twins})
     show_report(terminal, report)
+    _note_twins(terminal, source, twins)
     raise typer.Exit(PARTLY if report.failed else OK)
+
+
+def _note_twins(terminal: Terminal, source: str, twins: Mapping[str, int]) -> None:
+    """Say which other sources hold what this one holds."""
+    for other, count in list(twins.items())[:_SHOWN_TWINS]:
+        terminal.say("same_as", source=source, other=other, count=count)
+    if len(twins) > _SHOWN_TWINS:
+        terminal.say("same_as_more", count=len(twins) - _SHOWN_TWINS)
+    if twins:
+        terminal.say("same_as_next", source=source)
 
 
 def _described_anew(

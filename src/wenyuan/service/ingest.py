@@ -163,7 +163,10 @@ class Ingester:
         return change_of(self.shelf, source.source_id, self.redacting(source)) == "more"
 
     def reading(self, source: Source, encoder: str) -> str:
-        """What the fingerprint of every document begins with that is read in this way, for an encoder of this key."""
+        """What the fingerprint of every document begins with that is read in this way, for an encoder of this key.
+
+        Behind it and a colon stands the digest of the content; by that the catalog finds what is in two sources.
+        """
         how = (READING, encoder, source.language, source.collection, self.redacting(source).fingerprint)
         return _digest(*how)[:16]
 

@@ -122,6 +122,15 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     ),
     "report_failed": ("  failed     {count:document|documents}:", "  失败  {count} 个文档："),
     "more": ("    … and {count} more", "    ……另有 {count} 个"),
+    "same_as": (
+        "Note: {count:document|documents} of {source} are in the source {other}, too, with the same content.",
+        "注意：{source} 有 {count} 个文档与来源 {other} 中的内容相同。",
+    ),
+    "same_as_more": ("… and in {count:source|sources} more.", "……另有 {count} 个来源。"),
+    "same_as_next": (
+        "Such answers are found twice. If that is not meant: wenyuan source remove {source}",
+        "同样的内容会被检索到两次；如非有意，可移除：wenyuan source remove {source}",
+    ),
     "ingest_which": (
         "name a source, or give --all",
         "请指定来源，或者使用 --all",

@@ -78,6 +78,9 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     ),
     "d_empty": ("no documents yet", "还没有文档"),
     "d_failures": ("{count:document|documents} could not be taken in", "{count} 个文档未能收录"),
+    "d_twins": ("same content", "重复内容"),
+    "d_twin": ("{count:document|documents} in both {one} and {other}", "{one} 与 {other} 有 {count} 个文档相同"),
+    "d_twins_more": ("{count:more pair|more pairs} of sources", "另有 {count} 对来源"),
     "d_unmeasured": ("not measured yet", "尚未测定"),
     "d_measured": ("{mode}: {floor}", "{mode}：{floor}"),
     "d_query_vectors": (
