@@ -69,7 +69,7 @@ def test_a_database_that_is_none_is_said(tmp_path: Path) -> None:
     """A file that is no database is the library's failure, not the driver's."""
     file = tmp_path / "catalog.db"
     file.write_bytes(b"no database at all " * 100)
-    with pytest.raises(CatalogUnavailable, match="not a database|written over"):
+    with pytest.raises(CatalogUnavailable, match=r"not a database|written over"):
         Remembered(Files(tmp_path).version).get("k", Reading())
 
 
