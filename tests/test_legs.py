@@ -170,3 +170,25 @@ def test_who_joins_an_embedding_fails_at_no_deadline_but_its_own() -> None:
             hurried.result()
     counts = vectors.counts()
     assert (counts.misses, counts.joined) == (2, 1)
+
+
+def test_a_leg_that_failed_or_hangs_is_no_empty_outcome() -> None:
+    """What a leg of the crew raised reaches who waits for its outcome, as it is; one that hangs is an EngineTimeout."""
+    done = threading.Event()
+
+    def gone() -> list[int]:
+        raise EngineUnavailable("the index is gone")
+
+    def hangs() -> list[int]:
+        done.wait(10)
+        return []
+
+    crew = Crew(2)
+    try:
+        for call, error in ((gone, EngineUnavailable), (hangs, EngineTimeout)):
+            deadline = Deadline(time.monotonic() + 0.3, time.monotonic)
+            with pytest.raises(error):
+                crew.outcome(crew.begin(call, "rules"), "rules leg", deadline)
+    finally:
+        done.set()
+        crew.close()

@@ -53,7 +53,7 @@ def test_new_and_gone() -> None:
         [live("开挖", "回填", "p"), live("支护", "降水", "p")],
         book(said("养护", "回填", condition="depth_m > 3"), said("开挖", "回填"), nodes=(*NODES[:2], new)),
     )
-    assert texts(found.added) == ["养护 —is_a→ 回填 [depth_m > 3]", "process: 养护"]
+    assert texts(found.added) == ["养护 —is_a→ 回填 [depth_m > 3.0]", "process: 养护"]
     assert texts(found.retired) == ["支护 —is_a→ 降水", "process: 支护", "process: 降水", "process: 浇筑"]
     assert found.retired[0].details == ("- order37 第0条",)
 
