@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.model import Source
+from wenyuan.core.ports import Deadline
 from wenyuan.core.redact import LEVELS, Level, Redaction
 from wenyuan.service.redaction import Redactor
 
@@ -16,6 +18,8 @@ __all__ = ["UNREADABLE", "Questions"]
 
 UNREADABLE = "unreadable"
 """Counted in the place of kinds: the question could not be redacted."""
+
+_PATIENCE = 1.0  # seconds: a catalog that hangs is no reason to keep who asked waiting for a record
 
 log = logging.getLogger(__name__)
 
@@ -25,12 +29,12 @@ class Questions:
 
     Args:
         redacting: What is taken out of a source's documents; questions are redacted as those of one would be.
-        sources: The registry.
+        sources: Reads the registry.
         least: The least strict level, or ``none``: questions are kept as they were asked.
     """
 
     def __init__(
-        self, redacting: Callable[[Source], Redactor], sources: Callable[[], Iterable[Source]], least: str
+        self, redacting: Callable[[Source], Redactor], sources: Callable[[Deadline], Iterable[Source]], least: str
     ) -> None:
         self.redacting = redacting
         self._sources = sources
@@ -69,8 +73,9 @@ class Questions:
     def _level(self) -> Level:
         """The strictest level of all sources; the strictest there is where the registry cannot be read."""
         least: Level = next(level for level in LEVELS if level == self._least)
+        soon = Deadline(time.monotonic() + _PATIENCE, time.monotonic)
         try:
-            return max((least, *(source.sensitivity for source in self._sources())), key=LEVELS.index)
+            return max((least, *(source.sensitivity for source in self._sources(soon))), key=LEVELS.index)
         except KnowledgeError:
             return LEVELS[-1]
 
