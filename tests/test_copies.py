@@ -115,6 +115,14 @@ def test_what_may_be_quoted_is_no_copy_of_what_may_not() -> None:
     assert numbers(distinct(found(open_one, guarded))[0]) == [2]
 
 
+def test_what_is_trusted_more_is_no_copy_of_what_is_trusted_less() -> None:
+    """A text from a source that is hardly trusted hides none from a better one; the other way it does."""
+    text = "".join(ZH)
+    rumour, law = passage(1, text, trust=2), passage(2, text, trust=5)
+    assert numbers(distinct(found(rumour, law))[0]) == [1, 2]
+    assert numbers(distinct(found(law, rumour))[0]) == [2]
+
+
 def test_what_comes_from_elsewhere() -> None:
     """A copy of our own that scores below one from elsewhere stands beside it, with its copies."""
     text = "".join(ZH)

@@ -39,8 +39,8 @@ def distinct(found: Found) -> tuple[list[tuple[Hit, Passage]], Copies]:
     """What is left without copies, in the order in which it came, and the copies of each.
 
     Args:
-        found: Best first. Only passages of the same origin are copies of one another; rules are none. What may be quoted
-            freely is no copy of what may not.
+        found: Best first. Only passages of the same origin are copies of one another; rules are none. What is
+            trusted more, or may be quoted freely, is no copy of what is not: whoever asks for trust, or quotes, needs it.
     """
     kept: list[tuple[Hit, Passage]] = []
     copies: dict[int, tuple[Passage, ...]] = {}
@@ -52,8 +52,10 @@ def distinct(found: Found) -> tuple[list[tuple[Hit, Passage]], Copies]:
             continue
         others, squeezed = before.setdefault(hit.origin, []), _squeezed(passage.text)
         known = joined.get(hit.origin, "")
-        free = others if limited(passage.copyright) else [o for o in others if not limited(o.copyright)]
-        original = _original(passage, free) if _may_repeat(squeezed, known) else None
+        as_good = [
+            o for o in others if o.trust >= passage.trust and (limited(passage.copyright) or not limited(o.copyright))
+        ]
+        original = _original(passage, as_good) if _may_repeat(squeezed, known) else None
         if original is not None:
             copies[original.passage_id] = (*copies.get(original.passage_id, ()), passage)
             continue
