@@ -19,9 +19,15 @@ from wenyuan.core.errors import EngineError, EngineTimeout
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, matches
 from wenyuan.core.model import EncoderFingerprint, NewDocument, NewPassage, Source
 from wenyuan.core.ports import Deadline, Engine, IndexSpec
+from wenyuan.core.ranking import Hit
+from wenyuan.core.synonyms import Synonym, SynonymTable
 from wenyuan.core.text import search_terms
 from wenyuan.engines.local.codes import faiss
 from wenyuan.engines.memory import MemoryEngine
+from wenyuan.service.belonging import Belongings
+from wenyuan.service.crew import Crew
+from wenyuan.service.legs import OwnLegs
+from wenyuan.settings import SearchSettings
 
 DIMENSION = 16
 SPEC = IndexSpec(
@@ -143,6 +149,10 @@ def same(found: Any, expected: Any) -> None:
     assert [h.score for h in found] == pytest.approx([h.score for h in expected], abs=1e-5)
 
 
+def best_first(ranking: dict[int, float]) -> list[Hit]:
+    return [Hit(i, score) for i, score in sorted(ranking.items(), key=lambda pair: (-pair[1], pair[0]))]
+
+
 QUERIES = (
     "连接池",
     "安全",
@@ -211,6 +221,29 @@ class EngineLaws:
         assert dict(cosines) == pytest.approx(
             {h.passage_id: h.parts["cosine"] for h in filled.vector(unit(3))}, abs=1e-6
         )
+
+    @pytest.mark.parametrize("depth", [1, 3, 50])
+    def test_other_wordings(self, filled: World, depth: int) -> None:
+        """Whatever each wording finds among its best, each passage has its best score in any of them, and says of which."""
+        entries = (("连接池", "年假", "投诉"), ("pool", "leave", "complaints"))
+        made = [Synonym(term=term, synonym=other) for term, *others in entries for other in others]
+        query = SynonymTable(made).wordings("连接池 pool")
+        assert len(query.others) == 8
+        rankings = [
+            {h.passage_id: h.score for h in filled.keyword(text, engine=filled.reference)}
+            for text in (query.text, *(other.text for other in query.others))
+        ]
+        crew = Crew(2)
+        legs = OwnLegs(filled.engine, None, SearchSettings(), crew, Belongings(filled.catalog))
+        hits, _ = legs.candidates(query, filled.scope(), depth, filled.deadline())
+        crew.close()
+        found = {h.passage_id for ranking in rankings for h in best_first(ranking)[:depth]}
+        assert {h.passage_id for h in hits} == found
+        for hit in hits:
+            best = max(ranking.get(hit.passage_id, 0.0) for ranking in rankings)
+            assert hit.parts["keyword"] == pytest.approx(best, abs=1e-5)
+            said = int(hit.parts.get("wording", 0))
+            assert rankings[said][hit.passage_id] == pytest.approx(best, abs=1e-5)
 
     def test_mean_cosine(self, world: World) -> None:
         """The mean cosine is of all vectors, of those of passages in Chinese, or of the others; 0 where there is none."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from wenyuan.catalog import evaluation_tables, profile_tables, rules_tables, tuning_tables
+from wenyuan.catalog import evaluation_tables, profile_tables, rules_tables, synonym_tables, tuning_tables
 from wenyuan.catalog.columns import ID, JSON, TEXT
 
 __all__ = [
@@ -241,10 +241,17 @@ def _verified(connection: sa.Connection) -> None:
     rules_tables.unplaced.create(connection, checkfirst=True)
 
 
-MIGRATIONS = (_first_tables, _governance, _rules, _tunings, _cited, _profiles, _evaluations, _verified)
+def _synonyms(connection: sa.Connection) -> None:
+    synonym_tables.tables.create_all(connection)
+
+
+MIGRATIONS = (_first_tables, _governance, _rules, _tunings, _cited, _profiles, _evaluations, _verified, _synonyms)
 """Step n makes version n of version n − 1; steps are only ever added."""
 
 SCHEMA_VERSION = len(MIGRATIONS)
 
-ALL = (tables, rules_tables.tables, tuning_tables.tables, profile_tables.tables, evaluation_tables.tables)
+ALL = (
+    tables, rules_tables.tables, tuning_tables.tables, profile_tables.tables, evaluation_tables.tables,
+    synonym_tables.tables,
+)  # fmt: skip
 """Every table of a catalog."""

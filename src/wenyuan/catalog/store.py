@@ -27,6 +27,7 @@ from wenyuan.catalog.rows import day, source_row, vector_rows
 from wenyuan.catalog.rules_names import CatalogNames
 from wenyuan.catalog.rules_quotes import CatalogQuotes
 from wenyuan.catalog.rules_writes import CatalogRules, drop_evidence_of
+from wenyuan.catalog.synonyms import CatalogSynonyms
 from wenyuan.catalog.tunings import CatalogTunings
 from wenyuan.catalog.vectors import CatalogVectors
 from wenyuan.core.errors import CatalogUnavailable, CatalogVersion, VectorsGone
@@ -48,6 +49,7 @@ class Catalog(
     CatalogNames,
     CatalogTunings,
     CatalogProfiles,
+    CatalogSynonyms,
     CatalogEvaluations,
     CatalogVectors,
     CatalogReads,

@@ -92,7 +92,9 @@ def answer_document(query: str, answer: Answer, weight: float, *, explain: bool 
             "retrieval_score": hit.score,
             "metadata": known | {"passage_id": passage.ref, "origin": hit.origin, "scores": dict(hit.parts)},
         }
-        fragments.append(entry | ({"explanation": explained(hit, weight, answer.curve)} if explain else {}))
+        if explain:
+            entry |= {"explanation": explained(hit, weight, answer.curve), "wording": answer.wording_of(hit) or query}
+        fragments.append(entry)
     return {
         "status": "SUCCESS",
         "query": query,
@@ -109,8 +111,6 @@ def answer_document(query: str, answer: Answer, weight: float, *, explain: bool 
 
 def show_answer(terminal: Terminal, query: str, answer: Answer, weight: float, *, explain: bool = False) -> None:
     """An answer for a person, on 80 columns."""
-    from wenyuan.core.fuse import explain as explained
-
     seen = {"mode": terminal.text(f"mode_{answer.mode}"), "ms": f"{answer.ms.get('total', 0.0):.0f}"}
     likely = [hit for hit in answer.hits if round(hit.score, 2) > 0]
     if likely:
@@ -127,15 +127,31 @@ def show_answer(terminal: Terminal, query: str, answer: Answer, weight: float, *
         copies = answer.copies.get(hit.passage_id, ())
         _show_hit(terminal, query, rank, hit, answer.passages[hit.passage_id], copies)
         if explain:
-            terminal.show(f"    = {explained(hit, weight, answer.curve)}", wrap=False)
+            _show_why(terminal, answer, hit, weight)
     if unlikely := len(answer.hits) - len(likely):
         terminal.show("")
         terminal.show(terminal.text("found_unlikely", count=unlikely))
     if explain:
-        terminal.show("")
-        terminal.show(terminal.text("floor", floor=f"{answer.floor:.3f}"))
-        for leg in answer.legs:
-            _show_leg(terminal, leg)
+        _show_grounds(terminal, answer)
+
+
+def _show_why(terminal: Terminal, answer: Answer, hit: Hit, weight: float) -> None:
+    """How a score came about, and the other wording of the question that it rests on."""
+    from wenyuan.core.fuse import explain as explained
+
+    terminal.show(f"{_INDENT}= {explained(hit, weight, answer.curve)}", wrap=False)
+    if wording := answer.wording_of(hit):
+        terminal.show(f"{_INDENT}{terminal.text('in_wording', text=printable(wording))}")
+
+
+def _show_grounds(terminal: Terminal, answer: Answer) -> None:
+    """What an answer as a whole rests on."""
+    terminal.show("")
+    for wording in answer.wordings:
+        terminal.show(terminal.text("wording", text=printable(wording.text)))
+    terminal.show(terminal.text("floor", floor=f"{answer.floor:.3f}"))
+    for leg in answer.legs:
+        _show_leg(terminal, leg)
 
 
 def _show_leg(terminal: Terminal, leg: LegReport) -> None:

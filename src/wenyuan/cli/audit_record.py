@@ -86,6 +86,8 @@ def _of_retrieval(terminal: Terminal, record: AuditRecord) -> Iterator[tuple[str
     yield "audit_asked", asked
     if record.query is None:
         yield "", f"  ({terminal.text('query_' + record.query_state)})"
+    for wording in (record.query or {}).get("wordings", ()):
+        yield "audit_wording", ", ".join(wording)
     sources = ", ".join(scope.get("sources", ())) or scope.get("count", "")
     yield "audit_scope", f"{sources} ({terminal.text('audit_as_of', day=scope.get('as_of', ''))})"
     yield "audit_state", said.get("generation")

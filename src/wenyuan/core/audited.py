@@ -10,7 +10,7 @@ __all__ = ["KINDS", "AuditFault", "AuditProgress", "AuditRecord", "QueryState", 
 
 KINDS = (
     "retrieval", "fetch", "registry", "agent", "key", "rule", "task", "refresh", "tuning", "feedback", "evaluation",
-    "audit",
+    "synonym", "audit",
 )  # fmt: skip
 """What a record is about; ``fetch``: a document that was given to read; ``audit``: what was expired or erased in the
 audit itself."""

@@ -42,6 +42,7 @@ __all__ = [
     "language_of",
     "narrowed",
     "passage_terms",
+    "placed_stems",
     "query_terms",
     "search_terms",
     "simplified",
@@ -236,6 +237,28 @@ def without_cjk(text: str, *, own: bool = False) -> tuple[str, list[str]]:
         found += ["#" + name for name in named]
         found += [OWN + name for name in named if own]
     return folded, found
+
+
+def placed_stems(text: str) -> tuple[str, list[tuple[str, int, int]]]:
+    """A text as it is read (NFKC, Simplified, with its case), and what it says in turn: stem, start, end of each.
+
+    Of Chinese that is each character; of Latin words the stem of each part, without case and accents; of numbers each part.
+    """
+    read = _with_case(text)
+    folded = read.lower()
+    if len(folded) != len(read):  # a letter that has no small form of one character
+        read = folded
+    found: list[tuple[str, int, int]] = []
+    for match in _RUN.finditer(folded):
+        run, start = match[0], match.start()
+        if match.lastgroup == "cjk":
+            found += [(character, at, at + 1) for at, character in enumerate(run, start)]
+        elif run[-1] in "+#":  # C++ is not C
+            found.append((_stems(run)[1][-1], start, match.end()))
+        else:
+            parts = ((_stems(part[0])[0], part.span()) for part in _PART.finditer(run))
+            found += [(stems[0], start + at, start + end) for stems, (at, end) in parts if stems]
+    return read, found
 
 
 def has_han(text: str) -> bool:

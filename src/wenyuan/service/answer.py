@@ -12,6 +12,7 @@ from wenyuan.core.copies import Copies
 from wenyuan.core.filters import Filter, Scope
 from wenyuan.core.model import Passage
 from wenyuan.core.ranking import Hit, Ranking
+from wenyuan.core.synonyms import Wording
 from wenyuan.service.derive import Derived
 
 __all__ = ["Answer", "LegReport", "Query"]
@@ -80,6 +81,8 @@ class Answer:
         weight: Of the vector leg, where it was asked.
         curve: How the scores of our own passages became probabilities; None where they did not.
         tuning: Fingerprint of what was learned from judged questions and counted; ``""`` for nothing.
+        wordings: Other wordings of the question in which the keyword leg was asked, too, by the library's synonyms; part
+            ``wording`` of a hit is the number of the one that fits it best, counted from 1.
         copies: Passages that say the same as one of `hits`, and are not given themselves.
     """
 
@@ -101,12 +104,18 @@ class Answer:
     weight: float = 0.0
     curve: Curve | None = None
     tuning: str = ""
+    wordings: tuple[Wording, ...] = ()
     copies: Copies = field(default_factory=dict)
 
     @property
     def calibrated(self) -> bool:
         """Whether scores are probabilities as they were measured: not where only a part of the library was asked."""
         return bool(self.floors.get("whole", 1.0))
+
+    def wording_of(self, hit: Hit) -> str:
+        """The other wording of the question that fits a hit best; ``""`` where its own words do."""
+        number = int(hit.parts.get("wording", 0))
+        return self.wordings[number - 1].text if number else ""
 
     @property
     def with_copies(self) -> list[Hit]:

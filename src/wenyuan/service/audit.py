@@ -22,7 +22,7 @@ from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, parse_f
 from wenyuan.core.model import Passage
 from wenyuan.core.ranking import Hit
 from wenyuan.core.secrecy import HIDDEN, scrubbed
-from wenyuan.service.answer import LegReport, Query
+from wenyuan.service.answer import Answer, LegReport, Query
 
 __all__ = [
     "change_record",
@@ -33,6 +33,7 @@ __all__ = [
     "query_of",
     "request_of",
     "retrieval_record",
+    "synonyms_of",
 ]
 
 PREVIEW_CHARS = 80
@@ -106,6 +107,11 @@ def _of_rules(query: Query) -> dict[str, Any]:
     }
     usual: dict[str, Any] = {"rules": "within", "engineering_type": "", "processes": None, "parameters": {}}
     return {name: value for name, value in said.items() if value != usual[name]}
+
+
+def synonyms_of(answer: Answer) -> list[int]:
+    """Numbers of the library's synonyms that gave a question other wordings."""
+    return sorted({number for wording in answer.wordings for number in wording.entries})
 
 
 def query_of(request: Mapping[str, Any]) -> Query:
@@ -182,6 +188,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
     door: str = "retrieve_fragments",
     tuning: str = "",
     derivation: int = 0,
+    synonyms: Sequence[int] = (),
     redacted: Mapping[str, int] = MappingProxyType({}),
     preview: Callable[[str], str] = preview_of,
 ) -> dict[str, Any]:
@@ -200,6 +207,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         floor: ``score`` and ``lift`` below which nothing was given, for the same reason.
         tuning: Fingerprint of what was learned from judged questions and counted; ``""`` for nothing.
         derivation: `core.rules.inference.REVISION`, where rules were derived; 0 where none were asked for.
+        synonyms: See `synonyms_of`.
         redacted: How many values of each kind were taken out of the question.
         preview: Makes the preview of the query; whatever it gives is cut to 80 characters.
     """
@@ -229,6 +237,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         "floor": _plain(floor),
         "tuning": tuning,
         "derivation": derivation,
+        "synonyms": list(synonyms),
         "redacted": dict(redacted),
     }
     return record | {name: value for name, value in optional.items() if value}
@@ -270,7 +279,9 @@ def fetch_record(ref: str, uri: str, chars: int, principal: Principal, door: str
 # --- changes ------------------------------------------------------------------------------------------------
 _OF_A_KEY = frozenset(f.name for f in fields(Key))
 
-Changed = Literal["registry", "agent", "key", "rule", "task", "refresh", "tuning", "feedback", "evaluation"]
+Changed = Literal[
+    "registry", "agent", "key", "rule", "task", "refresh", "tuning", "feedback", "evaluation", "synonym"
+]
 
 
 def change_record(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -10,6 +10,7 @@ from wenyuan.core.agents import Agent, Key
 from wenyuan.core.model import Source
 from wenyuan.core.profiles import TaskProfile
 from wenyuan.core.source_state import SourceState
+from wenyuan.core.synonyms import Synonym, SynonymsPut
 
 if TYPE_CHECKING:
     from wenyuan.service.facade import Library
@@ -51,6 +52,12 @@ class Governed(Protocol):
     def put_profile(self, profile: TaskProfile) -> None: ...
 
     def remove_profile(self, profile_id: str) -> None: ...
+
+    def synonyms(self) -> Sequence[Synonym]: ...
+
+    def put_synonyms(self, entries: Iterable[Synonym], actor: str) -> SynonymsPut: ...
+
+    def remove_synonyms(self, numbers: Sequence[int]) -> Sequence[Synonym]: ...
 
     def create_key(
         self, agent_id: str | None, rights: frozenset[str], expires_at: float | None

@@ -17,6 +17,7 @@ from wenyuan.core.fuse import Fusion
 from wenyuan.core.ports import Deadline, Engine
 from wenyuan.core.ranking import Hit, LegResult
 from wenyuan.core.score import PLAIN, Traits
+from wenyuan.core.synonyms import Wordings
 from wenyuan.service.answer import LegReport
 from wenyuan.service.belonging import Belonging, Belongings, shares_of
 from wenyuan.service.cache import CacheCounts
@@ -66,6 +67,7 @@ class Found:
     Attributes:
         plain: The cosines that evidence is made of; None where they are `cosines`.
         shares: What articles keep of their scores for their laws, where that is not all.
+        reworded: Whose keyword scores are of another wording of the query; see `_Words`.
     """
 
     keyword: Mapping[int, float]
@@ -75,6 +77,21 @@ class Found:
     aim: Aim | None
     reports: list[LegReport]
     shares: Mapping[int, float] = field(default_factory=dict)
+    reworded: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What passages score in the wording of a query that fits each of them best.
+
+    Attributes:
+        reworded: Which of the other wordings that is, counted from 1; not of those that its own words fit best.
+        unseen: The highest score that a passage can have which the leg, asked for some, did not give.
+    """
+
+    scores: dict[int, float]
+    reworded: dict[int, int]
+    unseen: float = 0.0
 
 
 class OwnLegs:
@@ -141,8 +158,7 @@ class OwnLegs:
 
     def candidates(
         self,
-        query: str,
-        words: list[str],
+        query: Wordings,
         scope: Scope,
         depth: int,
         deadline: Deadline,
@@ -163,23 +179,22 @@ class OwnLegs:
         with self._placed(deadline):
 
             def found_by(legs: Legs) -> Found:
-                return self.found(query, words, scope, depth, deadline, tuning, traits, wanted, legs)
+                return self.found(query, scope, depth, deadline, tuning, traits, wanted, legs)
 
             # Where all is computed here, to change threads four times would take longer than two legs at once save.
             found = found_by(self._crew) if self._places is None else self._crew.together(found_by, deadline)
             hits = self._fusion(tuning, traits, found.mean).hits(
                 found.keyword, found.cosines, found.plain, found.shares
             )
-        return hits, found.reports
+        return _marked(hits, found.reworded), found.reports
 
     def _fusion(self, tuning: Tuning | None, traits: Traits, mean: float) -> Fusion:
         scale = self._vectors.encoder.fingerprint.scale if self._vectors is not None else (0.0, 1.0)
         return Fusion(weight=self.weight(tuning, traits), scale=scale, mean=mean, lifted=bool(traits.centre))
 
-    def found(  # noqa: PLR0913, PLR0917  (as `candidates`, and what runs the legs)
+    def found(
         self,
-        query: str,
-        words: list[str],
+        query: Wordings,
         scope: Scope,
         depth: int,
         deadline: Deadline,
@@ -196,15 +211,17 @@ class OwnLegs:
         legs = self._crew if legs is None else legs
         second: Leg[tuple[LegResult, Aim, float, bool]] | None = None
         if self._vectors is not None:
-            meant = partial(self._vector, self._vectors, query, scope, depth, deadline, tuning, traits)
+            meant = partial(self._vector, self._vectors, query.text, scope, depth, deadline, tuning, traits)
             second = legs.begin(meant, "vector")
-        first = legs.begin(lambda: self._keyword(words, scope, depth, deadline), "keyword")
-        by_keyword, ms = legs.outcome(first, "keyword leg", deadline)
-        keyword = {hit.passage_id: hit.score for hit in by_keyword.hits}
+        first = legs.begin(lambda: self._keyword(query, scope, depth, deadline), "keyword")
+        worded, ms = legs.outcome(first, "keyword leg", deadline)
+        keyword, reworded = worded.scores, worded.reworded
         reports = [LegReport(name="keyword", state="ok", ms=ms, hits=len(keyword))]
         if second is None:
             shares = self.shares(keyword, traits.law, deadline)
-            return Found(keyword=keyword, cosines=None, mean=0.0, aim=None, reports=reports, shares=shares)
+            return Found(
+                keyword=keyword, cosines=None, mean=0.0, aim=None, reports=reports, shares=shares, reworded=reworded
+            )
         by_vector, aim, ms, remembered = legs.outcome(second, "vector leg", deadline)
         cosines = {hit.passage_id: aim.level(hit.parts["cosine"]) for hit in by_vector.hits}
         reports.append(LegReport(name="vector", state="ok", ms=ms, hits=len(cosines), remembered=remembered))
@@ -217,13 +234,14 @@ class OwnLegs:
             plain = self._apart(plain, aim.unbridged, mean, to)
         if wanted is not None:
             fusion = self._fusion(tuning, traits, mean)
-            chosen = contenders(keyword, cosines, _most_unseen(by_keyword, depth), fusion, wanted, plain, shares)
+            chosen = contenders(keyword, cosines, worded.unseen, fusion, wanted, plain, shares)
             keyword = {i: score for i, score in keyword.items() if i in chosen}
             cosines = {i: cosine for i, cosine in cosines.items() if i in chosen}
-        keyword |= self._keyword_scores(legs, words, [i for i in cosines if i not in keyword], deadline)
+        others = self._worded(legs, query, [i for i in cosines if i not in keyword], deadline)
         return Found(
-            keyword=keyword, cosines=cosines, plain=plain, mean=mean, aim=aim, reports=reports, shares=shares
-        )
+            keyword=keyword | others.scores, cosines=cosines, plain=plain, mean=mean, aim=aim, reports=reports,
+            shares=shares, reworded=reworded | others.reworded,
+        )  # fmt: skip
 
     def aim(self, query: str, vector: Any, tuning: Tuning | None, traits: Traits, deadline: Deadline) -> Aim:
         """Away from what all questions have in common, and from there where a learned map sends the query.
@@ -268,10 +286,17 @@ class OwnLegs:
         marks = ["#" + name for name in named]
         return self._keyword_scores(self._crew, marks, [hit.passage_id for hit in hits], deadline).keys()
 
-    def _keyword(self, words: list[str], scope: Scope, depth: int, deadline: Deadline) -> tuple[LegResult, float]:
-        begun = time.perf_counter()
-        result = self._engine.keyword(words, scope=scope, limit=depth, deadline=deadline)
-        return result, (time.perf_counter() - begun) * 1e3
+    def _keyword(self, query: Wordings, scope: Scope, depth: int, deadline: Deadline) -> tuple[_Words, float]:
+        """What was found in any wording, each scored in all of them, and in how many ms."""
+        begun, engine = time.perf_counter(), self._engine
+        results = [engine.keyword(words, scope=scope, limit=depth, deadline=deadline) for words in query.each]
+        scores = [{hit.passage_id: hit.score for hit in result.hits} for result in results]
+        if query.others:
+            everyone = set().union(*scores)
+            for words, known in zip(query.each, scores, strict=True):
+                known.update(engine.keyword_scores(words, sorted(everyone - known.keys()), deadline=deadline))
+        unseen = max(_most_unseen(result, depth) for result in results)
+        return _best(scores, unseen), (time.perf_counter() - begun) * 1e3
 
     def _vector(
         self,
@@ -314,6 +339,32 @@ class OwnLegs:
         engine = self._engine
         asked = legs.begin(lambda: engine.keyword_scores(words, passages, deadline=deadline), "keyword_scores")
         return legs.outcome(asked, "keyword leg", deadline)
+
+    def _worded(self, legs: Legs, query: Wordings, passages: Sequence[int], deadline: Deadline) -> _Words:
+        """The keyword scores of what only the vector leg found, in any wording."""
+        return _best([self._keyword_scores(legs, words, passages, deadline) for words in query.each])
+
+
+def _best(scores: Sequence[Mapping[int, float]], unseen: float = 0.0) -> _Words:
+    """The best score of each passage in several wordings; the first is the query's own, which wins where scores are equal."""
+    best, reworded = dict(scores[0]), {}
+    for number, of_wording in enumerate(scores[1:], 1):
+        for passage_id, score in of_wording.items():
+            if score > best.get(passage_id, 0.0):
+                best[passage_id], reworded[passage_id] = score, number
+    return _Words(best, reworded, unseen)
+
+
+def _marked(hits: list[Hit], reworded: Mapping[int, int]) -> list[Hit]:
+    """The hits; those that another wording fits best with its number (part ``wording``)."""
+    if not reworded:
+        return hits
+    return [
+        hit._replace(parts={**hit.parts, "wording": float(reworded[hit.passage_id])})
+        if hit.passage_id in reworded
+        else hit
+        for hit in hits
+    ]
 
 
 def _most_unseen(by_keyword: LegResult, depth: int) -> float:

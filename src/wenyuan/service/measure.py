@@ -15,6 +15,7 @@ from wenyuan.core.laws import LAW
 from wenyuan.core.model import Passage, embedded_text
 from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.score import Traits, rescale
+from wenyuan.core.synonyms import Wordings
 from wenyuan.core.text import OWN, passage_terms, query_terms, search_terms
 from wenyuan.core.vectors import checked_vectors
 from wenyuan.service.cloze import (
@@ -103,7 +104,9 @@ class Measurer:
     def _rivals(self, cloze: Cloze, vector: np.ndarray, average: float, scope: Scope) -> Rivals:
         assert self._encoder is not None
         words = query_terms(cloze.sentence)  # pairs would say more of the sentence's neighbours than questions' do
-        found = self._own.found(cloze.sentence, words, scope, self._depth, _unhurried(), None, Traits(centre=CENTRE))
+        found = self._own.found(
+            Wordings(cloze.sentence, words), scope, self._depth, _unhurried(), None, Traits(centre=CENTRE)
+        )
         assert found.aim is not None and found.cosines is not None
         scale = self._encoder.fingerprint.scale
         others = [i for i in found.keyword.keys() | found.cosines.keys() if i != cloze.passage_id]
@@ -138,8 +141,9 @@ class Measurer:
 
     def _best(self, text: str, scope: Scope, tuning: Tuning | None, traits: Traits) -> tuple[float, float]:
         """The best evidence, and the best across languages, that any passage of the library has, without floor or adjustment."""
-        words = search_terms(text)
-        hits, _ = self._own.candidates(text, words, scope, self._depth, _unhurried(), tuning, traits)
+        hits, _ = self._own.candidates(
+            Wordings(text, search_terms(text)), scope, self._depth, _unhurried(), tuning, traits
+        )
         best = max((h.parts.get("evidence", h.score) for h in hits), default=0.0)
         return best, max((h.parts.get("evidence", h.parts.get("lift", 0.0)) for h in hits), default=0.0)
 

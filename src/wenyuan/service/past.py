@@ -16,6 +16,7 @@ from wenyuan.core.model import IndexRow, Passage, Source, embedded_text
 from wenyuan.core.ports import Change, ChangeFeed, Deadline, Encoder, Engine
 from wenyuan.core.profiles import TaskProfile
 from wenyuan.core.stated import Holder
+from wenyuan.core.synonyms import Synonym
 from wenyuan.service.audit import query_of
 from wenyuan.service.derive import Deriver
 from wenyuan.service.name_vectors import NameStore, names_of
@@ -143,6 +144,12 @@ class RecordAt(FeedAt):
 
     def profiles_at(self, seq: int, deadline: Deadline | None = None) -> tuple[TaskProfile, ...]:
         return self._archive.profiles_at(seq, deadline)
+
+    def synonyms_version(self, seq: int, deadline: Deadline | None = None) -> int:
+        return self._archive.synonyms_version(seq, deadline)
+
+    def synonyms_at(self, seq: int, deadline: Deadline | None = None) -> tuple[Synonym, ...]:
+        return self._archive.synonyms_at(seq, deadline)
 
 
 @contextmanager

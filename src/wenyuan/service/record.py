@@ -11,6 +11,7 @@ from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import ChangeFeed, Deadline
 from wenyuan.core.profiles import TaskProfile
 from wenyuan.core.stated import Holder
+from wenyuan.core.synonyms import Synonym
 
 __all__ = ["Record"]
 
@@ -44,4 +45,12 @@ class Record(ChangeFeed, Protocol):
 
     def profiles_at(self, seq: int, deadline: Deadline | None = None) -> tuple[TaskProfile, ...]:
         """What kinds of tasks were about, at a change."""
+        ...
+
+    def synonyms_version(self, seq: int, deadline: Deadline | None = None) -> int:
+        """The last change of the synonyms, up to a change of the catalog; 0 for none."""
+        ...
+
+    def synonyms_at(self, seq: int, deadline: Deadline | None = None) -> tuple[Synonym, ...]:
+        """What people said for what documents say, at a change."""
         ...

@@ -17,7 +17,7 @@ from wenyuan.core.errors import TextsGone
 from wenyuan.core.model import RULE_IDS, Source
 from wenyuan.core.rules.inference import REVISION
 from wenyuan.service.answer import Answer
-from wenyuan.service.audit import fragment_entry
+from wenyuan.service.audit import fragment_entry, synonyms_of
 from wenyuan.service.rule_fate import rule_end
 
 __all__ = ["TOLERANCE", "Cause", "Difference", "Replay", "Rerun", "replay", "rerun_of"]
@@ -28,7 +28,7 @@ Cause = Literal[
     "outranked", "order", "scores changed", "outside source", "unknown passage", "unexplained", "measured anew",
     "index merged",
     "tuning changed", "rule retired", "rule expired", "rule withdrawn", "rule not derived", "rule changed",
-    "reranker changed", "calibration changed", "program changed",
+    "reranker changed", "calibration changed", "program changed", "synonyms changed",
 ]  # fmt: skip
 
 TOLERANCE = 1e-5
@@ -66,6 +66,7 @@ class Rerun:
     Attributes:
         fragments: As `audit.fragment_entry` makes them.
         sources: Ids of what was searched.
+        synonyms: Numbers of the library's synonyms that gave the question other wordings.
         reranker: How it did: ``ok``, ``failed``, ``skipped``; ``""`` without one.
         curve: How scores became probabilities; ``""`` where they did not.
         measured: What was measured of the library, and how it counts; see `Answer.floors`.
@@ -80,6 +81,7 @@ class Rerun:
     status: str = "SUCCESS"
     error: str = ""
     tuning: str = ""
+    synonyms: Sequence[int] = ()
     reranker: str = ""
     curve: str = ""
     measured: Mapping[str, float] = field(default_factory=dict)
@@ -95,6 +97,7 @@ def rerun_of(answer: Answer, *, settings_digest: str, encoder_key: str, sources:
         sources=frozenset(sources),
         as_of=as_of,
         tuning=answer.tuning,
+        synonyms=synonyms_of(answer),
         reranker=next((leg.state for leg in answer.legs if leg.name == "reranker"), ""),
         curve=key_of(answer.floors),
         measured=answer.floors,
@@ -275,12 +278,7 @@ class _Comparison:
         if record["encoder"] != now.encoder_key:
             was, new = record["encoder"] or "none", now.encoder_key or "none"
             yield Difference(what="encoder changed", detail=f"was {was}, is {new}")
-        if record.get("tuning", "") != now.tuning:
-            was, new = record.get("tuning") or "none", now.tuning or "none"
-            yield Difference(what="tuning changed", detail=f"was {was}, is {new}")
-        if now.fragments and record["fragments"] and (was := key_of(record.get("floor") or {})) != now.curve:
-            detail = f"was {was or 'none'}, is {now.curve or 'none'}"
-            yield Difference(what="calibration changed", detail=detail)
+        yield from self._taught()
         derived = any(leg["name"] == "rules" for leg in record["legs"])
         if derived and (said := record.get("derivation", 1)) != REVISION:
             detail = f"rules are derived otherwise since: by revision {said} then, by {REVISION} now"
@@ -294,6 +292,19 @@ class _Comparison:
         if was != now.reranker and now.status == "SUCCESS":
             detail = f"was {was or 'none'}, is {now.reranker or 'none'}"
             yield Difference(what="reranker changed", detail=detail)
+
+    def _taught(self) -> Iterator[Difference]:
+        """What the library was told or learned of questions: its tuning, its synonyms, how scores become probabilities."""
+        record, now = self._record, self._now
+        if record.get("tuning", "") != now.tuning:
+            was, new = record.get("tuning") or "none", now.tuning or "none"
+            yield Difference(what="tuning changed", detail=f"was {was}, is {new}")
+        if (then := record.get("synonyms", [])) != list(now.synonyms):
+            was, new = (", ".join(map(str, numbers)) or "–" for numbers in (then, now.synonyms))
+            yield Difference(what="synonyms changed", detail=f"was {was}, is {new}")
+        if now.fragments and record["fragments"] and (was := key_of(record.get("floor") or {})) != now.curve:
+            detail = f"was {was or 'none'}, is {now.curve or 'none'}"
+            yield Difference(what="calibration changed", detail=detail)
 
     def _measured(self) -> Iterator[Difference]:
         """What is measured of the library, or counted by its index, and changes without any change of the catalog."""

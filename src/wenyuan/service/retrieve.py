@@ -22,7 +22,8 @@ from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.ranking import Hit, Ranking
 from wenyuan.core.reference import Reference, missing_place, reference_of, title_terms
 from wenyuan.core.score import Traits
-from wenyuan.core.text import has_han, identifiers, search_terms
+from wenyuan.core.synonyms import Wordings
+from wenyuan.core.text import has_han, identifiers
 from wenyuan.service.abroad import Abroad, no_outside, unaddressed
 from wenyuan.service.answer import Answer, LegReport, Query
 from wenyuan.service.belonging import Belongings
@@ -40,6 +41,7 @@ from wenyuan.service.topics import Told, Topics
 from wenyuan.service.traces import NO_TRACES, Traces
 from wenyuan.service.tuned import Tuned
 from wenyuan.service.unified import RuleQuestion, of_type
+from wenyuan.service.wordings import Worder
 from wenyuan.settings import RulesSettings, SearchSettings
 
 __all__ = ["Retriever"]
@@ -94,7 +96,7 @@ class Retriever:
         self.query_vectors = self._own.query_vectors
         self._abroad = Abroad(open_outside or no_outside, vectors, Crew(settings.threads, traces, self.meter))
         self._sight, self._tuned = Sight(record), Tuned(record, encoder)
-        self._topics = Topics(record, engine.information)
+        self._topics, self._worder = Topics(record, engine.information), Worder(record)
         self.measurer = Measurer(record, engine, self._own, encoder, settings.depth)
         self.mode = "hybrid" if encoder is not None else "keyword-only"
 
@@ -124,8 +126,8 @@ class Retriever:
         registry = self.registry(deadline=deadline)  # not as of `change`: the index may be behind, rights may not
         own, outside = self._sight.seen(registry, query.sources, min_trust=query.min_trust, day=day)
         scope = Scope(sources=frozenset(own), as_of=day, filter=self._filter(query, change, deadline))
-        words = search_terms(query.text)
-        if why := _needless(words, (*own, *outside)):
+        worded = self._worder.wordings(query.text, change, deadline)
+        if why := _needless(worded.words, (*own, *outside)):
             return self._nothing(change, scope, why)
         asked = self._abroad.ask(outside, query.text, query.limit, day, deadline)
         deriving = self._derive(query, replace(scope, filter=query.filter), registry, change, deadline)
@@ -135,7 +137,7 @@ class Retriever:
 
         def candidates(reach: int) -> _Candidates:
             cut = Cut.of(floor, reach, trusts.values(), bool(query.source_document_uri or query.task_id))
-            hits, legs = self._found(query, words, scope, deadline, tuning, traits, cut)
+            hits, legs = self._found(query, worded, scope, deadline, tuning, traits, cut)
             return hits, legs, self._ranked(hits, query, scope, cut, deadline, change)
 
         hits, legs, ranked, copies = _distinct(
@@ -174,6 +176,7 @@ class Retriever:
             curve=curve,
             copies={number: same for number, same in copies.items() if number in passages},
             tuning="" if tuning is None else tuning.fingerprint,
+            wordings=worded.others,
             ms={"total": (time.perf_counter() - begun) * 1e3, **{leg.name: leg.ms for leg in legs}},
         )
 
@@ -285,7 +288,7 @@ class Retriever:
     def _found(
         self,
         query: Query,
-        words: list[str],
+        worded: Wordings,
         scope: Scope,
         deadline: Deadline,
         tuning: Tuning | None,
@@ -298,7 +301,7 @@ class Retriever:
         wanted: Cut | None = cut
         if reference_of(query.text):
             wanted, traits = None, replace(traits, law=0.0)
-        return self._own.candidates(query.text, words, scope, self._depth(query), deadline, tuning, traits, wanted)
+        return self._own.candidates(worded, scope, self._depth(query), deadline, tuning, traits, wanted)
 
     def _addressed(self, foreign: list[tuple[Hit, Passage]], scope: Scope) -> list[tuple[Hit, Passage]]:
         """Foreign passages, without addresses of documents that the request sees in sources that are trusted more."""

@@ -28,6 +28,7 @@ from wenyuan.service.audit import (
     query_of,
     request_of,
     retrieval_record,
+    synonyms_of,
 )
 from wenyuan.service.past import Archive, rerun_at
 from wenyuan.service.questions import UNREADABLE, Questions
@@ -122,7 +123,10 @@ class Witness:
         """
         if self.log is None or answer.scope is None:
             return ""
-        request, redacted = self.questions.kept(request_of(query), answer.generation)
+        asked = request_of(query)
+        if answer.wordings:
+            asked["wordings"] = [[f"{a} → {b}" for a, b in wording.replaced] for wording in answer.wordings]
+        request, redacted = self.questions.kept(asked, answer.generation)
         lost: Counter[str] = Counter()
         for of_reason in withheld.values():
             lost.update(of_reason)
@@ -145,6 +149,7 @@ class Witness:
             trusts=answer.trusts,
             floor=answer.floors,
             tuning=answer.tuning,
+            synonyms=synonyms_of(answer),
             derivation=0 if answer.derived is None else REVISION,
             door=door,
             redacted=redacted,

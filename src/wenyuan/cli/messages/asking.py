@@ -20,6 +20,8 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "mode_hybrid": ("keywords and vectors", "关键词与向量"),
     "mode_keyword-only": ("keyword-only", "仅关键词"),
     "floor": ("floor {floor}", "门槛 {floor}"),
+    "wording": ("also asked as: {text}", "同时换用说法：{text}"),
+    "in_wording": ("its keyword score is that of: {text}", "关键词得分来自说法：{text}"),
     "reason": ("Reason: {reason}", "原因：{reason}"),
     "stale_by": (
         "As of {seconds} s ago: the library is being written.",

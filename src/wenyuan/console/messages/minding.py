@@ -19,6 +19,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "kind_tuning": ("tuning", "调优"),
     "kind_evaluation": ("evaluation", "评测"),
     "kind_feedback": ("feedback", "反馈"),
+    "kind_synonym": ("synonym", "同义词"),
     "principal": ("Key", "密钥"),
     "day_since": ("From", "起"),
     "day_until": ("Until", "止"),
