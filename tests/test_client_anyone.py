@@ -81,7 +81,8 @@ def test_a_foreign_server() -> None:
     )
     with foreign(answer) as (url, asked):
         knowledge = get_context_from(url, QUERY, max_results=3, context={"task_id": "t"})
-    assert asked == [{"query": QUERY, "max_results": 3, "context": {"task_id": "t"}}]
+    first = {"query": QUERY, "max_results": 3, "context": {"task_id": "t"}}
+    assert asked == [first, {**first, "max_results": 100}]  # a rule took the place of a passage
     rule, first, second = knowledge.snippets
     assert (rule["origin"], rule["priority"], rule["heading"], rule["flags"]) == ("kg_rule", 1, "一 > 二", [])
     assert (first["source"], first["title"]) == ("https://wiki.example/投诉%20处理.md#a", "投诉 处理.md")
@@ -103,7 +104,7 @@ def test_policy() -> None:
         fragment("urn:f", "很长的规定。" * 400, 0.4, trust=5),
     )
     with foreign(answer) as (url, _):
-        knowledge = get_context_from(url, QUERY, policy=ContextPolicy(token_budget=300))
+        knowledge = get_context_from(url, QUERY, policy=ContextPolicy(token_budget=60))
     assert knowledge.withheld == {"low_trust": 1, "copyright": 2, "budget": 1, "duplicate": 1}
     contents = {snippet["source"]: snippet["content"] for snippet in knowledge.snippets}
     assert contents == {"urn:a": "", "urn:b": "", "urn:d": "另一条规定。"}

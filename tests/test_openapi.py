@@ -48,7 +48,14 @@ def beyond_schemas(body: object) -> bool:
         return False
     query, count, context = (body.get(name) for name in ("query", "max_results", "context"))
     padded = isinstance(query, str) and len(query) > 8000 >= len(query.strip())
-    return padded or isinstance(count, float) or large_float(context) or depth(context) > MAX_CONTEXT_DEPTH
+    trust = context.get("min_trust") if isinstance(context, dict) else None
+    return (
+        padded
+        or isinstance(count, float)
+        or isinstance(trust, float)
+        or large_float(context)
+        or depth(context) > MAX_CONTEXT_DEPTH
+    )
 
 
 def large_float(value: object) -> bool:

@@ -4,9 +4,11 @@
 >>> knowledge = get_context_from("http://127.0.0.1:8000", "客户投诉多久响应")  # doctest: +SKIP
 >>> prompt = {"CONTEXT_DATA": knowledge.context_data}  # doctest: +SKIP
 
-The policy is that of our own context service (`core.snippets`): trust gate, repeats, copyright, budget, rules first.
-What a fragment's metadata does not say is taken carefully: a missing trust is 3 and flagged ``trust-assumed``,
-terms of copyright that cannot be understood allow no excerpt.
+The policy is that of our own context service (`core.snippets`): trust gate, repeats, copyright, budget, rules first; of
+long passages the extract that answers the query, neighbours together. So a library's own context and one over the
+contract are the same. What a fragment's metadata does not say is taken carefully: a missing trust is 3 and flagged
+``trust-assumed``, terms of copyright that cannot be understood allow no excerpt, a share of a document is measured by the
+end of the passage, and without ``char_start`` and ``char_end`` a fragment has no neighbours.
 """
 
 from __future__ import annotations
@@ -14,9 +16,10 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
-from itertools import count
+from dataclasses import asdict, is_dataclass, replace
+from itertools import pairwise
 from typing import Any, Protocol
 from urllib.parse import unquote
 
@@ -24,15 +27,18 @@ from wenyuan.client.caller import Client
 from wenyuan.client.governed import Knowledge
 from wenyuan.core.copyright import parse_copyright
 from wenyuan.core.errors import InvalidRequest, NotPermitted, RetrievalFailed
-from wenyuan.core.model import ORIGIN_PRIORITY, Fragment, Passage, RetrievalRequest
+from wenyuan.core.model import MAX_RESULTS, ORIGIN_PRIORITY, RULE_IDS, Fragment, Passage, RetrievalRequest
 from wenyuan.core.naming import required_query
 from wenyuan.core.reply import failure, read_fragments
-from wenyuan.core.snippets import ContextPolicy, ScoredPassage, Snippet, build_context
+from wenyuan.core.snippets import ContextPolicy, ScoredPassage, Snippet, build_context, document_key
+from wenyuan.core.summarize import summarize
 
 __all__ = ["ASSUMED_TRUST", "Contract", "asked_of", "get_context_from"]
 
 ASSUMED_TRUST = 3
 """Of a fragment that does not say its own: enough to enter a context, below what is called reliable."""
+_RULE = "kg_rule"
+_REF = re.compile(r".+#(rule-)?([0-9]{1,18})", re.DOTALL)
 _log = logging.getLogger("wenyuan.client")
 
 
@@ -59,9 +65,10 @@ def get_context_from(
         service: Its URL, a `Client` that is shared, or a Python object. A `wenyuan.Library` is such an object too.
         query: The same as `retrieval_query`; one of them is required.
         extra_queries: Asked besides; each fragment counts once, with its best score.
-        max_results: Of each query, 1-100.
+        max_results: Of each query, 1-100. Rules do not count, nor what is trusted too little: where such fragments took
+            the places of others, the query is asked again, for 100 and with ``min_trust`` in its context.
         context: Passed on with each query.
-        policy: Trust and budget; 1,200 tokens and trust from 3 by default.
+        policy: Trust and budget; 2,000 tokens and trust from 3 by default.
         options: For the `Client` that is made for a URL: ``key``, ``timeout``, ``retries``.
 
     Raises:
@@ -70,12 +77,39 @@ def get_context_from(
     """
     texts = (required_query("retrieval_query", retrieval_query, query), *extra_queries)
     queries = [RetrievalRequest(query=text, max_results=max_results, context=context) for text in texts]
+    policy = policy or ContextPolicy()
     if isinstance(service, str):
         with Client(service, **options) as made:
-            found = [asked_of(made, asked) for asked in queries]
+            found = [_found(made, asked, policy.least_trust) for asked in queries]
     else:
-        found = [asked_of(service, asked) for asked in queries]
-    return _knowledge([fragment for fragments in found for fragment in fragments], policy)
+        found = [_found(service, asked, policy.least_trust) for asked in queries]
+    return _knowledge(
+        [(text, one) for text, fragments in zip(texts, found, strict=True) for one in fragments], policy
+    )
+
+
+def _found(service: Client | Contract, request: RetrievalRequest, least_trust: int) -> list[Fragment]:
+    """What a query finds: rules; as many others as are asked for; and what of these were too little trusted to count."""
+    most = request.max_results
+    fragments = asked_of(service, request)
+    if len(fragments) == most < MAX_RESULTS and any(_is_rule(one) for one in fragments):
+        fragments = asked_of(service, replace(request, max_results=MAX_RESULTS))
+    others = [one for one in fragments if not _is_rule(one)]
+    doubted = [one for one in others[:most] if _trusted(one) < least_trust]
+    if doubted:  # asked for what is trusted alone, a service may judge what is an answer otherwise
+        context = {**(request.context or {}), "min_trust": least_trust}
+        fragments = asked_of(service, replace(request, max_results=MAX_RESULTS, context=context))
+    rules = [one for one in fragments if _is_rule(one)]
+    others = [one for one in fragments if not _is_rule(one) and _trusted(one) >= least_trust]
+    return [*rules, *others[:most], *doubted]
+
+
+def _is_rule(fragment: Fragment) -> bool:
+    return _origin(fragment.metadata) == _RULE
+
+
+def _trusted(fragment: Fragment) -> int:
+    return _trust(fragment.metadata) or ASSUMED_TRUST
 
 
 def asked_of(service: Client | Contract, request: RetrievalRequest) -> Sequence[Fragment]:
@@ -124,23 +158,28 @@ def _plain(value: Any) -> Any:
 
 
 # --- fragments → passages → snippets ----------------------------------------------------------------------
-def _knowledge(fragments: Iterable[Fragment], policy: ContextPolicy | None) -> Knowledge:
-    best: dict[tuple[str, str], Fragment] = {}
+def _knowledge(found: Iterable[tuple[str, Fragment]], policy: ContextPolicy) -> Knowledge:
+    best: dict[tuple[str, str], tuple[str, Fragment]] = {}
     degraded: dict[str, None] = {}
-    for fragment in fragments:
+    for query, fragment in found:
         degraded |= dict.fromkeys(_names(fragment.metadata.get("degraded")))
         known = best.get((fragment.source, fragment.content))
-        if known is None or fragment.retrieval_score > known.retrieval_score:
-            best[fragment.source, fragment.content] = fragment
-    passages = {passage.ref: (passage, fragment) for passage, fragment in map(_passage, best.values(), count(1))}
-    build = build_context(
-        (
-            ScoredPassage(passage=passage, score=fragment.retrieval_score, origin=_origin(fragment.metadata))
-            for passage, fragment in passages.values()
-        ),
-        policy,
-    )
-    told = {ref: fragment for ref, (_, fragment) in passages.items()}
+        if known is None or fragment.retrieval_score > known[1].retrieval_score:
+            best[fragment.source, fragment.content] = query, fragment
+    numbers = _numbers([fragment for _, fragment in best.values()])
+    made = _placed([_passage(fragment, at) for at, (_, fragment) in zip(numbers, best.values(), strict=True)])
+    scored = [
+        ScoredPassage(
+            passage=passage,
+            score=fragment.retrieval_score,
+            origin=_origin(fragment.metadata),
+            summary=summarize(passage.text, query, language=passage.language).text,
+            answers=fragment.metadata.get("answers") is True,
+        )
+        for passage, (query, fragment) in zip(made, best.values(), strict=True)
+    ]
+    build = build_context(scored, policy)
+    told = {passage.ref: fragment for passage, (_, fragment) in zip(made, best.values(), strict=True)}
     return Knowledge(
         snippets=tuple(_snippet(snippet, told) for snippet in build.snippets),
         withheld={str(reason): count for reason, count in build.withheld.items()},
@@ -149,11 +188,21 @@ def _knowledge(fragments: Iterable[Fragment], policy: ContextPolicy | None) -> K
     )
 
 
-def _passage(fragment: Fragment, number: int) -> tuple[Passage, Fragment]:
-    """A fragment in our own terms. Where it stands in its document is not known: it touches no other."""
+def _numbers(fragments: Sequence[Fragment]) -> list[int]:
+    """The numbers that fragments of our own service have, so that equal scores are in its order; else 1, 2, 3 …"""
+    told = [_REF.fullmatch(_text(one.metadata, "passage_id")) for one in fragments]
+    numbers = [RULE_IDS - int(ref[2]) if ref[1] else int(ref[2]) for ref in told if ref]
+    return numbers if len(set(numbers)) == len(fragments) else list(range(1, len(fragments) + 1))
+
+
+def _passage(fragment: Fragment, number: int) -> Passage:
+    """A fragment in our own terms. Where it does not say at which characters it stands, it touches no other."""
     said = fragment.metadata
-    heading = _text(said, "heading")
-    passage = Passage(
+    heading, strength = _text(said, "heading"), _text(said, "strength")
+    start, end = said.get("char_start"), said.get("char_end")
+    if type(start) is not int or type(end) is not int or start < 0 or end - start != len(fragment.content):
+        start = end = 0
+    return Passage(
         passage_id=number,
         source_id=_text(said, "source_id") or "service",
         document_id=number,
@@ -162,13 +211,39 @@ def _passage(fragment: Fragment, number: int) -> tuple[Passage, Fragment]:
         headings=tuple(part for part in heading.split(" > ") if part),
         text=fragment.content,
         sha256=hashlib.sha256(fragment.content.encode()).hexdigest(),
-        start=0,
-        end=0,
+        start=start,
+        end=end,
         language=_text(said, "language"),
         trust=_trust(said) or ASSUMED_TRUST,
         copyright=_terms(said.get("copyright")),
+        facets={"strength": strength} if strength else {},
     )
-    return passage, fragment
+
+
+def _placed(passages: Sequence[Passage]) -> list[Passage]:
+    """With one number for the passages of one document; without places where these contradict each other.
+
+    Two that overlap must have the same characters there. Else somebody counts from the start of each passage, or each
+    page, and what is another's place would hide words.
+    """
+    documents: dict[tuple[str, str], list[Passage]] = {}
+    for passage in passages:
+        documents.setdefault((passage.source_id, document_key(passage)), []).append(passage)
+    placed: dict[int, Passage] = {}
+    for same in documents.values():
+        ordered = sorted((one for one in same if one.start < one.end), key=lambda one: (one.start, one.end))
+        told = all(_agree(first, second) for first, second in pairwise(ordered))
+        for one in same:
+            placed[one.passage_id] = (
+                replace(one, document_id=same[0].passage_id) if told else replace(one, start=0, end=0)
+            )
+    return [placed[passage.passage_id] for passage in passages]
+
+
+def _agree(first: Passage, second: Passage) -> bool:
+    """Whether two passages, the first beginning first, have the same characters where they overlap."""
+    at = second.start - first.start
+    return all(a == b for a, b in zip(first.text[at:], second.text, strict=False))
 
 
 def _snippet(snippet: Snippet, fragments: Mapping[str, Fragment]) -> Mapping[str, Any]:

@@ -10,12 +10,14 @@ from typing import Any, Literal
 
 from wenyuan.core.errors import Fault, InvalidRequest
 
-__all__ = ["AUTO", "RIGHTS", "Agent", "DomainScope", "Key", "Principal", "parse_agent", "parse_scope"]
+__all__ = ["AUTO", "RIGHTS", "TOKEN_BUDGET", "Agent", "DomainScope", "Key", "Principal", "parse_agent", "parse_scope"]
 
 RIGHTS = ("retrieve", "search", "ingest", "registry", "audit", "admin")
 """What a key may be allowed to do; ``admin`` includes all others."""
 
 AUTO: Literal["auto"] = "auto"
+TOKEN_BUDGET = 2_000
+"""The most tokens that a context may hold where nothing else is said, whoever makes it."""
 MAX_DOMAINS = 32
 MAX_TOP_K = 100
 _AGENT_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,63}")
@@ -45,7 +47,7 @@ class Agent:
     knowledge_scope: tuple[DomainScope, ...] = ()
     min_trust: int = 1
     allow_low_trust: bool = False
-    token_budget: int = 2_000
+    token_budget: int = TOKEN_BUDGET
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +131,7 @@ def parse_agent(value: Mapping[str, Any], path: str = "") -> Agent:
     if not isinstance(title, str):
         faults.append(Fault(f"{at}title", "must be a string"))
     min_trust, low = value.get("min_trust", 1), value.get("allow_low_trust", False)
-    budget = value.get("token_budget", 2_000)
+    budget = value.get("token_budget", TOKEN_BUDGET)
     if type(min_trust) is not int or not 1 <= min_trust <= 5:
         faults.append(Fault(f"{at}min_trust", "must be an integer from 1 to 5"))
     if type(low) is not bool:

@@ -17,6 +17,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal, get_args
 
+from wenyuan.core.agents import TOKEN_BUDGET
 from wenyuan.core.copyright import Copyright, parse_copyright
 from wenyuan.core.excerpts import Candidate, Place, ScoredPassage, document_key, size, without
 from wenyuan.core.framing import instruction_like, visible
@@ -60,7 +61,7 @@ class ContextPolicy:
         min_trust: 1-5, demanded whatever `allow_low_trust` says.
     """
 
-    token_budget: int = 1_200
+    token_budget: int = TOKEN_BUDGET
     rules_share: float = 0.4
     min_trust: int = 1
     allow_low_trust: bool = False

@@ -31,6 +31,9 @@ def asked(request: RetrievalRequest, settings: RulesSettings | None = None) -> Q
         if not (value is None or isinstance(value, str))
     ]
     faults += _rule_faults(context)
+    min_trust = context.get("min_trust", 1)
+    if type(min_trust) is not int or not 1 <= min_trust <= 5:
+        faults.append(Fault("context.min_trust", "must be an integer from 1 to 5"))
     as_of = None
     try:
         as_of = _day(context.get("as_of"))
@@ -42,6 +45,7 @@ def asked(request: RetrievalRequest, settings: RulesSettings | None = None) -> Q
     return Query(
         text=request.query.strip(),
         limit=request.max_results,
+        min_trust=min_trust,
         as_of=as_of,
         source_document_uri=told["source_document_uri"] or "",
         task_id=told["task_id"] or "",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Protocol
 
-from wenyuan.core.agents import Agent, DomainScope, Principal
+from wenyuan.core.agents import TOKEN_BUDGET, Agent, DomainScope, Principal
 from wenyuan.core.copies import limited as is_limited
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.snippets import ContextBuild, ContextPolicy, ScoredPassage, build_context, document_key
@@ -188,7 +188,7 @@ def _policy(request: ContextRequest, agent: Agent | None) -> ContextPolicy:
 
 
 def _budget(request: ContextRequest, agent: Agent | None) -> int:
-    most = agent.token_budget if agent else 2_000
+    most = agent.token_budget if agent else TOKEN_BUDGET
     return min(most, request.token_budget) if request.token_budget is not None else most
 
 

@@ -97,6 +97,9 @@ class ContextShape(BaseModel):
     source_document_uri: Text | None = Field(None, description="URI of the document being worked on.")
     task_id: Text | None = Field(None, description="Identifier of the task that asks.")
     as_of: Day | None = Field(None, description="Answer as of this day (YYYY-MM-DD).")
+    min_trust: Annotated[int, Field(ge=1, le=5)] = Field(
+        1, description="Sources that are trusted less are not asked."
+    )
 
 
 class RetrievalRequestShape(BaseModel):
