@@ -22,7 +22,9 @@ NAMES = "name:"
 _OF_PASSAGES: Mapping[str, Any] = {
     "uri": "", "headings": [], "text": "", "sha256": "", "cell": None, "vector_key": None
 }  # fmt: skip
-_OF_DOCUMENTS: Mapping[str, Any] = {"uri": "", "title": "", "fingerprint": "", "facets": {}, "notes": []}
+_OF_DOCUMENTS: Mapping[str, Any] = {
+    "uri": "", "title": "", "lead": "", "fingerprint": "", "facets": {}, "notes": []
+}  # fmt: skip
 
 
 class CatalogForgetting:

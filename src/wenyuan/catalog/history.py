@@ -77,7 +77,7 @@ class CatalogHistory:
         query = (
             sa.select(
                 *(c for c in p if c.name not in ("vector_key", "seq", "removed_seq")),
-                *(d.title, d.language, d.collection, d.effective_from, d.effective_until, d.facets),
+                *(d.title, d.lead, d.language, d.collection, d.effective_from, d.effective_until, d.facets),
                 *(s.trust, s.domain, s.copyright),
             )
             .join(t.documents, d.document_id == p.document_id)

@@ -41,7 +41,7 @@ def _passages(among: Any) -> sa.Select[Any]:
     p, d, s = t.passages.c, t.documents.c, t.sources.c
     columns = (
         [c for c in p if c.name not in ("vector_key", "seq", "removed_seq")]
-        + [d.title, d.language, d.collection, d.effective_from, d.effective_until, d.facets]
+        + [d.title, d.lead, d.language, d.collection, d.effective_from, d.effective_until, d.facets]
         + [s.trust, s.domain, s.copyright]
     )
     return (
@@ -414,7 +414,7 @@ class CatalogReads(CatalogHistory):
         p, d, v = t.passages.c, t.documents.c, t.vectors.c
         removed = sa.select(p.passage_id, p.removed_seq).where(p.removed_seq > after, p.removed_seq <= upto)
         columns = [p.passage_id, p.source_id, p.document_id, p.headings, p.text, p.seq,
-                   d.title, d.language, d.collection, d.facets, d.effective_from, d.effective_until]  # fmt: skip
+                   d.title, d.lead, d.language, d.collection, d.facets, d.effective_from, d.effective_until]  # fmt: skip
         added = sa.select(*columns, *([p.vector_key, p.removed_seq, v.vector, v.crc] if vectors else []))
         added = added.join(t.documents, d.document_id == p.document_id)
         if vectors:

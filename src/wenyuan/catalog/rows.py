@@ -11,6 +11,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from wenyuan.core.errors import CatalogUnavailable
+from wenyuan.core.lead import with_lead
 from wenyuan.core.model import FOREVER, IndexRow, Passage, Source, heading_text, shown_title
 from wenyuan.core.validity import LiveVersion
 
@@ -103,7 +104,7 @@ def index_row(row: sa.RowMapping, *, with_vector: bool) -> IndexRow:
         source_id=row["source_id"],
         document_id=row["document_id"],
         heading_text=heading_text(row["title"], row["headings"]),
-        text=row["text"],
+        text=with_lead(row["lead"], row["text"]),
         language=row["language"],
         collection=row["collection"],
         facets=row["facets"],
@@ -148,4 +149,5 @@ def passage_of(row: sa.RowMapping | Mapping[str, Any]) -> Passage:
         effective_from=_date(row["effective_from"]),
         effective_until=_date(row["effective_until"]),
         facets=row["facets"],
+        lead=row["lead"],
     )

@@ -82,6 +82,7 @@ documents = sa.Table(
     sa.Column("source_id", TEXT, nullable=False),
     sa.Column("uri", TEXT, nullable=False),
     sa.Column("title", TEXT, nullable=False),
+    sa.Column("lead", TEXT, nullable=False, server_default=""),  # its first words, where it has no title
     sa.Column("fingerprint", TEXT, nullable=False),  # of the content and of all that shapes its passages
     sa.Column("media_type", TEXT, nullable=False),
     sa.Column("language", TEXT, nullable=False),
@@ -245,7 +246,15 @@ def _synonyms(connection: sa.Connection) -> None:
     synonym_tables.tables.create_all(connection)
 
 
-MIGRATIONS = (_first_tables, _governance, _rules, _tunings, _cited, _profiles, _evaluations, _verified, _synonyms)
+def _leads(connection: sa.Connection) -> None:
+    """Adds the first words of documents that have no title; those that are held get them when they are read again."""
+    if "lead" not in {column["name"] for column in sa.inspect(connection).get_columns("documents")}:
+        connection.execute(sa.text("ALTER TABLE documents ADD COLUMN lead TEXT NOT NULL DEFAULT ''"))
+
+
+MIGRATIONS = (
+    _first_tables, _governance, _rules, _tunings, _cited, _profiles, _evaluations, _verified, _synonyms, _leads,
+)  # fmt: skip
 """Step n makes version n of version n − 1; steps are only ever added."""
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -369,6 +369,7 @@ def _document_row(document: NewDocument, number: int, seq: int) -> dict[str, Any
         "source_id": document.source_id,
         "uri": document.uri,
         "title": document.title,
+        "lead": document.lead,
         "fingerprint": document.fingerprint,
         "media_type": document.media_type,
         "language": document.language,

@@ -16,6 +16,7 @@ from wenyuan.catalog.connect import reading, translated
 from wenyuan.catalog.dialect import insert_new
 from wenyuan.catalog.rows import vector_rows
 from wenyuan.core.errors import VectorsGone
+from wenyuan.core.lead import with_lead
 from wenyuan.core.model import EncoderFingerprint, embedded_text, heading_text
 
 __all__ = ["CatalogVectors"]
@@ -120,13 +121,13 @@ def _pages(connection: sa.Connection) -> Iterator[list[_Text]]:
 def _texts(connection: sa.Connection, after: int, limit: int) -> list[_Text]:
     p, d = t.passages.c, t.documents.c
     query = (
-        sa.select(p.passage_id, d.title, p.headings, p.text)
+        sa.select(p.passage_id, d.title, d.lead, p.headings, p.text)
         .join(t.documents, d.document_id == p.document_id)
         .where(p.removed_seq.is_(None), p.passage_id > after)
         .order_by(p.passage_id)
         .limit(limit)
     )
     return [
-        _Text(number, embedded_text(heading_text(title, headings), text))
-        for number, title, headings, text in connection.execute(query)
+        _Text(number, embedded_text(heading_text(title, headings), with_lead(lead, text)))
+        for number, title, lead, headings, text in connection.execute(query)
     ]

@@ -156,6 +156,10 @@ class Document:
             (see `core.redaction.columns`), in order.
         collection: As the document itself says; ``""``: that of its source.
         refused: What else stands in the same file and cannot be taken in: its address and why.
+        titled: Whether `title` is one; else it is only what the file is called.
+        part_of: What the parts have in common that one text was cut into before it was written to the file: the first one's
+            lead is that of all. ``""``: it is a whole. It is not stored.
+        lead: Its first words, in place of a title; see `core.lead`. It is found in what is stored, so readers give none.
     """
 
     uri: str
@@ -173,6 +177,9 @@ class Document:
     cells: tuple[tuple[int, int, str], ...] = ()
     collection: str = ""
     refused: tuple[tuple[str, str], ...] = ()
+    titled: bool = True
+    part_of: str = ""
+    lead: str = ""
 
     def __post_init__(self) -> None:
         at = 0
@@ -216,6 +223,7 @@ class Passage:
         start: Character offset in the document's text (``end`` exclusive).
         sha256: Of ``text`` in UTF-8.
         facets: Scalar metadata of its document.
+        lead: Of its document; see `core.lead`. It is read with the text, and not shown.
     """
 
     passage_id: int
@@ -239,6 +247,7 @@ class Passage:
     effective_from: date | None = None
     effective_until: date | None = None
     facets: Mapping[str, Facet] = field(default_factory=dict)
+    lead: str = ""
 
     @property
     def ref(self) -> str:
@@ -280,6 +289,7 @@ class NewDocument:
     effective_until: date | None = None
     facets: Mapping[str, Facet] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    lead: str = ""
 
 
 def heading_text(title: str, headings: Sequence[str]) -> str:
@@ -342,6 +352,7 @@ class IndexRow:
 
     Attributes:
         heading_text: Title, heading path and clause labels, indexed with the text and marked as its own.
+        text: Of the passage, below the lead of its document where it has one (`core.lead.with_lead`).
         valid_from: Proleptic ordinal day, 0 when open; ``valid_until`` likewise, inclusive, `FOREVER` when open.
         vector: ``(dim,)`` float32 unit vector, or None where the library has no encoder.
     """

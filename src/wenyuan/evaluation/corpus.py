@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urldefrag, urlsplit
@@ -17,7 +17,7 @@ from wenyuan.readers.decode import clean
 
 __all__ = ["READ_AS", "Corpus", "open_corpus", "read_lines", "record_id"]
 
-READ_AS = "judged/1"
+READ_AS = "judged/2"
 """Version of what makes a `Document` of a line; a library built by another version is built anew."""
 
 _MAX_INTEGER = 2**53
@@ -45,7 +45,9 @@ class Corpus:
     def documents(self) -> Iterator[Document]:
         """One document an entry, in the order of the file; no more than one is held at a time."""
         for number, line, record in read_lines(self.path):
-            yield _document(record, line, self.uris[record_id(record, self.path, number)])
+            entry = record_id(record, self.path, number)
+            document = _document(record, line, self.uris[entry])
+            yield document if document.titled else replace(document, part_of=entry.rpartition("#")[0])
 
     def texts(self, ids: Collection[str]) -> dict[str, tuple[str, str]]:
         """Title and text of the entries of these ids."""
@@ -159,6 +161,7 @@ def _document(record: Mapping[str, Any], line: bytes, uri: str) -> Document:
     return Document(
         uri=uri,
         title=title,
+        titled=bool(title),
         text=text,
         blocks=tuple(_paragraphs(text)),
         sha256=hashlib.sha256(line).hexdigest(),

@@ -122,10 +122,11 @@ def assemble(
     named = (block.label for block, piece in zip(blocks, kept, strict=True)
              if block.kind == "heading" and not opening(piece.text))  # fmt: skip
     title = " ".join(clean(title)[0].split())
-    title = "" if no_title(title) else title
+    title = next(named, "") if no_title(title) else title
     return Document(
         uri=original.uri,
-        title=title or next(named, "") or stem(original.name),
+        title=title or stem(original.name),
+        titled=bool(title),
         text=_GAP.join(piece.text for piece in kept),
         blocks=tuple(blocks),
         sha256=hashlib.sha256(original.content).hexdigest(),

@@ -142,6 +142,8 @@ def _document(
     return replace(
         document,
         title=title or document.title,
+        titled=bool(title) or document.titled,
+        part_of="" if title else _whole(record),
         blocks=tuple(replace(block, line=number, anchor="") for block in document.blocks),
         sha256=hashlib.sha256(content).hexdigest(),
         media_type=_MEDIA_TYPE,
@@ -175,6 +177,12 @@ def _place(record: Mapping[str, Any], uri: str, number: int) -> str:
     if isinstance(own_id, bool) or not isinstance(own_id, (str, int)):
         raise ValueError("'id' is neither a string nor an integer")
     return f"{uri}?id={quote(str(own_id), safe='')}"
+
+
+def _whole(record: Mapping[str, Any]) -> str:
+    """What a line is a part of: its id up to the last ``#``; ``""`` where there is none."""
+    whole, mark, part = str(record.get("id") or "").rpartition("#")
+    return whole if mark and part else ""
 
 
 def _validity(values: Mapping[str, Any]) -> dict[str, Facet]:

@@ -88,6 +88,7 @@ def read_markdown(content: bytes, *, uri: str, name: str) -> tuple[Document, ...
     document = Document(
         uri=uri,
         title=title or stem(name),
+        titled=bool(title),
         text=text,
         blocks=blocks,
         sha256=hashlib.sha256(content).hexdigest(),

@@ -81,6 +81,7 @@ def read_text(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     document = Document(
         uri=uri,
         title=title or stem(name),
+        titled=bool(title),
         text=text,
         blocks=tuple(blocks),
         sha256=hashlib.sha256(content).hexdigest(),

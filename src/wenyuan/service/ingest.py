@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 from wenyuan.core.chunk import chunk
 from wenyuan.core.errors import DocumentRejected, InvalidRequest, SourceError, VectorsGone
+from wenyuan.core.lead import lead_of, with_lead
 from wenyuan.core.model import Document, Draft, NewDocument, NewPassage, Source, embedded_text, heading_text
 from wenyuan.core.ports import ChangeFeed, Deadline, Encoder, Engine
 from wenyuan.core.text import language_of
@@ -29,7 +30,7 @@ from wenyuan.service.versions import Versions, dated, settle
 
 __all__ = ["IngestReport", "Ingester", "Progress", "Shelf", "vector_key"]
 
-READING = "read/3+chunk/2"
+READING = "read/4+chunk/2"
 """Version of what turns a file into passages; documents read by another version are read anew."""
 
 _BATCH_EMBEDDED = 192  # passages in one commit: some seconds of embedding
@@ -194,6 +195,7 @@ class _Run:
         self._progress = progress
         self._live = ingester.shelf.live_documents(source.source_id)
         self._seen: set[str] = set()
+        self._leads: dict[str, str] = {}  # of the file at hand: what its parts are parts of → the first one's
         self._batch: list[NewDocument] = []
         self._texts: dict[str, str] = {}  # vector key → what is embedded
         self._size = 0
@@ -208,6 +210,7 @@ class _Run:
         """Read one file, unless its live version came of the same bytes in the same way."""
         uri = file_uri(file.absolute())
         shown = self.redactor.uri(uri)  # what is stored and told: a file's name may say too much
+        self._leads = {}
         self._at = (number, legible(PurePosixPath(unquote(shown, errors="surrogateescape")).name))
         self._tell(0)
         try:
@@ -241,11 +244,21 @@ class _Run:
         spoken = [document.uri, document.title, *document.metadata, *map(str, document.metadata.values())]
         if any(_storable(text) != text for text in (*spoken, document.text)):
             raise DocumentRejected("it holds half of a surrogate pair, which is no text")
-        document = replace(document, notes=(*document.notes, *self._stated.claim(document)))
+        notes = (*document.notes, *self._stated.claim(document))
+        document = replace(document, notes=notes, lead=self._lead(document))
         stamp = stamp or f"{self.how}:{_content_digest(document)}"
         if not self._is_live(document.uri, stamp):
             self.report.redacted = dict(Counter(self.report.redacted) + Counter(counts))
             self._add(document, stamp)
+
+    def _lead(self, document: Document) -> str:
+        """The lead of a redacted document; of one that is a part, that of the first part, or its title."""
+        own, whole = lead_of(document), document.part_of
+        if whole in self._leads:
+            return self._leads[whole]
+        if whole:
+            self._leads[whole] = document.title if document.titled else own
+        return own
 
     def _is_live(self, uri: str, stamp: str) -> bool:
         if self._live.get(uri, (0, ""))[1] != stamp:
@@ -276,6 +289,7 @@ class _Run:
                 source_id=self._source.source_id,
                 uri=document.uri,
                 title=document.title,
+                lead=document.lead if len(passages) > 1 or document.part_of else "",  # else nothing stands below it
                 fingerprint=stamp,
                 passages=passages,
                 media_type=document.media_type,
@@ -305,7 +319,7 @@ class _Run:
         )
         if self._to.encoder is None:
             return passage
-        embedded = embedded_text(heading_text(document.title, draft.headings), text)
+        embedded = embedded_text(heading_text(document.title, draft.headings), with_lead(document.lead, text))
         key = vector_key(self._to.encoder.fingerprint.key, embedded)
         self._texts[key] = embedded
         return replace(passage, vector_key=key)
@@ -401,7 +415,8 @@ def _digest(*parts: str) -> str:
 def _content_digest(document: Document) -> str:
     facets = json.dumps(dict(document.metadata), sort_keys=True, ensure_ascii=False, default=str)
     validity = (str(document.effective_from), str(document.effective_until))
-    own = (document.collection,) if document.collection else ()
+    own: tuple[str, ...] = (document.collection,) if document.collection else ()
+    own += ("lead", document.lead) if document.part_of and document.lead else ()  # another document's words
     return _digest(document.title, document.text, facets, *validity, *own)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from wenyuan.core.calibrate import raw_of
 from wenyuan.core.errors import KnowledgeError
+from wenyuan.core.lead import with_lead
 from wenyuan.core.model import Passage, embedded_text, heading_text
 from wenyuan.core.ports import Deadline, Reranker
 from wenyuan.core.ranking import Hit
@@ -105,5 +106,6 @@ def _needless(query: str, found: Found) -> str:
 
 
 def _text(passage: Passage) -> str:
-    """What is embedded is judged, too: title, headings and text."""
-    return embedded_text(heading_text(passage.title, passage.headings), passage.text)[:_MOST_CHARS]
+    """What is embedded is judged, too: title, headings, the document's lead and text."""
+    text = with_lead(passage.lead, passage.text)
+    return embedded_text(heading_text(passage.title, passage.headings), text)[:_MOST_CHARS]
