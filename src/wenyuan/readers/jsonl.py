@@ -33,7 +33,8 @@ def read_jsonl(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     ``uri`` (http, https or urn; of another one, ``stated`` tells the service), or ``id``; and ``metadata``, whose scalars become facets, as do the line's own keys that say when
     it is in force (``effective_until``, ``状态``, ``supersedes``). Without an address of its own a line is
     ``<uri>?id=<id>`` or ``<uri>?line=<n>``. A question and an answer make one ``row`` block. ``collection`` says which one a
-    line belongs to. The hash is that of the line.
+    line belongs to. Lines without title and question whose ids are the same up to a ``#`` are parts of one text. The hash
+    is that of the line.
 
     A line that is not such an object is refused by its number, and the others are taken: see `Document.refused`.
 
