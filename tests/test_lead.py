@@ -290,6 +290,23 @@ def test_parts_of_a_titled_first_line(shelf: Shelf) -> None:
     assert shelf.rows()[-1].text == "年度报告\n董事会由九人组成。"
 
 
+@pytest.mark.parametrize("apart", [{"collection": "board"}, {"effective_until": "2020-01-01"}, {"status": "draft"}])
+def test_parts_that_are_kept_apart(shelf: Shelf, apart: dict[str, str]) -> None:
+    """A part that is not in force, or is in another collection, lends its words to none that others may search."""
+    shelf.lines(
+        "all.jsonl",
+        {"id": "a#0", "text": FIRST, **apart},
+        {"id": "a#1", "text": "董事会由九人组成。"},
+        {"id": "a#2", "text": "监事会由三人组成。"},
+    )
+    shelf.take()
+    assert [row.text for row in shelf.rows()] == [
+        FIRST,
+        "董事会由九人组成。",
+        "董事会由九人组成。\n监事会由三人组成。",
+    ]
+
+
 @pytest.mark.parametrize(
     ("own", "whole"), [("a#0", "a"), ("a#b#0", "a#b"), ("a#", ""), ("#0", ""), ("a", ""), (7, ""), (None, "")]
 )

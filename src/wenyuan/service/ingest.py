@@ -195,7 +195,9 @@ class _Run:
         self._progress = progress
         self._live = ingester.shelf.live_documents(source.source_id)
         self._seen: set[str] = set()
-        self._leads: dict[str, str] = {}  # of the file at hand: what its parts are parts of → the first one's
+        self._leads: dict[
+            tuple[object, ...], str
+        ] = {}  # of the file at hand: what its parts are parts of → the first one's
         self._batch: list[NewDocument] = []
         self._texts: dict[str, str] = {}  # vector key → what is embedded
         self._size = 0
@@ -252,12 +254,17 @@ class _Run:
             self._add(document, stamp)
 
     def _lead(self, document: Document) -> str:
-        """The lead of a redacted document; of one that is a part, that of the first part, or its title."""
-        own, whole = lead_of(document), document.part_of
+        """The lead of a redacted document; of one that is a part, that of the first part, or its title.
+
+        Words of a part that is not in force, or in another collection, are not searched with those of one that is.
+        """
+        own = lead_of(document)
+        if not document.part_of:
+            return own
+        whole = (document.part_of, document.collection, document.effective_from, document.effective_until)
         if whole in self._leads:
             return self._leads[whole]
-        if whole:
-            self._leads[whole] = document.title if document.titled else own
+        self._leads[whole] = document.title if document.titled else own
         return own
 
     def _is_live(self, uri: str, stamp: str) -> bool:
