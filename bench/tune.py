@@ -1,11 +1,13 @@
 """What `tune` gives on judged sets: learned from some of the questions, measured on the others, through the library.
 
-    python bench/tune.py DIR[:LEARN] … [--cache DIR] [--seed 1] [--force]
+    python bench/tune.py DIR[:LEARN] … [--cache DIR] [--seed 1] [--by document|question] [--force]
 
 DIR is a judged set in BEIR layout; LEARN is how many of its questions are learned from (half of them by default, drawn
-by the hash of their ids), and as many others are asked. Every set's library is built once into the cache and copied
+by the hash of their ids), and as many others are asked: about other documents and in other words or, by question, any
+others (then `Library.tune` is told so, too: ``same_documents``). Every set's library is built once into the cache and copied
 before it is tuned. For each set: nDCG@10 of the unseen questions before and after, the seconds of `Library.tune`, what
-cross-validation said, whether answers given before are replayed as they were, and whether `undo` restores scores.
+cross-validation promised, what was given, each with the gains that 98 % of a bootstrap over documents lie between, and
+whether the two differ by no more than those allow, whether answers given before are replayed as they were, and whether `undo` restores scores.
 With `--force` a tuning that was not adopted is measured all the same, to show what the refusal spared.
 """
 
@@ -15,24 +17,29 @@ import argparse
 import hashlib
 import io
 import json
+import math
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from wenyuan.core.adapt import Tuning
+from wenyuan.core.dealing import deal
+from wenyuan.core.folds import drawn_means
 from wenyuan.core.learned import Pair
+from wenyuan.core.text import query_terms
 from wenyuan.evaluation.asking import Asker
 from wenyuan.evaluation.building import default_cache, entries_of, open_built
 from wenyuan.evaluation.corpus import open_corpus
 from wenyuan.evaluation.judged import Question, read_judged
 from wenyuan.evaluation.measures import measured
 from wenyuan.evaluation.pace import Pace
+from wenyuan.service.about import whole
 
 REPLAYED = 2  # an exact replay builds the index of that time anew
 COMPARED = 20
@@ -42,12 +49,28 @@ def lot(seed: int, query_id: str) -> str:
     return hashlib.sha256(f"{seed}/{query_id}".encode()).hexdigest()
 
 
-def one(folder: Path, learn: int | None, cache: Path, seed: int, force: bool) -> dict[str, Any]:
+def split(
+    questions: Sequence[Question], documents: Mapping[str, Sequence[str]], learn: int | None, by: str
+) -> tuple[list[Question], list[Question], list[int]]:
+    """Whom to learn from, whom to ask, and of the latter which are about the same documents."""
+    dealt = deal([query_terms(q.text) for q in questions], [documents[q.query_id] for q in questions], folds=2)
+    halves = dealt.own(0).tolist(), np.intersect1d(dealt.own(1), dealt.others(0)).tolist()
+    if by == "question":
+        middle = learn or len(questions) // 2
+        halves = list(range(middle)), list(range(middle, len(questions)))
+    lessons, unseen = (half[:learn] for half in halves)
+    groups = [int(dealt.groups[i]) for i in unseen]
+    return [questions[i] for i in lessons], [questions[i] for i in unseen], groups
+
+
+def one(folder: Path, learn: int | None, cache: Path, seed: int, by: str, force: bool) -> dict[str, Any]:
     corpus = open_corpus(folder)
     judged = read_judged(folder, corpus.uris, qrels=None)
     drawn = sorted(judged.questions, key=lambda q: lot(seed, q.query_id))
-    count = learn or len(drawn) // 2
-    lessons, unseen = drawn[:count], drawn[count : 2 * count]
+    if learn and by == "document":  # so that what is learned from is drawn from as many documents as are asked about
+        drawn = drawn[: 2 * learn]
+    answered = {q: [whole(corpus.uris[d]) for d, grade in own.items() if grade] for q, own in judged.qrels.items()}
+    lessons, unseen, groups = split(drawn, answered, learn, by)
     pairs = [
         Pair(question=q.text, answer=corpus.uris[document], grade=grade)
         for q in lessons
@@ -59,22 +82,27 @@ def one(folder: Path, learn: int | None, cache: Path, seed: int, force: bool) ->
         shutil.copytree(built, Path(scratch) / built.name)
         with open_built(corpus, Path(scratch), sys.stderr) as library:
             asker = Asker(library, entries_of(library, corpus))
-            before, plain = figure(asker, unseen, judged.qrels), scores(library, unseen)
+            before, plain = figures(asker, unseen, judged.qrels), scores(library, unseen)
             ids = [library.search(q.text).audit_id for q in unseen[:REPLAYED]]
             begun, worked = time.perf_counter(), time.process_time()
-            report = library.tune(pairs)
+            report = library.tune(pairs, same_documents=by == "question")
             seconds, cpu = time.perf_counter() - begun, time.process_time() - worked
             if report.outcome == "no gain" and force:
                 adopt_anyway(library, pairs)
-            after = figure(asker, unseen, judged.qrels)
+            after = figures(asker, unseen, judged.qrels)
             same = sum(library.replay(i, exact=True).identical for i in ids)
             if library.tuning() is not None:
                 library.undo_tuning()
             restored = scores(library, unseen) == plain
-    verdict = report.verdict
+    verdict, gains = report.verdict, after - before
+    drawn_gains = drawn_means(gains, np.array(groups), 7)
+    promised = verdict and ([verdict.gain, verdict.lower, verdict.upper] if verdict.adopt else [0.0, 0.0, 0.0])
+    given = [float(gains.mean()), *map(float, np.quantile(drawn_gains, (0.01, 0.99)))]
     return {
         "set": corpus.name, "learned": len(lessons), "unseen": len(unseen),
-        "before": round(before, 4), "after": round(after, 4), "gain": round(after - before, 4),
+        "before": round(before.mean(), 4), "after": round(after.mean(), 4), "gain": round(given[0], 4),
+        "promised": promised and [round(p, 4) for p in promised], "given": [round(g, 4) for g in given],
+        "kept": promised and bool(kept(promised, given)), "documents": report.documents, "across": report.across,
         "outcome": report.outcome, "seconds": round(seconds, 1), "cpu_seconds": round(cpu, 1), "replayed": f"{same}/{len(ids)}",
         "restored": restored,
         "held_out": verdict and [round(verdict.before, 4), round(verdict.after, 4), round(verdict.lower, 4)],
@@ -84,11 +112,20 @@ def one(folder: Path, learn: int | None, cache: Path, seed: int, force: bool) ->
     }  # fmt: skip
 
 
-def figure(asker: Asker, questions: Sequence[Question], qrels: Any) -> float:
+def kept(promised: Sequence[float], given: Sequence[float]) -> bool:
+    """Whether two means (with the ends of their intervals) differ by no more than both intervals allow."""
+    below, above = promised[0] - promised[1], promised[2] - promised[0]
+    under, over = given[0] - given[1], given[2] - given[0]
+    short = math.hypot(below, over) if given[0] < promised[0] else math.hypot(above, under)
+    return abs(given[0] - promised[0]) <= short
+
+
+def figures(asker: Asker, questions: Sequence[Question], qrels: Any) -> Any:
+    """nDCG@10 of each question."""
     run = asker.run("fused", questions, Pace("asking", len(questions), "queries", io.StringIO()))
     wanted = {q.query_id: qrels[q.query_id] for q in questions}
-    figures, _ = measured(run, wanted, 10)
-    return float(figures["ndcg@10"])
+    _, each = measured(run, wanted, 10)
+    return np.array([each[q.query_id] for q in questions])
 
 
 def scores(library: Any, questions: Sequence[Question]) -> list[list[tuple[int, float]]]:
@@ -109,11 +146,12 @@ def main() -> None:
     parser.add_argument("sets", nargs="+", metavar="DIR[:LEARN]")
     parser.add_argument("--cache", type=Path, default=default_cache())
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--by", choices=("document", "question"), default="document")
     parser.add_argument("--force", action="store_true")
     given = parser.parse_args()
     for name in given.sets:
         folder, _, learn = name.partition(":")
-        row = one(Path(folder), int(learn) if learn else None, given.cache, given.seed, given.force)
+        row = one(Path(folder), int(learn) if learn else None, given.cache, given.seed, given.by, given.force)
         print(json.dumps(row, ensure_ascii=False), flush=True)
 
 

@@ -51,6 +51,16 @@ def test_a_fold_that_loses_by_accident_does_not() -> None:
     assert (verdict.collapsed, verdict.worse, verdict.adopt) == ((), 1, True)
 
 
+def test_questions_about_one_document_are_one_witness() -> None:
+    """Seven in ten gain: sure where each question is about a document of its own, and a guess where they are about ten."""
+    trials = [trial(gains=number % 10 < 7) for number in range(200)]
+    dealt = np.arange(200) % 5
+    alone, together = judge(trials, dealt, weight=0.7), judge(trials, dealt, np.arange(200) % 10, weight=0.7)
+    assert alone.gain == together.gain > 0
+    assert alone.adopt and not together.adopt
+    assert together.lower < alone.lower < alone.gain < alone.upper < together.upper
+
+
 def answers(right: int) -> Judged:
     """Five candidates a little apart, of which one answers."""
     scores = [0.7, 0.66, 0.62, 0.6, 0.58]

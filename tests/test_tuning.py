@@ -20,6 +20,7 @@ from wenyuan.core.adapt import QueryMap, Tuning
 from wenyuan.core.calibrate import CURVES
 from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, NotPermitted
 from wenyuan.core.filters import Scope
+from wenyuan.core.folds import LEAST_GAIN
 from wenyuan.core.learned import Pair
 from wenyuan.core.model import Source
 from wenyuan.core.score import Traits
@@ -111,6 +112,40 @@ def test_what_cannot_be_learned_is_refused(house: Any, original: Path) -> None:
     assert not report.verdict.adopt
     assert house.tuning() is None
     assert scores(house) == before
+
+
+def by_heart(folder: Path, documents: int, ways: int = 4) -> list[Pair]:
+    """Several questions about each document, in words that are asked of no other: nothing that holds elsewhere."""
+    uris = [f"file://{folder}/house/rule-{number:03}.md" for number in range(documents)]
+    return [
+        Pair(question=f"nick{number} call{number} way{number}x{way}", answer=uri)
+        for number, uri in enumerate(uris)
+        for way in range(ways)
+    ]
+
+
+def test_what_holds_for_the_same_documents_alone_is_not_promised(house: Any, original: Path) -> None:
+    """Learned by heart it helps no question about another document: refused, unless all are about these documents."""
+    pairs = by_heart(original, 40)
+    refused = house.tune(pairs)
+    assert (refused.outcome, refused.questions, refused.documents, refused.across) == ("no gain", 160, 40, 0)
+    assert refused.verdict.lower <= 0.0 < LEAST_GAIN
+    same = house.tune(pairs, same_documents=True, dry_run=True)
+    assert (same.outcome, same.same_documents) == ("would be adopted", True)
+    assert same.verdict.gain > 0.2
+
+
+@pytest.mark.parametrize(("documents", "about_one"), [(8, 1), (40, 165)])
+def test_questions_about_too_few_documents_are_told(
+    house: Any, original: Path, documents: int, about_one: int
+) -> None:
+    """Eight documents, or one of forty with most of the questions: nothing is promised, and nothing is adopted."""
+    first = by_heart(original, 1)[0].answer
+    more = [Pair(question=f"more{number} of{number}", answer=first) for number in range(about_one)]
+    report = house.tune([*by_heart(original, documents, 40 // documents + 3), *more])
+    assert (report.outcome, report.verdict, report.documents) == ("cannot tell", None, documents)
+    assert report.largest == pytest.approx((40 // documents + 3 + about_one) / report.questions, abs=0.001)
+    assert house.tuning() is None
 
 
 def test_a_dry_run_changes_nothing(house: Any, original: Path) -> None:

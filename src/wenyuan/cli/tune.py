@@ -37,6 +37,10 @@ def tune(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     feedback: Annotated[
         bool, typer.Option("--feedback/--no-feedback", help="Learn from feedback, too. 是否学习反馈")
     ] = True,
+    same_documents: Annotated[
+        bool,
+        typer.Option("--same-documents", help="All questions are about these documents (FAQ). 问题都针对这批文档"),
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Adopt nothing. 只试算")] = False,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.svg|.html", help="Before and after, drawn. 另存图形")
@@ -48,10 +52,12 @@ def tune(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     as_json: JsonOption = False,
 ) -> None:
     """Learn the library's domain from questions whose answers are known: a table with the columns question and
-    uri, or a judged set (BEIR layout), and feedback on answers. It is adopted only where questions gain that it
-    was not learned from; no passage is embedded again, and it can be taken back.
+    uri, or a judged set (BEIR layout), and feedback on answers. It is adopted only where questions gain that are
+    about other documents than it was learned from (--same-documents: other questions about the same ones); no
+    passage is embedded again, and it can be taken back.
 
-    从已知答案的问题学习本领域：表格（问题、来源两列）、BEIR 评测集与反馈；只在未学习过的问题上确有提升时采用，可撤销。
+    从已知答案的问题学习本领域：表格（问题、来源两列）、BEIR 评测集与反馈；只在针对其他文档的问题上确有提升时采用
+    （--same-documents：针对同一批文档的其他问题），可撤销。
 
     Example 示例:
       wenyuan tune --golden questions.csv
@@ -59,7 +65,7 @@ def tune(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
       wenyuan tune --undo
     """
     terminal: Terminal = ctx.obj
-    learning = any((golden, source, dry_run, plot))
+    learning = any((golden, source, dry_run, plot, same_documents))
     if undo + status + learning > 1:
         raise typer.BadParameter(terminal.text("tune_alone"))
     with opened(terminal) as found:
@@ -68,7 +74,8 @@ def tune(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         elif status:
             _show_status(terminal, found)
         else:
-            _learn(terminal, found, golden, source, plot, feedback=feedback, dry_run=dry_run)
+            ways = {"feedback": feedback, "same_documents": same_documents, "dry_run": dry_run}
+            _learn(terminal, found, golden, source, plot, ways)
 
 
 def _learn(
@@ -77,9 +84,7 @@ def _learn(
     golden: Path | None,
     source: list[str] | None,
     plot: Path | None,
-    *,
-    feedback: bool,
-    dry_run: bool,
+    ways: Mapping[str, bool],
 ) -> None:
     from wenyuan.cli.tune_plot import check_plot, write_plot
     from wenyuan.readers.golden import read_golden
@@ -87,9 +92,7 @@ def _learn(
     if plot is not None:
         check_plot(plot)
     pairs = read_golden(golden) if golden is not None else ()
-    report = library.tune(
-        pairs, feedback=feedback, sources=source or None, dry_run=dry_run, step=Lines(terminal, "tune")
-    )
+    report = library.tune(pairs, sources=source or None, step=Lines(terminal, "tune"), **ways)
     if plot is not None and report.verdict is not None:
         write_plot(plot, report.verdict, terminal.language)
     terminal.document({"status": "SUCCESS", "report": document_of(report)})
@@ -116,11 +119,23 @@ def _show_report(terminal: Terminal, report: TuneReport) -> None:
     if report.lost:
         terminal.show(text("tune_lost", count=report.lost))
     if report.verdict is not None:
-        _show_verdict(terminal, report.verdict)
+        _show_verdict(terminal, report.verdict, "tune_held_out_same" if report.same_documents else "tune_held_out")
+    if report.verdict is not None and report.across:
+        terminal.show(text("tune_across", count=report.across))
     if report.error is not None:
         terminal.show(text("tune_error", before=f"{report.error[0]:.3f}", after=f"{report.error[1]:.3f}"))
-    outcome = report.outcome.replace(" ", "_")
-    terminal.show(text(f"tune_{outcome}", needed=report.needed, number=report.tuning_id, seconds=report.seconds))
+    _show_outcome(terminal, report)
+
+
+def _show_outcome(terminal: Terminal, report: TuneReport) -> None:
+    from wenyuan.core.dealing import LEAST_GROUPS
+
+    text, outcome = terminal.text, report.outcome.replace(" ", "_")
+    told = {"needed": report.needed, "number": report.tuning_id, "seconds": report.seconds}
+    apart = {"documents": report.documents, "least": LEAST_GROUPS, "largest": round(100 * report.largest)}
+    terminal.show(text(f"tune_{outcome}", **told, **apart))
+    if report.outcome in ("no gain", "cannot tell") and not report.same_documents:
+        terminal.show(text("tune_if_same"))
     if report.outcome in ("adopted", "would be adopted") and report.weight is not None and report.verdict is not None:
         before, after = (f"{weight:.2f}" for weight in report.weight)
         terminal.show(text("tune_how", strength=report.verdict.strength, before=before, after=after))
@@ -128,17 +143,18 @@ def _show_report(terminal: Terminal, report: TuneReport) -> None:
         terminal.show(text("tune_take_back"))
 
 
-def _show_verdict(terminal: Terminal, verdict: Verdict) -> None:
+def _show_verdict(terminal: Terminal, verdict: Verdict, heading: str) -> None:
     """Before and after on held-out questions, fold by fold."""
     text = terminal.text
-    terminal.show(text("tune_held_out"))
+    terminal.show(text(heading))
     rows = [(text("tune_fold", number=n), *pair) for n, pair in enumerate(verdict.by_fold, 1)]
     for name, before, after in [*rows, (text("tune_all"), verdict.before, verdict.after)]:
         terminal.show(
             f"  {name}  {bar(before, after)}  {before:.3f} → {after:.3f}  {after - before:+.3f}", wrap=False
         )
     counts = {"better": verdict.better, "worse": verdict.worse}
-    terminal.show(text("tune_sure", **counts, lower=f"{verdict.lower:+.3f}"))
+    promised = {"gain": f"{verdict.gain:+.3f}", "lower": f"{verdict.lower:+.3f}", "upper": f"{verdict.upper:+.3f}"}
+    terminal.show(text("tune_sure", **counts, **promised))
     for number in verdict.collapsed:
         terminal.show(text("tune_collapsed", number=number))
 

@@ -1,32 +1,31 @@
 """Whether something that was learned helps where it was not learned: cross-validation, and a verdict.
 
-Questions are dealt into folds. What is learned from the other folds ranks the candidates of each question, under
-every strength of the map and every weight of the vector leg (`Trial`). Which of these choices is best is decided
-for each fold by the others, so that the gain that is reported was neither learned nor chosen on the question itself.
-It counts when its mean is worth having, a bootstrap over questions (Efron 1979) says that it is no accident, and no
-fold loses for certain: what helps most questions and spoils one part of them is not adopted.
+Questions are dealt into folds (`core.dealing`). What is learned from the other folds ranks the candidates of each
+question, under every strength of the map and every weight of the vector leg (`Trial`). Which of these choices is best is
+decided for each fold by the others, so that the gain that is reported was neither learned nor chosen on the question
+itself. It counts when its mean is worth having, a bootstrap (Efron 1979) says that it is no accident, and no fold loses for
+certain: what helps most questions and spoils one part of them is not adopted. The bootstrap draws documents with all their
+questions (a cluster bootstrap; Davison & Hinkley 1997, 3.8): what helps one question of a document helps the next.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wenyuan.core.measures import changed
+__all__ = ["LEAST_GAIN", "STRENGTHS", "WEIGHTS", "Trial", "Verdict", "drawn_means", "judge", "ndcg_table"]
 
-__all__ = ["FOLDS", "LEAST_GAIN", "STRENGTHS", "WEIGHTS", "Trial", "Verdict", "deal", "judge", "ndcg_table"]
-
-FOLDS = 5
 STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
 WEIGHTS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 LEAST_GAIN = 0.005
 """Of mean nDCG@10: less is not worth a change of every score."""
 _SURE = 0.01
 """The share of bootstrap means that may lie at or below no gain."""
+_LOST = 0.05
+"""The share of a fold's bootstrap means that may lie above no loss where it loses for certain."""
 _RESAMPLES = 2_000
 _K = 10
 
@@ -65,7 +64,7 @@ class Verdict:
 
     Attributes:
         before, after: Mean nDCG@10 on held-out questions, 0..1: as it is, and with what the other folds chose.
-        lower: The gain that 99 % of the bootstrap exceeds.
+        lower, upper: The gains that 99 % of the bootstrap exceed, and stay below: what is promised.
         by_fold: ``(before, after)`` of each fold.
         collapsed: Folds, counted from 1, whose questions lose, and no accident.
         better, worse: How many questions gain and lose.
@@ -76,6 +75,7 @@ class Verdict:
     before: float
     after: float
     lower: float
+    upper: float
     by_fold: tuple[tuple[float, float], ...]
     collapsed: tuple[int, ...]
     better: int
@@ -93,14 +93,6 @@ class Verdict:
         return self.gain >= LEAST_GAIN and self.lower > 0.0 and not self.collapsed
 
 
-def deal(names: Sequence[str], folds: int = FOLDS) -> NDArray[np.int64]:
-    """The fold of each question, by its name alone: equal sizes (± 1), the same at every call."""
-    order = sorted(range(len(names)), key=lambda i: (hashlib.sha256(names[i].encode()).digest(), i))
-    dealt = np.empty(len(names), dtype=np.int64)
-    dealt[order] = np.arange(len(names)) % folds
-    return dealt
-
-
 def ndcg_table(trial: Trial, weights: Sequence[float]) -> Floats:
     """``(strengths, weights)``: nDCG@10 (Järvelin & Kekäläinen 2002) of a question under each choice."""
     discounts = 1.0 / np.log2(np.arange(2, _K + 2))
@@ -116,12 +108,20 @@ def ndcg_table(trial: Trial, weights: Sequence[float]) -> Floats:
     return table
 
 
-def judge(trials: Sequence[Trial], dealt: NDArray[np.int64], *, weight: float, seed: int = 7) -> Verdict:
-    """The verdict over all questions.
+def judge(
+    trials: Sequence[Trial],
+    dealt: NDArray[np.int64],
+    groups: NDArray[np.int64] | None = None,
+    *,
+    weight: float,
+    seed: int = 7,
+) -> Verdict:
+    """The verdict over all questions that are held out.
 
     Args:
         trials: Of each question, by what was learned from the other folds; strength 0 comes first.
         dealt: The fold of each.
+        groups: Equal for questions that tell of one another, which the bootstrap draws together; None: each by itself.
         weight: The weight of the vector leg as it is.
 
     Raises:
@@ -138,24 +138,36 @@ def judge(trials: Sequence[Trial], dealt: NDArray[np.int64], *, weight: float, s
         after[held] = values[held, int(np.argmax(_rounded(values[~held].mean(axis=0))))]
     chosen = int(np.argmax(_rounded(values.mean(axis=0))))
     gains = after - before
-    draw = np.random.default_rng(seed)
-    means = [gains[draw.integers(0, len(gains), len(gains))].mean() for _ in range(_RESAMPLES)]
+    together = np.arange(len(trials)) if groups is None else groups
+    lower, upper = np.quantile(drawn_means(gains, together, seed), (_SURE, 1.0 - _SURE))
     return Verdict(
         questions=len(trials),
         before=float(before.mean()),
         after=float(after.mean()),
-        lower=float(np.quantile(means, _SURE)),
+        lower=float(lower),
+        upper=float(upper),
         by_fold=tuple((float(before[dealt == f].mean()), float(after[dealt == f].mean())) for f in folds),
         collapsed=tuple(
             number
             for number, fold in enumerate(folds, 1)
-            if changed(before[dealt == fold].tolist(), after[dealt == fold].tolist()).verdict == "worse"
+            if np.quantile(drawn_means(gains[dealt == fold], together[dealt == fold], seed), 1.0 - _LOST) < 0.0
         ),
         better=int((gains > 0).sum()),
         worse=int((gains < 0).sum()),
         strength=STRENGTHS[chosen // len(weights)],
         weight=weights[chosen % len(weights)],
     )
+
+
+def drawn_means(gains: Floats, groups: NDArray[np.int64], seed: int) -> Floats:
+    """Mean gains of `_RESAMPLES` draws of groups, each with all its questions; of questions where there is one group."""
+    known, place = np.unique(groups, return_inverse=True)
+    if len(known) == 1:
+        known, place = np.arange(len(gains)), np.arange(len(gains))
+    sums, counts = np.bincount(place, gains), np.bincount(place)
+    draw = np.random.default_rng(seed)
+    drawn = (draw.integers(0, len(known), len(known)) for _ in range(_RESAMPLES))
+    return np.array([sums[some].sum() / counts[some].sum() for some in drawn])
 
 
 def _rounded(means: Floats) -> Floats:

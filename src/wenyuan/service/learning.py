@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from wenyuan.core.adapt import QueryMap, Words, learn, levelled
 from wenyuan.core.calibrate import NEAR
 from wenyuan.core.calibration import Judged
+from wenyuan.core.dealing import Deal
 from wenyuan.core.filters import Scope
 from wenyuan.core.folds import STRENGTHS, Trial
 from wenyuan.core.ports import Deadline, Encoder, Engine
@@ -92,12 +93,12 @@ class Course:
         held = [(place[hit.passage_id], hit.score) for hit in found if hit.passage_id in place]
         return np.array([row for row, _ in held], np.int64), np.array([score for _, score in held], np.float32)
 
-    def trials(self, dealt: Rows, step: Step) -> list[Trial]:
-        """Every question under every strength of what the other folds teach."""
+    def trials(self, dealt: Deal, step: Step) -> list[Trial]:
+        """Every question that is held out (`Deal.held`) under every strength of what may be learned from for it."""
         trials: dict[int, Trial] = {}
-        folds = np.unique(dealt)
+        folds = np.unique(dealt.folds[dealt.held]).tolist()
         for number, fold in enumerate(folds, 1):
-            others, own = np.flatnonzero(dealt != fold), np.flatnonzero(dealt == fold)
+            others, own = dealt.others(fold), dealt.own(fold)
             learned = self.learned(others)
             maps = [self.weakened(learned, strength, others) for strength in STRENGTHS]
             for at in range(0, len(own), _AT_ONCE):
@@ -105,7 +106,7 @@ class Course:
                 cosines = np.stack([self._cosines(block, tried) for tried in maps], axis=1)
                 trials |= {i: self._trial(i, c) for i, c in zip(block.tolist(), cosines, strict=True)}
             step("learn", number, len(folds))
-        return [trials[i] for i in range(len(self.lessons))]
+        return [trials[i] for i in dealt.held.tolist()]
 
     def _cosines(self, of: Rows, tried: QueryMap | None) -> Array:
         """Cosines that count of some questions, given by number, to all passages."""

@@ -19,11 +19,14 @@ from wenyuan.core.adapt import Tuning
 from wenyuan.core.audited import AuditRecord
 from wenyuan.core.calibrate import CURVES
 from wenyuan.core.calibration import calibrated, error_of
+from wenyuan.core.dealing import Deal, deal
 from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, NotPermitted
 from wenyuan.core.filters import Scope
-from wenyuan.core.folds import FOLDS, Verdict, deal, judge
+from wenyuan.core.folds import Verdict, judge
 from wenyuan.core.learned import KeptTuning, Pair
 from wenyuan.core.ports import Encoder, Engine
+from wenyuan.core.text import query_terms
+from wenyuan.service.about import documents_of
 from wenyuan.service.feedback import FeedbackDoor
 from wenyuan.service.learning import Course, Step, embedded, found
 from wenyuan.service.lessons import Lessons, judged_pairs, load_holdings, resolve
@@ -39,7 +42,7 @@ _KNOWN = 40
 """Questions that the curve of other collections counts as: few of one's own move it little."""
 _SHOWN = 20  # addresses that lead nowhere, in a report
 
-Outcome = Literal["adopted", "would be adopted", "no gain", "too few"]
+Outcome = Literal["adopted", "would be adopted", "no gain", "too few", "cannot tell"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +55,12 @@ class TuneReport:
         pairs: Of questions and answers that lead to a passage, by where they came from.
         unknown: How many addresses lead nowhere; `examples` are some of them, with where they stand.
         lost: Judgements of answers whose question is not kept.
-        verdict: What questions say that nothing was learned from; None when there are too few.
+        same_documents: The folds were dealt by wording alone: the verdict is of other questions about the same documents.
+        documents: How many documents the questions are about that folds can keep apart; see `core.dealing`.
+        largest: The share of the questions that those about one document have, or about several that are tied.
+        across: How many questions lie in no fold: their answers are in documents of several.
+        verdict: What questions say that nothing was learned from; None when there are too few, or where the folds cannot
+            tell.
         tuning_id: Of what was adopted; None when nothing was.
         floors: Of nonsense ``(before, after)``, by script, where anything was or would be adopted.
         curve: How scores become probabilities then, learned from what the folds held out; see `calibrate.Curve`. Empty
@@ -68,6 +76,10 @@ class TuneReport:
     unknown: int = 0
     examples: tuple[tuple[str, str], ...] = ()
     lost: int = 0
+    same_documents: bool = False
+    documents: int = 0
+    largest: float = 0.0
+    across: int = 0
     verdict: Verdict | None = None
     weight: tuple[float, float] | None = None
     tuning_id: int | None = None
@@ -99,6 +111,7 @@ class TuningDoor(FeedbackDoor):
         *,
         feedback: bool = True,
         sources: Collection[str] | None = None,
+        same_documents: bool = False,
         dry_run: bool = False,
         step: Step = lambda stage, done, total: None,
     ) -> TuneReport:
@@ -110,6 +123,8 @@ class TuningDoor(FeedbackDoor):
         Args:
             feedback: Learn from what callers said of audited answers, too.
             sources: Learn only from answers of these.
+            same_documents: Questions to come are about the documents that these are about, as those of an FAQ are: try what is
+                learned on other questions about the same documents, instead of on questions about others.
             dry_run: Adopt nothing.
             step: Told how far it is: ``(stage, done, total)``, stages ``read``, ``embed``, ``learn``, ``floor``.
 
@@ -128,7 +143,17 @@ class TuningDoor(FeedbackDoor):
         course, report = self._course(encoder, given, sources, step)
         report = replace(report, lost=lost)
         if report.questions >= LEAST_QUESTIONS:
-            report = self._judged(course, encoder, report, step, dry_run=dry_run)
+            dealt = self._dealt(course, same_documents=same_documents)
+            report = replace(
+                report,
+                outcome="no gain" if dealt.sound else "cannot tell",
+                same_documents=same_documents,
+                documents=len(np.unique(dealt.groups)),
+                largest=round(dealt.largest, 3),
+                across=len(dealt.folds) - len(dealt.held),
+            )
+            if dealt.sound:
+                report = self._judged(course, encoder, dealt, report, step, dry_run=dry_run)
         return replace(report, seconds=round(time.monotonic() - begun, 1))
 
     def undo_tuning(self) -> KeptTuning:
@@ -217,21 +242,27 @@ class TuningDoor(FeedbackDoor):
             examples=tuple((pair.answer, pair.where) for pair in found.unknown[:_SHOWN]),
         )
 
+    def _dealt(self, course: Course, *, same_documents: bool) -> Deal:
+        """The folds of the questions."""
+        documents: Sequence[Collection[str]] = (
+            [(str(number),) for number in range(len(course.lessons))]
+            if same_documents
+            else documents_of(course.lessons, course.holdings, self.catalog)
+        )
+        return deal([query_terms(lesson.question) for lesson in course.lessons], documents)
+
     def _judged(
-        self, course: Course, encoder: Encoder, report: TuneReport, step: Step, *, dry_run: bool
+        self, course: Course, encoder: Encoder, dealt: Deal, report: TuneReport, step: Step, *, dry_run: bool
     ) -> TuneReport:
         """The verdict on what can be learned, and its adoption."""
         weight = self._retriever.weight()
-        dealt = deal([lesson.question for lesson in course.lessons], FOLDS)
-        trials = course.trials(dealt, step)
-        verdict = judge(trials, dealt, weight=weight)
+        trials, folds = course.trials(dealt, step), dealt.folds[dealt.held]
+        verdict = judge(trials, folds, dealt.groups[dealt.held], weight=weight)
         usual = CURVES[self._retriever.mode]
         plain = error_of([found(trial, 0.0, weight) for trial in trials], [usual] * len(trials))
         chosen = [found(trial, verdict.strength, verdict.weight) for trial in trials]
-        curve, error = calibrated(chosen, dealt, usual, _KNOWN)
-        report = replace(
-            report, outcome="no gain", verdict=verdict, weight=(weight, verdict.weight), error=(plain, error)
-        )
+        curve, error = calibrated(chosen, folds, usual, _KNOWN)
+        report = replace(report, verdict=verdict, weight=(weight, verdict.weight), error=(plain, error))
         if not verdict.adopt:
             return report
         step("floor", 0, 1)
@@ -253,7 +284,7 @@ class TuningDoor(FeedbackDoor):
     def _adopted(self, tuning: Tuning, report: TuneReport, floor: Mapping[str, Any]) -> TuneReport:
         former = self.tuning()
         told = {"questions": report.questions, "pairs": dict(report.pairs), "verdict": asdict(report.verdict)}  # type: ignore[arg-type]
-        told |= {"curve": dict(report.curve), "error": report.error}
+        told |= {"curve": dict(report.curve), "error": report.error, "same_documents": report.same_documents}
         number = self.catalog.adopt_tuning(tuning, told, floor)
         kept = self.tuning()
         self.witness.changed(

@@ -80,14 +80,23 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "问题原文未保存的反馈：{count} 条",
     ),
     "tune_held_out": (
-        "nDCG@10 on questions that nothing was learned from:",
-        "未参与学习的问题上的 nDCG@10：",
+        "nDCG@10 on questions about documents that nothing was learned of:",
+        "针对未学习过的文档的问题，nDCG@10：",
+    ),
+    "tune_held_out_same": (
+        "nDCG@10 on other questions about the same documents:",
+        "针对同一批文档的其他问题，nDCG@10：",
+    ),
+    "tune_across": (
+        "Held out in no fold, as their answers are in documents of several: {count:question|questions}",
+        "答案跨多折文档、未参与检验的问题：{count} 个",
     ),
     "tune_fold": ("fold {number}", "第{number}折"),
     "tune_all": ("all   ", "全部 "),
     "tune_sure": (
-        "Better: {better:question|questions}, worse: {worse}; 99 % sure of {lower} or more.",
-        "变好 {better} 个问题，变差 {worse} 个；99% 的把握提升不低于 {lower}。",
+        "Better: {better:question|questions}, worse: {worse}. Promised: {gain}, "
+        "between {lower} and {upper} (99 % sure of each end).",
+        "变好 {better} 个问题，变差 {worse} 个。预计提升 {gain}，在 {lower} 与 {upper} 之间（两端把握各 99%）。",
     ),
     "tune_collapsed": (
         "Fold {number} loses, and not by accident.",
@@ -108,6 +117,19 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "tune_no_gain": (
         "Not adopted: unseen questions do not gain for certain. Nothing was changed ({seconds} s).",
         "未采用：在未学习过的问题上没有确定的提升。未作任何改动（{seconds} 秒）。",
+    ),
+    "tune_cannot_tell": (
+        "Not adopted: what was learned of some documents must be tried on others, and these questions do not allow it "
+        "({seconds} s). Documents apart from one another: {documents} (at least {least}); the questions about one, or "
+        "about several that are tied, are {largest} % of all (at most 50 %). Nothing was changed. "
+        "Add questions about other documents.",
+        "未采用：从部分文档学到的，须用其他文档的问题检验，而这些问题做不到（{seconds} 秒）。"
+        "可互相分开的文档 {documents} 个（至少 {least} 个）；集中在同一文档（或相互关联的文档）上的问题占 {largest}%"
+        "（至多 50%）。未作任何改动。请补充针对其他文档的问题。",
+    ),
+    "tune_if_same": (
+        "If all questions to come are about these same documents, as those of an FAQ are: add --same-documents",
+        "如果今后的问题都针对这批文档（例如问答库），请加 --same-documents",
     ),
     "tune_too_few": (
         "Too few to learn from: {needed:question is|questions are} needed. Nothing was changed.",
