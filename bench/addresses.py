@@ -4,13 +4,16 @@
 
 Each FOLDER becomes a source of a fresh library in the scratch folder. Asked are, of at most `--most` passages of each kind:
 
-- HTML, Markdown (rendered by markdown-it, its headings named by GitHub's rule, in the browser) and text: Chromium opens the
+- HTML and Markdown (rendered by markdown-it, its headings named by GitHub's rule, in the browser): Chromium opens the
   address. The element that the fragment names is there, the passage's first words stand at or after it and before the next
-  element with an id, and they are in the window. ``anchor`` counts the first two, ``opens`` all of them.
+  element with an id, and they are in the window. ``anchor`` counts the first two, ``opens`` all of them. Letters and digits
+  are compared; of places with the same first words those count that go on as the passage does.
+- Text: the line that the fragment names begins the passage (``anchor``), and Chromium, which knows no lines, shows it.
 - PDF: the fragment is ``page=N``, and pdfium's text of that page has the passage's first words.
 
-Beside that: near duplicates that one answer of ten gives twice, answers that name others in ``also_in``, and FAILED answers
-while another process adds a source and refreshes it. Headings of passages are the questions.
+Beside that: near duplicates that one answer of ten gives twice, answers that name others in ``also_in``, and what a server
+answers, asked ten times a second, while other processes add the first FOLDER as a source, refresh it, read it again and
+remove it. Headings of passages are the questions.
 
 Real documentation, some thousands of files in two languages, comes with Debian 12:
 
@@ -34,9 +37,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import unicodedata
+import urllib.request
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
@@ -49,12 +52,20 @@ from wenyuan.core.model import Passage, RetrievalRequest, Source
 
 KINDS = {".html": "HTML", ".htm": "HTML", ".xhtml": "HTML", ".md": "Markdown", ".txt": "text", ".pdf": "PDF"}
 MARK = re.compile(r"^(?:(?:[-*+•>]|[0-9]+[.)]|#{1,6})\s+)+")
-FIRST = 24  # characters, without white space, that stand for a passage's first words
+FIRST = 24  # letters and digits that stand for a passage's first words
+WHOLE = 200  # of them, by which places with the same first words are told apart
 SETTLES = 4.0  # seconds at most until a page that was opened stands still
 ALIKE = 0.8  # of five-character shingles in common
 
-JUDGE = r"""([anchor, words]) => {
-  const bare = text => text.normalize("NFKC").replace(/[\s\u00ad]+/g, "").toLowerCase();
+LETTERS = r"""const bare = text => text.normalize("NFKC").replace(/[^\p{L}\p{N}]+/gu, "").toLowerCase();
+  const shown = (node, at) => {
+    const range = document.createRange();
+    range.setStart(node, at); range.setEnd(node, at + 1);
+    const box = range.getBoundingClientRect();
+    return box.bottom > 0 && box.top < innerHeight;
+  };"""
+JUDGE = r"""([anchor, first, whole]) => {
+  LETTERS
   const target = anchor === "" ? document.body
       : document.getElementById(anchor) || document.querySelector(`a[name="${CSS.escape(anchor)}"]`);
   if (!target) return {named: false, anchor: false, opens: false};
@@ -73,17 +84,27 @@ JUDGE = r"""([anchor, words]) => {
     for (let at = 0; at < node.data.length; at++)
       for (const c of bare(node.data[at])) { text += c; places.push([node, at]); }
   }
-  const wanted = bare(words), at = text.indexOf(wanted);
-  if (at < 0) return {named: true, anchor: false, opens: false};
-  const between = anchor !== "" && stops.some(stop => stop > 0 && stop <= at && text.slice(0, stop).trim() !== "");
-  const seen = from => {
-    const [node, offset] = places[from], range = document.createRange();
-    range.setStart(node, offset); range.setEnd(node, offset + 1);
-    const box = range.getBoundingClientRect();
-    return box.bottom > 0 && box.top < innerHeight;
-  };
-  return {named: true, anchor: !between, opens: seen(at)};
-}"""
+  let most = 0, found = [];  // where the passage stands: of the places with its first words those that go on as it does
+  for (let at = text.indexOf(first); at >= 0; at = text.indexOf(first, at + 1)) {
+    let same = first.length;
+    while (same < whole.length && whole[same] === text[at + same]) same++;
+    if (same > most) { most = same; found = []; }
+    if (same === most) found.push(at);
+  }
+  const below = at => anchor === "" || !stops.some(stop => stop > 0 && stop <= at);
+  return {named: true, anchor: found.some(below), opens: found.some(at => below(at) && shown(...places[at]))};
+}""".replace("LETTERS", LETTERS)
+LINES = r"""([number, first]) => {
+  LETTERS
+  const node = document.querySelector("pre")?.firstChild;
+  let start = node ? 0 : -1;
+  for (let line = 1; line < number && start >= 0; line++) start = node.data.indexOf("\n", start) + 1 || -1;
+  if (start < 0) return {named: false, anchor: false, opens: false};
+  const end = (node.data.indexOf("\n", start) + 1 || node.data.length + 1) - 1, found = [];
+  for (let at = start; at < end; at++)  // a passage may begin further on in its line
+    if (node.data[at].trim() && bare(node.data.slice(at, at + 1000)).startsWith(first)) found.push(at);
+  return {named: true, anchor: found.length > 0, opens: found.some(at => shown(node, at))};
+}""".replace("LETTERS", LETTERS)
 NAMES = r"""() => {
   const used = {};
   for (const heading of document.querySelectorAll("h1,h2,h3,h4,h5,h6")) {
@@ -101,14 +122,14 @@ def kind_of(uri: str) -> str:
 
 
 def first_words(text: str, *, marked_up: bool = False) -> str:
-    """What a passage begins with, as a page shows it: no mark of a list, one cell of a row, no markup."""
+    """Letters and digits with which a passage begins, as a page shows it: no mark of a list, one cell of a row, no markup."""
     told = ""
     for line in text.split("\n"):
         cells = [cell for cell in line.split(" | ") if any(map(str.isalnum, cell))]
         shown = MARK.sub("", cells[0].strip()) if cells else ""
         if marked_up:
             shown = re.sub(r"\]\([^)]*\)|[*`\[\]]|\\(?=[^A-Za-z])", "", shown)
-        told += "".join(unicodedata.normalize("NFKC", shown).split())
+        told += _bare(shown)
         if len(told) >= FIRST or (told and " | " in line):
             break
     return told[:FIRST]
@@ -141,10 +162,13 @@ class Reader:
         page = self._browser.new_page(viewport={"width": 1280, "height": 900}, java_script_enabled=True)
         try:
             page.goto(f"{where}#{told}" if told else where, wait_until="load")
-            line = re.fullmatch(r"L[0-9]+", anchor) if kind_of(address) == "text" else None
-            asked = ["" if line else anchor, first_words(text, marked_up=kind_of(address) == "Markdown")]
+            first = first_words(text, marked_up=kind_of(address) == "Markdown")
+            judge, asked = JUDGE, [anchor, first, (first + _bare(text).partition(first)[2])[:WHOLE]]
+            if kind_of(address) == "text":
+                line = re.fullmatch(r"L([0-9]+)", anchor)
+                judge, asked = LINES, [int(line[1]) if line else 1, _bare(text)[:FIRST]]
             ends = time.monotonic() + SETTLES  # a browser looks for words for some time, and scrolls then
-            while not (found := page.evaluate(JUDGE, asked))["opens"] and time.monotonic() < ends:
+            while not (found := page.evaluate(judge, asked))["opens"] and time.monotonic() < ends:
                 time.sleep(0.2)
             return dict(found)
         finally:
@@ -238,28 +262,54 @@ def duplicates(library: Any, questions: Sequence[str]) -> dict[str, int]:
     return dict(told)
 
 
-def failures(library: Any, folder: Path, added: str, questions: Sequence[str]) -> dict[str, int]:
-    """FAILED answers of this process while another one adds a source and refreshes it, asked ten times a second."""
-    told: Counter[str] = Counter()
-    done = threading.Event()
+def failures(folder: Path, added: str, questions: Sequence[str]) -> Iterator[tuple[str, Counter[str]]]:
+    """What a serving process answers, asked ten times a second, while others add a source, refresh, read and remove it."""
+    served = subprocess.Popen(
+        _command(folder, "serve", "--port", "0"), stdout=subprocess.PIPE, text=True, env=_HASHING
+    )
+    assert served.stdout is not None
+    address = next(found[0] for line in served.stdout if (found := re.search(r"http://[^ \n]+", line)))
+    asked = itertools.cycle(questions)
+    try:
+        while _asked(address, next(asked)) == "FAILED: not ready":
+            time.sleep(0.5)
+        for command in (
+            ("add", added, "--source", "beside"), ("refresh", "beside"), ("ingest", "beside"),
+            ("source", "remove", "beside", "--yes"),
+        ):  # fmt: skip
+            told: Counter[str] = Counter()
+            began, writer = (
+                time.monotonic(),
+                subprocess.Popen(_command(folder, *command), stdout=subprocess.DEVNULL, env=_HASHING),
+            )
+            while writer.poll() is None:
+                told[_asked(address, next(asked))] += 1
+                time.sleep(0.1)
+            told.update({"seconds": round(time.monotonic() - began), "rc": writer.returncode})
+            yield command[0], told
+    finally:
+        served.terminate()
+        served.wait()
 
-    def write() -> None:
-        for command in (["add", added, "--source", "added-beside"], ["refresh", "added-beside"]):
-            subprocess.run(
-                [sys.executable, "-m", "wenyuan.cli", "--library", str(folder), *command],
-                check=True, capture_output=True, env={**os.environ, "WENYUAN_ENCODER__KIND": "hashing"},
-            )  # fmt: skip
-        done.set()
 
-    writer = threading.Thread(target=write)
-    writer.start()
-    for question in itertools.cycle(questions):
-        answer = library.retrieve_fragments(RetrievalRequest(query=question, max_results=5))
-        told[answer.status] += 1
-        if done.wait(0.1) or not writer.is_alive():
-            break
-    writer.join()
-    return dict(told)
+_HASHING = {**os.environ, "WENYUAN_ENCODER__KIND": "hashing"}
+
+
+def _command(folder: Path, *words: str) -> list[str]:
+    return [sys.executable, "-m", "wenyuan.cli", "--library", str(folder), "--lang", "en", *words]
+
+
+def _asked(address: str, question: str) -> str:
+    body = json.dumps({"query": question, "max_results": 5}).encode()
+    request = urllib.request.Request(
+        f"{address.rstrip('/')}/v1/retrieve_fragments", body, {"Content-Type": "application/json"}
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            told = json.load(answer)
+    except OSError as error:
+        return f"FAILED: {error}"
+    return str(told["status"]) if told["status"] != "FAILED" else f"FAILED: {told['error_message']}"
 
 
 def main() -> None:
@@ -286,9 +336,9 @@ def main() -> None:
         chance = random.Random(24)
         asked = sorted({p.headings[-1] for p in held if p.headings})
         asked = chance.sample(asked, min(given.questions, len(asked)))
-        print(json.dumps({"duplicates": duplicates(library, asked)}, ensure_ascii=False))
-        print(json.dumps({"while a source is added and refreshed": failures(
-            library, scratch / "library", str(Path(given.folders[0]).absolute()), asked)}))  # fmt: skip
+        print(json.dumps({"duplicates": duplicates(library, asked)}, ensure_ascii=False), flush=True)
+    for command, told in failures(scratch / "library", str(Path(given.folders[0]).absolute()), asked):
+        print(json.dumps({f"answers of a server during {command}": told}, ensure_ascii=False), flush=True)
 
 
 def _places(found: Sequence[Passage], scratch: Path) -> None:

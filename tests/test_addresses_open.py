@@ -175,6 +175,21 @@ def test_items_of_a_long_list_have_addresses_of_their_own() -> None:
     assert addresses(read_html, f"<table>{rows}</table>")[1].startswith("cell-")
 
 
+def test_words_further_down_are_told_where_the_first_ones_are_common() -> None:
+    """A listing that begins like others is opened at the first of its words that no earlier place has."""
+    steps = "\n".join(f"run step {n} of all steps" for n in range(9))
+    text = "".join(f"{english(f'part {n}')}\n\n{steps}\nthen the part of number {n} is done\n\n" for n in range(3))
+    found = addresses(read_text, text, "a.txt")
+    assert all(":~:text=" in address for address in found)
+
+
+def test_a_space_that_does_not_break_is_a_space() -> None:
+    """Words that a table of contents has with plain spaces are no words of their own where one of them is firm."""
+    contents = "Contents\n\n6.6. Other clients of the network\n\n" + english("first") + "\n\n"
+    found = addresses(read_text, contents + "6.6.\xa0Other clients of the network\n\n" + english("last"), "a.txt")
+    assert "text=6.6.%C2%A0Other" not in "".join(found)
+
+
 def test_words_that_an_earlier_place_has_are_no_address() -> None:
     """A browser would stop at the first place that says so: then the anchor stands with the number of the part."""
     once = english("same")

@@ -188,6 +188,14 @@ def test_a_table_that_arranges_the_page_is_no_table() -> None:
     """Layout tables dissolve; the table within is kept."""
     page = "<table><tr><td><h1>T</h1><p>a</p><td><table><tr><td>1<td>2</table></table>"
     assert blocks(page) == [("heading", "T"), ("paragraph", "a"), ("table", "1 | 2")]
+    index = "<table><tr><td><ul><li>A<ul><li>a</ul><li>B</ul><td><dl><dt>C<dd>c</dl></table>"
+    assert blocks(index) == [("list", "- A\n  - a\n- B"), ("paragraph", "C"), ("paragraph", "c")]
+
+
+def test_what_stands_apart_in_a_cell_is_no_phrase() -> None:
+    """A list in a cell of a table with rows stays in its row; its items are told apart, as they are on the page."""
+    page = "<table><tr><th>Who<th>What<tr><td>A<td><ul><li>one thing<li>another</ul><tr><td>B<br>C<td>x</table>"
+    assert blocks(page) == [("table", "Who | What\nA | one thing  another\nB  C | x")]
 
 
 def test_clauses_in_paragraphs_open_sections() -> None:

@@ -128,6 +128,8 @@ def test_a_value_is_found_as_its_kind(kind: str, text: str, value: str) -> None:
 
 
 LET_BE = [
+    "customized beyond the basic language+country\nset that is preloaded; bearer certificate/deposit",
+    'I: pwd = "/path/to/debhello-0.0"，pwd=~/src/build',
     "依据GB50300-2013第3.0.3条验收，检验批编号为2024031500018。",
     "订单号202403150001872345已发货，运单号SF1234567890123。",
     "订单号13800138000，流水号：6222027541243409659。",

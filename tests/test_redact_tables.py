@@ -165,3 +165,35 @@ def test_a_cell_with_hidden_characters_is_told_all_the_same() -> None:
         [document] = read(rows)
         text = Redaction(DROP).document(document)[0].text
         assert "古丽" not in text and "热娜" not in text and "甲" in text and "乙" in text
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["Key Word", "PostgreSQL", "SQL:2016"], ["PARTITION", "non-reserved", "reserved"], ["PASSWORD", "non-reserved", "–"],
+         ["PERCENT", "–", "reserved"], ["TOKEN", "–", "reserved"], ["UTF16", "–", "non-reserved"]],
+        [["命令", "说明"], ["pwd", "显示当前目录的名称"], ["whoami", "显示当前的用户名"], ["tar cvJf foo.tar.xz bar/", "打包"]],
+        [["Key", "Meaning"], ["Ctrl-C", "stops what runs"], ["F10", "leaves the program"]],
+    ],
+    ids=["words", "commands", "keys"],
+)  # fmt: skip
+def test_lists_of_words_and_commands_hold_no_secrets(rows: Rows) -> None:
+    """``PASSWORD`` among other words, ``pwd`` among commands and a key of the keyboard name no column of secrets."""
+    table = Columns()
+    assert [table.of(dict(enumerate(row))) for row in rows] == [{}] * len(rows)
+
+
+def test_a_second_list_of_accounts_holds_secrets() -> None:
+    """Further down, a column is one of secrets where accounts stand beside it, or where its cells look like secrets."""
+    beside, alone = Columns(), Columns()
+    rows = [["系统", "说明"], ["账号", "密码"], ["admin", "lantern"]]
+    assert [beside.of(dict(enumerate(row))) for row in rows] == [{}, {}, {1: "secret"}]
+    rows = [["系统", "说明"], ["系统", "密码"], ["门禁", "tq7#Kp29xz"], ["食堂", "无需登录"]]
+    assert [alone.of(dict(enumerate(row))) for row in rows] == [{}, {}, {1: "secret"}, {}]
+
+
+def test_a_cell_that_says_the_name_of_a_column_ends_no_columns() -> None:
+    """A remark 电话 below 姓名 and 手机号 is a remark: the rows below it are of persons as before."""
+    table = Columns()
+    rows = [["姓名", "手机号", "首选联系"], ["阿依古丽", "13800138000", "电话"], ["热娜古丽", "13900139000", "邮箱"]]
+    assert [set(table.of(dict(enumerate(row)))) for row in rows] == [set(), {0, 1}, {0, 1}]

@@ -21,8 +21,9 @@ __all__ = ["Opener", "anchor_at", "as_kept", "part_of", "parted", "placed", "slu
 _BROWSERS_SHOW = frozenset(("text/html", "text/markdown", "text/plain", "application/jsonl"))
 _NO_ANCHORS = frozenset(("text/plain", "application/jsonl"))  # to a browser, which knows no lines
 _MOST_SEARCHED = 2_000_000  # characters of a document in which first words are looked for
-_MOST_RUNS, _MOST_WORDS, _MOST_CHARS = 4, 12, 60
+_MOST_RUNS, _MOST_WORDS, _MOST_CHARS = 16, 12, 60
 _LEAST_WIDE, _LEAST_WORDS, _LEAST_CHARS = 6, 3, 10  # what a page's navigation, which is not in the text, rarely has
+_NEAR = 900  # characters at the beginning of a passage: about what a window shows
 _LEAST_LINE = 3  # Chinese characters, where there is no navigation
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _PART = re.compile(r"#[^#]*[&:]part=([0-9]+)$")
@@ -33,6 +34,7 @@ _SPLITS = {
     "text/html": re.compile(r"[⟦⟧\n\t]|  +| \| |(?<=\S) – (?=\|)"),
 }
 _SPLIT = re.compile(r"[⟦⟧\n\t\"\\]|  +")
+_NO_BREAK = "\xa0"  # a space to browsers
 _BEGIN = re.compile(r"[^\W_]|[《“（(]")
 _STOPS = re.compile(r"(?<=[。；！？：，、 \u3000])")
 
@@ -149,12 +151,12 @@ class Opener:
 def _folded(text: str) -> str:
     """A text as browsers compare it, each character still in its place."""
     lower = text.lower()
-    return (lower if len(lower) == len(text) else text).replace("\n", " ")
+    return (lower if len(lower) == len(text) else text).replace("\n", " ").replace(_NO_BREAK, " ")
 
 
 def _openings(text: str, start: int, end: int, split: re.Pattern[str]) -> Iterator[tuple[int, str]]:
     """Offsets and words of what may open a passage: runs without markup in its first lines, short ones first."""
-    found = _runs(text, start, min(end, start + 600), split)
+    found = _runs(text, start, min(end, start + _NEAR), split)
     for at, run in itertools.islice(found, _MOST_RUNS):
         seen = ""
         for words in _beginnings(run):

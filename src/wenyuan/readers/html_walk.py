@@ -30,6 +30,8 @@ _BLOCKS = frozenset(
     "summary hgroup dl dt dd hr center caption li ul ol table tbody thead tfoot tr td th pre".split()
 ) | frozenset(_HEADINGS)
 _NOT_SIMPLE = {"table": "table, h1, h2, h3, h4, h5, h6", "ul": "table, pre, h1, h2, h3, h4, h5, h6"}
+_ARRANGED = "ul, ol, dl, pre, p ~ p"
+"""What only a table that arranges the page has in its one row: an index in columns, for one."""
 _STARTS = r"(?:^|;|\*/)"  # of a style's declaration, so that backface-visibility is no visibility
 _HIDING = re.compile(rf"{_STARTS}(?:display:none|opacity:0(?![.\d]))")
 _SHADING = re.compile(rf"{_STARTS}(visibility|font-size|font):([^;!]*)")
@@ -39,6 +41,8 @@ _SPACE = re.compile(r"[ \t\r\n\f]+")
 _WIDE = r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]"
 _SOFT_BETWEEN_WIDE = re.compile(rf"(?<={_WIDE})[ \r]*\r[ \r]*(?={_WIDE})")
 _MAX_SPAN = 1_000
+_BROKEN = "  "
+"""A line break in a cell: words on both sides of it are no phrase, to a browser neither."""
 _EMPTY = " "
 """A cell without text, which keeps its place; one that a span covers is ``""``, and has none."""
 
@@ -200,7 +204,7 @@ class Page:
                 anchor = self._anchor if anchor is None and event.strip() else anchor
                 inline.append(event)
             elif event.tag in ("td", "th", "caption"):
-                text = _settled("".join(inline)).replace("\n", " ")
+                text = _settled("".join(inline)).replace("\n", _BROKEN)
                 inline = []
                 if leaving and event.tag == "caption":
                     rows.append([text])
@@ -320,7 +324,9 @@ def _shade(node: Any, above: _Shade | None) -> _Shade | None:
 
 def _simple(node: Any, kind: str) -> bool:
     """Whether a table holds cells of text only, and does not arrange the page; likewise a list."""
-    return all(inner.mem_id == node.mem_id for inner in node.css(_NOT_SIMPLE[kind]))
+    if any(inner.mem_id != node.mem_id for inner in node.css(_NOT_SIMPLE[kind])):
+        return False
+    return kind != "table" or len(node.css("tr")) != 1 or node.css_first(_ARRANGED) is None
 
 
 def _soft(text: str) -> str:

@@ -41,13 +41,14 @@ _STRONG = {  # the whole of a name, without spaces, in lower case and Simplified
     "plate": r"(?:车牌|车辆牌照|车辆号牌)(?:号码?)?|(?:licen[cs]e)?plate(?:number|no)?",
     "im_account": r"(?:微信|qq)(?:号码?|账号)?|wechat(?:id)?|weixin|whatsapp",
     "address": rf"{_WHO}?(?:家庭|户籍|居住|现居|常住|收货|联系|通讯)(?:所在)?(?:住址|地址|地)|{_WHO}?住址|(?:home|mailing|residential|street|shipping|delivery)address",
-    "secret": r"(?:登录)?(?:密码|口令|密钥|令牌)|password|passwd|pwd|(?:api|access|secret)?(?:key|token|secret)",
+    "secret": r"(?:登录)?(?:密码|口令|密钥|令牌)|password|passwd|pwd|(?:api|access|secret)(?:key|token|secret)|token|secret",
     "person": rf"{_WHO}?(?:真实|中文|英文)?(?:姓名|名字)|{_WHO}(?:姓名|名字|名称)|(?:full|first|last|given|family|employee|customer|patient|student"
     r"|cardholder|contact|applicant|owner|guardian|staff|member|person|driver|user)(?:s)?(?:full)?name|surname|contactperson|nameofperson",
 }
 _WEAK = {  # named so are other things, too: only where a value looks like one, or another column is of a person's
     "person": rf"{_WHO}|name|contact|employee|customer|patient|applicant|owner|driver|supervisor|inspector|foreman|manager|safetyofficer|姓|名",
     "address": r"地址|address",
+    "secret": r"key",
 }
 _STRONG_NAMES, _WEAK_NAMES = (
     re.compile("|".join(f"(?P<{kind}>{words})" for kind, words in names.items())) for names in (_STRONG, _WEAK)
@@ -59,6 +60,10 @@ _HINT = re.compile(
     "|token|secret|name|contact|employee|customer|patient|applicant|owner|driver|supervisor|inspector|foreman|manager|officer",
     re.IGNORECASE,
 )
+_ACCOUNT = re.compile(
+    r"用户名?|[账帐](?:号|户|户名)|登录名|主机|user(?:name|id)?|log[io]n|account|host(?:name)?|server|url"
+)
+"""What stands beside the passwords of a table, and not beside ``PASSWORD`` in a list of words."""
 _NUMBERS = frozenset({"cn_id", "cn_mobile", "bank_card", "passport", "hmt_permit", "us_ssn", "plate"})
 _FEWEST = {
     "cn_id": 4,
@@ -96,18 +101,29 @@ class Columns:
     def __init__(self) -> None:
         self._kinds: dict[int, str] = {}
         self._weak: dict[int, str] = {}
+        self._begun = False
 
     def of(self, row: Mapping[int, str]) -> dict[int, str]:
         """By column, the kinds of those cells of a row that hold a value of a kind; the row's cells by column."""
         strong = {at: kind for at, cell in row.items() if (kind := kind_named(cell))}
         weak = {at: kind for at, cell in row.items() if at not in strong and (kind := _kind_hinted(cell))}
+        begun, self._begun = self._begun, True
         if not strong and not weak:
             return self._under(row)
         beside = self._beside(row, strong, weak)
-        if not beside and (strong or len(weak) == len(row) or not self._kinds):
+        if not beside and not self._holds(row) and (strong or len(weak) == len(row) or not self._kinds):
+            if begun and _only_says_secret(row, strong, weak):
+                strong, weak = {}, strong
             self._kinds, self._weak = strong, weak
             return {}
-        return beside if strong else {**self._under(row), **beside}
+        return beside if strong and beside else {**self._under(row), **beside}
+
+    def _holds(self, row: Mapping[int, str]) -> bool:
+        """Whether a row has values of the columns at hand, and so is no row of names, whatever one of its cells says."""
+        columns = {**self._weak, **self._kinds}
+        return any(
+            (_may_be if kind == "person" else _looks_like)(kind, row.get(at, "")) for at, kind in columns.items()
+        )
 
     def _under(self, row: Mapping[int, str]) -> dict[int, str]:
         """The cells below the names of columns."""
@@ -115,7 +131,8 @@ class Columns:
         others = self._kinds.keys() - {at for at, kind in self._kinds.items() if kind == "secret"}
         for at, kind in self._weak.items():
             cell = row.get(at, "")
-            if _looks_like(kind, cell) or (others and _may_be(kind, cell)):
+            alike = _OPENS.fullmatch(cell) if kind == "secret" else _looks_like(kind, cell)
+            if alike or (others and _may_be(kind, cell)):
                 told[at] = kind
         return told
 
@@ -139,6 +156,13 @@ class Columns:
         return found
 
 
+def _only_says_secret(row: Mapping[int, str], strong: Mapping[int, str], weak: Mapping[int, str]) -> bool:
+    """Whether ``password`` or the like is all that a row names: further down in a table that may be a word like others."""
+    if weak or set(strong.values()) != {"secret"}:
+        return False
+    return not any(_ACCOUNT.fullmatch(_ORNAMENT.sub("", fold(cell))) for cell in row.values())
+
+
 def _may_be(kind: str, cell: str) -> bool:
     """Whether a cell holds a value at all: no name of a column, no placeholder."""
     if not cell.strip() or kind_named(cell):
@@ -160,6 +184,7 @@ def _looks_like(kind: str, cell: str) -> bool:
     return kind in ("im_account", "secret") and any(map(str.isdigit, cell))
 
 
+_OPENS = re.compile(r"(?=.*[^\W\d_])(?=.*[0-9])\S{8,}")  # letters and digits, and no sentence
 _PLACE = re.compile(
     r"[省市区县镇乡村路街道巷弄号室栋座楼]|(?<![a-z])(?:street|st|road|rd|avenue|ave|lane|blvd|drive|apt|suite|floor)(?![a-z])"
 )

@@ -75,6 +75,7 @@ _SAID = re.compile(
 _SAID_NEEDS = ("passw", "passphrase", "pwd", "secret", "token", "key", "密码", "口令", "密钥", "秘钥", "令牌")
 _BEARER = re.compile(r"(?:bearer|basic)\s{1,3}(?P<value>[a-z0-9+/_\-.=~]{16,2048})")
 _URL = re.compile(r"://(?P<value>[^\s/@:\"'<>]{0,64}:[^\s/\"'<>]{1,200})@(?=[A-Za-z0-9\[])")
+_FOLDER = re.compile(r"(?:~|/[\w.\-]+)(?:/[\w.\-]+)+/?")
 _CLASSES = (str.islower, str.isupper, str.isdigit)
 
 
@@ -86,6 +87,8 @@ def _mixed(value: str) -> bool:
 
 def _said(view: View, match: re.Match[str]) -> Span | None:
     value = view.text[match.start("value") : match.end("value")].rstrip(".")
+    if match[0][:3].lower() == "pwd" and _FOLDER.fullmatch(value):
+        return None  # what the command of that name says: where one is
     return _value(match, value) if len(value) >= 6 and _telling(value) else None
 
 
@@ -102,7 +105,8 @@ def _value(match: re.Match[str], value: str) -> Span:
 
 def _bearer(view: View, match: re.Match[str]) -> Span | None:
     value = view.text[match.start("value") : match.end("value")]
-    return _value(match, value) if _telling(value) else None
+    kinds = sum(any(is_of(c) for c in value) for is_of in _CLASSES)
+    return _value(match, value) if kinds >= 2 and _telling(value) else None
 
 
 def _credentials(view: View, match: re.Match[str]) -> Span | None:
