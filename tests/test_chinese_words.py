@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from selectolax.lexbor import LexborHTMLParser
@@ -10,6 +12,8 @@ from typer.testing import CliRunner
 
 from console_door import Browser, console
 from wenyuan.cli.root import app
+from wenyuan.cli.translate import translated
+from wenyuan.core import errors
 
 _LATIN = re.compile(r"(?<![A-Za-z0-9_./:=%<>-])[A-Za-z][A-Za-z_-]+(?![A-Za-z0-9_./:=%-])")
 NAMES = frozenset(
@@ -81,3 +85,45 @@ def test_failures_of_the_command_line_in_chinese(tmp_path: Path) -> None:
         if (words := latin(re.sub(r"'[^']*'|file://\S+", "", line)) - {"p", "source_id", "trust_level"})
     }
     assert not odd
+
+
+_ROOMS = ("server", "service", "readers", "catalog", "core", "settings.py")
+_VARIES = "甲"
+_SPOKEN_ELSEWHERE = re.compile(f"[a-z]{_VARIES}$|{_VARIES} ?{_VARIES}")  # in what varies, and translated with it
+_ENGLISH = re.compile(r"(?<![a-z_.])(?:the|is|are|no|not|of|must|may|it|to)(?![a-z_.])")
+_ERRORS = {name for name in dir(errors) if isinstance(getattr(errors, name), type)} | {"rejected"}
+
+
+def _spoken(node: ast.expr) -> str:
+    """A message as it is written, with a sign for what varies in it."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_spoken(part) if isinstance(part, ast.Constant) else _VARIES for part in node.values)
+    if isinstance(node, ast.BinOp):
+        return (_spoken(node.left) or _VARIES) + (_spoken(node.right) or _VARIES)
+    return ""
+
+
+def _messages() -> Iterator[tuple[str, str]]:
+    package = Path(errors.__file__).parents[1]
+    for file in (
+        f for room in _ROOMS for f in ((package / room).rglob("*.py") if "." not in room else [package / room])
+    ):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if not isinstance(node, ast.Raise) or not isinstance(node.exc, ast.Call) or not node.exc.args:
+                continue
+            name = node.exc.func.id if isinstance(node.exc.func, ast.Name) else ""
+            if name in _ERRORS and (message := _spoken(node.exc.args[0])).strip(_VARIES + " "):
+                yield f"{file.name}:{node.lineno}", message
+
+
+def test_every_refusal_of_the_rooms_is_known_in_chinese() -> None:
+    """Whatever an error says that is raised with a message of its own is translated, not left half in English."""
+    unknown = {
+        where: message
+        for where, message in _messages()
+        if not _SPOKEN_ELSEWHERE.search(message)
+        and ((said := translated(message)) == message or _ENGLISH.search(said))
+    }
+    assert unknown == {}

@@ -19,6 +19,7 @@ from wenyuan.console.messages import MESSAGES
 from wenyuan.console.scores import pieces_of
 from wenyuan.console.sessions import LASTS, Attempts, Sessions
 from wenyuan.console.visit import checked_next, preferred
+from wenyuan.core.redact import KINDS
 
 TEMPLATES = Path(wenyuan.__file__).parent / "console" / "templates"
 
@@ -268,6 +269,30 @@ def test_the_first_key_is_shown_to_who_makes_it(tmp_path: Path, language: str, r
         assert "sign-in" in other.get("/console/people").location
         assert "--rights" in other.get("/console/sign-in").text()
         assert other.sign_in(token).status == 303
+
+
+def test_an_empty_library_says_what_comes_first(tmp_path: Path) -> None:
+    """Without a source, pages lead to the form for one instead of to questions; the first key may do everything."""
+    with (
+        wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "hashing"}) as library,
+        served(library) as url,
+    ):
+        browser = Browser(url)
+        browser.post("/console/choose", {"language": "en", "next": "/console/search"})
+        assert browser.get("/console/search").count("main a[href='/console/sources/+new']") == 1
+        assert browser.get("/console/search").count("main a.chip") == 0
+        assert "no source yet: wenyuan add" in browser.get("/console/search?q=leave").text(".notice")
+        chosen = browser.get("/console/people").tree.css("input[name=right][checked]")
+        assert [box.attributes["value"] for box in chosen] == ["admin"]
+        wrong = {"source_id": "two words", "type": "static_doc", "trust_level": 3, "path": "/x", "settings": ""}
+        assert "two words" in browser.post("/console/sources/+new", wrong).text("#wrong-source_id")
+        broken = browser.post("/console/sources/+new", {**wrong, "source_id": "one", "settings": "{"})
+        assert broken.text(".notice") == "Please correct what is marked below."
+
+
+def test_what_redaction_takes_out_has_a_name() -> None:
+    """Every kind of value is named in both languages, and not by its code."""
+    assert [kind for kind in KINDS if f"redacted_{kind}" not in MESSAGES] == []
 
 
 def test_a_link_from_elsewhere_is_followed_with_the_cookie(locked: tuple[str, Any]) -> None:

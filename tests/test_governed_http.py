@@ -197,7 +197,7 @@ def test_without_allowed_folders_no_path_is_taken(tmp_path: Path) -> None:
     """By default no folder may be named over HTTP, and the reason is told."""
     with governed_server(tmp_path, needs_keys=False) as (url, _):
         answer = send(url, "POST", "/v1/sources", {"source_id": "x", "path": str(tmp_path)})
-        assert "ingest_roots is empty" in assert_problem(answer, 403, "not_permitted")["detail"]
+        assert "[server] ingest_roots" in assert_problem(answer, 403, "not_permitted")["detail"]
 
 
 def test_agents_are_made_replaced_and_removed(served: Served) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from wenyuan.cli.translate_refusals import REFUSALS
 from wenyuan.cli.translate_rules import BROAD, RULES
 from wenyuan.cli.translate_servers import PLACES, SERVERS
 from wenyuan.cli.translate_usage import FORMS, PLACED, USAGE
@@ -17,6 +18,7 @@ __all__ = ["translated"]
 _CHINESE = {
     # answers without hits
     "the query has no word or character to search for": "问题中没有可检索的字词",
+    "the library has no source yet: {a}": "知识库还没有来源：{a}",
     "the library has no source that is in force on that day": "知识库在该日期没有有效的来源",
     "no source has this domain any more": "已没有来源属于该领域",
     "no passage in scope shares a word or a meaning with the query": "范围内没有段落与问题在字词或含义上相关",
@@ -381,6 +383,7 @@ _CHINESE = {
     "wait until it has finished; if that worker has died on another machine, its claim runs out in minutes": (
         "等它结束；若它运行在另一台机器上且已退出，几分钟后即可重试"
     ),
+    **REFUSALS,
     **SERVERS,
     **USAGE,
     **FORMS,

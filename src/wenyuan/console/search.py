@@ -64,11 +64,16 @@ async def context(visit: Visit) -> Response:
 async def _choice(visit: Visit) -> dict[str, Any]:
     """Domains and agents to choose from, as far as the key lets them be seen; none where only the answer is taken."""
     if visit.request.headers.get("hx-request"):
-        return {"domains": [], "agents": []}
+        return {"empty": False, "domains": [], "agents": []}
     sources = await visit.glance("v1", "sources")
     agents = await visit.glance("v1", "agents")
     domains = sorted({source.get("domain", "") for source in (sources or {}).get("sources", ())} - {""})
-    return {"domains": domains, "agents": [agent["agent_id"] for agent in (agents or {}).get("agents", ())]}
+    empty = sources is not None and not sources["sources"]
+    return {
+        "empty": empty,
+        "domains": domains,
+        "agents": [agent["agent_id"] for agent in (agents or {}).get("agents", ())],
+    }
 
 
 def asked(form: Form) -> dict[str, Any]:

@@ -61,7 +61,10 @@ def allowed_path(path: str, ingest_roots: Sequence[Path], required: str = "is re
     if not path:
         raise InvalidRequest("path is required", faults=(Fault("path", required),))
     if not roots:
-        raise NotPermitted("no folder may be named over HTTP: the setting server.ingest_roots is empty")
+        raise NotPermitted(
+            "no folder may be named over HTTP: name those that may in wenyuan.toml, [server] ingest_roots, "
+            "and start the server again"
+        )
     if "\0" in path or not Path(path).is_absolute():
         raise InvalidRequest("path must be absolute", faults=(Fault("path", "must be an absolute path"),))
     real = Path(os.path.realpath(path))

@@ -127,7 +127,7 @@ class Retriever:
         own, outside = self._sight.seen(registry, query.sources, min_trust=query.min_trust, day=day)
         scope = Scope(sources=frozenset(own), as_of=day, filter=self._filter(query, change, deadline))
         worded = self._worder.wordings(query.text, change, deadline)
-        if why := _needless(worded.words, (*own, *outside)):
+        if why := _needless(worded.words, (*own, *outside), registry):
             return self._nothing(change, scope, why)
         asked = self._abroad.ask(outside, query.text, query.limit, day, deadline)
         deriving = self._derive(query, replace(scope, filter=query.filter), registry, change, deadline)
@@ -389,11 +389,15 @@ class Retriever:
         )  # fmt: skip
 
 
-def _needless(words: Sequence[str], sources: Sequence[object]) -> str:
+def _needless(words: Sequence[str], sources: Sequence[object], registry: Sources) -> str:
     """Why nothing needs to be asked; ``""`` where something does."""
     if not words:
         return "the query has no word or character to search for"
-    return "" if sources else "the library has no source that is in force on that day"
+    if sources:
+        return ""
+    if not registry.by_id:
+        return "the library has no source yet: wenyuan add PATH --source ID"
+    return "the library has no source that is in force on that day"
 
 
 def _distinct(

@@ -83,6 +83,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "Ask in Chinese or English. Every answer names its source, how far it is trusted, and how its score came about.",
         "中英文均可提问。每条结果都注明来源、可信度和得分的由来。",
     ),
+    "search_nothing": ("The library holds nothing yet.", "知识库中还没有内容。"),
     "search_try": ("For example", "例如"),
     "search_example_1": ("how long until a complaint is answered", "投诉多久答复"),
     "search_example_2": ("what does a special construction plan need", "深基坑开挖有哪些危险源"),
