@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +12,10 @@ from selectolax.lexbor import LexborHTMLParser
 from typer.testing import CliRunner
 
 from console_door import Browser, console
+from wenyuan.cli.audit_record import _DID
 from wenyuan.cli.root import app
 from wenyuan.cli.translate import translated
+from wenyuan.console.messages import MESSAGES
 from wenyuan.core import errors
 
 _LATIN = re.compile(r"(?<![A-Za-z0-9_./:=%<>-])[A-Za-z][A-Za-z_-]+(?![A-Za-z0-9_./:=%-])")
@@ -85,6 +88,26 @@ def test_failures_of_the_command_line_in_chinese(tmp_path: Path) -> None:
         if (words := latin(re.sub(r"'[^']*'|file://\S+", "", line)) - {"p", "source_id", "trust_level"})
     }
     assert not odd
+
+
+def test_what_is_recorded_and_what_can_fail_have_names(tmp_path: Path) -> None:
+    """Every action of a record and every part of health is called by a word on the pages, and not by its code."""
+    assert {f"action_{done}" for done in _DID} <= MESSAGES.keys()
+    with console(tmp_path) as (url, _):
+        parts = json.loads(Browser(url).get("/readyz").body)["parts"]
+        assert "search" in parts
+        assert {f"component_{name}" for name in parts} <= MESSAGES.keys()
+
+
+def test_a_form_that_is_refused_in_chinese(tmp_path: Path) -> None:
+    """What is wrong with several fields is said by their labels, all of it in Chinese."""
+    with console(tmp_path) as (url, _):
+        refused = Browser(url, "zh-CN").post(
+            "/console/people/agents", {"agent_id": "my agent", "title": "", "min_trust": "1"}
+        )
+        said = refused.text(".notice.bad")
+        assert "标识" in said and "知识范围" in said
+        assert not latin(said)
 
 
 _ROOMS = ("server", "service", "readers", "catalog", "core", "settings.py")

@@ -499,11 +499,13 @@ def test_an_answer_shows_what_a_person_checks(stocked: Path) -> None:
 def test_explained_parts_add_up(stocked: Path) -> None:
     """`--explain` shows each score as a sum, and the legs with their times."""
     shown = run("--library", stocked, "search", "overtime", "-k", 1, "--explain", "--lang", "zh").stdout
-    parts = re.search(r"= ([\d.]+)·vector ([\d.]+) \+ ([\d.]+)·keyword ([\d.]+) = ([\d.]+)", shown)
+    parts = re.search(r"= ([\d.]+)·向量 ([\d.]+) \+ ([\d.]+)·关键词 ([\d.]+) = ([\d.]+)", shown)
     assert parts
     weight, vector, rest, keyword, total = map(float, parts.groups())
     assert weight + rest == pytest.approx(1.0)
     assert weight * vector + rest * keyword == pytest.approx(total, abs=0.01)  # the weight is shown to two places
+    formula = next(line for line in shown.splitlines() if line.startswith("    = "))
+    assert not re.search("[a-z]{2,}", formula)  # each part has its Chinese name
     assert re.search(r"关键词分支：正常，命中 \d+，[\d.]+ 毫秒", shown)
 
 

@@ -77,7 +77,7 @@ def test_a_bound_that_makes_no_sense_is_told(opened: tuple[str, Any]) -> None:
     """A day that no calendar has is the API's 400, with the field that it is about."""
     seen = Browser(opened[0]).get("/console/search", q="客户投诉", as_of="2024-13-01")
     assert seen.status == 400
-    assert "as_of" in seen.text(".notice.bad[role=alert]")
+    assert "As of" in seen.text(".notice.bad[role=alert]")
 
 
 def test_the_same_question_for_the_command_line(opened: tuple[str, Any]) -> None:

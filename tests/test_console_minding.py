@@ -110,7 +110,7 @@ def test_an_agent_with_a_fault_is_not_registered(opened: tuple[str, Any]) -> Non
     """Without a domain it is refused, and what was typed is still there."""
     seen = Browser(opened[0]).post("/console/people/agents", {"agent_id": "desk", "title": HOSTILE})
     assert seen.status == 400
-    assert "knowledge_scope" in seen.text(".notice.bad")
+    assert "Scope" in seen.text(".notice.bad")
     assert seen.tree.css_first("input[name=title]").attributes["value"] == HOSTILE
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
@@ -24,6 +25,7 @@ __all__ = ["answer_document", "search", "show_answer"]
 
 _BAR = 10
 _INDENT = "    "
+_PART = re.compile(r"[a-z]{3,}|at most")
 
 
 def search(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
@@ -135,11 +137,16 @@ def show_answer(terminal: Terminal, query: str, answer: Answer, weight: float, *
         _show_grounds(terminal, answer)
 
 
+def in_words(terminal: Terminal, formula: str) -> str:
+    """How a score came about, its parts called as people call them; what has no other name keeps its own."""
+    return _PART.sub(lambda part: terminal.known(f"part_{part[0]}") or part[0], formula)
+
+
 def _show_why(terminal: Terminal, answer: Answer, hit: Hit, weight: float) -> None:
     """How a score came about, and the other wording of the question that it rests on."""
     from wenyuan.core.fuse import explain as explained
 
-    terminal.show(f"{_INDENT}= {explained(hit, weight, answer.curve)}", wrap=False)
+    terminal.show(f"{_INDENT}= {in_words(terminal, explained(hit, weight, answer.curve))}", wrap=False)
     if wording := answer.wording_of(hit):
         terminal.show(f"{_INDENT}{terminal.text('in_wording', text=printable(wording))}")
 

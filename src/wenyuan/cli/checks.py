@@ -6,7 +6,7 @@ import importlib.metadata
 import os
 import platform
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import join
@@ -195,7 +195,8 @@ def _floor(terminal: Terminal, library: Library) -> Iterator[Check]:
     modes = {mode: value for mode, value in measured.items() if mode in ("hybrid", "keyword-only")}
     if modes:
         shown = [
-            terminal.text("d_measured", floor=_plain(v), mode=terminal.text(f"mode_{m}")) for m, v in modes.items()
+            terminal.text("d_measured", floor=_floors(terminal, v), mode=terminal.text(f"mode_{m}"))
+            for m, v in modes.items()
         ]
         yield Check("floor", "ok", "; ".join(shown), more={"floors": modes})
     elif library.catalog.counts()["passages"]:
@@ -206,11 +207,10 @@ def _floor(terminal: Terminal, library: Library) -> Iterator[Check]:
         yield Check("floor", "ok", terminal.text("d_unmeasured"))
 
 
-def _plain(value: Any) -> str:
-    """Numbers, perhaps named and nested, on one line."""
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {_plain(part)}" for name, part in value.items())
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+def _floors(terminal: Terminal, measured: Mapping[str, Any]) -> str:
+    """The floor of questions in each script; what else was measured is told to machines."""
+    told = ((script, part.get("score") if isinstance(part, dict) else part) for script, part in measured.items())
+    return terminal.text("list_comma").join(f"{terminal.text(f'd_script_{s}')} {floor:.3f}" for s, floor in told)
 
 
 def _disk(terminal: Terminal, *, catalog: bool, index: bool) -> Check:

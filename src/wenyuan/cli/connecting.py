@@ -68,7 +68,7 @@ def connect(
         terminal.show(f"# {terminal.text(f'connect_{piece.where}')}", wrap=False)
         terminal.show(piece.text + "\n", wrap=False)
     if any(key in piece.text for piece in pieces):
-        terminal.say("connect_key", word=key)
+        terminal.say("connect_any_key" if target == "openai" else "connect_key", word=key)
     if any(here.url in piece.text for piece in pieces):
         terminal.say("connect_serve", url=here.url)
 

@@ -45,7 +45,8 @@ def doctor(
         results.append(check)
         name = terminal.text(f"d_{check.name}")
         line = Text(f"{terminal.text(f'check_{check.state}')}  ", style=_STYLES[check.state])
-        terminal.show(line.append(f"{name}: {check.detail}", style="default"), wrap=False)
+        told = terminal.text("d_name", name=name, detail=check.detail)
+        terminal.show(line.append(told, style="default"), wrap=False)
         if check.next:
             terminal.show(f"      {terminal.text('next')}{check.next}", wrap=False)
     states = [check.state for check in results]

@@ -95,6 +95,10 @@ class Terminal:
         said = MESSAGES[key][self.language == "zh"]
         return said.format(**{name: Counted(printable(str(value))) for name, value in values.items()})
 
+    def known(self, key: str) -> str:
+        """A message without anything that varies in it; ``""`` for one that the catalogue lacks."""
+        return self.text(key) if key in MESSAGES else ""
+
     def own(self, english: str) -> str:
         """A message of the library itself, which speaks English, in the caller's language."""
         return printable(translated(english) if self.language == "zh" else english)

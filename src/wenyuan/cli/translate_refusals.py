@@ -99,6 +99,7 @@ _SERVICE = {
     "source {a} is searched where it is; there is nothing to take in": "来源 {a} 在其所在处检索，无需收录",
     "the claim on {a} ran out and was taken over": "对 {a} 的占用已到期，由他人接管",
     "correct their supersedes": "请更正它们的 supersedes",
+    "there is no synonym of {a}": "没有 {a} 的同义词",
     "nothing was found, and {a}": "没有找到内容，且 {a}",
     "sources of this type cannot be asked here": "此处不能查询这类来源",
     "the query was not embedded in time": "问题未能在时限内向量化",

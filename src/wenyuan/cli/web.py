@@ -42,7 +42,9 @@ def serve(
       wenyuan serve --port 9000 --library ~/knowledge
     """
     terminal: Terminal = ctx.obj
-    terminal.say("opening", folder=terminal.folder)  # loading the program's parts and the library takes seconds
+    terminal.say(
+        "opening", folder=terminal.folder.absolute()
+    )  # loading the program's parts and the library takes seconds
     from wenyuan.cli.snippet import marks
     from wenyuan.cli.translate import translated
     from wenyuan.console import Words, with_console

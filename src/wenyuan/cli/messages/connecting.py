@@ -40,5 +40,10 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "{word} stands for an API key: wenyuan key create --rights retrieve,search. Where the server needs none, leave it out",
         "{word} 代表 API 密钥：wenyuan key create --rights retrieve,search。服务不需要密钥时，请删去该项",
     ),
+    "connect_any_key": (
+        "{word} stands for an API key: wenyuan key create --rights search. Where the server needs none, leave any word "
+        "there: the client wants one",
+        "{word} 代表 API 密钥：wenyuan key create --rights search。服务不需要密钥时，可保留任意文字：该客户端要求填写",
+    ),
     "connect_serve": ("The server must run at {url}: wenyuan serve", "需先启动服务 {url}：wenyuan serve"),
 }

@@ -81,6 +81,10 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "d_twins": ("same content", "重复内容"),
     "d_twin": ("{count:document|documents} in both {one} and {other}", "{one} 与 {other} 有 {count} 个文档相同"),
     "d_twins_more": ("{count:more pair|more pairs} of sources", "另有 {count} 对来源"),
+    "d_script_han": ("questions in Chinese", "中文问题"),
+    "d_script_latin": ("in Latin letters", "拉丁字母问题"),
+    "d_name": ("{name}: {detail}", "{name}：{detail}"),
+    "list_comma": (", ", "，"),
     "d_unmeasured": ("not measured yet", "尚未测定"),
     "d_measured": ("{mode}: {floor}", "{mode}：{floor}"),
     "d_query_vectors": (
