@@ -161,6 +161,7 @@ def test_every_message_is_used() -> None:
     code = "\n".join(file.read_text("utf-8") for file in CLI.rglob("*.py") if file.parent.name != "messages")
     families = (
         "mode_",
+        "part_",
         "state_",
         "check_",
         "d_",

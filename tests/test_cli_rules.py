@@ -127,6 +127,7 @@ def test_an_import_of_a_pack_is_a_screen(run: Run, language: str, more: str) -> 
     """Twenty lines of the diff, one that counts the rest, and its notes by kind."""
     shown = run("rules", "import", "construction", "--lang", language).stdout
     assert more in shown
+    assert ("quote_unverified" in shown) == (language == "en")  # a code is no word
     assert len(shown.splitlines()) <= 50
     assert narrow(shown)
 
@@ -311,6 +312,15 @@ def test_rules_are_grouped_with_condition_and_clause(built: Run) -> None:
     assert "条件未核实：" in open_
     assert "需要参数" in open_
     assert narrow(open_)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_heading_stands_once(built: Run, language: str) -> None:
+    """Patterns that are called the same are one group, wherever their first rule stands."""
+    shown = built("rules", "infer", PIT, "--param", "depth_m=6", "--lang", language).stdout
+    headings = re.findall(r"^(\S.*) \(\d+\)$", shown, re.MULTILINE)
+    assert len(headings) >= 5
+    assert sorted(set(headings)) == sorted(headings)
 
 
 def test_an_explanation_has_path_quote_and_parts(built: Run) -> None:

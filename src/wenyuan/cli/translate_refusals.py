@@ -45,7 +45,6 @@ _SERVER = {
 
 _READERS = {
     "it holds no text besides front matter and comments": "除 Front matter 与注释外没有文字",
-    "it holds no text": "没有文字",
     "the file is empty": "文件为空",
     "it is named {a} but is not {b}": "扩展名为 {a}，但内容不是 {b}",
     "it is named {a} but is {b}": "扩展名为 {a}，但内容是 {b}",
@@ -69,8 +68,6 @@ _READERS = {
     "at most {a} MB are read": "最多读取 {a} MB",
     "it has {a} MB; at most {b} MB are read": "大小为 {a} MB，最多读取 {b} MB",
     "the sheet {a} spans more than {b} cells": "工作表 {a} 超过 {b} 个单元格",
-    "{a}it is not well-formed YAML: {b}": "{a}不是合法的 YAML：{b}",
-    "it is not well-formed YAML: {a}": "不是合法的 YAML：{a}",
     "a table ({a}) of questions and addresses, or the folder of a judged set": "问题与出处的表格（{a}），或评测集目录",
     "{a} has more than {b} MB": "{a} 超过 {b} MB",
     "the URI {a} stands twice": "地址 {a} 出现两次",

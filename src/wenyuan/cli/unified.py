@@ -6,7 +6,6 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -243,13 +242,12 @@ def _show_rules(
         terminal.show(line)
     shown = range(len(answer.items)) if everything else _fair([str(i.metadata["group"]) for i in answer.items])
     kept = {id(answer.items[at]) for at in shown}
-    first = {item.metadata["group"]: at for at, item in reversed(list(enumerate(answer.items)))}
-    ordered = sorted(answer.items, key=lambda item: first[item.metadata["group"]])
-    for group, items in groupby(ordered, key=lambda item: str(item.metadata["group"])):
-        listed = list(items)
+    titles = [groups.get(group := str(item.metadata["group"]), group) for item in answer.items]
+    for title in dict.fromkeys(titles):  # two patterns may be called the same: to a reader they are one group
+        listed = [item for item, of in zip(answer.items, titles, strict=True) if of == title]
         alike = Counter(map(_sentence, listed))
         terminal.show("")
-        terminal.show(f"{printable(groups.get(group, group))} ({len(listed)})", wrap=False)
+        terminal.show(f"{printable(title)} ({len(listed)})", wrap=False)
         for item in (one for one in listed if id(one) in kept):
             strength = terminal.text(_STRENGTHS[item.metadata["strength"]])
             indented(terminal, f"{item.score:.2f}  {strength}  {_sentence(item)}", hanging=_INDENT * 2, first=_INDENT)

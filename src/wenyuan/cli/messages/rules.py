@@ -45,7 +45,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "rules_would_register": ("Would register sources: {ids}", "将登记来源：{ids}"),
     "rules_errors": ("Errors: {count}", "错误 {count} 处"),
     "rules_notes": ("Notes: {count}", "说明 {count} 条"),
-    "rules_of_code": ("  {count} × {code}, first:", "  {count} × {code}，第一处："),
+    "rules_of_code": ("  {count} × {code}, first:", "  同类 {count} 处，第一处："),
     "rules_show_all": (
         "… and {count} more changes: --all shows them, --json lists them",
         "……另有 {count} 项变更：用 --all 显示全部，或用 --json 列出",
