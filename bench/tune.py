@@ -1,6 +1,7 @@
 """What `tune` gives on judged sets: learned from some of the questions, measured on the others, through the library.
 
-    python bench/tune.py DIR[:LEARN] … [--cache DIR] [--seed 1] [--by document|question] [--force]
+    python bench/tune.py DIR[:LEARN] … [--cache DIR] [--seed 1] [--by document|question] [--floor 0]
+        [--force]
 
 DIR is a judged set in BEIR layout; LEARN is how many of its questions are learned from (half of them by default, drawn
 by the hash of their ids), and as many others are asked: about other documents and in other words or, by question, any
@@ -63,7 +64,9 @@ def split(
     return [questions[i] for i in lessons], [questions[i] for i in unseen], groups
 
 
-def one(folder: Path, learn: int | None, cache: Path, seed: int, by: str, force: bool) -> dict[str, Any]:
+def one(
+    folder: Path, learn: int | None, cache: Path, seed: int, by: str, floor: float | None, force: bool
+) -> dict[str, Any]:
     corpus = open_corpus(folder)
     judged = read_judged(folder, corpus.uris, qrels=None)
     drawn = sorted(judged.questions, key=lambda q: lot(seed, q.query_id))
@@ -76,11 +79,12 @@ def one(folder: Path, learn: int | None, cache: Path, seed: int, by: str, force:
         for q in lessons
         for document, grade in judged.qrels[q.query_id].items()
     ]
-    with open_built(corpus, cache, sys.stderr) as library:
+    search = {} if floor is None else {"floor": floor}
+    with open_built(corpus, cache, sys.stderr, search=search) as library:
         built = library.folder
     with tempfile.TemporaryDirectory(dir=cache.parent) as scratch:
         shutil.copytree(built, Path(scratch) / built.name)
-        with open_built(corpus, Path(scratch), sys.stderr) as library:
+        with open_built(corpus, Path(scratch), sys.stderr, search=search) as library:
             asker = Asker(library, entries_of(library, corpus))
             before, plain = figures(asker, unseen, judged.qrels), scores(library, unseen)
             ids = [library.search(q.text).audit_id for q in unseen[:REPLAYED]]
@@ -147,11 +151,14 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=default_cache())
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--by", choices=("document", "question"), default="document")
+    parser.add_argument("--floor", type=float, help="as `search.floor`: what is promised is of the order alone")
     parser.add_argument("--force", action="store_true")
     given = parser.parse_args()
     for name in given.sets:
         folder, _, learn = name.partition(":")
-        row = one(Path(folder), int(learn) if learn else None, given.cache, given.seed, given.by, given.force)
+        row = one(
+            Path(folder), int(learn) if learn else None, given.cache, given.seed, given.by, given.floor, given.force
+        )
         print(json.dumps(row, ensure_ascii=False), flush=True)
 
 

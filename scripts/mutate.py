@@ -37,6 +37,7 @@ TESTS = {
     "encoders/posting.py": ("test_encoder_http", "test_rerank_http"),
     "encoders/rerank_http.py": ("test_rerank_http",),
     "encoders/cross_encoder.py": ("test_cross_encoder",),
+    "encoders/checking.py": ("test_encoder_check",),
     "encoders/folder.py": ("test_encoder_onnx_dir",),
     "encoders/onnx_dir.py": ("test_encoder_onnx_dir",),
     "encoders/sessions.py": ("test_encoder_onnx_dir", "test_encoder_builtin"),

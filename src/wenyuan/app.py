@@ -238,7 +238,7 @@ def open_encoder(settings: EncoderSettings) -> Encoder | None:
 
             if settings.path is None:
                 raise ConfigError("encoder.kind is onnx_dir, but encoder.path is not set", component="settings")
-            return open_onnx_dir(settings.path, **_given(**_prefixes(settings)))
+            return open_onnx_dir(settings.path, **_given(pooling=settings.pooling, **_use(settings)))
         case "http":
             from wenyuan.encoders.http import open_http
 
@@ -247,7 +247,7 @@ def open_encoder(settings: EncoderSettings) -> Encoder | None:
                 settings.model,
                 key=settings.key.get_secret_value(),
                 timeout=settings.timeout,
-                **_given(dimension=settings.dimension, **_prefixes(settings)),
+                **_given(dimension=settings.dimension, **_use(settings)),
             )
 
 
@@ -281,8 +281,10 @@ def open_reranker(settings: RerankerSettings) -> Reranker | None:
             )
 
 
-def _prefixes(settings: EncoderSettings) -> dict[str, str | None]:
-    return {"query_prefix": settings.query_prefix, "passage_prefix": settings.passage_prefix}
+def _use(settings: EncoderSettings) -> dict[str, Any]:
+    return {
+        "query_prefix": settings.query_prefix, "passage_prefix": settings.passage_prefix, "scale": settings.scale,
+    }  # fmt: skip
 
 
 def _given(**values: Any) -> dict[str, Any]:

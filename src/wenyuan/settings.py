@@ -57,8 +57,17 @@ class EncoderSettings(_Section):
     dimension: int | None = Field(default=None, ge=1, le=65_536)
     query_prefix: str | None = None
     passage_prefix: str | None = None
+    pooling: Literal["mean", "cls", "last"] | None = None  # onnx_dir; None: what the directory says
+    scale: tuple[float, float] | None = None  # onnx_dir, http: cosines from unrelated to identical
     timeout: float = Field(default=10.0, gt=0, le=600)
     threads: int = Field(default=0, ge=0, le=256)  # 0: one per core
+
+    @field_validator("scale")
+    @classmethod
+    def _rising(cls, value: tuple[float, float] | None) -> tuple[float, float] | None:
+        if value is not None and not -1.0 <= value[0] < value[1] <= 1.0:
+            raise ValueError("scale is two cosines, the smaller one first")
+        return value
 
 
 class RerankerSettings(_Section):

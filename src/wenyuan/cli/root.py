@@ -22,6 +22,7 @@ from wenyuan.cli.diagnose import doctor
 from wenyuan.cli.evaluate import evaluation
 from wenyuan.cli.feedback import feedback
 from wenyuan.cli.keys import app as key_app
+from wenyuan.cli.models import app as encoder_app
 from wenyuan.cli.moving import migrate
 from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped
 from wenyuan.cli.reembedding import backup, reembed
@@ -188,6 +189,7 @@ _GROUPS = {
     "task": task_app,
     "key": key_app,
     "audit": audit_app,
+    "encoder": encoder_app,
 }
 for name, group in _GROUPS.items():
     app.add_typer(group, name=name)

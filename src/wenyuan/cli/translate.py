@@ -232,6 +232,19 @@ _CHINESE = {
         "没有可学习的内容：没有标准答案文件，也没有认可答案的反馈"
     ),
     "the library has no tuning": "知识库没有调优",
+    # encoder check
+    "there is no folder {a}": "目录 {a} 不存在",
+    "the directory {a} has no {b}": "目录 {a} 中没有 {b}",
+    "name a directory with a model exported to ONNX and its tokenizer.json": (
+        "请指定含有 ONNX 模型及其 tokenizer.json 的目录"
+    ),
+    "tokenizer.json cannot be used: {a}": "tokenizer.json 无法使用：{a}",
+    "questions do not find their answers, however they are embedded (at best: {a})": (
+        "无论怎样计算向量，问题都找不到答案（最好时：{a}）"
+    ),
+    "name a directory with a model for sentence embeddings, exported to ONNX with its own tokenizer.json": (
+        "请指定句向量模型的目录，其中有导出的 ONNX 模型及其自己的 tokenizer.json"
+    ),
     "{a} is neither .svg nor .html": "{a} 既不是 .svg 也不是 .html",
     # feedback
     "there is no answer {a}": "没有这次回答：{a}",

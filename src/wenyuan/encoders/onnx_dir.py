@@ -33,7 +33,7 @@ from wenyuan.encoders.folder import (
 )
 from wenyuan.encoders.sessions import encode_each, open_session, run_session
 
-__all__ = ["OnnxEncoder", "Pooling", "open_onnx_dir"]
+__all__ = ["OnnxEncoder", "Pooling", "open_onnx_dir", "pooled", "stated"]
 
 Pooling = Literal["mean", "cls", "last"]
 
@@ -92,7 +92,7 @@ def open_onnx_dir(
     layout = _Layout(
         model=first_file(folder, MODELS, component),
         tokenizer=first_file(folder, ("tokenizer.json",), component),
-        pooling=pooling or _pooling(folder, component),
+        pooling=pooling or _pooling(folder, component) or "mean",
         query_prefix=prompts.get("query", "") if query_prefix is None else query_prefix,
         passage_prefix=(
             prompts.get("passage", prompts.get("document", "")) if passage_prefix is None else passage_prefix
@@ -169,6 +169,16 @@ class OnnxEncoder:
 
     def _vector(self, text: str) -> NDArray[np.float32]:
         """``(dimension,)``, not normalised, not checked."""
+        states = self.states(text)
+        return states if states.ndim == 1 else pooled(states, self._layout.pooling)
+
+    def states(self, text: str) -> NDArray[np.float32]:
+        """What the model says of a text without any prefix: ``(tokens, dimension)``; ``(dimension,)`` where the graph pools.
+
+        Raises:
+            EncoderUnavailable: the model failed, or its output has another shape.
+            VectorRejected: the tokenizer leaves nothing of the text.
+        """
         tokens = self._tokenizer.encode(text.encode("utf-8", "replace").decode("utf-8"))
         columns = {
             "input_ids": tokens.ids,
@@ -180,30 +190,39 @@ class OnnxEncoder:
         if not tokens.ids:
             raise VectorRejected("the tokenizer leaves nothing of a text", component=self._layout.component)
         states: NDArray[np.float32] = run_session(self._session, [self._output], feed, self._layout.component)[0]
-        if states.ndim == 1:  # the graph pools by itself
-            return states
-        if states.ndim != 2:
+        if states.ndim not in (1, 2):
             raise EncoderUnavailable(
                 f"the model's output has {states.ndim + 1} axes, 2 or 3 expected", component=self._layout.component
             )
-        return _pooled(states, self._layout.pooling)
+        return states
 
 
-def _pooled(states: NDArray[np.float32], pooling: Pooling) -> NDArray[np.float32]:
-    """``(tokens, dimension)`` → ``(dimension,)``; there is no padding to leave out."""
+def pooled(states: NDArray[np.float32], pooling: Pooling) -> NDArray[np.float32]:
+    """One vector of a text's states: ``(tokens, dimension)`` → ``(dimension,)``; there is no padding to leave out."""
     if pooling == "mean":
         states = states.mean(axis=0, dtype=np.float32, keepdims=True)
     row: NDArray[np.float32] = states[-1 if pooling == "last" else 0]
     return row
 
 
-def _pooling(folder: Path, component: str) -> Pooling:
+def stated(folder: Path, component: str) -> tuple[Pooling | None, tuple[str, str]]:
+    """What a directory says itself: the pooling, None where it says nothing; the prefixes of queries and of passages.
+
+    Raises:
+        EncoderUnavailable: it cannot be read, or asks for what cannot be done.
+    """
+    prompts = _prompts(folder, component)
+    passage = prompts.get("passage", prompts.get("document", ""))
+    return _pooling(folder, component), (prompts.get("query", ""), passage)
+
+
+def _pooling(folder: Path, component: str) -> Pooling | None:
     settings = read_object(folder, "1_Pooling/config.json", component)
     asked = [key for key, value in settings.items() if key.startswith("pooling_mode_") and value is True]
     if isinstance(settings.get("pooling_mode"), str):  # the newer spelling: one name
         asked.append(settings["pooling_mode"])
     if not asked:
-        return "mean"
+        return None
     if len(asked) > 1 or asked[0] not in _POOLING_MODES:
         raise EncoderUnavailable(f"pooling by {' and '.join(asked)} is not supported", component=component)
     return _POOLING_MODES[asked[0]]

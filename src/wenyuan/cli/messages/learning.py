@@ -158,4 +158,39 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "Learned from {questions:question|questions}; held-out nDCG@10 {before} → {after}.",
         "学习了 {questions} 个问题；未参与学习的问题 nDCG@10 {before} → {after}。",
     ),
+    # -- encoder check
+    "encoder_text": ("Embedding probes: {done} of {total}", "正在计算试题向量：{done}/{total}"),
+    "encoder_model": (
+        "{folder}: vectors of {dimension} dimensions. Questions that find their answer first, and by how much:",
+        "{folder}：{dimension} 维向量。首位即为答案的问题占比与领先幅度：",
+    ),
+    "encoder_row": (
+        "  {name}  zh {zh}  en {en}  margin {margin}",
+        "  {name}  中文 {zh}  英文 {en}  领先 {margin}",
+    ),
+    "encoder_pooling_cls": ("first token (cls) ", "首词元（cls） "),
+    "encoder_pooling_mean": ("mean              ", "平均（mean）  "),
+    "encoder_pooling_last": ("last token (last) ", "末词元（last）"),
+    "encoder_pooling_own": ("the graph's own   ", "模型自带池化  "),
+    "encoder_sure": (
+        "Right: pooling {pooling}, {ahead} ahead of the next, for certain.",
+        "正确的池化：{pooling}，确定领先其次者 {ahead}。",
+    ),
+    "encoder_unsure": (
+        "Pooling {pooling} is kept; it is {ahead} ahead of the next, which these probes cannot tell from nothing.",
+        "沿用池化 {pooling}；它领先其次者 {ahead}，这些试题不足以分出高下。",
+    ),
+    "encoder_otherwise": (
+        "Without these settings (pooling {pooling}, prefixes {query} and {passage}) it is worse for certain: "
+        "margin {margin}.",
+        "不加这些设置（池化 {pooling}，前缀 {query} 与 {passage}），结果确定更差：领先 {margin}。",
+    ),
+    "encoder_paste": (
+        "Paste into wenyuan.toml of the library (scale: cosines from unrelated to identical):",
+        "请粘贴到知识库的 wenyuan.toml（scale 为从无关到相同的余弦）：",
+    ),
+    "encoder_next": (
+        "Then give the library its vectors: wenyuan reembed",
+        "然后为知识库重新计算向量：wenyuan reembed",
+    ),
 }  # fmt: skip
