@@ -27,13 +27,13 @@ WIDE = 48
 MARKS = ("[CLS]", "[SEP]", "[UNK]")
 
 
-def make_model(folder: Path, pooling: str, *, prefixed: bool = False, senseless: bool = False) -> Path:
+def make_model(folder: Path, pooling: str, *, prefixed: bool = False, senseless: str = "") -> Path:
     """A model that knows the probes by heart: each word points to what it is about.
 
     Args:
         pooling: The only place where a text's meaning stands: ``mean``, ``cls``, ``last``, or ``""``: the graph pools.
         prefixed: It stands there only behind ``query: `` and ``passage: ``; else it is drowned by noise.
-        senseless: Words point anywhere.
+        senseless: Languages whose words point anywhere.
     """
     folder.mkdir()
     words = Sequence([Whitespace(), Split(Regex("[\u3400-\u9fff]"), "isolated")])
@@ -42,7 +42,7 @@ def make_model(folder: Path, pooling: str, *, prefixed: bool = False, senseless:
     for probe in probes():
         about = draw.normal(size=WIDE)
         for word, _ in words.pre_tokenize_str(f"{probe.question} {probe.answer}"):
-            pointed = draw.normal(size=WIDE) if senseless else about
+            pointed = draw.normal(size=WIDE) if probe.language in senseless else about
             meaning[word] = meaning.get(word, 0.01 * draw.normal(size=WIDE)) + pointed
     vocabulary = {word: number for number, word in enumerate(meaning)}
     table = np.stack([row / max(1.0, np.linalg.norm(row) ** 1.5) for row in meaning.values()])
@@ -172,9 +172,17 @@ def test_it_is_said_in_chinese(tmp_path: Path) -> None:
         assert words in shown.stdout
 
 
+def test_a_language_that_a_model_does_not_know_is_told(tmp_path: Path) -> None:
+    """Of a model for English the settings are printed, with what it is no good for."""
+    folder = make_model(tmp_path / "model", "mean", senseless="zh")
+    assert check_folder(folder).foreign == ("zh",)
+    assert "不懂中文" in run("encoder", "check", folder, "--lang", "zh").stdout
+    assert "does not know Chinese" in run("encoder", "check", folder, "--lang", "en").stdout
+
+
 def test_a_model_that_finds_nothing_is_refused(tmp_path: Path) -> None:
     """No settings are printed for what is no model of meaning."""
-    folder = make_model(tmp_path / "model", "mean", senseless=True)
+    folder = make_model(tmp_path / "model", "mean", senseless="zh en")
     with pytest.raises(EncoderUnavailable, match="do not find their answers"):
         check_folder(folder)
     shown = run("encoder", "check", folder, "--lang", "zh")

@@ -73,6 +73,7 @@ def document_of(checked: Checked) -> Mapping[str, Any]:
         "as_stated": _tried(checked.stated),
         "ahead_of_next_pooling": ahead and {"mean": ahead.mean, "lower": ahead.lower, "upper": ahead.upper},
         "sure": ahead is None or ahead.verdict == "better",
+        "languages_not_known": list(checked.foreign),
         "tried": [_tried(way) for way in checked.tried],
     }
 
@@ -111,6 +112,8 @@ def _show(terminal: Terminal, checked: Checked) -> None:
     if checked.ahead is not None:
         sure = "encoder_sure" if checked.ahead.verdict == "better" else "encoder_unsure"
         terminal.show(text(sure, pooling=best.pooling, ahead=f"{checked.ahead.mean:+.2f}"))
+    for language in checked.foreign:
+        terminal.show(text(f"encoder_foreign_{language}"))
     if best is not stated:
         query, passage = (json.dumps(way, ensure_ascii=False) for way in (stated.query_prefix, stated.passage_prefix))
         used = {"pooling": stated.pooling or "–", "query": query, "passage": passage}

@@ -100,6 +100,11 @@ class Checked:
     tried: tuple[Tried, ...]
 
     @property
+    def foreign(self) -> tuple[str, ...]:
+        """The languages in which most questions do not find their answers: the model does not know them."""
+        return tuple(sorted(language for language, share in self.best.found.items() if share < _LEAST_FOUND))
+
+    @property
     def scale(self) -> tuple[float, float]:
         """For `encoder.scale`: cosines from unrelated to identical."""
         return round(self.best.unrelated, 2), round(max(self.best.identical, self.best.unrelated + 0.01), 2)

@@ -185,6 +185,14 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "margin {margin}.",
         "不加这些设置（池化 {pooling}，前缀 {query} 与 {passage}），结果确定更差：领先 {margin}。",
     ),
+    "encoder_foreign_zh": (
+        "It does not know Chinese: most Chinese questions do not find their answers. Use it for English libraries alone.",
+        "该模型不懂中文：多数中文问题找不到答案，只适合英文知识库。",
+    ),
+    "encoder_foreign_en": (
+        "It does not know English: most English questions do not find their answers. Use it for Chinese libraries alone.",
+        "该模型不懂英文：多数英文问题找不到答案，只适合中文知识库。",
+    ),
     "encoder_paste": (
         "Paste into wenyuan.toml of the library (scale: cosines from unrelated to identical):",
         "请粘贴到知识库的 wenyuan.toml（scale 为从无关到相同的余弦）：",
