@@ -109,6 +109,25 @@ def test_too_few_says_how_many_are_needed(original: Path, house: Path) -> None:
     assert "40 questions are needed" in shown.stdout
 
 
+def test_questions_about_too_few_documents_are_told_with_a_way_out(
+    original: Path, house: Path, tmp_path: Path
+) -> None:
+    """In both languages: how many documents are apart, that nothing is adopted, and what an FAQ is to do."""
+    asked = tmp_path / "faq.csv"
+    with asked.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["问题", "来源"])
+        rows.writerows((f"{pair.question} way{n}", pair.answer) for pair in golden(original, 8) for n in range(6))
+    for language, words in (("en", "Documents apart from one another: 8"), ("zh", "可互相分开的文档8个")):
+        shown = run("tune", "--library", house, "--golden", asked, "--lang", language, **WORLD)
+        assert shown.exit_code == 0, shown.output
+        flat = " ".join(shown.stdout.split())
+        assert words in (flat if language == "en" else flat.replace(" ", ""))
+        assert "--same-documents" in flat
+    report = json.loads(run("tune", "--library", house, "--golden", asked, "--json", **WORLD).stdout)["report"]
+    assert (report["outcome"], report["documents"], report["verdict"]) == ("cannot tell", 8, None)
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [

@@ -133,6 +133,7 @@ def _show_outcome(terminal: Terminal, report: TuneReport) -> None:
     text, outcome = terminal.text, report.outcome.replace(" ", "_")
     told = {"needed": report.needed, "number": report.tuning_id, "seconds": report.seconds}
     apart = {"documents": report.documents, "least": LEAST_GROUPS, "largest": round(100 * report.largest)}
+    apart["across"] = round(100 * report.across / max(1, report.questions))
     terminal.show(text(f"tune_{outcome}", **told, **apart))
     if report.outcome in ("no gain", "cannot tell") and not report.same_documents:
         terminal.show(text("tune_if_same"))

@@ -94,7 +94,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "tune_fold": ("fold {number}", "第{number}折"),
     "tune_all": ("all   ", "全部 "),
     "tune_sure": (
-        "Better: {better:question|questions}, worse: {worse}. Promised: {gain}, "
+        "Better: {better:question|questions}, worse: {worse}. Expected gain: {gain}, "
         "between {lower} and {upper} (99 % sure of each end).",
         "变好 {better} 个问题，变差 {worse} 个。预计提升 {gain}，在 {lower} 与 {upper} 之间（两端把握各 99%）。",
     ),
@@ -121,11 +121,12 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "tune_cannot_tell": (
         "Not adopted: what was learned of some documents must be tried on others, and these questions do not allow it "
         "({seconds} s). Documents apart from one another: {documents} (at least {least}); the questions about one, or "
-        "about several that are tied, are {largest} % of all (at most 50 %). Nothing was changed. "
+        "about several that are tied, are {largest} % of all (at most 50 %); {across} % have answers in documents of "
+        "several folds (less than 50 %). Nothing was changed. "
         "Add questions about other documents.",
         "未采用：从部分文档学到的，须用其他文档的问题检验，而这些问题做不到（{seconds} 秒）。"
         "可互相分开的文档 {documents} 个（至少 {least} 个）；集中在同一文档（或相互关联的文档）上的问题占 {largest}%"
-        "（至多 50%）。未作任何改动。请补充针对其他文档的问题。",
+        "（至多 50%）；答案跨多折的问题占 {across}%（须少于 50%）。未作任何改动。请补充针对其他文档的问题。",
     ),
     "tune_if_same": (
         "If all questions to come are about these same documents, as those of an FAQ are: add --same-documents",
