@@ -5,18 +5,24 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from selectolax.lexbor import LexborHTMLParser
 from typer.testing import CliRunner
 
 from console_door import Browser, console
+from listening import listening
 from wenyuan.cli.audit_record import _DID
 from wenyuan.cli.root import app
 from wenyuan.cli.translate import translated
+from wenyuan.cli.translate_conformance import TITLES, finding
+from wenyuan.conformance.runner import CASES
 from wenyuan.console.messages import MESSAGES
 from wenyuan.core import errors
+from wenyuan.core.model import RetrievalRequest
+from wenyuan.core.text import has_han
 
 _LATIN = re.compile(r"(?<![A-Za-z0-9_./:=%<>-])[A-Za-z][A-Za-z_-]+(?![A-Za-z0-9_./:=%-])")
 NAMES = frozenset(
@@ -152,3 +158,148 @@ def test_every_refusal_of_the_rooms_is_known_in_chinese() -> None:
         and ((said := translated(message)) == message or _ENGLISH.search(said))
     }
     assert unknown == {}
+
+
+CLAUSES = "# 投诉办法\n\n第一条 客户投诉应当在三个工作日内答复。\n\n第二条 投诉由客服部登记编号。\n\n第三条 重大投诉报总经理。\n"
+ARTICLES = "# Complaints\n\nArticle 1. A complaint is answered within three days.\n\nArticle 2. The desk registers complaints.\n"
+_TYPED = frozenset(
+    "retrieve search context infer_rules local hashing never public tantivy faiss-cpu onnxruntime numpy SQLAlchemy".split()
+)
+"""Doors of the HTTP API, kinds, values that one types and packages, as they are written."""
+_DATA = re.compile(
+    r"'[^']*'|“[^”]*”|(?:file|urn|https?):\S+|--\S+( [A-Z]+)?|wenyuan [a-z]+( [a-z]+)*|(?<![0-9a-z])(?:a|p)-[0-9a-z]+"
+)
+Say = Callable[..., list[str]]
+
+
+def speaker(folder: Path, language: str) -> Say:
+    """Commands on a library in a folder, in a language: what they print, without the folder's own name."""
+    world = {
+        "WENYUAN_ENCODER__KIND": "hashing", "LC_ALL": "C.UTF-8", "COLUMNS": "200",
+        "WENYUAN_LIBRARY": str(folder / "lib"),
+    }  # fmt: skip
+
+    def say(*args: object) -> list[str]:
+        done = CliRunner().invoke(app, [*map(str, args), "--lang", language], env=world, prog_name="wenyuan")
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+        return done.output.replace(str(folder), "").splitlines()
+
+    return say
+
+
+def walked(say: Say, folder: Path, text: str, other: tuple[str, str], asked: tuple[str, ...]) -> list[str]:
+    """What a person sees who takes documents in, asks, changes them, and asks the audit why answers differ."""
+    docs = folder / "docs"
+    docs.mkdir()
+    (docs / "1.md").write_text(text, "utf-8")
+    say("init")
+    lines = [*say("add", docs, "--source", "p", "--trust", "5"), *say("doctor")]
+    for question in asked:
+        lines += [*say("search", question, "--explain"), *say("context", question)]
+        lines += say("retrieve", question, "--explain", "--threshold", "0")
+    (docs / "1.md").write_text(text.replace(*other), "utf-8")
+    (docs / "2.md").write_text(f"# 2\n\n{asked[0]} 2\n", "utf-8")
+    lines += [*say("ingest", "p"), *say("source", "set", "p", "--trust", "2"), *say("source", "show", "p")]
+    lines += say("key", "create", "--rights", "search")
+    records = [line.split()[0] for line in say("audit", "list", "--limit", "50") if re.match(r"a-[0-9a-z]{26}", line)]
+    assert len(records) > len(asked)
+    for name in records:
+        lines += [
+            *say("audit", "show", name),
+            *say("audit", "replay", name),
+            *say("audit", "replay", name, "--exact"),
+        ]
+    lines += [*say("source", "remove", "p", "--yes"), *say("audit", "verify")]
+    for name in records:
+        lines += say("audit", "replay", name)
+    return lines
+
+
+def test_what_the_command_line_explains_in_chinese(tmp_path: Path) -> None:
+    """Formulas of scores, what was measured, records of the audit and why a replay differs are told in Chinese words."""
+    say = speaker(tmp_path, "zh")
+    lines = walked(say, tmp_path, CLAUSES, ("三个", "五个"), ("投诉多久答复", "投诉办法第二条", "重大投诉报谁"))
+    lines += say("rules", "import", "construction")
+    lines += [
+        *say("search", "深基坑开挖有哪些危险源", "--explain"),
+        *say("retrieve", "深基坑开挖", "--explain"),
+        *say("rules", "review"),
+    ]
+    shown = "\n".join(lines)
+    for word in (
+        "向量 0.",
+        "关键词 0.",
+        "离散度",
+        "指明的条款",
+        "识别 1.00 ×",
+        "门槛 0.",
+        "文档已更新",
+        "来源已移除",
+        "权限: ",
+    ):
+        assert word in shown
+    named = {"p", "rules", "construction", "WENYUAN_ENCODER__KIND"}
+    assert not {
+        line: words
+        for line in lines
+        if "下一步" not in line
+        and not line.startswith(("失败：wenyuan", "    + ", "+ "))  # rules are quoted as their files have them
+        and (words := latin(_DATA.sub("", line)) - _TYPED - named - _stored(line))
+    }
+
+
+def _stored(line: str) -> set[str]:
+    """Ids of sources and of parameters in conditions, which stand as the file of rules has them."""
+    return set(re.findall(r"[a-z]+(?:_[a-z0-9]+)+", line)) | {"true", "false"}
+
+
+def test_what_the_command_line_explains_in_english(tmp_path: Path) -> None:
+    """No Chinese word stands in what is told in English of English documents."""
+    say = speaker(tmp_path, "en")
+    lines = walked(
+        say, tmp_path, ARTICLES, ("three", "five"), ("how soon is a complaint answered", "who registers complaints")
+    )
+    assert "document changed" in "\n".join(lines)
+    assert not [line for line in lines if has_han(line)]
+
+
+def test_why_a_replay_differs_on_a_page_in_chinese(tmp_path: Path) -> None:
+    """The console names the causes and what is to be known of them in Chinese; in English it does as before."""
+    with console(tmp_path) as (url, library):
+        answer = library.retrieve_fragments(RetrievalRequest(query="客户投诉多久响应", max_results=3))
+        name = answer.fragments[0].metadata["audit_id"]
+        library.remove("crm_policy")
+        for language, cause in (("zh-CN", "来源已移除"), ("en", "source removed")):
+            browser = Browser(url, language)
+            browser.get(f"/console/audit/{name}")
+            tree = LexborHTMLParser(browser.post(f"/console/audit/{name}", {}).body)
+            causes = [node.text() for node in tree.css("b")]
+            assert cause in causes
+            assert language == "en" or not [one for one in causes if latin(one)]
+
+
+def test_what_the_conformance_kit_found_in_chinese(tmp_path: Path) -> None:
+    """Every case has a title, and of a service that keeps nothing what was expected and what came is told in Chinese."""
+    assert {name for name in CASES if not name.startswith("TC-")} == TITLES.keys()
+
+    class Broken(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            body = b'{"status": "SUCCESS", "fragments": [{"source": "x y", "content": 3, "retrieval_score": "1"}]}'
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None: ...
+
+    with listening(ThreadingHTTPServer(("127.0.0.1", 0), Broken)) as url:
+        lines = speaker(tmp_path, "zh")("conformance", url)
+    shown = re.sub(r"HTTP 200 \{.*?\]\}", "", "\n".join(lines).replace("\n        ", ""))
+    assert "应为：每个 source 都是 URI；实为：fragments[0].source x y 没有协议（契约 §3.1）" in shown
+    contract = "source content retrieval_score metadata fragments max_results context query status error_message SUCCESS FAILED".split()
+    contract += "RetrievalResponse KnowledgeFragment true false null NaN Infinity text plain Content-Type UTF- GB RFC MiB x y".split()
+    for line in shown.splitlines():
+        said = re.sub(r"(通过|失败)  [A-Za-z0-9-]+", "", _DATA.sub("", line))
+        assert not latin(said) - set(contract) - {"CMD", "NAME", "VALUE"}, line
+    assert finding("no such form") == "no such form"

@@ -181,6 +181,7 @@ def test_every_message_is_used() -> None:
         "eval_",
         "move_",
         "reembed_",
+        "encoder_",
         "TC-DP3-",
     )
     described = ("title type domain trust language collection copyright path effective_from effective_until "

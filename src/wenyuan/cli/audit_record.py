@@ -53,7 +53,7 @@ def _changed(terminal: Terminal, said: Mapping[str, Any]) -> Iterator[str]:
     done = terminal.text(f"did_{action}") if action in _DID else action
     yield f"{done} {said.get('object', '')}".strip()
     if action == "changed":  # of what is new or gone, every field differs
-        yield ", ".join(said.get("changes", ()))
+        yield ", ".join(map(terminal.label, said.get("changes", ())))
     for name, value in said.items():
         if name in ("records", "queries"):  # what retention did to the audit itself
             yield terminal.text("audit_gone", count=value)
@@ -122,10 +122,10 @@ def _bounds(terminal: Terminal, request: Mapping[str, Any]) -> Iterator[str]:
 def _of_change(terminal: Terminal, said: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     yield "audit_did", next(_changed(terminal, said))
     for name, (old, new) in said.get("changes", {}).items():
-        yield "", f"    {name}: {_plain(old)} → {_plain(new)}"
+        yield "", f"    {terminal.label(name)}: {_plain(old)} → {_plain(new)}"
     for name, value in said.items():
         if name not in _TOLD:
-            yield "", f"    {name}: {_plain(value)}"
+            yield "", f"    {terminal.label(name)}: {_plain(value)}"
 
 
 def _plain(value: Any) -> str:

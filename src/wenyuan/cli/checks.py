@@ -99,7 +99,7 @@ def _settings(terminal: Terminal) -> Check:
         chosen = load_settings(terminal.folder)
     except KnowledgeError as error:
         return _failed(terminal, "settings", error)
-    shown = f"engine {chosen.engine}, encoder {chosen.encoder.kind}"
+    shown = terminal.text("d_chosen", engine=chosen.engine, encoder=chosen.encoder.kind)
     detail = f"{shown} ({', '.join(origins) or terminal.text('d_defaults')})"
     return Check("settings", "ok", detail, more={"origins": origins})
 

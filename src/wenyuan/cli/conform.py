@@ -130,13 +130,16 @@ def _show(terminal: Terminal, report: Report) -> None:
 
 
 def _show_chinese(terminal: Terminal, report: Report) -> None:
-    """The kit's own report is in English; what was seen is shown as it came, and only where something is wrong."""
+    """The kit's own report is in English; what was seen is shown only where something is wrong."""
+    from wenyuan.cli.translate_conformance import TITLES, finding
+    from wenyuan.cli.unified import indented
+
     for case in (*report.cases, *(case for case in report.extra if not case.passed)):
-        title = terminal.text(case.id) if case.id.startswith("TC-DP3-") else case.id
+        title = terminal.text(case.id) if case.id.startswith("TC-DP3-") else TITLES.get(case.id, "")
         mark = terminal.text("case_passed" if case.passed else "case_failed")
-        terminal.show(f"{mark}  {case.id}  {title}")
+        terminal.show(f"{mark}  {case.id}  {title}".rstrip())
         if not case.passed:
-            terminal.show(f"        {case.detail}")
+            indented(terminal, finding(case.detail), hanging="        ")
     if report.extra:
         passed = sum(case.passed for case in report.extra)
         terminal.show(terminal.text("extra_cases", passed=passed, total=len(report.extra)))

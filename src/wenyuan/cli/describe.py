@@ -85,7 +85,11 @@ def describe(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
             "refreshed": [outcome_document(outcome) for outcome in outcomes],
         }
     )
-    terminal.show(terminal.text("set_done" if changed else "set_same", source=source, fields=", ".join(changed)))
+    terminal.show(
+        terminal.text(
+            "set_done" if changed else "set_same", source=source, fields=", ".join(map(terminal.label, changed))
+        )
+    )
     for outcome in outcomes:
         show_outcome(terminal, outcome)
     raise typer.Exit(code)

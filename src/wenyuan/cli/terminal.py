@@ -99,6 +99,10 @@ class Terminal:
         """A message without anything that varies in it; ``""`` for one that the catalogue lacks."""
         return self.text(key) if key in MESSAGES else ""
 
+    def label(self, field: str) -> str:
+        """What a field of a source, an agent or a record is called; in English, its own name."""
+        return printable((self.language == "zh" and self.known(field)) or field)
+
     def own(self, english: str) -> str:
         """A message of the library itself, which speaks English, in the caller's language."""
         return printable(translated(english) if self.language == "zh" else english)

@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from wenyuan.cli.messages import MESSAGES
 from wenyuan.cli.translate_refusals import REFUSALS
 from wenyuan.cli.translate_rules import BROAD, RULES
 from wenyuan.cli.translate_servers import PLACES, SERVERS
 from wenyuan.cli.translate_usage import FORMS, PLACED, USAGE
 
-__all__ = ["translated"]
+__all__ = ["cause", "translated"]
 
 _CHINESE = {
     # answers without hits
@@ -396,6 +397,15 @@ _CHINESE = {
     "wait until it has finished; if that worker has died on another machine, its claim runs out in minutes": (
         "等它结束；若它运行在另一台机器上且已退出，几分钟后即可重试"
     ),
+    # what was measured of a library, as a replay compares it
+    "score {a} → {b}": "门槛 {a} → {b}",
+    "most {a} → {b}": "最高得分 {a} → {b}",
+    "lift {a} → {b}": "高出均值 {a} → {b}",
+    "strange {a} → {b}": "生僻词 {a} → {b}",
+    "weight {a} → {b}": "向量权重 {a} → {b}",
+    "centre {a} → {b}": "去共性 {a} → {b}",
+    "bridge {a} → {b}": "跨语言 {a} → {b}",
+    "apart {a} → {b}": "两种语言 {a} → {b}",
     **REFUSALS,
     **SERVERS,
     **USAGE,
@@ -434,3 +444,9 @@ def translated(message: str) -> str:
         if found:
             return chinese.format(**{name: translated(value) for name, value in found.groupdict().items()})
     return "；".join(map(translated, parts)) if len(parts) > 1 else message
+
+
+def cause(name: str) -> str:
+    """Why a replay differs, in Chinese."""
+    key = f"cause_{name}"
+    return MESSAGES[key][1] if key in MESSAGES else name

@@ -46,7 +46,7 @@ def serve(
         "opening", folder=terminal.folder.absolute()
     )  # loading the program's parts and the library takes seconds
     from wenyuan.cli.snippet import marks
-    from wenyuan.cli.translate import translated
+    from wenyuan.cli.translate import cause, translated
     from wenyuan.console import Words, with_console
     from wenyuan.server.run import serve as run_server
     from wenyuan.server.seams import Limits, ServerSettings
@@ -72,7 +72,7 @@ def serve(
             ),
             keys=found.catalog,
             shared_port=wanted.shared_port,
-            front=(lambda app: with_console(app, Words(translated, marks))) if wanted.console else None,
+            front=(lambda app: with_console(app, Words(translated, marks, cause))) if wanted.console else None,
             on_listening=lambda url: _begin(terminal, found, url),
         )
     terminal.say("stopped")

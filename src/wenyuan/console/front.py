@@ -57,10 +57,12 @@ class Words:
     Attributes:
         translated: A message of the library in Chinese.
         marks: Where words of a query stand in a text: text, query → spans.
+        cause: Why a replay differs, in Chinese, by its name.
     """
 
     translated: Callable[[str], str] = str
     marks: Callable[[str, str], Sequence[tuple[int, int]]] = _unmarked
+    cause: Callable[[str], str] = str
 
 
 @cache

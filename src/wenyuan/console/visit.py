@@ -111,10 +111,14 @@ class Visit:
         """What the library itself said, in the visit's language."""
         return self.site.words.translated(message) if self.language == "zh" else message
 
+    def cause(self, name: str) -> str:
+        """Why a replay differs, in the visit's language."""
+        return self.site.words.cause(name) if self.language == "zh" else name
+
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """A page."""
         body = self.site.templates.get_template(template).render(
-            visit=self, status=status, t=self.text, term=self.term, said=self.said, **values
+            visit=self, status=status, t=self.text, term=self.term, said=self.said, cause=self.cause, **values
         )
         return HTMLResponse(body, status, HEADERS)
 

@@ -63,7 +63,7 @@ def _derivation(hit: Hit, answer: Answer) -> Mapping[str, Any]:
 def _metadata(hit: Hit, passage: Passage, mode: str) -> dict[str, Any]:
     place: dict[str, Any] = {"page": passage.page, "line": passage.line, "cell": passage.cell,
              "clause": clause_label(passage.headings) or None, "part": part_of(passage.uri)}  # fmt: skip
-    if passage.start < passage.end:
+    if passage.passage_id > 0 and passage.start < passage.end:  # of what lies elsewhere, nobody knows
         place |= {"char_start": passage.start, "char_end": passage.end}
     force = {"effective_from": passage.effective_from, "effective_until": passage.effective_until}
     return {

@@ -317,7 +317,7 @@ class _Comparison:
             yield Difference(what="index merged", detail=detail)
         names = sorted(name for name in _TOLD & (was.keys() | now.keys()) if was.get(name) != now.get(name))
         if names:
-            told = ", ".join(f"{name} {was.get(name, 0.0):.4g} → {now.get(name, 0.0):.4g}" for name in names)
+            told = "; ".join(f"{name} {was.get(name, 0.0):.4g} → {now.get(name, 0.0):.4g}" for name in names)
             yield Difference(what="measured anew", detail=told)
 
     def _why_gone(self, entry: Mapping[str, Any]) -> Difference:

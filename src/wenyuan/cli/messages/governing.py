@@ -37,6 +37,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "col_scope": ("scope", "知识范围"),
     "col_key": ("key", "密钥"),
     "col_rights": ("rights", "权限"),
+    "rights": ("rights", "权限"),
     "col_until": ("until", "有效期至"),
     "col_state": ("state", "状态"),
     "agent_id": ("agent", "智能体"),

@@ -177,6 +177,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "type": ("type", "类型"),
     "domain": ("domain", "领域"),
     "trust": ("trust", "可信度"),
+    "trust_level": ("trust", "可信度"),
     "language": ("language", "语言"),
     "collection": ("collection", "集合"),
     "copyright": ("copyright", "版权"),

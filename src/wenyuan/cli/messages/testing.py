@@ -86,6 +86,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "d_name": ("{name}: {detail}", "{name}：{detail}"),
     "list_comma": (", ", "，"),
     "d_unmeasured": ("not measured yet", "尚未测定"),
+    "d_chosen": ("engine {engine}, encoder {encoder}", "引擎 {engine}，编码器 {encoder}"),
     "d_measured": ("{mode}: {floor}", "{mode}：{floor}"),
     "d_query_vectors": (
         "; remembers {count} vectors of queries, which may hide that it is dead",

@@ -15,7 +15,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "nav_context": ("Context", "上下文"),
     "nav_sources": ("Sources", "来源"),
     "nav_rules": ("Rules", "规则"),
-    "nav_review": ("Review", "复核"),
+    "nav_review": ("Review", "审核"),
     "nav_audit": ("Audit", "审计"),
     "nav_evaluation": ("Evaluation", "评测"),
     "nav_people": ("Agents & keys", "智能体与密钥"),

@@ -35,7 +35,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "strength": ("Strength", "强度"),
     "strength_mandatory": ("mandatory", "强制"),
     "strength_recommended": ("recommended", "推荐"),
-    "strength_informative": ("informative", "提示"),
+    "strength_informative": ("informative", "参考"),
     "legend_mandatory": ("mandatory", "强制"),
     "legend_conditional": ("under a condition", "有条件"),
     "follows": ("What follows for it", "推理结果"),
@@ -58,7 +58,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "quote_unverified": ("Quote not verified", "引文未核对"),
     "evidence_lost": ("No longer supports it", "已不再支持"),
     "since": ("Since", "始于"),
-    "reviews": ("Decisions", "复核记录"),
+    "reviews": ("Decisions", "审核记录"),
     "review_none": ("Nothing waits for a review.", "没有待审核的规则。"),
     "review_lead": (
         "Keys: j and k move, a approves, r rejects.",
