@@ -58,6 +58,7 @@ def at(path: str, **ids: str) -> str:
             "audit_id": "a-none",
             "statement_id": "1",
             "node_id": "1",
+            "number": "1",
             "evaluation_id": "1",
             "profile_id": "none",
             "pack": "customer_service",
@@ -203,6 +204,8 @@ def test_an_agents_key_changes_nothing(served: Served) -> None:
         ("POST", "/v1/sources/crm_policy/refresh", None),
         ("GET", "/v1/tasks/none", None),
         ("DELETE", "/v1/tasks/none", None),
+        ("GET", "/v1/synonyms", None),
+        ("POST", "/v1/synonyms", {"term": "晚交楼", "synonym": "逾期交付"}),
     ):
         assert_problem(send(url, method, path, body, token), 403, "not_permitted")
     made = send(url, "POST", "/v1/keys", {"rights": ["search"]}, token)

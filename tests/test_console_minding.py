@@ -12,6 +12,7 @@ import pytest
 from console_door import HOSTILE, Browser, console
 from governed_door import key
 from wenyuan.console.health import percentile, read_samples
+from wenyuan.core.synonyms import Synonym
 
 
 @pytest.fixture
@@ -182,6 +183,67 @@ def test_profiles_need_the_right_of_the_api(tmp_path: Path) -> None:
         browser.sign_in(key(library, "search"))
         assert browser.post("/console/people/tasks", {"profile_id": "x", "terms": "x"}).status == 403
         assert library.catalog.profiles() == ()
+
+
+def test_a_synonym_is_entered_and_removed(opened: tuple[str, Any]) -> None:
+    """Entered both ways or one, looked for, and removed where that was said twice; what is typed is text, no markup."""
+    url, library = opened
+    browser = Browser(url)
+    assert "There is no synonym" in browser.get("/console/people").text("main")
+    fields = {"term": "晚交楼", "synonym": "逾期交付", "direction": "one_way"}
+    assert browser.post("/console/people/synonyms", fields).location == "/console/people"
+    browser.post("/console/people/synonyms", {"term": HOSTILE[:60], "synonym": "work from home"})
+    assert [entry.both for entry in library.catalog.synonyms()] == [False, True]
+    page = browser.get("/console/people")
+    assert (page.count("main script"), HOSTILE[:60] in page.text("main")) == (0, True)
+    found = browser.get("/console/people?containing=%E4%BA%A4%E4%BB%98")
+    assert "晚交楼" in found.text("main")
+    assert "work from home" not in found.text("main")
+    library.catalog.put_synonyms([Synonym(term="告状", synonym="客户投诉")], "local")
+    assert "another wording" in browser.get("/console/search?q=%E5%91%8A%E7%8A%B6").text("details.how")
+    number = str(library.catalog.synonyms()[0].number)
+    browser.post("/console/people/synonyms/remove", {"number": number})
+    assert len(library.catalog.synonyms()) == 3
+    for entry in library.catalog.synonyms():
+        browser.post("/console/people/synonyms/remove", {"number": str(entry.number), "sure": "yes"})
+    assert library.catalog.synonyms() == ()
+
+
+@pytest.mark.parametrize("wrong", [{}, {"synonym": "！"}, {"synonym": "柜臺"}, {"synonym": "x" * 65}])
+def test_a_synonym_with_a_fault_is_not_kept(opened: tuple[str, Any], wrong: dict[str, str]) -> None:
+    """Nothing said, no word, the same word, too long: told, and what was typed is still there."""
+    seen = Browser(opened[0]).post("/console/people/synonyms", {"term": "柜台", "synonym": "", **wrong})
+    assert seen.status == 400
+    assert seen.text(".notice.bad li code")
+    assert seen.tree.css_first("input[name=term]").attributes["value"] == "柜台"
+    assert seen.count("details[open] input[name=term]") == 1
+    assert opened[1].catalog.synonyms() == ()
+
+
+def test_many_synonyms_are_shown_by_pages(opened: tuple[str, Any]) -> None:
+    """Fifty at a time, and a way to the next ones."""
+    url, library = opened
+    put = library.catalog.put_synonyms([Synonym(term=f"term{n}", synonym=f"word{n}") for n in range(60)], "local")
+    browser = Browser(url)
+    page = browser.get("/console/people")
+    assert page.count("form[action='/console/people/synonyms/remove']") == 50
+    onward = page.tree.css_first("a[href*='after=']").attributes["href"]
+    last = browser.get(onward.partition("#")[0])
+    assert last.count("form[action='/console/people/synonyms/remove']") == 10
+    assert last.count("a[href*='after=']") == 0
+    library.catalog.remove_synonyms([entry.number for entry in put.entries])
+
+
+def test_synonyms_need_the_right_of_the_api(tmp_path: Path) -> None:
+    """A key for searching neither sees the table nor enters anything; one that may keep the registry sees it."""
+    with console(tmp_path, needs_keys=True) as (url, library):
+        browser = Browser(url)
+        browser.sign_in(key(library, "search"))
+        assert browser.post("/console/people/synonyms", {"term": "x", "synonym": "y"}).status == 403
+        assert library.catalog.synonyms() == ()
+        keeper = Browser(url)
+        keeper.sign_in(key(library, "registry"))
+        assert keeper.get("/console/people").count("form[action='/console/people/synonyms']") == 1
 
 
 def test_a_key_is_shown_once_and_can_be_revoked(tmp_path: Path) -> None:

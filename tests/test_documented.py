@@ -20,6 +20,7 @@ Served = tuple[str, Any]
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 ROUTES = sorted((method, path) for method, path in RIGHT_OF if path != "/openapi.json")
 PROFILE = {"profile_id": "p", "terms": ["投诉"]}
+SYNONYMS = {"synonyms": [{"term": "晚交楼", "synonym": "逾期交付"}]}
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +86,9 @@ def test_every_answer_is_documented(served: Served, document: dict[str, Any], si
     said = []
     for method, path in ROUTES:
         ids = NONE if method == "DELETE" else told.get("ids", {})  # what is there, the other situations need
-        body = told.get("body", {**BODIES, "/v1/tasks": PROFILE}.get(path) if method != "GET" else None)
+        body = told.get(
+            "body", {**BODIES, "/v1/tasks": PROFILE, "/v1/synonyms": SYNONYMS}.get(path) if method != "GET" else None
+        )
         headers = {**told.get("headers", JSON), **({"Authorization": f"Bearer {token}"} if token else {})}
         answer = call(url, method, at(path, **ids) + told.get("query", ""), body, headers)
         said.append(undocumented(document, method, path, answer))
@@ -98,6 +101,7 @@ def test_what_is_made_is_told_as_made(served: Served, document: dict[str, Any]) 
     token = key(library, "admin")
     source = {"source_id": "elsewhere", "type": "api", "settings": {"url": "http://127.0.0.1:9"}}
     made = (
+        ("/v1/synonyms", {"term": "封顶", "synonym": "主体结构完工"}, (201, 200)),
         ("/v1/tasks", {**PROFILE, "profile_id": "q"}, (201, 200)),
         ("/v1/agents", {**OTHER, "agent_id": "third"}, (201, 200)),
         ("/v1/sources", source, (201, 409)),

@@ -32,6 +32,7 @@ from wenyuan.cli.rules import app as rules_app
 from wenyuan.cli.sources import app as source_app
 from wenyuan.cli.speak import mcp
 from wenyuan.cli.stock import add, ingest, init
+from wenyuan.cli.synonyms import app as synonyms_app
 from wenyuan.cli.tasks import app as task_app
 from wenyuan.cli.terminal import Terminal
 from wenyuan.cli.tune import tune
@@ -187,6 +188,7 @@ _GROUPS = {
     "rules": rules_app,
     "agent": agent_app,
     "task": task_app,
+    "synonyms": synonyms_app,
     "key": key_app,
     "audit": audit_app,
     "encoder": encoder_app,

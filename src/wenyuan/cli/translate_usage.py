@@ -64,9 +64,17 @@ FORMS: Mapping[str, str] = {
     "must occur only once in its object": "在其对象中只能出现一次",
     "must not be NaN or Infinity": "不能为 NaN 或 Infinity",
     "must fit in a 64-bit float": "超出 64 位浮点数的范围",
+    "must be a string of 1 to {z} characters": "必须是 1 到 {z} 个字符的字符串",
+    "is read as the same as the term already": "与说法本来就视为同一个词",
+    "must hold a word or a character to search for": "必须含有可检索的字词",
+    "must hold no control characters": "不能含有控制字符",
+    "must be 'both' or 'one_way'": "必须是“双向”或“单向”",
     "must be an integer from -2^53 to 2^53": "应为 -2^53 至 2^53 的整数",
 }
 """What is wrong with a value of a request, or with the answer of a source elsewhere."""
 
-PLACED: Mapping[str, str] = {f"{{a}} {english}": f"{{a}} {chinese}" for english, chinese in FORMS.items()}
-"""The same with the place before it: tried last, as many other messages would match."""
+_FIELDS = {"term": "说法", "synonym": "同义词", "direction": "方向"}
+PLACED: Mapping[str, str] = {
+    f"{field} {english}": f"{name}{chinese}" for field, name in _FIELDS.items() for english, chinese in FORMS.items()
+} | {f"{{a}} {english}": f"{{a}} {chinese}" for english, chinese in FORMS.items()}
+"""The same with the field or the place before it: tried last, as many other messages would match."""

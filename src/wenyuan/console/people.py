@@ -1,4 +1,4 @@
-"""Agents with what they may know, tasks with what they are about, and keys with what they may do."""
+"""Agents with what they may know, tasks with what they are about, what people say for what documents say, and keys."""
 
 from __future__ import annotations
 
@@ -17,24 +17,27 @@ from wenyuan.core.agents import RIGHTS
 
 __all__ = ["PAGES"]
 
+_SYNONYMS = 50  # of one page
+_SIDE = 64
 _BETWEEN = re.compile(r"[\n,，、;；]")  # one term and the next, however they were typed
 
 
 async def listed(visit: Visit) -> Response:
-    """Agents, tasks and keys."""
+    """Agents, tasks, synonyms and keys."""
     return await _listed(visit)
 
 
 async def _listed(visit: Visit, status: int = 200, **shown: Any) -> Response:
     agents = await visit.glance("v1", "agents")
     tasks = await visit.glance("v1", "tasks")
+    synonyms = await _synonyms(visit)
     keys = await visit.glance("v1", "keys")
     if agents is None and keys is None:  # not even a part of the page: say which right is missing
         await visit.get("v1", "agents")
     sources = await visit.glance("v1", "sources")
     domains = sorted({source["domain"] for source in (sources or {"sources": ()})["sources"]})
     given = {"refused": None, "made": None, "form": Form([]), **shown}
-    found = {"agents": agents, "tasks": tasks, "keys": keys, "domains": domains}
+    found = {"agents": agents, "tasks": tasks, "synonyms": synonyms, "keys": keys, "domains": domains}
     return visit.page("people.html", status, rights=RIGHTS, **found, **given)
 
 
@@ -72,6 +75,31 @@ async def task_removed(visit: Visit) -> Response:
     if form["sure"] != "yes":
         return visit.see("/console/people")
     return await _done(visit, form, "DELETE", "tasks", form["profile_id"])
+
+
+async def _synonyms(visit: Visit) -> Any:
+    """A page of the table, of the entries that hold what was looked for; None where the key may not see it."""
+    asked = Form(visit.request.query_params.multi_items())
+    after = asked.number("after")
+    containing = asked["containing"][:_SIDE]
+    more = {} if after is None else {"after": after}
+    found = await visit.glance("v1", "synonyms", limit=_SYNONYMS, containing=containing, **more)
+    return None if found is None else {**found, "containing": containing}
+
+
+async def synonym_put(visit: Visit) -> Response:
+    """A synonym entered, or its direction changed."""
+    form = await read_form(visit.request)
+    entry = {"term": form["term"], "synonym": form["synonym"], "direction": form["direction"] or "both"}
+    return await _done(visit, form, "POST", "synonyms", body=entry)
+
+
+async def synonym_removed(visit: Visit) -> Response:
+    """A synonym removed, where that was said twice."""
+    form = await read_form(visit.request)
+    if form["sure"] != "yes":
+        return visit.see("/console/people")
+    return await _done(visit, form, "DELETE", "synonyms", form["number"])
 
 
 async def key_made(visit: Visit) -> Response:
@@ -129,6 +157,8 @@ PAGES: Mapping[tuple[str, str], Page] = {
     ("POST", "people/agents/remove"): agent_removed,
     ("POST", "people/tasks"): task_put,
     ("POST", "people/tasks/remove"): task_removed,
+    ("POST", "people/synonyms"): synonym_put,
+    ("POST", "people/synonyms/remove"): synonym_removed,
     ("POST", "people/keys"): key_made,
     ("POST", "people/keys/revoke"): key_revoked,
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice, product
 from typing import Any, NamedTuple
@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 from wenyuan.core.errors import Fault, InvalidRequest
 from wenyuan.core.model import MAX_QUERY_CHARS
 from wenyuan.core.suggest import did_you_mean
-from wenyuan.core.text import has_han, placed_stems, search_terms
+from wenyuan.core.text import fold, has_han, placed_stems, search_terms
 
 __all__ = ["MOST_CHARS", "MOST_SYNONYMS", "MOST_WORDINGS", "Synonym", "SynonymTable", "SynonymsPut", "Wording",
-           "Wordings", "parse_synonym", "stems", "synonym_to_wire"]  # fmt: skip
+           "Wordings", "containing", "described", "parse_synonym", "stems", "synonym_to_wire"]  # fmt: skip
 
 MOST_SYNONYMS = 10_000
 """Entries of one table."""
@@ -256,7 +256,7 @@ def parse_synonym(value: Mapping[str, Any]) -> Synonym:
     if direction not in _DIRECTIONS:
         faults.append(Fault("direction", "must be 'both' or 'one_way'"))
     if not faults and stems(term) == stems(synonym):
-        faults.append(Fault("synonym", "reads like the term: the analyser takes both for the same already"))
+        faults.append(Fault("synonym", "is read as the same as the term already"))
     if faults:
         raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=tuple(faults))
     return Synonym(term=term, synonym=synonym, both=direction == _DIRECTIONS[0])
@@ -274,6 +274,17 @@ def _side(value: Mapping[str, Any], name: str, faults: list[Fault]) -> str:
     return text
 
 
+def containing(entries: Iterable[Synonym], text: str) -> list[Synonym]:
+    """The entries that hold a text on one of their sides, in any width and case; all of them for ``""``."""
+    wanted = fold(text.strip())
+    return [entry for entry in entries if wanted in fold(entry.term) or wanted in fold(entry.synonym)]
+
+
 def synonym_to_wire(entry: Synonym) -> dict[str, Any]:
     """What `parse_synonym` reads."""
     return {"term": entry.term, "synonym": entry.synonym, "direction": _DIRECTIONS[0 if entry.both else 1]}
+
+
+def described(entry: Synonym) -> dict[str, Any]:
+    """An entry as programs are told of it: its number, what it says, who entered it, and when."""
+    return {"number": entry.number, **synonym_to_wire(entry), "actor": entry.actor, "at": entry.at}

@@ -32,6 +32,7 @@ from wenyuan.server.routes_metrics import Metrics
 from wenyuan.server.routes_registry import Agents, Sources
 from wenyuan.server.routes_rules import Rules, United
 from wenyuan.server.routes_stores import Stores
+from wenyuan.server.routes_synonyms import Synonyms
 from wenyuan.server.routes_tasks import Tasks
 from wenyuan.server.routes_tools import ToolPages
 from wenyuan.server.routing import routes_of
@@ -104,6 +105,7 @@ def _handlers(
         yield from Sources(library, desk, time.time).handlers.items()
         yield from Agents(library, desk, keys_changed).handlers.items()
         yield from Tasks(library, desk).handlers.items()
+        yield from Synonyms(library, desk).handlers.items()
         yield from Audit(library, desk).handlers.items()
         yield from Feedback(library, desk).handlers.items()
         yield from Evaluations(library, desk).handlers.items()

@@ -19,6 +19,7 @@ from wenyuan.server.routes_feedback import FEEDBACK_DESCRIBED
 from wenyuan.server.routes_keys import KEYS_DESCRIBED
 from wenyuan.server.routes_registry import REGISTRY_DESCRIBED
 from wenyuan.server.routes_rules import RULES_DESCRIBED
+from wenyuan.server.routes_synonyms import SYNONYMS_DESCRIBED
 from wenyuan.server.routes_tasks import TASKS_DESCRIBED
 from wenyuan.server.seams import ServerSettings
 from wenyuan.wire import dify, shapes, unified, uploads, vector_stores
@@ -248,7 +249,7 @@ def _told(name: str, summary: str, request: str, answer: str, error: str) -> dic
 def _registry() -> dict[str, Any]:
     """The routes of the registry, of keys, of rules and of the audit, as the table of rights names them."""
     described = {
-        **DESCRIBED, **RULES_DESCRIBED, **FEEDBACK_DESCRIBED, **TASKS_DESCRIBED, **EVALUATIONS_DESCRIBED,
+        **DESCRIBED, **RULES_DESCRIBED, **FEEDBACK_DESCRIBED, **TASKS_DESCRIBED, **SYNONYMS_DESCRIBED, **EVALUATIONS_DESCRIBED,
         **REGISTRY_DESCRIBED, **KEYS_DESCRIBED,
     }  # fmt: skip
     paths: dict[str, Any] = {}

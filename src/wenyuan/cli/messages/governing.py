@@ -53,6 +53,31 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     ),
     "really_agent": ("Remove agent {agent} and revoke its keys?", "确定移除智能体 {agent} 并吊销其密钥？"),
     "agent_removed": ("Removed agent {agent}; keys revoked: {keys}", "已移除智能体 {agent}，吊销密钥 {keys} 个"),
+    "no_synonyms": (
+        "There are no synonyms yet. Enter one: wenyuan synonyms add TERM SYNONYM",
+        "还没有同义词。添加：wenyuan synonyms add 说法 同义词",
+    ),
+    "no_such_synonyms": ("No synonym holds that.", "没有包含该文字的同义词。"),
+    "col_term": ("term", "说法"),
+    "col_synonym": ("synonym", "同义词"),
+    "col_by": ("by", "操作者"),
+    "synonyms_more": (
+        "{count} more: --all, or --containing TEXT",
+        "另有 {count} 条，可用 --all 或 --containing 查看",
+    ),
+    "synonym_added": ("Added: {synonym}", "已添加：{synonym}"),
+    "synonym_changed": ("Changed: {synonym}", "已修改：{synonym}"),
+    "synonym_known": ("Nothing changed, it is there already: {synonym}", "没有变化，已有此条：{synonym}"),
+    "synonym_removed": ("Removed: {synonym}", "已移除：{synonym}"),
+    "synonyms_imported": (
+        "Imported: {added} added, {changed} changed, {unchanged} unchanged, {refused} refused",
+        "已导入：新增 {added}，修改 {changed}，未变 {unchanged}，拒绝 {refused}",
+    ),
+    "synonyms_faults": (
+        "{count:fault|faults} more; --json has all of them",
+        "另有 {count} 处错误，可用 --json 查看全部",
+    ),
+    "synonyms_exported": ("Wrote {count:synonym|synonyms} to {file}", "已将 {count} 条同义词写入 {file}"),
     "no_profiles": (
         "There are no profiles of tasks yet. Register one: wenyuan task set ID --domain DOMAIN --term TERM",
         "还没有任务画像。登记：wenyuan task set ID --domain 领域 --term 词语",

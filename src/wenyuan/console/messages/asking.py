@@ -141,6 +141,10 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "score": ("Score", "得分"),
     "score_how": ("How the score came about", "得分的由来"),
     "part_vector": ("vector", "向量"),
+    "scored_in_wording": (
+        "The keyword score is that of another wording of the question, by the library's synonyms.",
+        "关键词得分来自问题的另一种说法（依据知识库的同义词）。",
+    ),
     "part_keyword": ("keyword", "关键词"),
     "part_context": ("context", "情境"),
     "part_trust": ("trust", "可信度"),

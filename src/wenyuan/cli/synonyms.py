@@ -1,0 +1,257 @@
+"""``synonyms list``, ``add``, ``import``, ``export`` and ``remove``: what people say for what documents say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from wenyuan.cli.options import SCREEN, AllOption, JsonOption, LangOption, LibraryOption, helped, opened
+from wenyuan.cli.terminal import FAILED, OK, Terminal, printable
+from wenyuan.cli.unified import indented
+
+if TYPE_CHECKING:
+    from wenyuan.core.marked import LineFault
+    from wenyuan.core.synonyms import Synonym
+
+__all__ = ["app"]
+
+_LOCAL = "local"
+_HELP = """Say what people say for what documents say: questions are asked with both, by the keyword leg.
+
+维护同义词：提问中的口语说法，也按文档中的用语检索（用于关键词检索）。
+
+\b
+Example 示例:
+  wenyuan synonyms add 晚交楼 逾期交付
+  wenyuan synonyms add WFH "work from home"
+  wenyuan synonyms import synonyms.csv
+"""
+app = typer.Typer(help=_HELP, short_help="Say what people say for it. 管理同义词", no_args_is_help=True)
+_Term = Annotated[str, typer.Argument(metavar="TERM", help="What people say. 提问中的说法")]
+
+
+def list_all(
+    ctx: typer.Context,
+    containing: Annotated[str, typer.Option("--containing", metavar="TEXT", help="Only with this in it. 包含")] = "",
+    everything: AllOption = False,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the synonyms of the library.
+
+    列出知识库的同义词。
+
+    Example 示例:
+      wenyuan synonyms list
+      wenyuan synonyms list --containing 交付
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    from wenyuan.core.synonyms import containing as kept
+    from wenyuan.core.synonyms import described
+    from wenyuan.service.governed import governed
+
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        entries = kept(governed(found).synonyms(), containing)
+    terminal.document({"status": "SUCCESS", "synonyms": [described(entry) for entry in entries]})
+    if terminal.as_json:
+        return
+    if not entries:
+        terminal.say("no_synonyms" if not containing else "no_such_synonyms")
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for key in ("col_term", "", "col_synonym", "col_by"):
+        table.add_column(terminal.text(key) if key else "", overflow="fold")
+    for entry in entries if everything else entries[:SCREEN]:
+        arrow = "↔" if entry.both else "→"
+        table.add_row(*(Text(printable(cell)) for cell in (entry.term, arrow, entry.synonym, entry.actor)))
+    terminal.show(table)
+    if len(entries) > SCREEN and not everything:
+        terminal.show(terminal.text("synonyms_more", count=len(entries) - SCREEN))
+
+
+def add(
+    ctx: typer.Context,
+    term: _Term,
+    synonym: Annotated[str, typer.Argument(metavar="SYNONYM", help="What documents say. 文档中的用语")],
+    one_way: Annotated[
+        bool, typer.Option("--one-way", help="SYNONYM is not asked as TERM. 仅由说法到用语，不反向")
+    ] = False,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Enter a synonym; of the same two words the last entry counts.
+
+    添加一条同义词；同样的两个词以最后一次为准。
+
+    Example 示例:
+      wenyuan synonyms add 晚交楼 逾期交付
+      wenyuan synonyms add "sick day" "paid medical leave" --one-way
+    """
+    from wenyuan.core.synonyms import described, parse_synonym
+    from wenyuan.service.governed import governed
+
+    terminal: Terminal = ctx.obj
+    entry = parse_synonym({"term": term, "synonym": synonym, "direction": "one_way" if one_way else "both"})
+    with opened(terminal) as found:
+        put = governed(found).put_synonyms([entry], _LOCAL)
+    counts = {"added": put.added, "changed": put.changed, "unchanged": put.unchanged}
+    terminal.document({"status": "SUCCESS", **counts, "synonyms": [described(one) for one in put.entries]})
+    key = "synonym_added" if put.added else "synonym_changed" if put.changed else "synonym_known"
+    terminal.show(terminal.text(key, synonym=printable(entry.label)))
+
+
+def take(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV, XLSX or JSONL. 文件")],
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Enter the synonyms of a file with the columns term, synonym and direction (both, one_way).
+
+    What is wrong is refused and shown, and ends with exit code 1; the rest is entered. The same file again changes nothing.
+
+    从文件导入同义词，列为：说法、同义词、方向（双向、单向）；有误的行被拒绝，其余照常导入；重复导入不会改变什么。
+
+    Example 示例:
+      wenyuan synonyms import synonyms.csv
+    """
+    from wenyuan.readers.synonyms import read_synonyms
+    from wenyuan.service.governed import governed
+
+    terminal: Terminal = ctx.obj
+    read = read_synonyms(file)
+    with opened(terminal) as found:
+        put = governed(found).put_synonyms(read.entries, _LOCAL)
+    refused = len({fault.line for fault in read.faults})
+    counts = {"added": put.added, "changed": put.changed, "unchanged": put.unchanged, "refused": refused}
+    faults = [{"line": fault.line, "field": fault.path, "message": fault.message} for fault in read.faults]
+    terminal.document({"status": "FAILED" if refused else "SUCCESS", **counts, "faults": faults})
+    _show_faults(terminal, read.faults)
+    terminal.show(terminal.text("synonyms_imported", **counts))
+    raise typer.Exit(FAILED if refused else OK)
+
+
+def _show_faults(terminal: Terminal, faults: Sequence[LineFault]) -> None:
+    for fault in faults[:SCREEN]:
+        told = terminal.own(f"{fault.path} {fault.message}".strip())
+        indented(terminal, terminal.text("at_line", line=fault.line, path=told), first="")
+    if len(faults) > SCREEN:
+        terminal.show(terminal.text("synonyms_faults", count=len(faults) - SCREEN))
+
+
+def export(
+    ctx: typer.Context,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="A new CSV, TSV or JSONL file; else standard output. 新文件"
+        ),
+    ] = None,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the synonyms as a file that import reads back.
+
+    导出同义词，可再次导入。
+
+    Example 示例:
+      wenyuan synonyms export -o synonyms.csv
+    """
+    from wenyuan.core.errors import InvalidRequest
+    from wenyuan.core.synonyms import described
+    from wenyuan.readers.synonyms import synonyms_file
+    from wenyuan.service.governed import governed
+
+    terminal: Terminal = ctx.obj
+    form = file.suffix.lower() if file is not None else ".csv"
+    if form not in (".csv", ".tsv", ".jsonl"):
+        raise InvalidRequest(
+            f"synonyms are not written as {form or 'a file without an ending'}", hint=".csv, .tsv, .jsonl"
+        )
+    with opened(terminal) as found:
+        entries = governed(found).synonyms()
+    content = synonyms_file(entries, form)
+    if file is not None:
+        _write(file, content)
+        terminal.show(terminal.text("synonyms_exported", count=len(entries), file=file), wrap=False)
+    elif not terminal.as_json:
+        typer.echo(content, nl=False)
+    shown = {"file": str(file)} if file is not None else {"synonyms": [described(entry) for entry in entries]}
+    terminal.document({"status": "SUCCESS", "count": len(entries), **shown})
+
+
+def _write(file: Path, content: str) -> None:
+    """A new file, which spreadsheets open as UTF-8; what people have filled in is not written over."""
+    from wenyuan.core.errors import InvalidRequest
+
+    try:
+        with file.open("xb") as stream:
+            stream.write(content.encode("utf-8-sig" if file.suffix.lower() != ".jsonl" else "utf-8"))
+    except FileExistsError as error:
+        raise InvalidRequest(f"there is a file {file} already", hint="choose another name") from error
+    except OSError as error:
+        raise InvalidRequest(f"cannot write {file}: {error.strerror}") from error
+
+
+def remove(
+    ctx: typer.Context,
+    term: _Term,
+    synonym: Annotated[
+        str | None, typer.Argument(metavar="[SYNONYM]", help="Only this one; else all of TERM. 只移除这一条")
+    ] = None,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Remove a synonym, or all of a term.
+
+    移除一条同义词，或某一说法的全部同义词。
+
+    Example 示例:
+      wenyuan synonyms remove 晚交楼 逾期交付
+      wenyuan synonyms remove WFH
+    """
+    from wenyuan.core.errors import NotPermitted
+    from wenyuan.core.synonyms import described
+    from wenyuan.service.governed import governed
+
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        catalog = governed(found)
+        meant = _meant(catalog.synonyms(), term, synonym)
+        if not meant:
+            named = f"{term!r}" if synonym is None else f"{term!r} and {synonym!r}"
+            raise NotPermitted(f"there is no synonym of {named}", hint="wenyuan synonyms list")
+        removed = catalog.remove_synonyms([entry.number for entry in meant])
+    terminal.document({"status": "SUCCESS", "removed": [described(entry) for entry in removed]})
+    for entry in removed:
+        terminal.show(terminal.text("synonym_removed", synonym=printable(entry.label)))
+
+
+def _meant(entries: Iterable[Synonym], term: str, synonym: str | None) -> list[Synonym]:
+    """The entries of two words, whichever way they go, or those in which one word stands."""
+    from wenyuan.core.synonyms import stems
+
+    named = {stems(word) for word in (term, synonym) if word is not None}
+    return [entry for entry in entries if named <= {stems(entry.term), stems(entry.synonym)}]
+
+
+_COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
+    "list": (list_all, "List them. 列出同义词"),
+    "add": (add, "Enter one. 添加同义词"),
+    "import": (take, "Enter those of a file. 从文件导入"),
+    "export": (export, "Write them to a file. 导出"),
+    "remove": (remove, "Remove one. 移除同义词"),
+}
+for name, (function, short) in _COMMANDS.items():
+    app.command(name, help=helped(function), short_help=short)(function)
