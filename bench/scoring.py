@@ -45,6 +45,7 @@ from typing import Any
 
 import numpy as np
 
+from wenyuan.core import synonyms
 from wenyuan.core.measures import changed
 from wenyuan.core.model import Passage
 from wenyuan.core.quantity import QUANTITY
@@ -120,18 +121,18 @@ def asked_for(step: Step, query: str) -> list[str]:
 @contextmanager
 def switched(library: Library, step: Step) -> Iterator[None]:
     """The library answers in that way; what it has measured stays as it is."""
-    retriever, reference_of, terms_of = library._retriever, retrieve.reference_of, retrieve.search_terms
+    retriever, reference_of, terms_of = library._retriever, retrieve.reference_of, synonyms.search_terms
     known = retriever.floors()
     opened = {} if step.floor else OPEN
     told = {script: {**floors, **opened, **step.traits} for script, floors in known.items()}
     retriever.floors = lambda: told  # type: ignore[method-assign]
     retrieve.reference_of = reference_of if step.names else lambda _query: None
-    retrieve.search_terms = partial(asked_for, step)
+    synonyms.search_terms = partial(asked_for, step)
     try:
         yield
     finally:
         del retriever.floors
-        retrieve.reference_of, retrieve.search_terms = reference_of, terms_of
+        retrieve.reference_of, synonyms.search_terms = reference_of, terms_of
 
 
 def worth(library: Library, entries: Mapping[int, str], corpus: Corpus, judged: Judged, step: Step) -> list[float]:

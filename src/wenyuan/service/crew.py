@@ -173,7 +173,7 @@ def _run(future: Leg[T], call: Callable[[], T]) -> None:
 def _size(result: Any) -> int | None:
     """How much a leg found, where that can be told."""
     found: Any = result[0] if isinstance(result, tuple) and result else result
-    found = getattr(found, "hits", getattr(found, "found", found))
+    found = getattr(found, "hits", getattr(found, "found", getattr(found, "scores", found)))
     return len(found) if hasattr(found, "__len__") else None
 
 
