@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine_laws import QUERIES, SPEC, TEXTS, World, document, same, unit
+from engine_laws import DIMENSION, QUERIES, SPEC, TEXTS, World, document, same, unit
 from wenyuan.catalog import Catalog
 from wenyuan.core.errors import EngineUnavailable, IndexCorrupt, IndexMismatch, KnowledgeError
 from wenyuan.engines.local import LocalEngine, segments, stored, vectors
+from wenyuan.engines.local.row_files import RowFiles
 from wenyuan.engines.local.stored import StoredRows
 from wenyuan.engines.memory import MemoryEngine
 
@@ -269,3 +270,33 @@ def test_mapped_rows_are_those_of_the_file(tmp_path: Path, by_kernel: bool, monk
         held.take(numbers)
     with pytest.raises(IndexCorrupt, match="cut off"):
         held.span(4_000, 5_000)
+
+
+def test_one_vector_of_another_value(world: World) -> None:
+    """Where only the file of whole vectors holds something else, of the same size, opening finds it and reads all anew."""
+    world.engine.close()
+    (file,) = files(world.folder / "index", "vectors-*")
+    content = bytearray(file.read_bytes())
+    content[-2] ^= 0x3F
+    file.write_bytes(bytes(content))
+    with pytest.raises(IndexCorrupt, match="does not hold the vectors that were written"):
+        RowFiles(file.parent, DIMENSION).read()
+    agrees(world, opened(world))
+
+
+def test_reading_anew_that_fails_says_so(world: World) -> None:
+    """Rows that cannot be read from the catalog are an error, and those that are held stay."""
+    engine: Any = world.engine
+
+    class Broken:
+        """A change feed whose catalog cannot be read."""
+
+        def changes(self, *_: Any, **__: Any) -> Iterator[Any]:
+            raise EngineUnavailable("the disk is gone", component="catalog")
+            yield
+
+    held = engine._columns
+    with pytest.raises(EngineUnavailable, match="the disk is gone"):
+        engine._read_anew(Broken())
+    assert engine._columns is held
+    agrees(world, engine)
