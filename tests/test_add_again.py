@@ -128,7 +128,7 @@ def test_the_same_files_under_another_id_are_told(desk: Desk, docs: Path, tmp_pa
     pairs = [{"sources": list(pair), "documents": 1} for pair in ("pq", "pr", "qr")]
     assert (checks["twins"]["state"], checks["twins"]["more"]["pairs"]) == ("warn", pairs)
     assert "same content: 1 document in both p and q" in desk.run("doctor").stdout
-    assert "重复内容: p 与 q 有 1 个文档相同" in desk.run("doctor", "--lang", "zh").stdout
+    assert "重复内容：p 与 q 有 1 个文档相同" in desk.run("doctor", "--lang", "zh").stdout
     desk.run("source", "remove", "q", "--yes")
     desk.run("source", "remove", "r", "--yes")
     assert "same content" not in desk.run("doctor").stdout

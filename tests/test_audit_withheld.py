@@ -31,7 +31,7 @@ def library(tmp_path: Path) -> Iterator[Any]:
     ) as opened:
         for name, terms in (("guarded", "excerpt<=60"), ("open", "")):
             (tmp_path / name).mkdir()
-            (tmp_path / name / f"{name}.md").write_text(f"{name} {LONG}")
+            (tmp_path / name / f"{name}.md").write_text(f"{name} " + LONG.replace("窗口", f"窗口 {name} "))
             opened.add(wenyuan.Source(source_id=name, path=str(tmp_path / name), trust=4, copyright=terms))
         scope = (DomainScope(domain="guarded", top_k=4), DomainScope(domain="open", top_k=4))
         opened.catalog.put_agent(Agent(agent_id="clerk", knowledge_scope=scope, token_budget=120))

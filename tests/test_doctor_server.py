@@ -50,7 +50,7 @@ def world(own: postgres_server.Server, tmp_path: Path, monkeypatch: pytest.Monke
 def doctor(tmp_path: Path) -> Doctor:
     def ask(language: str = "en") -> tuple[int, dict[str, str], str]:
         said = CliRunner().invoke(app, ["--library", str(tmp_path / "library"), "--lang", language, "doctor"])
-        shown = re.finditer(r"^(\S+) +([^:\n]+): (.*)$", said.output, re.MULTILINE)
+        shown = re.finditer(r"^(\S+) +([^:：\n]+)(?:: |：)(.*)$", said.output, re.MULTILINE)
         lines = {found[2]: f"{found[1]} {found[3]}" for found in shown}
         return said.exit_code, lines, said.output
 
