@@ -11,7 +11,7 @@ import pytest
 import wenyuan
 from wenyuan.core.ranking import Hit
 from wenyuan.encoders.hashing import HashingEncoder
-from wenyuan.service.candidates import PART, Floor, above, outstanding, why_empty
+from wenyuan.service.candidates import Floor, above, outstanding, why_empty
 from wenyuan.service.probes import SCRIPTS, STRANGE, strange
 
 MEASURED = {"score": 0.1, "most": 0.2, "lift": 0.15, "centre": 0.5, "strange": 1.6}
@@ -90,51 +90,9 @@ def test_the_highest_of_the_probes_is_chance(library: wenyuan.Library, monkeypat
     """What nearly all nonsense reaches lies short of what the luckiest of it did."""
     scores = iter([*[0.1] * 47, 0.2] * 2)
     measurer = library._retriever.measurer
-    monkeypatch.setattr(measurer, "_best", lambda *_: (next(scores), 0.0, 0.1))
+    monkeypatch.setattr(measurer, "_best", lambda *_: (next(scores), 0.0))
     measured = measurer.floors(None, {})
     assert [(measured[s]["score"], measured[s]["most"]) for s in SCRIPTS] == [(0.1, pytest.approx(0.19))] * 2
-
-
-def test_a_probe_that_is_a_word_of_the_collection_is_none(
-    library: wenyuan.Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nonsense whose words are in the collection raises no floor; where all of it is, it counts, for want of better."""
-    measurer = library._retriever.measurer
-
-    def floor(words: float) -> tuple[float, float]:
-        found = iter([*[(0.1, 0.1, 0.2)] * 40, *[(0.9, 0.9, words)] * 8] * 2)
-        monkeypatch.setattr(measurer, "_best", lambda *_: next(found))
-        measured = measurer.floors(None, {})["latin"]
-        return measured["score"], measured["most"]
-
-    assert floor(0.96) == pytest.approx((0.1, 0.1))
-    assert floor(0.4) == pytest.approx((0.9, 0.9))
-
-
-@pytest.mark.parametrize("abstain", ["lenient", "normal", "strict"])
-def test_a_part_of_the_library_asks_for_half(abstain: str) -> None:
-    """Passages of one subject stand less far out of the mean that they make up themselves."""
-    whole, part = Floor.of(MEASURED, abstain), Floor.of(MEASURED, abstain, part=0.5)
-    assert (part.score, part.lift) == pytest.approx((0.5 * whole.score, 0.5 * whole.lift))
-
-
-def test_a_filter_refuses_nothing_that_is_there(tmp_path: Path) -> None:
-    """What the whole library answers, the source that has it answers alone; the record says which share of the floor counted."""
-    texts = {
-        "leave": ("Unused days of holiday expire at the end of March.", "When do unused days of holiday expire?"),
-        "travel": ("A taxi is paid for only after ten in the evening.", "May I take a taxi at eleven at night?"),
-        "投诉": ("客户投诉应当在二十四小时内作出第一次响应。", "客户投诉多久要响应"),
-    }
-    with wenyuan.open(tmp_path / "library", create=True, search={"deadline": 60}) as library:
-        for number, (name, (text, _)) in enumerate(texts.items()):
-            (tmp_path / name).mkdir()
-            (tmp_path / name / "a.md").write_text(f"# {name}\n\n{text}\n", "utf-8")
-            library.add(wenyuan.Source(source_id=f"s{number}", path=str(tmp_path / name)))
-        for number, (_, question) in enumerate(texts.values()):
-            whole, alone = library.search(question), library.search(question, sources=[f"s{number}"])
-            assert whole.hits and alone.hits
-            assert whole.hits[0].passage_id == alone.hits[0].passage_id
-            assert (whole.floors["part"], alone.floors["part"]) == (1.0, PART)
 
 
 class Suspicious:

@@ -18,7 +18,7 @@ from wenyuan.core.model import FOREVER, IndexRow, Passage
 from wenyuan.core.ranking import Hit
 from wenyuan.core.score import trust_factor
 
-__all__ = ["PART", "Cut", "Floor", "above", "contenders", "guard", "likely", "meeting", "outstanding", "why_empty"]
+__all__ = ["Cut", "Floor", "above", "contenders", "guard", "likely", "meeting", "outstanding", "why_empty"]
 
 Array = np.ndarray[Any, Any]
 _ROUNDING = 1e-9  # of a division, so that what stands exactly at the edge stays
@@ -27,10 +27,6 @@ _ROUNDING = 1e-9  # of a division, so that what stands exactly at the edge stays
 ABSTAIN = {"lenient": (0.5, 1.0), "normal": (1.0, 1.0), "strict": (1.0, 1.25)}
 """How much more than nonsense an answer must have: where between what most and what nearly all nonsense reaches the floor
 lies (0..1), and what it is multiplied with. The trade-off of each is in docs/explanation/scoring.md."""
-
-PART = 0.5
-"""The share of the floor that counts where only a part of the library is asked. There passages stand less far out of the
-collection's mean, of which they are a part, and nonsense finds fewer of them: docs/explanation/scoring.md."""
 
 _WORDS = 0.7
 
@@ -58,13 +54,7 @@ class Floor:
 
     @classmethod
     def of(
-        cls,
-        measured: Mapping[str, float],
-        abstain: str,
-        *,
-        strange: bool = False,
-        repeated: bool = False,
-        part: float = 1.0,
+        cls, measured: Mapping[str, float], abstain: str, *, strange: bool = False, repeated: bool = False
     ) -> Floor:
         """From what nonsense reached: ``score`` and ``lift`` most of it, ``most`` nearly all of it.
 
@@ -74,15 +64,14 @@ class Floor:
             strange: The query looks like nonsense, too: then it takes ``strange`` times as much; where scores are not
                 centred, and what words such a query shares by chance counts in full, it takes the words.
             repeated: It is one Chinese character over and over: that a passage has it twice says nothing.
-            part: What share of that an answer must have: see `PART`.
         """
         more = measured.get("strange", 1.0) if strange else 1.0
         words = math.inf if repeated and more > 1.0 else _WORDS
-        low, lift = part * measured.get("score", 0.0), part * measured.get("lift", math.inf)
+        low, lift = measured.get("score", 0.0), measured.get("lift", math.inf)
         if not measured.get("centre"):
             return cls(score=low, lift=lift * more, more=1.0 / low if more > 1.0 and low else more, words=words)
         share, factor = ABSTAIN[abstain]
-        high = part * measured["most"] if "most" in measured else low
+        high = measured.get("most", low)
         # Where passages stand out from those in their own language, those in the other one need no floor of their own.
         lift = math.inf if measured.get("apart") else low + _ACROSS[abstain] * (high - low)
         return cls(score=factor * (low + share * (high - low)), lift=lift * more, more=more, words=words)

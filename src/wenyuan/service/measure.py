@@ -38,7 +38,7 @@ __all__ = ["BRIDGE", "CENTRE", "MEASURE", "TRAITS", "Measurer"]
 TRAITS = ("weight", "centre", "bridge", "apart", "found")
 """What `Measurer.traits` measures, by name."""
 
-MEASURE = 8
+MEASURE = 7
 """Version of what a `Measurer` measures, and how: a library that was measured by another one is measured anew."""
 
 CENTRE = 0.5
@@ -52,7 +52,6 @@ _BOTH = 0.05  # share of the passages that the rarer language must have
 # sentences say anything of a collection where hardly one of them finds its passage.
 _TRUSTED_WEIGHT, _TRUSTED_FOUND = 0.4, 0.2
 _FIRST_ARTICLES = tuple(f"{OWN}article:{number}" for number in range(1, 6))  # every law has some of them
-_A_WORD = 0.5  # keyword score of a passage that has half of what a query says
 _NO_HURRY = 60.0  # seconds: measuring is nobody's request
 
 
@@ -127,10 +126,8 @@ class Measurer:
         law = LAW if self._engine.information(_FIRST_ARTICLES) else 0.0
         for script in SCRIPTS:
             plain = replace(Traits.of(traits), law=0.0)  # nonsense is about no law
-            asked = [self._best(text, scope, tuning, plain) for text in junk_queries(script)]
-            # Nonsense that is a word of this collection is none here: one such probe would raise the floor for all.
-            meaningless = [found for *found, words in asked if words < _A_WORD] or [found for *found, _ in asked]
-            scores, lifts = zip(*meaningless, strict=True)
+            asked = (self._best(text, scope, tuning, plain) for text in junk_queries(script))
+            scores, lifts = zip(*asked, strict=True)
             low = percentile(scores, FLOOR_SHARE["score"])
             measured[script] = {
                 "score": low,
@@ -142,14 +139,13 @@ class Measurer:
             }
         return measured
 
-    def _best(self, text: str, scope: Scope, tuning: Tuning | None, traits: Traits) -> tuple[float, float, float]:
-        """The best evidence, across languages, and keyword score that any passage of the library has, without floor or adjustment."""
+    def _best(self, text: str, scope: Scope, tuning: Tuning | None, traits: Traits) -> tuple[float, float]:
+        """The best evidence, and the best across languages, that any passage of the library has, without floor or adjustment."""
         hits, _ = self._own.candidates(
             Wordings(text, search_terms(text)), scope, self._depth, _unhurried(), tuning, traits
         )
         best = max((h.parts.get("evidence", h.score) for h in hits), default=0.0)
-        across = max((h.parts.get("evidence", h.parts.get("lift", 0.0)) for h in hits), default=0.0)
-        return best, across, max((h.parts.get("keyword", 0.0) for h in hits), default=0.0)
+        return best, max((h.parts.get("evidence", h.parts.get("lift", 0.0)) for h in hits), default=0.0)
 
     def _scope(self) -> Scope:
         own = [s.source_id for s in self._record.sources(_unhurried()) if s.type == "static_doc"]

@@ -135,7 +135,7 @@ class RecordAt(FeedAt):
         known = self._recorded_floor
         then = dict.fromkeys(SCRIPTS, known) if known else self._archive.floor(mode)
         return {
-            script: {"calibration": 0, "law": 0.0, "distinct": 0.0, "whole": 1.0, "part": 1.0, **then.get(script, {})}
+            script: {"calibration": 0, "law": 0.0, "distinct": 0.0, "whole": 1.0, **then.get(script, {})}
             for script in SCRIPTS
         }
 

@@ -27,7 +27,7 @@ from wenyuan.core.text import has_han, identifiers
 from wenyuan.service.abroad import Abroad, no_outside, unaddressed
 from wenyuan.service.answer import Answer, LegReport, Query
 from wenyuan.service.belonging import Belongings
-from wenyuan.service.candidates import PART, Cut, Floor, above, guard, likely, meeting, outstanding, why_empty
+from wenyuan.service.candidates import Cut, Floor, above, guard, likely, meeting, outstanding, why_empty
 from wenyuan.service.crew import Crew, Leg
 from wenyuan.service.derive import Derived, Deriver
 from wenyuan.service.legs import Aim, OwnLegs
@@ -369,19 +369,18 @@ class Retriever:
         told = {
             "distinct": 1.0,
             "whole": float(whole),
-            "part": 1.0 if whole else PART,
             **measured,
             "law": traits.law,
             "removed": self._engine.removed_share(),
             **(curve.measured() if curve else {}),
         }
-        return told, self._floor(measured, query.text, told["part"]), traits
+        return told, self._floor(measured, query.text), traits
 
-    def _floor(self, measured: Mapping[str, float], text: str, part: float) -> Floor:
+    def _floor(self, measured: Mapping[str, float], text: str) -> Floor:
         if self._settings.floor is not None:
             return Floor(score=self._settings.floor, lift=math.inf, given=True)
         odd, repeated = strange(text, self._encoder), has_han(text) and repeats(text)
-        return Floor.of(measured, self._settings.abstain, strange=odd, repeated=repeated, part=part)
+        return Floor.of(measured, self._settings.abstain, strange=odd, repeated=repeated)
 
     def _nothing(self, change: int, scope: Scope, reason: str) -> Answer:
         return Answer(
