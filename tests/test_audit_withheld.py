@@ -67,6 +67,21 @@ def test_quoted_characters_are_those_given(library: Any) -> None:
     assert 0 < sum(n for ref, n in entries.items() if ref.startswith("guarded#")) <= 60
 
 
+def test_a_copy_that_is_not_given_is_not_quoted(library: Any) -> None:
+    """Of what another domain's passage says, too, and is given for, the record says that nothing was quoted."""
+    for name in ("guarded", "open"):
+        source = library.catalog.source(name)
+        (Path(source.path) / f"{name}.md").write_text(f"{name} {LONG}")
+        library.ingest(name)
+    context = library.get_context(ContextRequest(retrieval_query=QUERY, agent_id="clerk", token_budget=2_000))
+    given = {ref for snippet in context.build.snippets for ref in snippet.refs}
+    entries = {f["ref"]: f["quoted_chars"] for r in records(library) for f in r["fragments"]}
+    copies = entries.keys() - given - {d.ref for d in context.build.details}
+    assert copies
+    assert not any(entries[ref] for ref in copies)
+    assert all(entries[ref] for ref in given)
+
+
 @pytest.mark.parametrize("allowed", [False, True])
 def test_low_trust_is_recorded_where_it_was_used(library: Any, allowed: bool) -> None:
     """A record says which trust was demanded, and whether low trust was let in."""

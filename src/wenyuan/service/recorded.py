@@ -81,7 +81,7 @@ class RecordedSearch:
         ids = [
             self._witness.answered(
                 query, answer, principal, door=door, agent_id=request.agent_id, cache_hit=result.cache_hit,
-                withheld=_kept_back(query, answer, given, copies, bounds), bounds=more,
+                withheld=_kept_back(query, answer, given, copies, bounds), bounds=more, copies=copies - given,
             )
             for query, answer in result.answers
         ]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from contextvars import ContextVar
 from dataclasses import replace
 from datetime import date
@@ -107,16 +107,18 @@ class Witness:
         self._digest = digest_of(bearing)
         self._encoder_key = encoder.fingerprint.key if encoder is not None else ""
 
-    def answered(
+    def answered(  # noqa: PLR0913  (an answer, and what became of it)
         self, query: Query, answer: Answer, principal: Principal, *, door: str, agent_id: str | None = None,
         cache_hit: bool = False, withheld: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
-        bounds: Mapping[str, Any] = MappingProxyType({}),
+        bounds: Mapping[str, Any] = MappingProxyType({}), copies: Set[int] = frozenset(),
     ) -> str:  # fmt: skip
         """Record an answer; returns the record's id (``""`` when the audit is off).
 
         Args:
             withheld: By reason, characters of passages that were found and not given, by short address.
             bounds: What else bounded what is given: ``token_budget``, ``allow_low_trust``.
+            copies: Passages that were found and are not given, since another domain's that say the same are: nothing
+                is quoted of them.
 
         Raises:
             CatalogUnavailable: the audit cannot be written; then nothing may be answered either.
@@ -140,7 +142,9 @@ class Witness:
             encoder_key=self._encoder_key,
             legs=answer.legs,
             fragments=[
-                fragment_entry(hit, passage, max(0, len(passage.text) - lost[passage.ref]))
+                fragment_entry(
+                    hit, passage, 0 if hit.passage_id in copies else max(0, len(passage.text) - lost[passage.ref])
+                )
                 for hit, passage in zip(answer.hits, given, strict=True)
             ],
             withheld=withheld,
