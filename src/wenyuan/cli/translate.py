@@ -5,10 +5,10 @@ A pattern is the English message with ``{name}`` for what varies.
 
 from __future__ import annotations
 
-import re
 from functools import cache
 
 from wenyuan.cli.messages import MESSAGES
+from wenyuan.cli.phrases import Patterns, compiled
 from wenyuan.cli.translate_refusals import REFUSALS
 from wenyuan.cli.translate_rules import BROAD, RULES
 from wenyuan.cli.translate_servers import PLACES, SERVERS
@@ -435,13 +435,8 @@ _CHINESE = {
 
 
 @cache
-def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
-    made = []
-    for english, chinese in _CHINESE.items():
-        parts = re.split(r"\{([a-z])\}", english)
-        pattern = "".join(f"(?P<{p}>.+?)" if i % 2 else re.escape(p) for i, p in enumerate(parts))
-        made.append((re.compile(pattern, re.DOTALL), chinese))
-    return tuple(made)
+def _patterns() -> Patterns:
+    return compiled(_CHINESE)
 
 
 def translated(message: str) -> str:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
+from wenyuan.cli.phrases import Patterns, compiled
+
 __all__ = ["TITLES", "finding"]
 
 TITLES: Mapping[str, str] = {
@@ -152,13 +154,8 @@ def finding(detail: str) -> str:
 
 
 @cache
-def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
-    made = []
-    for english, chinese in _PHRASES.items():
-        parts = re.split(r"\{([a-z])\}", english)
-        pattern = "".join(f"(?P<{p}>.+?)" if i % 2 else re.escape(p) for i, p in enumerate(parts))
-        made.append((re.compile(pattern, re.DOTALL), chinese))
-    return tuple(made)
+def _patterns() -> Patterns:
+    return compiled(_PHRASES)
 
 
 def _said(english: str) -> str:

@@ -55,10 +55,7 @@ async def agent_put(visit: Visit) -> Response:
 
 async def agent_removed(visit: Visit) -> Response:
     """An agent removed and its keys revoked, where that was said twice."""
-    form = await read_form(visit.request)
-    if form["sure"] != "yes":
-        return visit.see("/console/people")
-    return await _done(visit, form, "DELETE", "agents", form["agent_id"])
+    return await _removed(visit, "agents", "agent_id")
 
 
 async def task_put(visit: Visit) -> Response:
@@ -71,10 +68,7 @@ async def task_put(visit: Visit) -> Response:
 
 async def task_removed(visit: Visit) -> Response:
     """A profile of tasks removed, where that was said twice."""
-    form = await read_form(visit.request)
-    if form["sure"] != "yes":
-        return visit.see("/console/people")
-    return await _done(visit, form, "DELETE", "tasks", form["profile_id"])
+    return await _removed(visit, "tasks", "profile_id")
 
 
 async def _synonyms(visit: Visit) -> Any:
@@ -96,10 +90,7 @@ async def synonym_put(visit: Visit) -> Response:
 
 async def synonym_removed(visit: Visit) -> Response:
     """A synonym removed, where that was said twice."""
-    form = await read_form(visit.request)
-    if form["sure"] != "yes":
-        return visit.see("/console/people")
-    return await _done(visit, form, "DELETE", "synonyms", form["number"])
+    return await _removed(visit, "synonyms", "number")
 
 
 async def key_made(visit: Visit) -> Response:
@@ -135,6 +126,14 @@ async def key_revoked(visit: Visit) -> Response:
     if form["sure"] != "yes":
         return visit.see("/console/people")
     return await _done(visit, form, "DELETE", "keys", form["key_id"])
+
+
+async def _removed(visit: Visit, kind: str, field: str) -> Response:
+    """What a field of the form names, removed where that was said twice."""
+    form = await read_form(visit.request)
+    if form["sure"] != "yes":
+        return visit.see("/console/people")
+    return await _done(visit, form, "DELETE", kind, form[field])
 
 
 async def _done(visit: Visit, form: Form, method: str, *segments: str, **asked: Any) -> Response:
