@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -11,8 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import wenyuan
+from console_door import Browser, served
+from wenyuan.cli.root import app
+from wenyuan.client import get_context_from
+from wenyuan.client.governed import read_context
 from wenyuan.core.errors import EngineTimeout
 from wenyuan.core.model import NewDocument, NewPassage, RetrievalRequest
 from wenyuan.core.ports import Deadline
@@ -21,9 +27,11 @@ from wenyuan.service.doors import Wanted
 from wenyuan.service.following import Follower
 from wenyuan.service.ingest import Progress
 from wenyuan.service.search import SearchRequest
+from wenyuan.service.unified import UnifiedRequest
 from wenyuan.wire.governed import context_to_wire, search_to_wire
 
 ASK = SearchRequest(query="客户投诉多久响应")
+CONTEXT = ContextRequest(retrieval_query=ASK.query)
 
 
 @pytest.fixture
@@ -218,3 +226,53 @@ def test_the_follower_survives_what_it_cannot_know(
     follower.stop()
     assert library.engine.status().watermark == library.catalog.seq()
     assert [record.getMessage() for record in caplog.records] == ["the index does not follow: segment reader lost"]
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "this answer is as of 1 second ago"), ("zh", "此答案基于 1 秒前的内容")],
+)
+def test_pages_say_how_far_an_answer_is_behind(library: wenyuan.Library, language: str, said: str) -> None:
+    """The pages for searches and contexts say that an answer is of an earlier state, and nothing when it is not."""
+    with served(library) as url:
+        browser = Browser(url, language)
+        assert said not in browser.get("/console/search", q=ASK.query).text()
+        with busy(library):
+            commit(library, "p", "客户投诉由第二组响应。")
+            for page in ("search", "context"):
+                seen = browser.get(f"/console/{page}", q=ASK.query)
+                assert said in seen.text("#answer .notice[role=status]"), page
+                assert "24 小时" in seen.text(".hit .text")
+
+
+def test_cases_and_contexts_say_how_far_they_are_behind(library: wenyuan.Library) -> None:
+    """Unified retrieval says it once of the whole answer, also of an empty one; contexts of the bare contract say it too."""
+    asked = UnifiedRequest(query=ASK.query, chapter="none", threshold=0.0)
+    assert "stale_by" not in library.retrieve(asked).response.query_context
+    with busy(library):
+        commit(library, "p", "客户投诉由第二组响应。")
+        time.sleep(0.1)
+        response = library.retrieve(asked).response
+        assert 0.1 <= response.query_context["stale_by"] < 20
+        assert 0.1 <= response.cases[0].metadata["stale_by"] < 20
+        assert library.retrieve(replace(asked, threshold=1.0)).response.query_context["stale_by"] >= 0.1
+        assert get_context_from(library, ASK.query).stale_by >= 0.1
+        assert read_context(json.loads(json.dumps(context_to_wire(library.get_context(CONTEXT))))).stale_by >= 0.1
+
+
+@pytest.mark.parametrize("command", ["context", "retrieve"])
+@pytest.mark.parametrize(("language", "said"), [("en", "As of 1 s ago"), ("zh", "答案基于 1 秒前的内容")])
+def test_the_command_line_says_how_far_an_answer_is_behind(
+    library: wenyuan.Library, tmp_path: Path, command: str, language: str, said: str
+) -> None:
+    """``context`` and ``retrieve`` say that an answer is of an earlier state, as ``search`` does."""
+    world = {"WENYUAN_ENCODER__KIND": "hashing", "WENYUAN_ENCODER__DIMENSION": "64", "WENYUAN_SEARCH__FLOOR": "0"}
+    world |= {"WENYUAN_LIBRARY": str(tmp_path / "library"), "COLUMNS": "80"}
+    library.close()  # so that the index is in the folder, for another process
+    with (
+        wenyuan.open(tmp_path / "library", encoder={"kind": "hashing", "dimension": 64}) as writer,
+        writer.catalog.writing(),
+    ):
+        commit(writer, "p", "客户投诉由第二组响应。")
+        done = CliRunner().invoke(app, [command, ASK.query, "--lang", language], env=world, prog_name="wenyuan")
+    assert said in done.stdout, done.output

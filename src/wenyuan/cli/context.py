@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from math import ceil
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -60,6 +61,7 @@ def context(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
             "withheld": dict(found.withheld),
             "tokens": found.tokens,
             "degraded": list(found.degraded),
+            "stale_by": round(found.stale_by, 1),
         }
     )
     if not terminal.as_json:
@@ -105,6 +107,8 @@ def _show(terminal: Terminal, found: Knowledge) -> None:
         terminal.show(terminal.text("context_some", count=len(found.snippets), tokens=found.tokens))
     else:
         terminal.show(terminal.text("context_none"))
+    if found.stale_by:
+        terminal.show(terminal.text("stale_by", seconds=ceil(found.stale_by)))
     for snippet in found.snippets:
         _show_snippet(terminal, snippet)
     reasons = [terminal.text(f"withheld_{reason}", count=count) for reason, count in found.withheld.items() if count]

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import ceil
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -178,6 +179,8 @@ def _told(terminal: Terminal, context: Mapping[str, Any]) -> Iterator[str]:
         if state != "ok":
             shown = _state(terminal, state)
             yield terminal.text("engine_state", engine=terminal.text(_ENGINES[engine]), state=shown)
+    if seconds := context.get("stale_by"):
+        yield terminal.text("stale_by", seconds=ceil(seconds))
     if names := context.get("unmatched_processes"):
         yield terminal.text("unmatched", names=", ".join(names))
     if reason := context.get("rules_reason"):

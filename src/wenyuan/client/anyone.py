@@ -161,8 +161,10 @@ def _plain(value: Any) -> Any:
 def _knowledge(found: Iterable[tuple[str, Fragment]], policy: ContextPolicy) -> Knowledge:
     best: dict[tuple[str, str], tuple[str, Fragment]] = {}
     degraded: dict[str, None] = {}
+    stale_by = 0.0
     for query, fragment in found:
         degraded |= dict.fromkeys(_names(fragment.metadata.get("degraded")))
+        stale_by = max(stale_by, _seconds(fragment.metadata.get("stale_by")))
         known = best.get((fragment.source, fragment.content))
         if known is None or fragment.retrieval_score > known[1].retrieval_score:
             best[fragment.source, fragment.content] = query, fragment
@@ -185,6 +187,7 @@ def _knowledge(found: Iterable[tuple[str, Fragment]], policy: ContextPolicy) -> 
         withheld={str(reason): count for reason, count in build.withheld.items()},
         tokens=build.tokens,
         degraded=tuple(degraded),
+        stale_by=stale_by,
     )
 
 
@@ -288,6 +291,11 @@ def _names(said: object) -> Sequence[str]:
     if isinstance(said, str):
         return [name for name in said.split(", ") if name]
     return [name for name in said if isinstance(name, str)] if isinstance(said, (list, tuple)) else ()
+
+
+def _seconds(said: object) -> float:
+    """A number of seconds; 0 for what is none."""
+    return float(said) if isinstance(said, (int, float)) and not isinstance(said, bool) and said > 0 else 0.0
 
 
 def _text(said: Mapping[str, Any], name: str) -> str:

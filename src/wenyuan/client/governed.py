@@ -16,12 +16,14 @@ class Passages:
     Attributes:
         passages: As the service gives them: ``source``, ``content``, ``summary``, ``trust``, ``score`` …
         degraded: Names of the parts that failed though the answer stands without them.
+        stale_by: Seconds since the oldest change that was not searched, while somebody writes; 0 for none.
     """
 
     passages: tuple[Mapping[str, Any], ...]
     degraded: tuple[str, ...] = ()
     reasons: Mapping[str, str] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    stale_by: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,13 +33,14 @@ class Knowledge:
     Attributes:
         snippets: As the service gives them: ``source``, ``content``, ``trust`` …
         withheld: How many passages were kept back, by reason.
-        degraded: See `Passages`.
+        degraded, stale_by: See `Passages`.
     """
 
     snippets: tuple[Mapping[str, Any], ...]
     withheld: Mapping[str, int] = field(default_factory=dict)
     tokens: int = 0
     degraded: tuple[str, ...] = ()
+    stale_by: float = 0.0
 
     @property
     def context_data(self) -> dict[str, Any]:
@@ -52,6 +55,7 @@ def read_passages(body: Mapping[str, Any]) -> Passages:
         degraded=_degraded(body),
         reasons=_object(body, "reasons"),
         metadata=_object(body, "metadata"),
+        stale_by=_stale_by(body),
     )
 
 
@@ -65,6 +69,7 @@ def read_context(body: Mapping[str, Any]) -> Knowledge:
         withheld=_object(body, "withheld"),
         tokens=tokens,
         degraded=_degraded(body),
+        stale_by=_stale_by(body),
     )
 
 
@@ -88,6 +93,13 @@ def _degraded(body: Mapping[str, Any]) -> tuple[str, ...]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError("coverage.degraded is no array of strings")
     return tuple(names)
+
+
+def _stale_by(body: Mapping[str, Any]) -> float:
+    seconds = _object(body, "coverage").get("stale_by", 0.0)
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or seconds < 0:
+        raise ValueError("coverage.stale_by is no number of seconds")
+    return float(seconds)
 
 
 def _entries(body: Mapping[str, Any], name: str) -> tuple[Mapping[str, Any], ...]:

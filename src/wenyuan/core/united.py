@@ -82,6 +82,7 @@ class Items(list[RetrievalItem]):
         reason: Why there is nothing, where there is nothing.
         notes: What else the caller should know.
         audit_id: Of the record of the question; ``""`` where there is none.
+        stale_by: Seconds since the oldest change that was not searched, while somebody writes; 0 for none.
     """
 
     def __init__(
@@ -93,10 +94,11 @@ class Items(list[RetrievalItem]):
         reason: str = "",
         notes: Iterable[str] = (),
         audit_id: str = "",
+        stale_by: float = 0.0,
     ) -> None:
         super().__init__(items)
         self.cut, self.unmatched, self.notes = tuple(cut), tuple(unmatched), tuple(notes)
-        self.reason, self.audit_id = reason, audit_id
+        self.reason, self.audit_id, self.stale_by = reason, audit_id, stale_by
 
 
 @dataclass(slots=True)

@@ -125,7 +125,8 @@ class RuleDoor:
             cases = found(question.limit, Not(templates))
             if cases and question.chapter:
                 cases.notes = (f"chapter {question.chapter!r} has no such case: others stand in for it",)
-        others = found(question.templates, templates) if question.templates else ()
+        others = found(question.templates, templates) if question.templates else Items()
+        cases.stale_by = max(cases.stale_by, others.stale_by)
         known = {item.metadata["passage_id"] for item in cases}
         cases += [item for item in others if item.metadata["passage_id"] not in known]
         return cases
@@ -331,6 +332,7 @@ def _cases(answer: Answer, threshold: float) -> Items:
         ),
         reason="" if kept else reason,
         audit_id=answer.audit_id,
+        stale_by=answer.stale_by,
     )
 
 
@@ -348,7 +350,10 @@ def _item(hit: Hit, passage: Passage, answer: Answer, score: float | None = None
         if "raw" in hit.parts:
             metadata["probability"] = round(hit.score, 6)
     since = answer.stale.get(passage.source_id)
-    about = {"audit_id": answer.audit_id, "stale_since": since, "degraded": ", ".join(answer.degraded)}
+    about = {
+        "audit_id": answer.audit_id, "stale_since": since, "stale_by": round(answer.stale_by, 1),
+        "degraded": ", ".join(answer.degraded),
+    }  # fmt: skip
     return RetrievalItem(
         content=passage.text,
         source=hit.origin,

@@ -261,6 +261,7 @@ class Unifier:
             "rules_reason": rules.reason,
             "truncated": list(rules.truncated),
             "notes": [*rules.notes, *cases.notes],
+            "stale_by": round(cases.stale_by, 1),
         }
         near = did_you_mean(request.chapter, self._settings.chapters_need_rules) if request.chapter else ""
         if near and not self.needs_rules(request.chapter):

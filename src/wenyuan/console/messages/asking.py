@@ -111,6 +111,10 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "These parts did not answer, so something may be missing: {names}.",
         "以下部分没有应答，结果可能不全：{names}。",
     ),
+    "stale_by": (
+        "The library is being written to: this answer is as of {seconds:second|seconds} ago. What came since is not searched yet.",
+        "知识库正在写入：此答案基于 {seconds} 秒前的内容，其后的变更尚未检索到。",
+    ),
     "failed": ("FAILED — there is no answer", "FAILED——没有得到答案"),
     "failed_lead": (
         "This is not an empty result: the search could not be carried out.",

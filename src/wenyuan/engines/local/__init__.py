@@ -155,7 +155,6 @@ class LocalEngine:
         return VectorScan(self._dimension) if self._dimension else None
 
     def _set_view(self, watermark: int, stamp: str) -> None:
-        self._whole = self._whole or watermark > 0
         self._view = _View(
             searcher=self._keyword.searcher,
             columns=self._columns.frozen(),
@@ -216,7 +215,7 @@ class LocalEngine:
         """Whether questions may be answered as of a change that others have moved on from: never from files that are
         only being built, which hold nothing.
         """
-        return self._whole and feed.lag(watermark) <= self._max_lag
+        return (self._whole or watermark > 0) and feed.lag(watermark) <= self._max_lag
 
     def _catch_up(self, feed: ChangeFeed, target: int) -> int:
         if self._view.watermark > target:
