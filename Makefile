@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test test-integrations lint check bench bench-peers lock clean
+.PHONY: demo test test-integrations lint check bench bench-peers bench-transfer lock clean
 
 demo: $(VENV)/.run           ## set up, then run the main job on a small bilingual library
 	$(BIN)/wenyuan demo
@@ -42,6 +42,9 @@ bench: $(VENV)/.dev          ## measure speed; prints the environment beside the
 
 bench-peers: $(VENV)/.dev    ## compare with what one would take instead: DATA="FOLDER…", judged sets; ARGS="--queries 200"
 	$(BIN)/python bench/peers/compare.py --data $(DATA) $(ARGS)
+
+bench-transfer: $(VENV)/.dev ## what the numbers of the score are worth elsewhere: DATA="FOLDER…", sets of one source joined by =
+	$(BIN)/python bench/transfer.py $(DATA) $(ARGS)
 
 lock: $(VENV)/.dev           ## renew the lock files
 	$(PIP) install --quiet uv

@@ -35,8 +35,8 @@ from wenyuan.encoders.builtin_tokens import Tokenizer
 from wenyuan.encoders.builtin_weights import unpack
 from wenyuan.evaluation.building import default_cache, entries_of
 from wenyuan.evaluation.judged import Judged, Question, read_judged
+from wenyuan.service.general import script_of
 from wenyuan.service.legs import Aim
-from wenyuan.service.probes import script_of
 
 jax: Any = importlib.import_module("jax")
 jnp: Any = importlib.import_module("jax.numpy")

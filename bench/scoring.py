@@ -1,29 +1,26 @@
 """What each step of the score is worth: judged questions, asked with all steps, then with one of them switched off.
 
     python bench/scoring.py DIR … [--limit 300] [--cache DIR] [--mean]
-    python bench/scoring.py DIR … --weights .7 .8 .9 [--limit 300] [--cache DIR]
     python bench/scoring.py --references DIR [--encoder none] [--limit 600]
 
 DIR is a judged set in BEIR layout; its library is built once into the cache. The questions go through the whole search.
-Every figure is nDCG@10 without floor, but for the column ``floor``, which is what `search.abstain = normal` costs:
+Every figure is nDCG@10 with nothing refused, but for the column ``refusing``, which is what `search.abstain = normal` costs:
 
-    plain       w = .7, queries as they were embedded, without pairs of words, quantities or laws, no clause looked for by name
+    plain       queries as they were embedded, without pairs of words, quantities or laws, no clause looked for by name
     shipped     as the program answers
-    w           w = .7 instead of the measured one        centre   queries are not moved off general questions
+    centre      queries are not moved off general questions
     bridge      nor off their own language, in a library of both
     pairs       words are asked for, articles too, but not which of them stand side by side
     quantities  numbers with a unit are asked for as they are written only
     laws        articles of other laws than most candidates keep their scores
     names       a query that names a clause or a standard is asked as any other
     keywords, vectors   that leg alone
-    floor       what nonsense reaches is not answered     elsewhere   asked from within another document
+    refusing    what hardly has an answer is refused      elsewhere   asked from within another document
 
 All but the first two are differences to ``shipped``. A star says that nine in ten bootstrap means over the questions lie
 on that side of zero (`core.measures.changed`). The last rows are means over sets by language;
 ``across``: questions in one, passages in the other. With ``--mean`` the built-in encoder takes the plain mean of its
 states, in libraries of their own.
-
-With ``--weights`` every set is asked with each of these weights of the vector leg instead, without floor.
 
 With ``--references`` a set is asked for articles by their numbers, in ten ways to write them; the titles of the set's
 judged entries (``TITLE 第…条``, metadata ``law`` and ``article_no``) say which. Printed: Hit@1 and what does not come
@@ -37,11 +34,12 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -49,7 +47,6 @@ from wenyuan.core import synonyms
 from wenyuan.core.measures import changed
 from wenyuan.core.model import Passage
 from wenyuan.core.quantity import QUANTITY
-from wenyuan.core.score import VECTOR_WEIGHT
 from wenyuan.core.text import has_han, query_terms, search_terms
 from wenyuan.encoders import builtin_graph
 from wenyuan.encoders.builtin import BuiltinEncoder
@@ -58,13 +55,12 @@ from wenyuan.evaluation.building import default_cache, entries_of, open_built
 from wenyuan.evaluation.corpus import Corpus, open_corpus, read_lines, record_id
 from wenyuan.evaluation.judged import Judged, Question, read_judged
 from wenyuan.evaluation.measures import measured
-from wenyuan.service import retrieve
+from wenyuan.service import legs, retrieve
 from wenyuan.service.facade import Library
+from wenyuan.service.general import SCRIPTS
 
 K = 10
 DEPTH = 30  # passages, so that there are ten documents where several are of one
-OPEN = {"score": 0.0, "most": 0.0, "lift": 0.0}
-"""Floors that everything reaches."""
 SAMPLE = 200
 
 
@@ -73,40 +69,40 @@ class Step:
     """A way to answer.
 
     Attributes:
-        traits: Of the collection, instead of those that were measured.
+        weight: Of the vector leg, instead of the one that counts.
+        centre: Whether queries are moved off general questions; `bridge`: and off their own language.
         pairs: Whether pairs of neighbouring words are asked for.
         quantities: Whether numbers with a unit are asked for in the form that all ways to write them have.
+        laws: Whether articles of other laws than most candidates stand behind.
         names: Whether naming a clause counts.
-        floor: Whether what does not stand out is left out.
+        refusing: Whether a question is refused that hardly has an answer.
         elsewhere: Asked from within another document.
     """
 
-    traits: Mapping[str, float]
+    weight: float | None = None
+    centre: bool = True
+    bridge: bool = True
     pairs: bool = True
     quantities: bool = True
+    laws: bool = True
     names: bool = True
-    floor: bool = False
+    refusing: bool = False
     elsewhere: bool = False
 
 
-AS_EMBEDDED = {"centre": 0.0, "bridge": 0.0}
-LAWLESS = {"law": 0.0}
 STEPS = {
-    "plain": Step(
-        traits={"weight": VECTOR_WEIGHT, **AS_EMBEDDED, **LAWLESS}, pairs=False, quantities=False, names=False
-    ),
-    "shipped": Step(traits={}),
-    "w": Step(traits={"weight": VECTOR_WEIGHT}),
-    "centre": Step(traits=AS_EMBEDDED),
-    "bridge": Step(traits={"bridge": 0.0}),
-    "pairs": Step(traits={}, pairs=False),
-    "quantities": Step(traits={}, quantities=False),
-    "laws": Step(traits=LAWLESS),
-    "names": Step(traits={}, names=False),
-    "keywords": Step(traits={"weight": 0.0}),
-    "vectors": Step(traits={"weight": 1.0}),
-    "floor": Step(traits={}, floor=True),
-    "elsewhere": Step(traits={}, elsewhere=True),
+    "plain": Step(centre=False, bridge=False, pairs=False, quantities=False, laws=False, names=False),
+    "shipped": Step(),
+    "centre": Step(centre=False),
+    "bridge": Step(bridge=False),
+    "pairs": Step(pairs=False),
+    "quantities": Step(quantities=False),
+    "laws": Step(laws=False),
+    "names": Step(names=False),
+    "keywords": Step(weight=0.0),
+    "vectors": Step(weight=1.0),
+    "refusing": Step(refusing=True),
+    "elsewhere": Step(elsewhere=True),
 }
 
 
@@ -120,19 +116,29 @@ def asked_for(step: Step, query: str) -> list[str]:
 
 @contextmanager
 def switched(library: Library, step: Step) -> Iterator[None]:
-    """The library answers in that way; what it has measured stays as it is."""
-    retriever, reference_of, terms_of = library._retriever, retrieve.reference_of, synonyms.search_terms
-    known = retriever.floors()
-    opened = {} if step.floor else OPEN
-    told = {script: {**floors, **opened, **step.traits} for script, floors in known.items()}
-    retriever.floors = lambda: told  # type: ignore[method-assign]
-    retrieve.reference_of = reference_of if step.names else lambda _query: None
-    synonyms.search_terms = partial(asked_for, step)
-    try:
+    """The library answers in that way; what is known of it stays as it is."""
+    retriever: Any = library._retriever
+    known, own, abstention = retriever.floors(), retriever._own, retriever._abstention
+    off = {name: 0.0 for name, on in (("bridge", step.bridge), ("law", step.laws)) if not on}
+    told = {script: {**known.get(script, {}), **off} for script in SCRIPTS}
+    verdict = abstention.verdict
+    with ExitStack() as stack:
+        patched = partial(_patched, stack)
+        patched(retriever, "floors", lambda: told)
+        patched(synonyms, "search_terms", partial(asked_for, step))
+        if not step.names:
+            patched(retrieve, "reference_of", lambda _query: None)
+        if not step.centre:
+            patched(legs, "CENTRE", 0.0)
+        if step.weight is not None:
+            patched(own, "weight", lambda _tuning: step.weight)
+        if not step.refusing:
+            patched(abstention, "verdict", lambda *asked: verdict(*asked)._replace(why=""))
         yield
-    finally:
-        del retriever.floors
-        retrieve.reference_of, synonyms.search_terms = reference_of, terms_of
+
+
+def _patched(stack: ExitStack, thing: Any, name: str, value: Any) -> None:
+    stack.enter_context(patch.object(thing, name, value))
 
 
 def worth(library: Library, entries: Mapping[int, str], corpus: Corpus, judged: Judged, step: Step) -> list[float]:
@@ -165,7 +171,7 @@ def opened(folder: Path, cache: Path, encoder: str = "builtin") -> tuple[Corpus,
 
 def ablations(folders: Sequence[Path], cache: Path, limit: int) -> None:
     """One row a set, then the means."""
-    print(f"| set | questions | w | {' | '.join(STEPS)} |\n|---|{'---|' * (len(STEPS) + 2)}")
+    print(f"| set | questions | {' | '.join(STEPS)} |\n|---|{'---|' * (len(STEPS) + 1)}")
     told: dict[str, list[list[float]]] = {}
     for folder in folders:
         corpus, library = opened(folder, cache)
@@ -173,36 +179,18 @@ def ablations(folders: Sequence[Path], cache: Path, limit: int) -> None:
             judged = read_judged(folder, corpus.uris, limit=limit)
             entries = entries_of(library, corpus)
             found = {name: worth(library, entries, corpus, judged, step) for name, step in STEPS.items()}
-            weight = library._retriever.weight()
             kind = languages(judged.questions, library.catalog.some_passages(SAMPLE))
         shipped = found["shipped"]
         row = [
             bare(np.mean(found[name])) if name in ("plain", "shipped") else gain(shipped, found[name])
             for name in STEPS
         ]
-        print(f"| {folder.name} | {len(shipped)} | {weight:.2f} | {' | '.join(row)} |", flush=True)
+        print(f"| {folder.name} | {len(shipped)} | {' | '.join(row)} |", flush=True)
         told.setdefault(kind, []).append([float(np.mean(found[name])) for name in STEPS])
     for kind, rows in told.items():
         means = dict(zip(STEPS, np.mean(rows, axis=0), strict=True))
         row = [bare(m) if name in ("plain", "shipped") else signed(m - means["shipped"]) for name, m in means.items()]
-        print(f"| *mean of {len(rows)}, {kind}* | | | {' | '.join(row)} |")
-
-
-def weighed(folders: Sequence[Path], cache: Path, limit: int, weights: Sequence[float]) -> None:
-    """One row a set: what each weight of the vector leg finds, and the one that was measured."""
-    print(
-        f"| set | questions | {' | '.join(f'{w:g}' for w in weights)} | measured |\n|---|{'---|' * (len(weights) + 2)}"
-    )
-    for folder in folders:
-        corpus, library = opened(folder, cache)
-        with library:
-            judged = read_judged(folder, corpus.uris, limit=limit)
-            entries = entries_of(library, corpus)
-            steps = [Step(traits={"weight": weight}) for weight in weights]
-            found = [bare(np.mean(worth(library, entries, corpus, judged, step))) for step in steps]
-            own = library._retriever.weight()
-        told = f"{len(judged.questions)} | {' | '.join(found)} | {own:.2f}"
-        print(f"| {folder.name} | {told} |", flush=True)
+        print(f"| *mean of {len(rows)}, {kind}* | | {' | '.join(row)} |")
 
 
 def languages(questions: Sequence[Question], passages: Sequence[Passage]) -> str:
@@ -291,7 +279,6 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=default_cache())
     parser.add_argument("--encoder", choices=("none", "builtin"), default="none")
     parser.add_argument("--mean", action="store_true")
-    parser.add_argument("--weights", type=float, nargs="+", metavar="W")
     given = parser.parse_args()
     if given.mean:
         take_means()
@@ -299,8 +286,6 @@ def main() -> None:
     if given.references:
         for folder in given.sets:
             references(folder, given.cache, given.limit, given.encoder)
-    elif given.weights:
-        weighed(given.sets, given.cache, given.limit, given.weights)
     else:
         ablations(given.sets, given.cache, given.limit)
 

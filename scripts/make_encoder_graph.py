@@ -25,7 +25,7 @@ from wenyuan.encoders import builtin, builtin_weights
 from wenyuan.encoders.builtin_graph import DAMPED, EPSILON, FFN, HEADS, HIDDEN, LAYERS, PROJECTIONS, information
 from wenyuan.encoders.builtin_tokens import Tokenizer
 from wenyuan.encoders.builtin_weights import WeightFile, unpack
-from wenyuan.service.probes import GENERAL
+from wenyuan.service.general import GENERAL
 
 FOLDER = Path(builtin.__file__).parent
 MICROSOFT = "com.microsoft"

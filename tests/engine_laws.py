@@ -235,7 +235,7 @@ class EngineLaws:
         ]
         crew = Crew(2)
         legs = OwnLegs(filled.engine, None, SearchSettings(), crew, Belongings(filled.catalog))
-        hits, _ = legs.candidates(query, filled.scope(), depth, filled.deadline())
+        hits = legs.candidates(query, filled.scope(), depth, filled.deadline()).hits
         crew.close()
         found = {h.passage_id for ranking in rankings for h in best_first(ranking)[:depth]}
         assert {h.passage_id for h in hits} == found

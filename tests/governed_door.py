@@ -30,11 +30,11 @@ OTHER = {"agent_id": "other", "knowledge_scope": [{"domain": "wiki", "top_k": 2}
 
 @contextlib.contextmanager
 def measured_once(library: Any) -> Iterator[None]:
-    """Sources are added to a small library, and each is most of it: nonsense is asked at the end, and not after each."""
-    library.measure_floor = dict
+    """Sources are added to a small library: what it is like is looked at in the end, and not after each."""
+    library.measure_collection = dict
     yield
-    del library.measure_floor
-    library.measure_floor()
+    del library.measure_collection
+    library.measure_collection()
 
 
 def fill(library: Any, folder: Path, names: Mapping[str, str] = TEXTS) -> None:

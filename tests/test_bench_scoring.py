@@ -1,4 +1,4 @@
-"""The measurements of what the steps of the score are worth and what the floors keep: on small sets, by hand."""
+"""The measurements of what the steps of the score are worth, here and elsewhere: on small sets, by hand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Imports a script of the folder; afterwards none of them is known."""
     monkeypatch.syspath_prepend(str(BENCH))
     yield importlib.import_module
-    for name in ("floors", "scoring"):
+    for name in ("transfer", "scoring"):
         sys.modules.pop(name, None)
 
 
@@ -65,21 +65,20 @@ def test_articles_are_found_however_they_are_written(bench: Any, tmp_path: Path,
 
 
 def test_a_step_that_is_switched_off_comes_back(bench: Any, tmp_path: Path) -> None:
-    """Without names an article scores as any other text that shares words; afterwards as before, floors included."""
+    """Without names an article scores as any other text that shares words; afterwards as before, refusals included."""
     scoring = bench("scoring")
     _, library = scoring.opened(laws(tmp_path / "laws"), tmp_path / "cache", "none")
 
-    def asked() -> tuple[float, bool]:
+    def asked() -> tuple[float, bool, bool]:
         hit = library.search("安全生产法第十三条", limit=1).hits[0]
-        return hit.parts["raw"], "identifier" in hit.parts
+        return hit.parts["raw"], "identifier" in hit.parts, bool(library.search("规定 asdf qwer zxcv hjkl yuio").hits)
 
     with library:
         before, floors = asked(), library._retriever.floors()
         with scoring.switched(library, scoring.STEPS["names"]):
-            assert asked()[1] is False
-            assert all(told["score"] == 0 for told in library._retriever.floors().values())
+            assert asked()[1:] == (False, True)
         assert (asked(), library._retriever.floors()) == (before, floors)
-        assert before[1] is True
+        assert before[1:] == (True, False)
 
 
 @pytest.mark.parametrize(("change", "shown"), [(0.0, "0"), (0.0004, "0"), (0.05, "+.050"), (-0.0126, "−.013")])
@@ -88,22 +87,42 @@ def test_differences_are_shown_short(bench: Any, change: float, shown: str) -> N
     assert bench("scoring").signed(change) == shown
 
 
-def test_a_library_of_two_languages_knows_what_is_across(bench: Any, tmp_path: Path) -> None:
-    """Every second paragraph is there in one language; questions whose answer is in the other one are told apart."""
-    floors = bench("floors")
-    texts = {"zh": "第{}段讲的是投诉。", "en": "Paragraph {} is about complaints."}
-    one, other = (
-        judged_set(
-            tmp_path / name,
-            [{"_id": f"{name}{n}", "text": text.format(n)} for n in range(6)],
-            {f"{name}{n}": text.format(n) for n in range(6)},
-        )
-        for name, text in texts.items()
+def test_what_is_chosen_is_chosen_by_the_others(bench: Any) -> None:
+    """The weight that is best where the collection is not counted; a model that tells apart what the others tell apart."""
+    transfer = bench("transfer")
+    flat = {f"{w:g}": [0.5] for w in transfer.WEIGHTS}
+    here, there = {"weights": {**flat, "0.5": [0.9]}}, {"weights": {**flat, "0.9": [0.6]}}
+    assert transfer.best_weight([there]) == "0.9"
+    assert transfer.best_weight([here, there]) == "0.5"
+
+    def row(kind: str, nearness: float) -> dict[str, Any]:
+        return {"kind": kind, "scope": "all", "nearness": nearness, "keyword": 0.2, "passages": 50.0, "across": 0.0,
+                "strange": 0.0, "field": [0.8, 0.4], "first": [[0.8, int(kind == "own")]]}  # fmt: skip
+
+    rows = [row("own", 0.4 + n / 100) for n in range(9)] + [row("foreign", 0.1 + n / 100) for n in range(9)]
+    model = transfer.fitted([{"rows": rows}])
+    likely, unlikely = (model.probability(transfer.standing(row("own", nearness))) for nearness in (0.45, 0.1))
+    assert likely > 0.8 > 0.2 > unlikely
+    assert transfer.error(rows, model, transfer.curve_of([{"rows": rows}])) < 0.3
+
+
+def test_a_set_is_asked_as_a_stranger_and_as_its_own(bench: Any, tmp_path: Path) -> None:
+    """Own questions with and without what answers them, in their document and in another; those of others; nonsense."""
+    transfer = bench("transfer")
+    entries = [
+        {"_id": f"{name}#{n}", "title": "", "text": f"{name} part {n} of the guide tells about {topic}."}
+        for name, topics in (("garden", ("roses", "apples", "hedges")), ("kitchen", ("soups", "breads", "sauces")))
+        for n, topic in enumerate(topics)
+    ]
+    folder = judged_set(
+        tmp_path / "guides", entries, {"garden#1": "who tells about apples", "kitchen#0": "soups of the guide"}
     )
-    folder = floors.mixed(one, other, tmp_path / "mixed")
-    kinds = floors.questions(folder, (one, other), 10)
-    assert {kind: len(found) for kind, found in kinds.items()} == {
-        "Chinese": 3, "English": 3, "across, Chinese": 3, "across, English": 3,
-    }  # fmt: skip
-    held = {json.loads(line)["_id"][2:] for line in (folder / "corpus.jsonl").read_text("utf-8").splitlines()}
-    assert held == set("012345")
+    told = transfer.asked(folder, ["陈凯歌哪一年出生"], tmp_path / "cache", 10)
+    kinds = {(row["kind"], row["scope"]) for row in told["rows"]}
+    assert {(kind, "all") for kind in ("own", "removed", "foreign", "nonsense")} | {
+        (kind, "document") for kind in ("own", "near")
+    } <= kinds
+    own = [row for row in told["rows"] if (row["kind"], row["scope"]) == ("own", "document")]
+    assert len(own) == 2 and all(row["first"][0][1] == 1 and row["passages"] <= 3 for row in own)
+    assert all(not any(right for _, right in row["first"]) for row in told["rows"] if row["kind"] != "own")
+    assert told["weights"]["0.75"] == [1.0, 1.0]

@@ -12,10 +12,7 @@ import pytest
 
 import wenyuan
 from wenyuan.core.ports import Deadline
-from wenyuan.core.score import Traits
-from wenyuan.service import measure
-from wenyuan.service.cloze import weight_across
-from wenyuan.service.measure import BRIDGE
+from wenyuan.core.score import BRIDGE, Traits
 from wenyuan.service.query_vectors import QueryVectors
 
 NEVER = Deadline(1e12, lambda: 0.0)
@@ -60,22 +57,13 @@ def traits(library: wenyuan.Library) -> Traits:
 def test_measured(mixed: wenyuan.Library) -> None:
     """A library with passages in both languages is measured to be one."""
     assert traits(mixed).bridge == BRIDGE
-    assert traits(mixed).apart
 
 
-def test_questions_come_in_both_languages(mixed: wenyuan.Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Vectors count more than the sentences say, which are in the language of their own passage each."""
-    monkeypatch.setattr(measure, "_both", lambda passages: False)
-    alone = mixed._retriever.measurer.traits(mixed.catalog.some_passages(1_000))["weight"]
-    assert alone < traits(mixed).weight == weight_across(alone) <= 0.9
-
-
-def test_one_language_needs_none(mixed: wenyuan.Library) -> None:
+def test_one_language_needs_none(mixed: wenyuan.Library, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where all passages are in one language, nothing is moved towards the other."""
     english = [p for p in mixed.catalog.some_passages(1_000) if p.language == "en"]
-    measured = mixed._retriever.measurer.traits(english)
-    assert measured["centre"] > 0
-    assert measured["bridge"] == measured["apart"] == 0.0
+    monkeypatch.setattr(mixed.catalog, "some_passages", lambda count: english)
+    assert mixed.collection_under({})["hybrid"]["latin"]["bridge"] == 0.0
 
 
 QUESTIONS = (
@@ -87,10 +75,9 @@ QUESTIONS = (
 
 
 @contextmanager
-def bridged(library: wenyuan.Library, bridge: float, *, apart: bool = True) -> Iterator[None]:
+def bridged(library: wenyuan.Library, bridge: float) -> Iterator[None]:
     before = library.catalog.value("floor")
-    changed = {"bridge": bridge, "apart": float(apart)}
-    moved = before | {"hybrid": {k: v | changed for k, v in before["hybrid"].items()}}
+    moved = before | {"hybrid": {k: v | {"bridge": bridge} for k, v in before["hybrid"].items()}}
     library.catalog.set_value("floor", moved)
     try:
         yield
@@ -144,40 +131,3 @@ def test_cosines_by_definition(mixed: wenyuan.Library) -> None:
     for passage in common:
         expected = without[passage] - BRIDGE * float((rows[passage] - mean) @ axis)
         assert with_it[passage] == pytest.approx(expected, abs=1e-5)
-
-
-def test_evidence_has_no_bridge(mixed: wenyuan.Library) -> None:
-    """How far a passage stands out of the collection is the same with a bridge and without."""
-    without, with_it = lifts(mixed, 0.0, apart=False), lifts(mixed, BRIDGE, apart=False)
-    assert without.keys() & with_it.keys()
-    for passage in without.keys() & with_it.keys():
-        assert with_it[passage][0] == pytest.approx(without[passage][0], abs=1e-5)
-
-
-def lifts(library: wenyuan.Library, bridge: float, *, apart: bool) -> dict[int, tuple[float, str]]:
-    """By passage, how far it stands out for a question in English, and its language."""
-    with bridged(library, bridge, apart=apart):
-        answer = library.search("When is the bearing of the pump greased?", limit=50)
-    return {h.passage_id: (h.parts["lift"], answer.passages[h.passage_id].language) for h in answer.hits}
-
-
-def test_standing_out_of_its_own_language(mixed: wenyuan.Library) -> None:
-    """A passage stands out from those in its own language: what all of the other one have over them is no evidence."""
-    of_all, of_its_own = lifts(mixed, BRIDGE, apart=False), lifts(mixed, BRIDGE, apart=True)
-    rows = {c.passage_id: c.row for c in mixed.catalog.changes(0, mixed.catalog.seq()) if c.row is not None}
-    vectors = QueryVectors(mixed.encoder)  # type: ignore[arg-type]
-    asked = vectors.of("When is the bearing of the pump greased?", NEVER) - measure.CENTRE * vectors.general(
-        "latin", NEVER
-    )
-    means = {
-        language: np.mean([float(r.vector @ asked) for r in rows.values() if r.language == language])
-        for language in ("zh", "en")
-    }
-    everything = np.mean([float(row.vector @ asked) for row in rows.values()])
-    assert means["en"] > everything > means["zh"]
-    seen = set()
-    for passage in of_all.keys() & of_its_own.keys():
-        (lift, language), (plain, _) = of_its_own[passage], of_all[passage]
-        assert lift == pytest.approx(plain + everything - means[language], abs=1e-5)
-        seen.add(language)
-    assert seen == {"zh", "en"}

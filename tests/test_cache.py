@@ -293,7 +293,7 @@ class World:
             self.catalog.remove_agent(self.draw.choice(AGENTS))
 
     def measure(self) -> None:
-        self.cached.measure_floor()
+        self.cached.measure_collection()
 
     def pass_time(self) -> None:
         self.clock.at += self.draw.choice([1.0, 30.0, 121.0])
@@ -411,13 +411,13 @@ def test_a_hit_says_so(small: wenyuan.Library) -> None:
     assert again.passages == first.passages != ()
 
 
-def test_a_floor_measured_anew_counts_at_once(small: wenyuan.Library) -> None:
-    """A floor that is measured anew, in this process or another, counts for the next question."""
+def test_what_is_measured_anew_counts_at_once(small: wenyuan.Library) -> None:
+    """A curve that was learned, in this process or another, counts for the next question."""
     request = SearchRequest(query="carried over days")
-    assert small.find(request).passages
-    floor = {script: {"score": 1.0, "lift": 9.0} for script in ("han", "latin")}
-    small.catalog.set_value("floor", {"hybrid": floor, "passages": 1})
-    assert small.find(request).passages == ()
+    before = small.find(request).passages[0].hit.score
+    curve = {script: {"intercept": -5.0, "slope": 1.0} for script in ("han", "latin")}
+    small.catalog.set_value("floor", {"hybrid": curve, "keyword-only": curve})
+    assert small.find(request).passages[0].hit.score < before
 
 
 def test_failures_are_not_kept(small: wenyuan.Library, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,6 +70,16 @@ def test_equals_share() -> None:
     assert settled([0.9] + [0.3] * 20, 0.3, curve).score < 0.01
 
 
+def test_both_factors_are_shown() -> None:
+    """The score is what the passage is likely to be if anything answers, times that anything does, times trust."""
+    hit = Field([0.7, 0.5], USUAL, answerable=0.4).settled(
+        Hit(1, 0.7, parts={"keyword": 0.7, "fused": 0.7, "trust": 1.01})
+    )
+    assert (hit.parts["answerable"], hit.parts["match"]) == (0.4, settled([0.7, 0.5], 0.7).score)
+    assert hit.score == pytest.approx(0.4 * hit.parts["match"] * 1.01)
+    assert explain(hit, 0.7, USUAL).endswith(f"answerable 0.400 · trust 1.01 → {hit.score:.3f}")
+
+
 def test_alone_is_not_certain() -> None:
     """The only passage within a scope is at most as likely as the library having no answer allows."""
     assert settled([0.4], 0.4, Curve(0.0, 1.6)).score == pytest.approx(1 / (1 + VOID))
@@ -77,10 +87,9 @@ def test_alone_is_not_certain() -> None:
 
 
 def test_which_curve_counts() -> None:
-    """What was recorded or learned comes before the curve of the mode; a record of no curve has none."""
+    """What was recorded or learned comes before the curve of the mode."""
     assert curve_of({}, "hybrid") == CURVES["hybrid"]
     assert curve_of({"intercept": 1.0, "slope": 2.0}, "keyword-only") == Curve(1.0, 2.0)
-    assert curve_of({"calibration": 0, "intercept": 1.0}, "hybrid") is None
     assert curve_of(USUAL.measured(), "keyword-only") == USUAL
     assert key_of({"score": 0.2}) == "" != key_of(USUAL.measured())
 

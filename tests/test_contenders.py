@@ -16,7 +16,7 @@ from wenyuan.core.calibrate import CURVES, NEAR, Field
 from wenyuan.core.fuse import Fusion
 from wenyuan.core.text import query_terms
 from wenyuan.service import legs
-from wenyuan.service.candidates import Cut, Floor, above, contenders, outstanding
+from wenyuan.service.candidates import Cut, above, contenders
 
 PASSAGES = 300
 SUBJECTS = ("投诉", "合同", "消防", "税务", "档案", "采购", "安全", "leave", "travel", "scaffold")
@@ -40,16 +40,8 @@ fusions = st.builds(
     Fusion,
     weight=st.sampled_from((0.3, 0.55, 0.7, 0.9)),
     scale=st.sampled_from(((0.0, 1.0), (0.4, 0.9))),
-    mean=st.sampled_from((0.0, 0.3, 0.6)),
-    lifted=st.booleans(),
 )
-floors = st.builds(
-    Floor,
-    st.sampled_from((0.0, 0.2, 0.5, 0.8)),
-    st.sampled_from((0.1, 0.5)),
-    st.booleans(),
-    st.sampled_from((1.0, 1.6)),
-)
+floors = st.sampled_from((0.0, 0.2, 0.5, 0.8))
 
 kept = st.dictionaries(st.integers(1, 60), st.sampled_from((0.9, 0.95, 0.99)))
 
@@ -59,7 +51,7 @@ kept = st.dictionaries(st.integers(1, 60), st.sampled_from((0.9, 0.95, 0.99)))
 def test_what_is_left_out_is_in_no_answer(
     found: tuple[dict[int, float], dict[int, float], dict[int, float], float],
     fusion: Fusion,
-    floor: Floor,
+    floor: float,
     limit: int,
     trusts: list[int],
     in_context: bool,
@@ -68,16 +60,14 @@ def test_what_is_left_out_is_in_no_answer(
     """Whatever the scores, floor, limit, trust, context and laws, the candidates of an answer and their rivals are those of all."""
     words, known, cosines, ceiling = found
     cut = Cut.of(floor, limit, trusts, in_context)
-    everything = fusion.hits(words, cosines, None, laws)
-    chosen = contenders(known, cosines, ceiling, fusion, cut, None, laws)
+    everything = fusion.hits(words, cosines, laws)
+    chosen = contenders(known, cosines, ceiling, fusion, cut, laws)
     some = fusion.hits(
-        {i: s for i, s in words.items() if i in chosen}, {i: c for i, c in cosines.items() if i in chosen}, None, laws
+        {i: s for i, s in words.items() if i in chosen}, {i: c for i, c in cosines.items() if i in chosen}, laws
     )
     assert cut.liftable(above(some, floor)) == cut.liftable(above(everything, floor))
     rivals, all_rivals = (Field((hit.score for hit in hits), CURVES["hybrid"]) for hits in (some, everything))
     assert (rivals.spread, rivals.rivals(0.5)) == pytest.approx((all_rivals.spread, all_rivals.rivals(0.5)), abs=1e-9)
-    if not above(everything, floor):
-        assert outstanding(some, floor) == outstanding(everything, floor)
 
 
 def test_most_need_no_second_score() -> None:
@@ -85,7 +75,7 @@ def test_most_need_no_second_score() -> None:
     known = {i: 0.9 - i / 200 for i in range(100)}
     cosines = {i: 0.95 - i / 400 for i in range(200)}
     fusion = Fusion(weight=0.7, scale=(0.0, 1.0))
-    chosen = contenders(known, cosines, known[99], fusion, Cut.of(Floor(0.0, 0.0), 10, [3], in_context=False))
+    chosen = contenders(known, cosines, known[99], fusion, Cut.of(0.0, 10, [3], in_context=False))
     assert sorted(chosen) == list(range(NEAR))
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from wenyuan.core.fuse import CLIMB, CONTEXT_BOUND, Fusion, Leeway, Request, Topic, adjusted, column, explain, fused
+from wenyuan.core.fuse import CLIMB, CONTEXT_BOUND, Fusion, Leeway, Request, Topic, adjusted, column, explain
 from wenyuan.core.model import Passage
 from wenyuan.core.ranking import Hit, Ranking
 from wenyuan.core.reference import reference_of, title_terms
@@ -70,7 +70,7 @@ def rankings(draw: st.DrawFn) -> tuple[list[Hit], float]:
         else st.none() | st.dictionaries(passage_ids, cosines, min_size=least)
     )
     laws = draw(st.dictionaries(passage_ids, st.floats(0.9, 1.0)))
-    return fused(keyword, vector, None, laws, weight=weight, scale=draw(scales), mean=draw(cosines)), weight
+    return Fusion(weight=weight, scale=draw(scales)).hits(keyword, vector, laws), weight
 
 
 @given(rankings())
@@ -80,36 +80,36 @@ def test_fused_is_a_ranking(made: tuple[list[Hit], float]) -> None:
     assert list(Ranking(hits)) == sorted(hits, key=lambda h: (-h.score, h.passage_id))
 
 
-@given(st.dictionaries(passage_ids, shares), st.dictionaries(passage_ids, cosines), shares, scales, cosines)
+@given(st.dictionaries(passage_ids, shares), st.dictionaries(passage_ids, cosines), shares, scales)
 def test_fused_parts(
-    keyword: dict[int, float], vector: dict[int, float], weight: float, scale: tuple[float, float], mean: float
+    keyword: dict[int, float], vector: dict[int, float], weight: float, scale: tuple[float, float]
 ) -> None:
-    """Every passage of either leg is there, with both scores, its raw cosine and its lift, and they add up."""
-    hits = fused(keyword, vector, weight=weight, scale=scale, mean=mean)
+    """Every passage of either leg is there, with both scores and its cosine, and they add up."""
+    hits = Fusion(weight=weight, scale=scale).hits(keyword, vector)
     assert {h.passage_id for h in hits} == keyword.keys() | vector.keys()
     for hit in hits:
         p = hit.parts
         assert p["keyword"] == keyword.get(hit.passage_id, 0.0)
         assert hit.score == p["fused"] == pytest.approx(weight * p["vector"] + (1 - weight) * p["keyword"], abs=1e-9)
         if hit.passage_id in vector:
-            assert (p["cosine"], p["lift"]) == (vector[hit.passage_id], vector[hit.passage_id] - mean)
+            assert p["cosine"] == vector[hit.passage_id]
         else:
             assert p["vector"] == 0.0
-            assert not {"cosine", "lift"} & p.keys()
+            assert "cosine" not in p
 
 
 def test_one_leg() -> None:
     """With one leg configured its score is the score, whatever the weight."""
-    (hit,) = fused({7: 0.4}, None, weight=0.7, scale=(0.0, 1.0))
+    (hit,) = Fusion(weight=0.7, scale=(0.0, 1.0)).hits({7: 0.4}, None)
     assert (hit.score, dict(hit.parts)) == (0.4, {"keyword": 0.4, "fused": 0.4})
-    (hit,) = fused(None, {7: 0.85}, weight=0.7, scale=(0.7, 1.0), mean=0.75)
+    (hit,) = Fusion(weight=0.7, scale=(0.7, 1.0)).hits(None, {7: 0.85})
     assert hit.score == pytest.approx(0.5, abs=1e-9)
-    assert hit.parts == pytest.approx({"cosine": 0.85, "lift": 0.1, "vector": 0.5, "fused": 0.5}, abs=1e-9)
+    assert hit.parts == pytest.approx({"cosine": 0.85, "vector": 0.5, "fused": 0.5}, abs=1e-9)
 
 
 def recomputed(parts: Any) -> float:
     """The score from its parts, by the formula that `explain` prints."""
-    product = parts["fused"] * parts.get("law", 1.0) * (1.0 + parts.get("context", 0.0)) * parts["trust"]
+    product = parts["fused"] * parts.get("law", 1.0) * (1.0 + parts.get("context", 0.0))
     return float(min(1.0, product) + parts.get("identifier", 0.0))
 
 
@@ -137,9 +137,7 @@ def test_explanation_adds_up(made: tuple[list[Hit], float], found: Passage, topi
         final = adjusted(hit, found, asked(found, topic, query, hits))
         told = explain(final, weight)
         assert float(told.rpartition("→ ")[2]) == pytest.approx(final.score, abs=5.1e-4)
-        product = (
-            number(told, " =") * number(told, "law", 1.0) * (1 + number(told, "context")) * number(told, "trust", 1.0)
-        )
+        product = number(told, " =") * number(told, "law", 1.0) * (1 + number(told, "context"))
         capped = min(1.0, product) if ", at most 1" in told else product
         assert capped + number(told, "identifier") == pytest.approx(final.score, abs=3e-3)
         if "·vector" in told:
@@ -150,10 +148,11 @@ def test_explanation_adds_up(made: tuple[list[Hit], float], found: Passage, topi
 
 
 def test_explanation_says_that_it_is_capped() -> None:
-    """A score that trust would lift above 1 is explained as 1, with the reason."""
-    (hit,) = fused({1: 1.0}, {1: 1.0}, weight=0.7, scale=(0.0, 1.0))
-    told = explain(adjusted(hit, passage(trust=5), Request()), 0.7)
-    assert told == "0.70·vector 1.000 + 0.30·keyword 1.000 = 1.000 · trust 1.10, at most 1 → 1.000"
+    """A score that context would lift above 1 is explained as 1, with the reason."""
+    (hit,) = Fusion(weight=0.7, scale=(0.0, 1.0)).hits({1: 1.0}, {1: 1.0})
+    own = passage(document_id=1)
+    told = explain(adjusted(hit, own, asked(own, Topic(document_id=1, weights={}), hits=[hit])), 0.7)
+    assert told == "0.70·vector 1.000 + 0.30·keyword 1.000 = 1.000 · (1 + context 0.120), at most 1 → 1.000"
 
 
 @given(rankings(), passages, topics, queries)
@@ -223,22 +222,12 @@ def test_leeway_is_told_by_ten_candidates() -> None:
     assert Leeway(0.1, 0.1).of(0.0, 1.0) == 0.0
 
 
-@given(rankings(), st.integers(1, 5), st.integers(1, 5))
-def test_trust_settles_only_near_ties(made: tuple[list[Hit], float], one: int, other: int) -> None:
-    """A hit that scores a quarter more than another stays before it, whatever the trust of both."""
-    for hit in made[0]:
-        lesser = Hit(passage_id=99, score=hit.score * 0.79, parts={"fused": hit.score * 0.79})
-        assume(hit.score > 1e-300)
-        high = adjusted(hit, passage(trust=one), Request()).score
-        low = adjusted(lesser, passage(trust=other), Request()).score
-        assert high > low
-
-
-def test_trust_settles_a_tie() -> None:
-    """Of two equal hits the more trusted one scores more."""
+def test_trust_is_noted_and_counts_in_the_end() -> None:
+    """A score stays as it is, whatever the trust: that is a factor of the probability, see `calibrate`."""
     hit = Hit(passage_id=1, score=0.5, parts={"fused": 0.5})
-    scores = [adjusted(hit, passage(trust=t), Request()).score for t in range(1, 6)]
-    assert scores == sorted(set(scores))
+    made = [adjusted(hit, passage(trust=t), Request()) for t in range(1, 6)]
+    assert {one.score for one in made} == {0.5}
+    assert [one.parts["trust"] for one in made] == pytest.approx([0.98, 0.99, 1.0, 1.01, 1.02])
 
 
 @pytest.mark.parametrize(
@@ -334,28 +323,13 @@ def test_a_score_of_another_kind_is_explained_as_a_product(parts: dict[str, floa
     assert explain(Hit(passage_id=1, score=score, parts=parts), 0.7) == says
 
 
-@given(
-    st.dictionaries(passage_ids, shares),
-    st.dictionaries(passage_ids, cosines),
-    shares,
-    scales,
-    cosines,
-    st.booleans(),
-)
+@given(st.dictionaries(passage_ids, shares), st.dictionaries(passage_ids, cosines), shares, scales)
 def test_many_at_once_are_what_each_is(
-    keyword: dict[int, float],
-    near: dict[int, float],
-    weight: float,
-    scale: tuple[float, float],
-    mean: float,
-    lifted: bool,
+    keyword: dict[int, float], near: dict[int, float], weight: float, scale: tuple[float, float]
 ) -> None:
-    """Scores and evidence of arrays are those of the hits, to the last digit: by them candidates are left out."""
-    fusion = Fusion(weight=weight, scale=scale, mean=mean, lifted=lifted)
+    """Scores of arrays are those of the hits, to the last digit: by them candidates are left out."""
+    fusion = Fusion(weight=weight, scale=scale)
     hits = fusion.hits(keyword, near)
     found = [hit.passage_id for hit in hits]
     words, vectors = [keyword.get(i, 0.0) for i in found], column(near, found)
-    scores = fusion.scores(np.array(words), fusion.vectors(vectors))
-    assert scores.tolist() == [hit.score for hit in hits]
-    evidence = fusion.evidence(scores, np.array(words), vectors)
-    assert evidence.tolist() == [hit.parts.get("evidence", hit.score) for hit in hits]
+    assert fusion.scores(np.array(words), fusion.vectors(vectors)).tolist() == [hit.score for hit in hits]

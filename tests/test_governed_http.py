@@ -51,6 +51,7 @@ def test_a_search_has_the_published_shape(served: Served, path: str) -> None:
     assert all(p["summary"] and p["content"] and 0 < p["score"] <= 1 for p in body["passages"])
     assert {leg["state"] for leg in body["coverage"]["legs"]} == {"ok"}
     assert body["coverage"]["degraded"] == []
+    assert 0.0 < body["coverage"]["answerable"] <= 1.0
     assert body["metadata"]["mode"] == "hybrid"
     assert body["metadata"]["cache"]["hit"] is False
 

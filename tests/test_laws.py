@@ -15,7 +15,7 @@ import wenyuan
 from wenyuan.core.label import Label
 from wenyuan.core.laws import LAW, law_of, shares
 from wenyuan.core.model import Source
-from wenyuan.service.belonging import Belongings, shares_of
+from wenyuan.service.belonging import Belongings
 
 laws = st.dictionaries(st.integers(1, 40), st.sampled_from(["", "", "民法典", "刑法", "leave policy", "城乡规划法"]))
 
@@ -126,18 +126,6 @@ def test_what_is_lost_is_recorded_and_can_be_switched_off(
     assert not any("law" in parts for parts in parts_by_title(library, query).values())
 
 
-def test_a_given_floor_is_for_the_score_without_it(library: wenyuan.Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What stands at a floor that was set is answered though it is of another law."""
-    query = "档案按照标准交纳"
-    retriever = library._retriever
-    parts = parts_by_title(library, query)
-    losers = [parts for parts in parts.values() if "law" in parts]
-    assert losers
-    for loser in losers:
-        monkeypatch.setattr(retriever, "_settings", retriever._settings.model_copy(update={"floor": loser["fused"]}))
-        assert loser in parts_by_title(library, query).values()
-
-
 class Counted:
     """A record that counts what it is asked."""
 
@@ -154,13 +142,13 @@ def test_what_is_known_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> No
     record = Counted()
     known = Belongings(record)  # type: ignore[arg-type]
 
-    def of(numbers: range) -> dict[int, tuple[str, bool]]:
+    def of(numbers: range) -> dict[int, str]:
         return dict(known.of(numbers, None))  # type: ignore[arg-type]
 
     first = of(range(1, 20))
-    assert first[1] == ("法0", False) and first[4] == ("法1", True) and first[13] == ("", False)
+    assert (first[1], first[4], first[13]) == ("法0", "法1", "")
     assert of(range(1, 20)) == first
-    assert shares_of(first, LAW) and not shares_of(first, 0.0)
+    assert shares(first, LAW) and not shares(first, 0.0)
     assert record.asked == list(range(1, 20))
     monkeypatch.setattr("wenyuan.service.belonging._MOST", 25)
     assert of(range(1, 31)).keys() == set(range(1, 31))
@@ -169,7 +157,7 @@ def test_what_is_known_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_without_articles_nobody_is_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether there are articles at all is measured with the floors; where there are none, candidates are not read for it."""
+    """Whether there are articles at all is looked up after each change; where there are none, candidates are not read for it."""
     looked: list[int] = []
     of = Belongings.of
     monkeypatch.setattr(

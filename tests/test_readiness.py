@@ -77,6 +77,7 @@ def test_writing_that_fails_is_the_audits(library: Any, monkeypatch: pytest.Monk
     def fails(*_: Any) -> Any:
         raise CatalogUnavailable("no space left on device", component="audit")
 
+    library.audit.flush()
     monkeypatch.setattr(library.audit._groups, "_write", fails)
     assert library.retrieve_fragments(ASK).status == "SUCCESS"  # taken, and not written yet
     with pytest.raises(CatalogUnavailable):

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from replay_parts import Desk, new_desk, write
+from wenyuan.core.calibrate import Curve
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Engine, IndexSpec
 from wenyuan.core.text import ANALYZER
 from wenyuan.engines.local import LocalEngine
 from wenyuan.engines.memory import MemoryEngine
-from wenyuan.service.answer import Query
 from wenyuan.service.past import FeedAt
 from wenyuan.service.replay import Replay
 
@@ -81,36 +81,28 @@ def test_exact_without_texts(desk: Desk, tmp_path: Path) -> None:
     assert [(one.what, one.ref) for one in rest] == [("source removed", entry["ref"]) for entry in given]
 
 
-def test_exact_floor(desk: Desk, tmp_path: Path) -> None:
-    """The past is asked with the floor of that time, not with one that was measured since."""
-    audit_id = desk.ask("安全培训")
-    high = {"score": 0.99, "lift": 0.99}
-    desk.catalog.set_value("floor", {"hybrid": {"han": high, "latin": high}, "passages": 0})
-    assert len(desk.run(Query(text="安全培训", limit=5))[0].hits) == 0
-    assert desk.exact(audit_id, engines(desk, tmp_path)["memory"]).identical
-
-
 def test_exact_without_what_was_not_measured(desk: Desk, tmp_path: Path) -> None:
     """What of a collection was measured only since an answer does not count when the past is asked."""
-    older = {"score": 0.0, "lift": 1.0, "weight": 0.7}
-    newer = older | {"weight": 0.4, "most": 0.1, "centre": 0.5, "bridge": 0.3}
-    desk.catalog.set_value("floor", {"hybrid": {"han": older, "latin": older}, "passages": 0})
+    older, newer = {"bridge": 0.0, "law": 0.0}, {"bridge": 0.3, "law": 0.1}
+    desk.catalog.set_value("floor", {"hybrid": {"han": older, "latin": older}})
     audit_id = desk.ask("安全培训", limit=4)
-    desk.catalog.set_value("floor", {"hybrid": {"han": newer, "latin": newer}, "passages": 0})
+    desk.catalog.set_value("floor", {"hybrid": {"han": newer, "latin": newer}})
     assert not desk.replay(audit_id).identical
     assert desk.exact(audit_id, engines(desk, tmp_path)["memory"]).identical
 
 
-def test_exact_before_probabilities(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An answer of a time when scores were no probabilities is replayed with its scores; asked now, the curve differs."""
+def test_an_answer_of_a_former_version_says_so(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scores were told otherwise before there was a probability that anything answers: a replay names that as the reason."""
     with monkeypatch.context() as then:
-        then.setattr("wenyuan.service.retrieve.curve_of", lambda measured, mode: None)
+        abstention = desk.library._retriever._abstention
+        then.setattr(type(abstention), "recorded", lambda self: {"score": 0.2, "most": 0.3, "lift": 0.25})
+        then.setattr("wenyuan.service.retrieve.curve_of", lambda known, mode: Curve(1.0, 1.42))
+        then.setattr(Curve, "measured", lambda self: {"calibration": 1, "intercept": 0.36, "slope": 1.42})
         audit_id = desk.ask("安全培训")
-    assert not {"calibration", "slope"} & desk.audit.show(audit_id).record["floor"].keys()
-    assert desk.exact(audit_id, engines(desk, tmp_path)["memory"]).identical
-    later = desk.ask("安全培训")
-    assert {"calibration", "slope"} <= desk.audit.show(later).record["floor"].keys()
-    assert "calibration changed" in {d.what for d in desk.replay(audit_id).differences}
+    for told in (desk.replay(audit_id), desk.exact(audit_id, engines(desk, tmp_path)["memory"])):
+        causes = {d.what for d in told.differences}
+        assert {"program changed", "calibration changed"} <= causes
+        assert "unexplained" not in causes
 
 
 def test_exact_before_copies_were_left_out(desk: Desk, tmp_path: Path) -> None:
@@ -149,14 +141,14 @@ def test_what_the_index_has_not_merged_is_the_reason(desk: Desk, tmp_path: Path)
 
 def test_what_was_measured_since_is_the_reason(desk: Desk) -> None:
     """Where the library was measured anew at the same change, a replay says what is another."""
-    older = {"score": 0.0, "lift": 1.0, "weight": 0.7}
-    desk.catalog.set_value("floor", {"hybrid": {"han": older, "latin": older}, "passages": 0})
+    older = {"bridge": 0.0, "law": 0.0}
+    desk.catalog.set_value("floor", {"hybrid": {"han": older, "latin": older}})
     audit_id = desk.ask("安全培训", limit=4)
-    newer = older | {"weight": 0.4}
+    newer = older | {"bridge": 0.3}
     desk.catalog.set_value("floor", {"hybrid": {"han": newer, "latin": newer}, "passages": 0})
     found = desk.replay(audit_id).differences
     assert "unexplained" not in {d.what for d in found}
-    assert [d.detail for d in found if d.what == "measured anew"] == ["weight 0.7 → 0.4"]
+    assert [d.detail for d in found if d.what == "measured anew"] == ["bridge 0 → 0.3"]
 
 
 def test_feed_ends(desk: Desk) -> None:

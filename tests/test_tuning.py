@@ -164,7 +164,7 @@ def test_too_few_questions_are_declined_with_how_many_are_needed(house: Any, ori
 
 def test_a_map_begins_where_questions_are_moved_to_without_it(house: Any) -> None:
     """One that changes nothing finds what is found without it; one of before began at the question as embedded."""
-    legs, traits, deadline = house._retriever._own, Traits(centre=0.5, bridge=0.3), house._retriever.deadline()
+    legs, traits, deadline = house._retriever._own, Traits(bridge=0.3), house._retriever.deadline()
     vector = house.encoder.encode_queries(["formal3 是什么"], deadline=deadline)[0]
     nothing = QueryMap(matrix=np.eye(len(vector), dtype=np.float32), shift=np.zeros(len(vector), np.float32))
     plain = legs.aim("formal3 是什么", vector, None, traits, deadline)
@@ -173,11 +173,8 @@ def test_a_map_begins_where_questions_are_moved_to_without_it(house: Any) -> Non
         for learned in (nothing, replace(nothing, aimed=False))
     )
     assert not np.allclose(plain.vector, vector, atol=1e-3)
-    assert not np.allclose(plain.vector, plain.unbridged.vector, atol=1e-3)
     assert np.allclose(same.vector, plain.vector, atol=1e-6)
-    assert np.allclose(same.unbridged.vector, plain.unbridged.vector, atol=1e-6)
     assert np.allclose(former.vector, vector, atol=1e-6)
-    assert former.unbridged is None
 
 
 def test_undo_restores_every_score(house: Any, original: Path) -> None:
@@ -221,25 +218,13 @@ def test_an_answer_from_before_is_replayed_as_it_was(house: Any, original: Path)
     assert house.replay(tuned_id, exact=True).identical
 
 
-def test_the_floor_is_measured_under_the_tuning(house: Any, original: Path) -> None:
-    """What is kept is what nonsense scores with the map, and what it scores without it once that is undone."""
-    house.search(asked(1))  # a copied index hears of the catalog when it is first asked
-    plain = house.floor_under(None)
-    report = house.tune(golden(original))
-    kept = house.catalog.value("floor")
-    assert kept == house.floor_under(house._retriever.tuning()) != plain
-    assert report.floors["han"] == (plain["hybrid"]["han"]["score"], kept["hybrid"]["han"]["score"])
-    house.undo_tuning()
-    assert house.catalog.value("floor") == plain
-
-
 def test_probabilities_are_learned_and_undone(house: Any, original: Path) -> None:
     """With a tuning the curve of the library's own questions counts, measured anew or not; without it the usual one."""
     assert house.search(written(2)).curve == CURVES["hybrid"]
     report = house.tune(golden(original))
     learned = house.search(written(2)).curve
     assert learned.measured() == report.curve != CURVES["hybrid"].measured()
-    house.measure_floor()
+    house.measure_collection()
     assert house.search(written(2)).curve == learned
     house.undo_tuning()
     assert house.search(written(2)).curve == CURVES["hybrid"]
@@ -257,11 +242,11 @@ def test_adopting_and_undoing_are_audited(house: Any, original: Path) -> None:
 
 
 def test_progress_names_every_stage(house: Any, original: Path) -> None:
-    """Whoever watches is told of reading, embedding, each fold and the floor, each to its end."""
+    """Whoever watches is told of reading, embedding, and each fold, each to its end."""
     told: list[tuple[str, int, int]] = []
     house.tune(golden(original), step=lambda *at: told.append(at))
     ended = [stage for stage, done, total in told if done == total]
-    assert ended == ["read", "embed", "learn", "floor"]
+    assert ended == ["read", "embed", "learn"]
     assert [done for stage, done, _ in told if stage == "learn"] == [1, 2, 3, 4, 5]
 
 

@@ -92,13 +92,13 @@ class RerankerSettings(_Section):
 class SearchSettings(_Section):
     """How answers are found; see `core.score`."""
 
-    vector_weight: float | None = Field(default=None, ge=0, le=1)  # measured for each library when not set
+    vector_weight: float | None = Field(default=None, ge=0, le=1)  # .75 when not set, or as it was tuned
     # Names in the rules graph are guessed by meaning from this likeness on; 1: never. At .67 (cosine .90 of the built-in
     # model) none of 600 questions about other things named a process, and 73 % of paraphrases found theirs.
     similar_names: float = Field(default=0.67, gt=0, le=1)
     depth: int = Field(default=100, ge=10, le=1_000)  # candidates of each leg, at least
-    floor: float | None = Field(default=None, ge=0, le=1)  # overrides the index's own
-    abstain: Literal["lenient", "normal", "strict"] = "normal"  # how soon a question is answered with nothing
+    floor: float | None = Field(default=None, ge=0, le=1)  # of the raw score; takes the place of `abstain`
+    abstain: Literal["lenient", "normal", "strict"] = "normal"  # how likely there must be an answer
     deadline: float = Field(default=2.0, gt=0, le=60)  # seconds for one request
     # Seconds that answers may be behind while others write, and say so; beyond they fail.
     max_lag: float = Field(default=3_600.0, ge=0, le=86_400)

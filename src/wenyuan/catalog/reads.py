@@ -339,7 +339,7 @@ class CatalogReads(CatalogHistory):
             return [version_of(row) for row in connection.execute(query).mappings()]
 
     def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
-        """The measured floor in this mode, by script: ``score`` and ``lift``; empty while none was measured."""
+        """What the library is like in this mode, by script (see `core.score.Traits`); empty while nothing was measured."""
         return self._remembered.get(("floor", mode), lambda: (self.value("floor") or {}).get(mode, {}))
 
     def counts(self, source_id: str | None = None) -> Mapping[str, int]:

@@ -33,8 +33,8 @@ class CatalogTunings:
 
         def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
 
-    def adopt_tuning(self, tuning: Tuning, report: Mapping[str, Any], floor: Mapping[str, Any]) -> int:
-        """Store a tuning in place of the one that counts, with the floor measured under it; returns its number."""
+    def adopt_tuning(self, tuning: Tuning, report: Mapping[str, Any], collection: Mapping[str, Any]) -> int:
+        """Store a tuning in place of the one that counts, with what the library is like under it; returns its number."""
         row = {
             "created_at": now(),
             "encoder": tuning.encoder,
@@ -46,17 +46,17 @@ class CatalogTunings:
         with self.writing(), translated("storing a tuning"), self._writer.begin() as connection:
             seq = _end(connection)
             done = connection.execute(tunings.insert(), {**row, "seq": seq})
-            _put_floor(connection, floor)
+            _put_collection(connection, collection)
             (number,) = done.inserted_primary_key or (0,)
         return int(number)
 
-    def undo_tuning(self, floor: Mapping[str, Any]) -> None:
+    def undo_tuning(self, collection: Mapping[str, Any]) -> None:
         """End the tuning that counts; NotPermitted when there is none."""
         with self.writing(), translated("undoing a tuning"), self._writer.begin() as connection:
             if connection.scalar(sa.select(sa.func.count()).where(tunings.c.undone_seq.is_(None))) == 0:
                 raise NotPermitted("the library has no tuning", hint="wenyuan tune --golden FILE")
             _end(connection)
-            _put_floor(connection, floor)
+            _put_collection(connection, collection)
 
     def tunings(self) -> tuple[KeptTuning, ...]:
         """All that were ever adopted, oldest first, without their maps."""
@@ -135,7 +135,7 @@ def _end(connection: sa.Connection) -> int:
     return seq
 
 
-def _put_floor(connection: sa.Connection, floor: Mapping[str, Any]) -> None:
+def _put_collection(connection: sa.Connection, collection: Mapping[str, Any]) -> None:
     connection.execute(t.library.delete().where(t.library.c.key == "value/floor"))
-    value = json.dumps(dict(floor), ensure_ascii=False)
+    value = json.dumps(dict(collection), ensure_ascii=False)
     connection.execute(t.library.insert(), {"key": "value/floor", "value": value})

@@ -104,6 +104,7 @@ def answer_document(query: str, answer: Answer, weight: float, *, explain: bool 
         "reason": answer.reason,
         "mode": answer.mode,
         "floor": answer.floor,
+        "answerable": answer.answerable,
         "legs": [asdict(leg) for leg in answer.legs],
         "ms": dict(answer.ms),
         "stale_by": round(answer.stale_by, 1),
@@ -156,7 +157,8 @@ def _show_grounds(terminal: Terminal, answer: Answer) -> None:
     terminal.show("")
     for wording in answer.wordings:
         terminal.show(terminal.text("wording", text=printable(wording.text)))
-    terminal.show(terminal.text("floor", floor=f"{answer.floor:.3f}"))
+    if answer.answerable is not None:
+        terminal.show(terminal.text("floor", floor=f"{answer.floor:.2f}", answerable=f"{answer.answerable:.3f}"))
     for leg in answer.legs:
         _show_leg(terminal, leg)
 

@@ -6,7 +6,7 @@ import importlib.metadata
 import os
 import platform
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import join
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from wenyuan import __version__
 from wenyuan.cli.terminal import Terminal
+from wenyuan.core.answerable import ABSTAIN
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.installed import install_command, own_pip
 
@@ -194,23 +195,16 @@ def _floor(terminal: Terminal, library: Library) -> Iterator[Check]:
     measured = library.catalog.value("floor") or {}
     modes = {mode: value for mode, value in measured.items() if mode in ("hybrid", "keyword-only")}
     if modes:
-        shown = [
-            terminal.text("d_measured", floor=_floors(terminal, v), mode=terminal.text(f"mode_{m}"))
-            for m, v in modes.items()
-        ]
-        yield Check("floor", "ok", "; ".join(shown), more={"floors": modes})
+        search = library.settings.search
+        least = ABSTAIN[search.abstain] if search.floor is None else search.floor
+        told = "d_least" if search.floor is None else "d_least_score"
+        yield Check("floor", "ok", terminal.text(told, least=f"{least:.2f}"), more={"least": least, "known": modes})
     elif library.catalog.counts()["passages"]:
         unfinished = library.catalog.value("reembedded")  # it was killed after the change of encoders
         mend = "wenyuan reembed" if unfinished else "wenyuan ingest --all"
         yield Check("floor", "warn", terminal.text("d_unmeasured"), mend)
     else:
         yield Check("floor", "ok", terminal.text("d_unmeasured"))
-
-
-def _floors(terminal: Terminal, measured: Mapping[str, Any]) -> str:
-    """The floor of questions in each script; what else was measured is told to machines."""
-    told = ((script, part.get("score") if isinstance(part, dict) else part) for script, part in measured.items())
-    return terminal.text("list_comma").join(f"{terminal.text(f'd_script_{s}')} {floor:.3f}" for s, floor in told)
 
 
 def _disk(terminal: Terminal, *, catalog: bool, index: bool) -> Check:

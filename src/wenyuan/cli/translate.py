@@ -25,8 +25,17 @@ _CHINESE = {
     "no passage in scope shares a word or a meaning with the query": "范围内没有段落与问题在字词或含义上相关",
     "no document in scope has the clause {a}": "范围内的文档都没有 {a}",
     "the document {a} has no clause {b}": "文档 {a} 没有 {b}",
-    "the best passage scores {a}, below the floor {b} at which nonsense scores in this library": (
-        "得分最高的段落只有 {a}，低于门槛 {b}（无意义的问题在此知识库中的得分）"
+    "the best passage scores {a}, below the floor {b} that is set": "得分最高的段落只有 {a}，低于设定的门槛 {b}",
+    "there is hardly an answer in what was searched: probability {a}, below the {b} that search.abstain={c} asks for; "
+    "the nearest passage scores {d}; lenient asks for {e}": (
+        "所查范围内很可能没有答案：概率 {a}，低于 search.abstain={c} 要求的 {b}；最接近的段落得分 {d}；设为 lenient 只要求 {e}"
+    ),
+    "there is hardly an answer in what was searched: probability {a}, below the {b} that search.abstain={c} asks for; "
+    "the nearest passage scores {d}": (
+        "所查范围内很可能没有答案：概率 {a}，低于 search.abstain={c} 要求的 {b}；最接近的段落得分 {d}"
+    ),
+    "whether a question is answered, and how likely by what, was told otherwise then": (
+        "当时以另一种方法判断是否作答及各段落的概率"
     ),
     "nothing was found": "没有找到内容",
     "the query names a place, which is looked up exactly": "问题点名了某一处，直接查到",
@@ -408,14 +417,9 @@ _CHINESE = {
         "等它结束；若它运行在另一台机器上且已退出，几分钟后即可重试"
     ),
     # what was measured of a library, as a replay compares it
-    "score {a} → {b}": "门槛 {a} → {b}",
-    "most {a} → {b}": "最高得分 {a} → {b}",
-    "lift {a} → {b}": "高出均值 {a} → {b}",
-    "strange {a} → {b}": "生僻词 {a} → {b}",
-    "weight {a} → {b}": "向量权重 {a} → {b}",
-    "centre {a} → {b}": "去共性 {a} → {b}",
     "bridge {a} → {b}": "跨语言 {a} → {b}",
-    "apart {a} → {b}": "两种语言 {a} → {b}",
+    "law {a} → {b}": "另属他法 {a} → {b}",
+    "least {a} → {b}": "作答门槛 {a} → {b}",
     **REFUSALS,
     **SERVERS,
     **USAGE,

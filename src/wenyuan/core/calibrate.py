@@ -25,7 +25,6 @@ from wenyuan.core.ranking import Hit
 from wenyuan.core.rerank import probability
 
 __all__ = [
-    "CAP",
     "CURVES",
     "NEAR",
     "PARTS",
@@ -42,13 +41,11 @@ __all__ = [
 PARTS = ("calibration", "intercept", "slope")
 """What is recorded of a curve, by name."""
 
-VERSION = 1
+VERSION = 2
 """Changes with the form or its constants: an answer is replayed with the numbers that its record holds."""
 
 VOID = 0.1
 """What stands for the answer that the library does not have."""
-CAP = 0.7
-"""The most that is claimed where only a part of the library was asked: what was measured was measured in all of it."""
 _RIVALS = 10
 NEAR = 30
 """How many of the candidates tell how far they lie apart."""
@@ -77,16 +74,13 @@ CURVES: Mapping[str, Curve] = {
     "hybrid": Curve(0.36, 1.42),
     "keyword-only": Curve(0.01, 0.97),
 }
-"""By mode of the library. Fitted by bench/calibrate.py; docs/explanation/scoring.md says how well they do elsewhere."""
+"""By mode of the library. bench/transfer.py says how well they do elsewhere."""
 
 
-def curve_of(measured: Mapping[str, float], mode: str) -> Curve | None:
-    """The curve of a library: what was learned of it, else that of its mode; None where a record knows of none."""
-    version = int(measured.get("calibration", VERSION))
-    if not version:
-        return None
+def curve_of(known: Mapping[str, float], mode: str) -> Curve:
+    """The curve of a library: what was learned of it, else that of its mode."""
     usual = CURVES[mode]
-    return Curve(measured.get("intercept", usual.intercept), measured.get("slope", usual.slope), version)
+    return Curve(known.get("intercept", usual.intercept), known.get("slope", usual.slope))
 
 
 def key_of(measured: Mapping[str, float]) -> str:
@@ -99,17 +93,17 @@ class Field:
 
     Args:
         scores: Of all candidates, 0..1, in any order.
-        cap: What probabilities are multiplied with: part ``cap``, where it is not 1.
+        answerable: The probability that any of them answers.
     """
 
-    __slots__ = ("_all", "_best", "_cap", "_curve", "_steep", "spread")
+    __slots__ = ("_all", "_answerable", "_best", "_curve", "_steep", "spread")
 
-    def __init__(self, scores: Iterable[float], curve: Curve, cap: float = 1.0) -> None:
+    def __init__(self, scores: Iterable[float], curve: Curve, answerable: float = 1.0) -> None:
         near = nlargest(NEAR, scores)
         near = [score for score in near if score >= 0.5 * near[0]]
         between = [score - near[-1] for score in near[1:-1]]
         self.spread = (_TRUST_IN_USUAL * _USUAL + math.fsum(between)) / (_TRUST_IN_USUAL + len(between))
-        self._curve, self._cap = curve, cap
+        self._curve, self._answerable = curve, answerable
         self._best = near[0] if near else 0.0
         self._steep = curve.slope / self.spread
         self._all = math.fsum(math.exp(self._steep * (score - self._best)) for score in near[:_RIVALS])
@@ -120,13 +114,17 @@ class Field:
         return self._best + math.log(VOID + max(0.0, self._all - own)) / self._steep
 
     def settled(self, hit: Hit) -> Hit:
-        """The hit with its probability as its score; what that was made of joins its parts."""
+        """The hit with its probability as its score; what that was made of joins its parts.
+
+        Its trust (part ``trust``, 1 where there is none) is the last factor.
+        """
         rivals = self.rivals(hit.score)
-        chance = probability(self._curve.intercept + self._steep * (hit.score - rivals))
-        parts = {**hit.parts, "raw": hit.score, "rivals": rivals, "spread": self.spread}
-        return hit._replace(
-            score=self._cap * chance, parts=parts if self._cap == 1.0 else {**parts, "cap": self._cap}
-        )
+        match = probability(self._curve.intercept + self._steep * (hit.score - rivals))
+        parts = {
+            **hit.parts, "raw": hit.score, "rivals": rivals, "spread": self.spread, "match": match,
+            "answerable": self._answerable,
+        }  # fmt: skip
+        return hit._replace(score=min(1.0, self._answerable * match * hit.parts.get("trust", 1.0)), parts=parts)
 
 
 def raw_of(hit: Hit) -> float:
@@ -134,9 +132,12 @@ def raw_of(hit: Hit) -> float:
     return hit.parts.get("raw", hit.score)
 
 
+_SETTLED = ("raw", "rivals", "spread", "match", "answerable")
+
+
 def unsettled(hit: Hit) -> Hit:
     """The hit as it was before its score became a probability."""
-    parts = {name: value for name, value in hit.parts.items() if name not in ("raw", "rivals", "spread", "cap")}
+    parts = {name: value for name, value in hit.parts.items() if name not in _SETTLED}
     return hit._replace(score=raw_of(hit), parts=parts)
 
 
@@ -144,9 +145,9 @@ def shown(hit: Hit, curve: Curve) -> str:
     """How a score became a probability, as a person can check it."""
     p = hit.parts
     logit = curve.intercept + curve.slope * (p["raw"] - p["rivals"]) / p["spread"]
-    chance = probability(logit)
-    capped = f" · cap {p['cap']:.2f} → {p['cap'] * chance:.3f}" if "cap" in p else ""
+    trusted = f" · trust {p['trust']:.2f}" if p.get("trust", 1.0) != 1.0 else ""
     return (
         f"{curve.intercept:.3f} + {curve.slope:.3f}·({p['raw']:.4f} − rivals {p['rivals']:.4f}) / spread "
-        f"{p['spread']:.4f} = {logit:.3f}, 1 / (1 + e^−({logit:.3f})) → {chance:.3f}{capped}"
+        f"{p['spread']:.4f} = {logit:.3f}, 1 / (1 + e^−({logit:.3f})) = match {p['match']:.3f} · "
+        f"answerable {p['answerable']:.3f}{trusted} → {hit.score:.3f}"
     )

@@ -4,7 +4,7 @@ Every step leaves its part in `Hit.parts`, so that the parts shown add up to the
 law and context keep scores absolute:
 
     fused  = w · vector + (1 − w) · keyword
-    score  = min(1, fused · law · (1 + context) · trust), then + identifier (see `reference`; negative where one is missing)
+    score  = min(1, fused · law · (1 + context)), then + identifier (see `reference`; negative where one is missing)
     law    = what an article keeps that is of another law than most candidates (see `laws`)
     context = how well the passage fits · what that may change (see `Leeway`), at most `CONTEXT_BOUND`
 
@@ -26,11 +26,11 @@ from wenyuan.core.model import Passage
 from wenyuan.core.ranking import Hit
 from wenyuan.core.reference import Reference
 from wenyuan.core.rerank import before, told
-from wenyuan.core.score import evidence, fuse, rescale, rescaled, trust_factor
+from wenyuan.core.score import fuse, rescale, rescaled, trust_factor
 from wenyuan.core.text import terms
 from wenyuan.core.uri import folder_of
 
-__all__ = ["CLIMB", "CONTEXT_BOUND", "Fusion", "Leeway", "Request", "Topic", "adjusted", "column", "explain", "fused"]
+__all__ = ["CLIMB", "CONTEXT_BOUND", "Fusion", "Leeway", "Request", "Topic", "adjusted", "column", "explain"]
 
 Array = np.ndarray[Any, Any]
 
@@ -51,15 +51,10 @@ class Fusion:
     Attributes:
         weight: Of the vector leg.
         scale: The encoder's, for `score.rescale`.
-        mean: The mean cosine of the whole index to the query; part ``lift`` is a cosine's distance from it.
-        lifted: Whether that distance, not the cosine itself, says that a passage is no accident: part ``evidence``.
-            The mean of a handful of passages says nothing; then there is no part ``evidence``, and the score counts.
     """
 
     weight: float
     scale: tuple[float, float]
-    mean: float = 0.0
-    lifted: bool = False
 
     def vectors(self, cosines: Array) -> Array:
         """Scores in the vector leg; 0 for NaN, where there is no vector."""
@@ -69,67 +64,36 @@ class Fusion:
         """Of passages that have these two; they never fall when `keyword` rises."""
         return self.weight * vectors + (1.0 - self.weight) * keyword
 
-    def evidence(self, scores: Array, keyword: Array, cosines: Array) -> Array:
-        """How far such passages stand out: their parts ``evidence``, or their scores; never less when `keyword` rises."""
-        if not self.lifted:
-            return scores
-        lifts = np.where(np.isnan(cosines), 0.0, np.maximum(0.0, cosines - self.mean))
-        return evidence(keyword, lifts, self.scale[1] - self.scale[0])
-
     def hits(
         self,
         keyword: Mapping[int, float] | None,
         cosines: Mapping[int, float] | None,
-        plain: Mapping[int, float] | None = None,
         shares: Mapping[int, float] | None = None,
     ) -> list[Hit]:
-        """As `fused`."""
-        w, scale, mean, lifted = self.weight, self.scale, self.mean, self.lifted
-        return fused(keyword, cosines, plain, shares, weight=w, scale=scale, mean=mean, lifted=lifted)
+        """One hit a passage from the legs' scores, best first.
 
-
-def fused(
-    keyword: Mapping[int, float] | None,
-    cosines: Mapping[int, float] | None,
-    plain: Mapping[int, float] | None = None,
-    shares: Mapping[int, float] | None = None,
-    *,
-    weight: float,
-    scale: tuple[float, float],
-    mean: float = 0.0,
-    lifted: bool = False,
-) -> list[Hit]:
-    """One hit a passage from the legs' scores, best first.
-
-    Args:
-        keyword: Keyword score (0..1) by passage; a passage left out scored 0. None: no such leg.
-        cosines: Raw cosine by passage; a passage left out has no vector. None: no such leg.
-        plain: The cosines from which part ``lift`` is taken, where they are others.
-        shares: What passages keep of their scores for their laws (part ``law``), where that is not all.
-        weight, scale, mean, lifted: See `Fusion`.
-    """
-    span = scale[1] - scale[0]
-    hits = []
-    for passage_id in (keyword or {}).keys() | (cosines or {}).keys():
-        parts: dict[str, float] = {}
-        words = vector = None
-        lift = 0.0
-        if keyword is not None:
-            words = parts["keyword"] = keyword.get(passage_id, 0.0)
-        if cosines is not None:
-            cosine = cosines.get(passage_id)
-            vector = parts["vector"] = 0.0 if cosine is None else rescale(cosine, scale)
-            if cosine is not None:
-                lift = (cosine if plain is None else plain.get(passage_id, cosine)) - mean
-                parts["cosine"], parts["lift"] = cosine, lift
-        score = parts["fused"] = fuse(words, vector, weight)
-        if shares and passage_id in shares:
-            parts["law"] = shares[passage_id]
-            score *= parts["law"]
-        if lifted:
-            parts["evidence"] = evidence(words or 0.0, max(0.0, lift), span)
-        hits.append(Hit(passage_id, score, "vector", parts))
-    return sorted(hits, key=lambda h: (-h.score, h.passage_id))
+        Args:
+            keyword: Keyword score (0..1) by passage; a passage left out scored 0. None: no such leg.
+            cosines: Cosine by passage; a passage left out has no vector. None: no such leg.
+            shares: What passages keep of their scores for their laws (part ``law``), where that is not all.
+        """
+        hits = []
+        for passage_id in (keyword or {}).keys() | (cosines or {}).keys():
+            parts: dict[str, float] = {}
+            words = vector = None
+            if keyword is not None:
+                words = parts["keyword"] = keyword.get(passage_id, 0.0)
+            if cosines is not None:
+                cosine = cosines.get(passage_id)
+                vector = parts["vector"] = 0.0 if cosine is None else rescale(cosine, self.scale)
+                if cosine is not None:
+                    parts["cosine"] = cosine
+            score = parts["fused"] = fuse(words, vector, self.weight)
+            if shares and passage_id in shares:
+                parts["law"] = shares[passage_id]
+                score *= parts["law"]
+            hits.append(Hit(passage_id, score, "vector", parts))
+        return sorted(hits, key=lambda h: (-h.score, h.passage_id))
 
 
 def column(scores: Mapping[int, float], passage_ids: Sequence[int]) -> Array:
@@ -218,11 +182,10 @@ class Request:
 
 
 def adjusted(hit: Hit, passage: Passage, request: Request) -> Hit:
-    """The hit with the request's context, the passage's trust and named identifiers taken into account."""
+    """The hit with the request's context and named identifiers taken into account; trust is noted, and counts in the end."""
     context = request.leeway.of(hit.score, request.topic.fit(passage)) if request.topic is not None else 0.0
-    trust = trust_factor(passage.trust)
-    score = min(1.0, hit.score * (1.0 + context) * trust)
-    parts = {**hit.parts, "trust": trust}
+    score = min(1.0, hit.score * (1.0 + context))
+    parts = {**hit.parts, "trust": trust_factor(passage.trust)}
     if context:
         parts["context"] = context
     reference = request.reference
@@ -258,9 +221,7 @@ def explain(hit: Hit, weight: float, curve: Curve | None = None) -> str:
         text += f" · law {p['law']:.3f}"
     if "context" in p:
         text += f" · (1 + context {p['context']:.3f})"
-    if p.get("trust", 1.0) != 1.0:
-        text += f" · trust {p['trust']:.2f}"
-    if p["fused"] * p.get("law", 1.0) * (1.0 + p.get("context", 0.0)) * p.get("trust", 1.0) > 1.0:
+    if p["fused"] * p.get("law", 1.0) * (1.0 + p.get("context", 0.0)) > 1.0:
         text += ", at most 1"
     if "identifier" in p:
         text += f" {'+' if p['identifier'] > 0 else '−'} identifier {abs(p['identifier']):.3f}"

@@ -15,7 +15,17 @@ from typing import Literal
 
 import numpy as np
 
-__all__ = ["Bin", "Change", "calibration_error", "changed", "in_bins", "ndcg", "recall", "reciprocal_rank"]
+__all__ = [
+    "Bin",
+    "Change",
+    "calibration_error",
+    "changed",
+    "in_bins",
+    "ndcg",
+    "percentile",
+    "recall",
+    "reciprocal_rank",
+]
 
 _BINS = 10
 _SURE = 0.05
@@ -46,6 +56,12 @@ def recall(grades: Sequence[float], answers: int, k: int) -> float:
 def reciprocal_rank(grades: Sequence[float], k: int) -> float:
     """1 / rank of the first answer among the first `k`; 0 where there is none."""
     return next((1.0 / rank for rank, grade in enumerate(grades[:k], start=1) if grade > 0), 0.0)
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The smallest value that is not below `share` of all (nearest rank)."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, max(0, round(share * len(ordered)) - 1))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

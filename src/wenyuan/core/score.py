@@ -27,6 +27,8 @@ from wenyuan.core.quantity import QUANTITY
 from wenyuan.core.text import OWN, PAIR
 
 __all__ = [
+    "BRIDGE",
+    "CENTRE",
     "K1",
     "KNEE",
     "LENGTHS",
@@ -36,7 +38,6 @@ __all__ = [
     "B",
     "Traits",
     "bm25",
-    "evidence",
     "fuse",
     "idf",
     "quantised_length",
@@ -57,37 +58,36 @@ B = 0.75
 KNEE = 0.5
 PAIRED = 0.15
 """What a pair of neighbouring words counts, of its idf."""
-VECTOR_WEIGHT = 0.7
+VECTOR_WEIGHT = 0.75
+"""Of the vector leg. One for all collections: what was measured of each, and what was learned of single queries, did not
+carry over to collections that were left out (docs/explanation/scoring.md)."""
+CENTRE = 0.5
+"""How far queries are moved away from general questions. All the way loses as much as it gains."""
+BRIDGE = 0.3
+"""How far queries are moved away from their own language in a library of both. More of it gains where an answer is there
+in one language only, and loses where it is there in both and one's own was meant: docs/explanation/scoring.md."""
 
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What was measured of a collection, without judgments, and bears on its scores.
+    """What a collection is like, as far as that bears on its scores.
 
     Attributes:
-        weight: Of the vector leg.
-        centre: How far queries are moved away from what all questions have in common (see `service.legs`); 0: not.
-        bridge: How far they are moved away from their own language, towards the other one; 0: not.
-        apart: Whether a passage stands out from those in its own language, not from all.
+        bridge: How far queries are moved away from their own language, towards the other one; 0 in a library of one.
         law: How much an article loses at most that is of another law than most candidates (see `laws`); 0: nothing.
     """
 
-    weight: float = VECTOR_WEIGHT
-    centre: float = 0.0
     bridge: float = 0.0
     law: float = 0.0
-    apart: bool = False
 
     @classmethod
-    def of(cls, measured: Mapping[str, float]) -> Traits:
-        """As it is stored beside the floors; what was not measured is as it is by default."""
-        weight, law = measured.get("weight", VECTOR_WEIGHT), measured.get("law", LAW)
-        apart = bool(measured.get("apart"))
-        return cls(weight, measured.get("centre", 0.0), measured.get("bridge", 0.0), law, apart)
+    def of(cls, known: Mapping[str, float]) -> Traits:
+        """As it is stored, and recorded with an answer."""
+        return cls(known.get("bridge", 0.0), known.get("law", LAW))
 
 
 PLAIN = Traits()
-"""Of a collection of which nothing was measured."""
+"""Of a collection in one language, without articles."""
 
 
 def _fieldnorm_table() -> tuple[int, ...]:
@@ -177,24 +177,9 @@ def fuse(keyword: float | None, vector: float | None, weight: float = VECTOR_WEI
     return weight * vector + (1.0 - weight) * keyword
 
 
-def evidence(keyword: Scores, lift: Scores, span: float) -> Scores:
-    """How far a passage stands out of its collection, as meaningless queries do not let any: .9 · lift / span + .2 · keyword.
-
-    Unlike the score it is comparable between languages: nonsense in the language of the passages comes nearer to all
-    of them than a good question in another language does. The two factors are those that part judged questions from
-    nonsense and from questions about something else best, over all collections.
-
-    Args:
-        keyword: The score of that leg; or an array, of several.
-        lift: How far the cosine is above that of the whole collection; 0 where it is below, and without a vector.
-        span: Of the encoder's scale.
-    """
-    return 0.9 * lift / span + 0.2 * keyword
-
-
 def trust_factor(trust: int) -> float:
-    """.9 for trust 1 … 1.1 for trust 5: it settles near-ties and never buries relevance."""
-    return 0.85 + 0.05 * trust
+    """.98 for trust 1 … 1.02 for trust 5, of a probability: policy, it settles what is as good as equal, and no more."""
+    return 0.97 + 0.01 * trust
 
 
 def support_factor(trust: int) -> float:

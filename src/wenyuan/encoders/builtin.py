@@ -86,7 +86,7 @@ class BuiltinEncoder:
         """Whether a text is none in any of the model's hundred languages, as its vocabulary has it.
 
         A sentence takes a few long pieces. Letters at random take a piece for every one or two of them; characters at
-        random are rare ones. How many real questions it says so of, ``bench/floors.py`` tells.
+        random are rare ones. docs/explanation/scoring.md says of how many real questions it says so.
         """
         a_piece, a_character = self._tokenizer.likelihood(text)
         if has_han(text):

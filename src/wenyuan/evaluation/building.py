@@ -53,7 +53,7 @@ def open_built(corpus: Corpus, cache: Path, err: TextIO, **overrides: Any) -> Li
         if library.catalog.value(_BUILT) is None:
             _build(library, corpus, err)
         library.engine.sync(library.catalog, deadline=Deadline(time.monotonic() + _UNHURRIED, time.monotonic))
-        library.measure_floor()  # it depends on settings that the folder's name does not cover
+        library.measure_collection()  # it may have been built by another version
     except BaseException:
         library.close()
         raise

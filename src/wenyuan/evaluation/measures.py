@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from wenyuan.core.errors import ConfigError
-from wenyuan.core.measures import calibration_error
+from wenyuan.core.measures import calibration_error, percentile
 from wenyuan.evaluation.asking import Run
 from wenyuan.evaluation.judged import Qrels
 from wenyuan.evaluation.reliability import reliability
 from wenyuan.installed import install_command
-from wenyuan.service.probes import percentile
 
 __all__ = ["Figures", "measured", "require_measures"]
 

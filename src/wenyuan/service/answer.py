@@ -83,6 +83,8 @@ class Answer:
         tuning: Fingerprint of what was learned from judged questions and counted; ``""`` for nothing.
         wordings: Other wordings of the question in which the keyword leg was asked, too, by the library's synonyms; part
             ``wording`` of a hit is the number of the one that fits it best, counted from 1.
+        answerable: The probability that what was searched of our own holds an answer; None where nothing was searched.
+        calibrated: Whether probabilities were measured with the library's encoder; false for all but the built-in one.
         copies: Passages that say the same as one of `hits`, and are not given themselves.
     """
 
@@ -105,12 +107,9 @@ class Answer:
     curve: Curve | None = None
     tuning: str = ""
     wordings: tuple[Wording, ...] = ()
+    answerable: float | None = None
+    calibrated: bool = True
     copies: Copies = field(default_factory=dict)
-
-    @property
-    def calibrated(self) -> bool:
-        """Whether scores are probabilities as they were measured: not where only a part of the library was asked."""
-        return bool(self.floors.get("whole", 1.0))
 
     def wording_of(self, hit: Hit) -> str:
         """The other wording of the question that fits a hit best; ``""`` where its own words do."""

@@ -204,7 +204,7 @@ def retrieval_record(  # noqa: PLR0913  (the fields of a record)
         fragments: See `fragment_entry`; other keys, such as a text, are left out.
         withheld: What was found and not given: by reason, characters by short address.
         trusts: Trust of the scope's sources, by id: an exact replay needs it.
-        floor: ``score`` and ``lift`` below which nothing was given, for the same reason.
+        floor: What the library was like, and what an answer had to reach (see `Answer.floors`), for the same reason.
         tuning: Fingerprint of what was learned from judged questions and counted; ``""`` for nothing.
         derivation: `core.rules.inference.REVISION`, where rules were derived; 0 where none were asked for.
         synonyms: See `synonyms_of`.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Any
 
@@ -18,119 +17,37 @@ from wenyuan.core.model import FOREVER, IndexRow, Passage
 from wenyuan.core.ranking import Hit
 from wenyuan.core.score import trust_factor
 
-__all__ = ["Cut", "Floor", "above", "contenders", "guard", "likely", "meeting", "outstanding", "why_empty"]
+__all__ = ["Cut", "above", "contenders", "guard", "likely", "meeting", "why_empty"]
 
 Array = np.ndarray[Any, Any]
+_SHARE = 0.5
+"""Of the best score: what scores less is not given."""
 _ROUNDING = 1e-9  # of a division, so that what stands exactly at the edge stays
 
 
-ABSTAIN = {"lenient": (0.5, 1.0), "normal": (1.0, 1.0), "strict": (1.0, 1.25)}
-"""How much more than nonsense an answer must have: where between what most and what nearly all nonsense reaches the floor
-lies (0..1), and what it is multiplied with. The trade-off of each is in docs/explanation/scoring.md."""
-
-_WORDS = 0.7
-
-_ACROSS = {"lenient": 0.0, "normal": 0.25, "strict": 1.0}
-
-
-@dataclass(frozen=True, slots=True)
-class Floor:
-    """The least evidence of an answer.
-
-    Attributes:
-        score: For passages in the query's own language.
-        lift: For those in another one.
-        given: It is set, not measured: then it is the score that must reach it.
-        more: How many times as much it takes for a passage that has few of the query's words; of a query that looks
-            like nonsense.
-        words: Keyword score of a passage that has what was asked for, however odd it looks.
-    """
-
-    score: float
-    lift: float
-    given: bool = False
-    more: float = 1.0
-    words: float = _WORDS
-
-    @classmethod
-    def of(
-        cls, measured: Mapping[str, float], abstain: str, *, strange: bool = False, repeated: bool = False
-    ) -> Floor:
-        """From what nonsense reached: ``score`` and ``lift`` most of it, ``most`` nearly all of it.
-
-        A library too small to be measured keeps to what most nonsense reaches.
-
-        Args:
-            strange: The query looks like nonsense, too: then it takes ``strange`` times as much; where scores are not
-                centred, and what words such a query shares by chance counts in full, it takes the words.
-            repeated: It is one Chinese character over and over: that a passage has it twice says nothing.
-        """
-        more = measured.get("strange", 1.0) if strange else 1.0
-        words = math.inf if repeated and more > 1.0 else _WORDS
-        low, lift = measured.get("score", 0.0), measured.get("lift", math.inf)
-        if not measured.get("centre"):
-            return cls(score=low, lift=lift * more, more=1.0 / low if more > 1.0 and low else more, words=words)
-        share, factor = ABSTAIN[abstain]
-        high = measured.get("most", low)
-        # Where passages stand out from those in their own language, those in the other one need no floor of their own.
-        lift = math.inf if measured.get("apart") else low + _ACROSS[abstain] * (high - low)
-        return cls(score=factor * (low + share * (high - low)), lift=lift * more, more=more, words=words)
-
-    def reached(self, hit: Hit) -> bool:
-        """Whether a hit may be an answer: by its evidence, or because the query names the place."""
-        if hit.parts.get("identifier", 0.0) > 0.0:
-            return True
-        least = self.score if hit.parts.get("keyword", 0.0) >= self.words else self.least
-        return self.standing(hit) >= least
-
-    def standing(self, hit: Hit) -> float:
-        """What of a hit must reach the floor: for that it does not matter which law it is of."""
-        score = hit.parts["fused"] if "law" in hit.parts else hit.score
-        return score if self.given else hit.parts.get("evidence", score)
-
-    def enough(self, scores: Array, evidence: Array, words: Array) -> Array:
-        """Which of passages that have these may be answers; more words never make one none."""
-        return (scores if self.given else evidence) >= np.where(words >= self.words, self.score, self.least)
-
-    @property
-    def least(self) -> float:
-        """What a passage must reach that has few of the query's words."""
-        return self.more * self.score
-
-    def finite(self) -> Mapping[str, float]:
-        """Those that there are, by name."""
-        return {"score": self.score} | ({"lift": self.lift} if math.isfinite(self.lift) else {})
-
-
-def why_empty(hits: list[Hit], floor: Floor) -> str:
+def why_empty(hits: Sequence[Hit], floor: float) -> str:
+    """Why nothing is given of these candidates, where a score is asked for: see `SearchSettings.floor`."""
     if not hits or hits[0].score == 0:
         return "no passage in scope shares a word or a meaning with the query"
-    best = max(map(floor.standing, hits))
-    return (
-        f"the best passage scores {best:.3f}, below the floor {floor.least:.3f} at which nonsense scores "
-        "in this library"
-    )
+    return f"the best passage scores {hits[0].score:.3f}, below the floor {floor:.3f} that is set"
 
 
-def above(hits: list[Hit], floor: Floor) -> list[Hit]:
-    """The hits that reach the floor, once one of them does; then also those that score half as high as the best one."""
-    if not any(floor.reached(hit) for hit in hits if hit.score > 0):
-        return []
-    half = 0.5 * max(hit.score for hit in hits)
-    return [hit for hit in hits if hit.score > 0 and (hit.score >= half or floor.reached(hit))]
+def above(hits: Sequence[Hit], floor: float | None = None) -> list[Hit]:
+    """The hits that score half as much as the best one, or reach the floor; none where none reaches it.
 
-
-def outstanding(hits: list[Hit], floor: Floor) -> list[Hit]:
-    """The hits that stand out from the collection as no nonsense does.
-
-    A question in another language than its answer shares no words with it and has lower cosines than nonsense
-    in the answer's own language, yet the answer stands out.
+    What names the place that the query names counts whatever it scores.
     """
-    if floor.given:
+    named = [hit for hit in hits if hit.parts.get("identifier", 0.0) > 0.0]
+    best = max((hit.score for hit in hits), default=0.0)
+    if not best or (best < (floor or 0.0) and not named):
         return []
-    return [
-        hit for hit in hits if hit.parts.get("evidence", hit.parts.get("lift", 0.0)) > floor.lift and hit.score > 0
-    ]
+    least = _least(best, floor)
+    return [hit for hit in hits if hit.score > 0 and (hit.score >= least or hit in named)]
+
+
+def _least(best: float, floor: float | None) -> float:
+    """What a passage must score beside the best one."""
+    return _SHARE * best if floor is None else min(floor, _SHARE * best)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,17 +55,17 @@ class Cut:
     """What of the candidates may come into an answer.
 
     Attributes:
-        floor: What is too little.
+        floor: The least score that counts; None where none is set.
         limit: Passages of the answer, or for the reranker.
         reach: What trust and context could at most multiply the score of one candidate with, relative to another's.
     """
 
-    floor: Floor
+    floor: float | None
     limit: int
     reach: float
 
     @classmethod
-    def of(cls, floor: Floor, limit: int, trusts: Collection[int], in_context: bool) -> Cut:
+    def of(cls, floor: float | None, limit: int, trusts: Collection[int], in_context: bool) -> Cut:
         """`trusts`: Of the sources that were searched; where all are trusted alike, trust lifts nothing."""
         reach = trust_factor(max(trusts, default=5)) / trust_factor(min(trusts, default=1))
         return cls(floor, limit, reach * (1.0 + CONTEXT_BOUND if in_context else 1.0))
@@ -164,11 +81,10 @@ class Cut:
         """Where the query names a place: the hits that name it, too, and what of the others could stand beside them.
 
         The others keep their order, whatever share of their scores they lose; they stay when they are among the first
-        `limit` of all of them, or of those that reach the floor by themselves.
+        `limit` of all of them, `NEAR` at least: by them it is told whether there is a document that lacks the place.
         """
         others = [hit for hit in hits if hit.passage_id not in naming]
-        first = {hit.passage_id for hit in self.liftable(others)}
-        first |= {hit.passage_id for hit in self.liftable([hit for hit in others if self.floor.reached(hit)])}
+        first = {hit.passage_id for hit in replace(self, limit=max(self.limit, NEAR)).liftable(others)}
         return [hit for hit in hits if hit.passage_id in naming or hit.passage_id in first]
 
 
@@ -178,53 +94,47 @@ def contenders(
     ceiling: float,
     fusion: Fusion,
     cut: Cut,
-    plain: Mapping[int, float] | None = None,
     shares: Mapping[int, float] | None = None,
 ) -> Collection[int]:
     """The candidates that may be in the answer, while the keyword scores of some are not known yet.
 
     Another one is left out, whatever its keyword score turns out to be, for one of two reasons: enough candidates,
-    for the answer and as rivals, certainly count and certainly stand before it; or it has less than half of the best
-    score and too little evidence to count itself.
+    for the answer and as rivals, certainly count and certainly stand before it; or it has less than half of the
+    best score, and less than the floor.
 
     Args:
         keyword: Keyword scores as far as they are known.
         cosines: Of every candidate that has a vector.
         ceiling: The most that a keyword score which is not known can be.
-        plain: The cosines that evidence is made of, where they are others.
         shares: What candidates keep of their scores, where that is not all.
     """
     everyone = list(keyword.keys() | cosines.keys())
-    known, near = column(keyword, everyone), column(cosines, everyone)
-    standing = near if plain is None else column(plain, everyone)
-    vectors = fusion.vectors(near)
+    known = column(keyword, everyone)
+    vectors = fusion.vectors(column(cosines, everyone))
     kept = np.nan_to_num(column(shares, everyone), nan=1.0) if shares else 1.0
-
-    def standings(unknown: float) -> tuple[Array, Array]:
-        """Their scores if all that is not known were that, and which of them then count."""
-        words = np.where(np.isnan(known), unknown, known)
-        scores = fusion.scores(words, vectors)
-        enough = cut.floor.enough(scores, fusion.evidence(scores, words, standing), words)
-        return scores * kept, (scores > 0) & enough
-
-    low, count_surely = standings(0.0)
-    if not count_surely.any():
+    low = fusion.scores(np.where(np.isnan(known), 0.0, known), vectors) * kept
+    high = fusion.scores(np.where(np.isnan(known), ceiling, known), vectors) * kept
+    if not low.any():
         return everyone
-    high, may_count = standings(ceiling)
-    certain = np.sort(low[(low >= 0.5 * high.max()) | count_surely])
+    certain = np.sort(low[low >= _SHARE * high.max()])
     enough = max(cut.limit, NEAR)
     last = (certain[-enough] if len(certain) >= enough else 0.0) / cut.reach * (1.0 - _ROUNDING)
-    return set(compress(everyone, (high >= last) & ((high >= 0.5 * low.max()) | may_count)))
+    least = _least(low.max(), cut.floor)
+    return set(compress(everyone, (high >= last) & (high >= least)))
 
 
 def likely(
-    ranked: Sequence[tuple[Hit, Passage]], candidates: Sequence[Hit], curve: Curve | None, cap: float = 1.0
+    ranked: Sequence[tuple[Hit, Passage]], candidates: Sequence[Hit], curve: Curve, answerable: float
 ) -> list[tuple[Hit, Passage]]:
-    """What was found with its probability among all candidates of our own legs; in the order in which it came."""
-    if curve is None:
-        return list(ranked)
-    field = Field((hit.score for hit in candidates), curve, cap)
-    return [(field.settled(hit), passage) for hit, passage in ranked]
+    """What was found with its probability, best first: that it answers, if anything in scope does, and that anything does.
+
+    Args:
+        candidates: All that our own legs found: a passage's rivals.
+        answerable: The probability that the scope holds an answer.
+    """
+    field = Field((hit.score for hit in candidates), curve, answerable)
+    settled = [(field.settled(hit), passage) for hit, passage in ranked]
+    return sorted(settled, key=lambda pair: -pair[0].score)
 
 
 def guard(passage: Passage, scope: Scope) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path, PurePath
 from types import TracebackType
 from typing import Any, Protocol
 
-from wenyuan.core.adapt import Tuning
 from wenyuan.core.agents import Principal
 from wenyuan.core.closing import refusal, refusing_once_closed
 from wenyuan.core.copyright import parse_copyright
@@ -23,16 +22,18 @@ from wenyuan.core.errors import (
     SourceError,
 )
 from wenyuan.core.filters import Filter
+from wenyuan.core.laws import LAW
 from wenyuan.core.model import Document, Passage, RetrievalRequest, RetrievalResponse, Source
 from wenyuan.core.outside import Outside
 from wenyuan.core.ports import Encoder, Engine
 from wenyuan.core.refresh import parse_cycle
+from wenyuan.core.score import BRIDGE
 from wenyuan.core.secrecy import secret_faults
+from wenyuan.core.text import OWN
 from wenyuan.core.uri import local_path
 from wenyuan.service.answer import Answer, Query
 from wenyuan.service.asked import asked
 from wenyuan.service.cache import Store
-from wenyuan.service.cloze import CLOZES
 from wenyuan.service.context import Context, ContextRequest, ContextService, Ledger
 from wenyuan.service.derive import Deriver
 from wenyuan.service.doors import Fields, FieldValues, WideDoor
@@ -40,13 +41,12 @@ from wenyuan.service.fetch import FetchDoor
 from wenyuan.service.following import Follower
 from wenyuan.service.fragments import fragments_of
 from wenyuan.service.freshness import Freshness
+from wenyuan.service.general import SCRIPTS
 from wenyuan.service.governed import Governed
 from wenyuan.service.health import HealthDoor, Readiness
 from wenyuan.service.hired import HiredWorker
 from wenyuan.service.ingest import Ingester, IngestReport, Progress, Shelf
-from wenyuan.service.measure import MEASURE, TRAITS
 from wenyuan.service.name_vectors import NameStore, names_of
-from wenyuan.service.probes import SCRIPTS
 from wenyuan.service.quality import QualityDoor
 from wenyuan.service.questions import Questions
 from wenyuan.service.recorded import RecordedSearch
@@ -67,9 +67,10 @@ __all__ = ["Library", "Readiness", "Registry"]
 
 log = logging.getLogger(__name__)
 
-_REMEASURE = 0.05  # share of passages that must have changed before the floor is measured again
-_WEIGH_ANEW = 0.5  # share of passages whose coming or going changes how the legs are weighed
-_SAMPLE = 4 * CLOZES  # passages, as not each of them has a sentence that can be asked for
+_MEASURE = 8  # version of what is measured of a library: what another one measured is measured anew
+_SAMPLE = 400  # passages that tell which languages there are
+_BOTH = 0.05  # share of them that the rarer language must have
+_FIRST_ARTICLES = tuple(f"{OWN}article:{number}" for number in range(1, 6))  # every law has some of them
 
 
 class Registry(Past, Shelf, Agents, Governed, NameStore, FieldValues, Protocol):
@@ -366,38 +367,28 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoo
         return gone
 
     def _settle(self) -> None:
-        """After a change: measure the floor anew if much has changed, and make the next start quick."""
-        passages = self.catalog.counts()["passages"]
-        measured = self.catalog.value("floor") or {"passages": 0}
-        changed = abs(passages - measured["passages"]) > _REMEASURE * passages
-        if passages and (changed or measured.get("measure") != MEASURE):
-            self.measure_floor()
+        """After a change: look at what the library is like, and make the next start quick."""
+        self.measure_collection()
         checkpoint = getattr(self.engine, "checkpoint", None)
         if checkpoint is not None:
             checkpoint()
 
-    def measure_floor(self) -> Mapping[str, Any]:
-        """Ask what the library can be asked without judgments, and keep what it says: weight and floor, by mode."""
-        floor = self.floor_under(self._retriever.tuning())
-        self.catalog.set_value("floor", floor)
-        return floor
+    def measure_collection(self) -> None:
+        """Keep what the library is like, where that changed: whether it has both languages, and articles."""
+        known, now = self.catalog.value("floor"), self.collection_under(self.curve_under(self._retriever.tuning()))
+        if known != now:
+            self.catalog.set_value("floor", now)
 
-    def floor_under(self, tuning: Tuning | None, curve: Mapping[str, float] | None = None) -> Mapping[str, Any]:
-        """What nonsense scores under a tuning that need not be adopted, with its curve, beside what other modes know."""
+    def collection_under(self, curve: Mapping[str, float]) -> Mapping[str, Any]:
+        """What the library is like, with a curve that was learned of it (``{}`` for none), by mode and script: see `Traits`."""
+        passages, mode = self.catalog.some_passages(_SAMPLE), self._retriever.mode
+        chinese = sum(passage.language == "zh" for passage in passages)
+        both = bool(passages) and min(chinese, len(passages) - chinese) >= _BOTH * len(passages)
+        law = LAW if self.engine.information(_FIRST_ARTICLES) else 0.0
+        traits = {"bridge": BRIDGE if both and self.encoder is not None else 0.0, "law": law, **curve}
         known = self.catalog.value("floor") or {}
-        passages, mode = self.catalog.counts()["passages"], self._retriever.mode
-        measurer = self._retriever.measurer
-        weighed = (known.get("weighed") or {}).get(mode)
-        stale = known.get("measure") != MEASURE
-        if weighed is None or stale or abs(passages - weighed) > _WEIGH_ANEW * passages:  # it takes seconds
-            weighed = passages
-            traits = measurer.traits(self.catalog.some_passages(_SAMPLE))
-        else:
-            traits = {n: v for n, v in known[mode][SCRIPTS[0]].items() if n in TRAITS}
-        floors = measurer.floors(tuning, {**traits, **(curve or self.curve_under(tuning))})
-        measured = {mode: floors, "passages": passages, "measure": MEASURE}
-        others = {} if stale else known.get("weighed") or {}
-        return known | measured | {"weighed": others | {mode: weighed}}
+        others = known if known.get("measure") == _MEASURE else {}
+        return {**others, mode: dict.fromkeys(SCRIPTS, traits), "measure": _MEASURE}
 
 
 def _check_described(source: Source) -> None:

@@ -46,7 +46,7 @@ def _staleness(passage: Passage, answer: Answer) -> dict[str, str]:
 
 
 def _calibrated(hit: Hit, answer: Answer) -> dict[str, bool]:
-    """That the score is no measured probability, where only a part of the library was asked."""
+    """That probabilities were not measured with the library's encoder."""
     return {} if "raw" not in hit.parts or answer.calibrated else {"calibrated": False}
 
 

@@ -5,30 +5,33 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from wenyuan.core.adapt import QueryMap, Tuning
 from wenyuan.core.cores import usable_cores
 from wenyuan.core.errors import EngineTimeout
 from wenyuan.core.filters import Scope
 from wenyuan.core.fuse import Fusion
+from wenyuan.core.laws import shares as law_shares
+from wenyuan.core.model import Passage
 from wenyuan.core.ports import Deadline, Engine
 from wenyuan.core.ranking import Hit, LegResult
-from wenyuan.core.score import PLAIN, Traits
+from wenyuan.core.score import CENTRE, PLAIN, VECTOR_WEIGHT, Traits
+from wenyuan.core.sums import CHINESE
 from wenyuan.core.synonyms import Wordings
 from wenyuan.service.answer import LegReport
-from wenyuan.service.belonging import Belonging, Belongings, shares_of
+from wenyuan.service.belonging import Belongings
 from wenyuan.service.cache import CacheCounts
 from wenyuan.service.candidates import Cut, contenders
 from wenyuan.service.crew import Crew, Leg, Legs
+from wenyuan.service.general import SCRIPTS, script_of
 from wenyuan.service.places import Places
-from wenyuan.service.probes import SCRIPTS, script_of
 from wenyuan.service.query_vectors import QueryVectors
 from wenyuan.settings import SearchSettings
 
-__all__ = ["Aim", "Found", "OwnLegs"]
+__all__ = ["Aim", "Candidates", "Found", "OwnLegs"]
 
 _ROUNDING = 1e-6
 """An engine adds up the same score in another order when it is asked for given passages."""
@@ -40,14 +43,13 @@ class Aim:
 
     Attributes:
         vector: ``(d,)`` float32, unit.
-        unbridged: As it would be were the library of one language; None where it is no other. How far a passage stands
-            out is told by it: nonsense has no language that could be taken off.
+        asked: The query's own vector, as it was embedded.
     """
 
     vector: Any
     scale: float = 1.0
     offset: float = 0.0
-    unbridged: Aim | None = None
+    asked: Any = None
 
     def level(self, cosine: Any) -> Any:
         """The cosine that counts, or an array of them, of the cosine to `vector`."""
@@ -56,8 +58,7 @@ class Aim:
 
 def mapped(learned: QueryMap, aim: Aim) -> Aim:
     """Where a map sends it."""
-    unbridged = None if aim.unbridged is None else mapped(learned, aim.unbridged)
-    return Aim(vector=learned.apply(aim.vector), scale=learned.scale, offset=learned.offset, unbridged=unbridged)
+    return Aim(vector=learned.apply(aim.vector), scale=learned.scale, offset=learned.offset, asked=aim.asked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,19 +66,27 @@ class Found:
     """All that either leg found, each with both scores; `cosines`, `aim`: None without an encoder.
 
     Attributes:
-        plain: The cosines that evidence is made of; None where they are `cosines`.
         shares: What articles keep of their scores for their laws, where that is not all.
         reworded: Whose keyword scores are of another wording of the query; see `_Words`.
+        seen: How many passages there are in scope, as far as the legs were asked for them.
     """
 
     keyword: Mapping[int, float]
     cosines: Mapping[int, float] | None
-    plain: Mapping[int, float] | None = None
-    mean: float
     aim: Aim | None
     reports: list[LegReport]
+    seen: int
     shares: Mapping[int, float] = field(default_factory=dict)
     reworded: Mapping[int, int] = field(default_factory=dict)
+
+
+class Candidates(NamedTuple):
+    """All that either leg found, best first, and what tells how well the best of it stands; see `Found`."""
+
+    hits: list[Hit]
+    reports: list[LegReport]
+    aim: Aim | None
+    seen: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,15 +155,15 @@ class OwnLegs:
         """How query vectors were come by; None without an encoder."""
         return None if self._vectors is None else self._vectors.counts()
 
-    def weight(self, tuning: Tuning | None, traits: Traits) -> float:
-        """Of the vector leg: what was learned, else what is set, else what was measured."""
+    def weight(self, tuning: Tuning | None) -> float:
+        """Of the vector leg: what was learned, else what is set, else the one for all collections."""
         if tuning is not None:
             return tuning.weight
-        return traits.weight if self._weight is None else self._weight
+        return VECTOR_WEIGHT if self._weight is None else self._weight
 
     def shares(self, candidates: Collection[int], law: float, deadline: Deadline) -> Mapping[int, float]:
         """What candidates keep of their scores for their laws, where that is not all; `law`: see `Traits`."""
-        return shares_of(self._belongings.of(candidates, deadline), law) if law else {}
+        return law_shares(self._belongings.of(candidates, deadline), law) if law else {}
 
     def candidates(
         self,
@@ -165,7 +174,7 @@ class OwnLegs:
         tuning: Tuning | None = None,
         traits: Traits = PLAIN,
         wanted: Cut | None = None,
-    ) -> tuple[list[Hit], list[LegReport]]:
+    ) -> Candidates:
         """All that either leg found among its best `depth`, best first.
 
         Args:
@@ -183,14 +192,30 @@ class OwnLegs:
 
             # Where all is computed here, to change threads four times would take longer than two legs at once save.
             found = found_by(self._crew) if self._places is None else self._crew.together(found_by, deadline)
-            hits = self._fusion(tuning, traits, found.mean).hits(
-                found.keyword, found.cosines, found.plain, found.shares
-            )
-        return _marked(hits, found.reworded), found.reports
+            hits = self._fusion(tuning).hits(found.keyword, found.cosines, found.shares)
+        return Candidates(_marked(hits, found.reworded), found.reports, found.aim, found.seen)
 
-    def _fusion(self, tuning: Tuning | None, traits: Traits, mean: float) -> Fusion:
+    def _fusion(self, tuning: Tuning | None) -> Fusion:
         scale = self._vectors.encoder.fingerprint.scale if self._vectors is not None else (0.0, 1.0)
-        return Fusion(weight=self.weight(tuning, traits), scale=scale, mean=mean, lifted=bool(traits.centre))
+        return Fusion(weight=self.weight(tuning), scale=scale)
+
+    def nearness(self, query: str, aim: Aim, passage: Passage, deadline: Deadline) -> float:
+        """The cosine of a query to a passage, −1..1, each less what all of its kind have in common; see `core.answerable`.
+
+        Raises:
+            KnowledgeError: the engine or the encoder failed.
+        """
+        assert self._vectors is not None
+        common = self._vectors.passages("han" if passage.language == CHINESE else "latin", deadline)
+        asked = aim.asked - self._vectors.general(script_of(query), deadline)
+        length, level = float((asked @ asked) ** 0.5), float((common @ common) ** 0.5)
+        number = passage.passage_id
+        to = self._engine.cosines(asked / length, [number], deadline=deadline).get(number)
+        if to is None:  # it has no vector
+            return 0.0
+        along = level * self._engine.cosines(common / level, [number], deadline=deadline).get(number, 0.0)
+        apart = (1.0 - 2.0 * along + level * level) ** 0.5  # of the passage from what all have in common
+        return float((to - common @ asked / length) / apart) if apart else 0.0
 
     def found(
         self,
@@ -219,28 +244,23 @@ class OwnLegs:
         reports = [LegReport(name="keyword", state="ok", ms=ms, hits=len(keyword))]
         if second is None:
             shares = self.shares(keyword, traits.law, deadline)
+            seen = len(keyword)
             return Found(
-                keyword=keyword, cosines=None, mean=0.0, aim=None, reports=reports, shares=shares, reworded=reworded
+                keyword=keyword, cosines=None, aim=None, reports=reports, shares=shares, reworded=reworded, seen=seen
             )
         by_vector, aim, ms, remembered = legs.outcome(second, "vector leg", deadline)
         cosines = {hit.passage_id: aim.level(hit.parts["cosine"]) for hit in by_vector.hits}
         reports.append(LegReport(name="vector", state="ok", ms=ms, hits=len(cosines), remembered=remembered))
         cosines |= self._cosines(legs, aim, [i for i in keyword if i not in cosines], deadline)
-        mean = aim.level(self._engine.mean_cosine(aim.vector))
-        to = self._belongings.of(keyword.keys() | cosines.keys(), deadline) if traits.law or traits.apart else {}
-        shares = shares_of(to, traits.law)
-        plain = None if aim.unbridged is None else self._cosines(legs, aim.unbridged, list(cosines), deadline)
-        if plain and aim.unbridged is not None and traits.apart:
-            plain = self._apart(plain, aim.unbridged, mean, to)
+        shares = self.shares(keyword.keys() | cosines.keys(), traits.law, deadline)
         if wanted is not None:
-            fusion = self._fusion(tuning, traits, mean)
-            chosen = contenders(keyword, cosines, worded.unseen, fusion, wanted, plain, shares)
+            chosen = contenders(keyword, cosines, worded.unseen, self._fusion(tuning), wanted, shares)
             keyword = {i: score for i, score in keyword.items() if i in chosen}
             cosines = {i: cosine for i, cosine in cosines.items() if i in chosen}
         others = self._worded(legs, query, [i for i in cosines if i not in keyword], deadline)
         return Found(
-            keyword=keyword | others.scores, cosines=cosines, plain=plain, mean=mean, aim=aim, reports=reports,
-            shares=shares, reworded=reworded | others.reworded,
+            keyword=keyword | others.scores, cosines=cosines, aim=aim, reports=reports, shares=shares,
+            reworded=reworded | others.reworded, seen=len(by_vector.hits),
         )  # fmt: skip
 
     def aim(self, query: str, vector: Any, tuning: Tuning | None, traits: Traits, deadline: Deadline) -> Aim:
@@ -258,28 +278,25 @@ class OwnLegs:
         if learned is None:
             return self._centred(query, vector, traits, deadline)
         return mapped(
-            learned, self._centred(query, vector, traits, deadline) if learned.aimed else Aim(vector=vector)
+            learned,
+            self._centred(query, vector, traits, deadline) if learned.aimed else Aim(vector=vector, asked=vector),
         )
 
     def _centred(self, query: str, vector: Any, traits: Traits, deadline: Deadline) -> Aim:
-        if self._vectors is None or not traits.centre:
-            return Aim(vector=vector)
+        if self._vectors is None:
+            return Aim(vector=vector, asked=vector)
         script = script_of(query)
         own = self._vectors.general(script, deadline)
-        moved = self._moved(vector, traits.centre * own)
-        if not traits.bridge:
-            return moved
-        (other,) = (s for s in SCRIPTS if s != script)
-        language = traits.bridge * (own - self._vectors.general(other, deadline))
-        return replace(self._moved(vector, traits.centre * own + language), unbridged=moved)
-
-    def _moved(self, vector: Any, common: Any) -> Aim:
-        """`vector` without what it has in common; what that is of the whole collection is put back."""
+        common = CENTRE * own
+        if traits.bridge:
+            (other,) = (s for s in SCRIPTS if s != script)
+            common = common + traits.bridge * (own - self._vectors.general(other, deadline))
         moved = vector - common
         length = float((moved @ moved) ** 0.5)
         if not length:
-            return Aim(vector=vector)
-        return Aim(vector=moved / length, scale=length, offset=self._engine.mean_cosine(common))
+            return Aim(vector=vector, asked=vector)
+        # What is taken off is put back as it is over the whole collection, so that cosines keep their scale.
+        return Aim(vector=moved / length, scale=length, offset=self._engine.mean_cosine(common), asked=vector)
 
     def naming(self, named: Sequence[str], hits: Sequence[Hit], deadline: Deadline) -> Collection[int]:
         """The passages among the hits that have one of these identifiers (see `text.identifiers`) anywhere."""
@@ -320,17 +337,6 @@ class OwnLegs:
         asked = legs.begin(lambda: self._engine.cosines(aim.vector, passages, deadline=deadline), "cosines")
         found = legs.outcome(asked, "vector leg", deadline)
         return {i: aim.level(cosine) for i, cosine in found.items()}
-
-    def _apart(
-        self, cosines: Mapping[int, float], aim: Aim, mean: float, to: Mapping[int, Belonging]
-    ) -> Mapping[int, float]:
-        """Cosines as far above the mean of all as they are above that of the passages in their own language.
-
-        Passages in the language of a query are nearer to it than others, whatever either says: nonsense is near to
-        them, too, and an answer in the other language would not stand out.
-        """
-        above = {c: mean - aim.level(self._engine.mean_cosine(aim.vector, chinese=c)) for c in (False, True)}
-        return {i: cosine + above[to[i].chinese] for i, cosine in cosines.items()}
 
     def _keyword_scores(
         self, legs: Legs, words: list[str], passages: Sequence[int], deadline: Deadline

@@ -19,8 +19,8 @@ from wenyuan.core.stated import Holder
 from wenyuan.core.synonyms import Synonym
 from wenyuan.service.audit import query_of
 from wenyuan.service.derive import Deriver
+from wenyuan.service.general import SCRIPTS
 from wenyuan.service.name_vectors import NameStore, names_of
-from wenyuan.service.probes import SCRIPTS
 from wenyuan.service.record import Record
 from wenyuan.service.replay import Rerun, rerun_of
 from wenyuan.service.rerank import Reranking
@@ -91,7 +91,7 @@ class RecordAt(FeedAt):
     """The record as it was when an answer was given, as far as that is known: a `Record` for a `Retriever`.
 
     Passages and documents are those of that change. Of sources, those of the recorded scope are there, in force and
-    with the recorded trust; the floor is the recorded one. What was not recorded is as it is now.
+    with the recorded trust; what the library was like is what was recorded. What was not recorded is as it is now.
     """
 
     def __init__(
@@ -131,13 +131,10 @@ class RecordAt(FeedAt):
         return self._archive.holders(uris, but)
 
     def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
-        # A trait that was not recorded was not known then, and did not count; nor was there a curve that is not in it.
+        # What was not recorded was not known then, and did not count.
         known = self._recorded_floor
         then = dict.fromkeys(SCRIPTS, known) if known else self._archive.floor(mode)
-        return {
-            script: {"calibration": 0, "law": 0.0, "distinct": 0.0, "whole": 1.0, **then.get(script, {})}
-            for script in SCRIPTS
-        }
+        return {script: {"law": 0.0, "distinct": 0.0, **then.get(script, {})} for script in SCRIPTS}
 
     def tuning_at(self, seq: int, deadline: Deadline | None = None) -> Tuning | None:
         return self._archive.tuning_at(seq, deadline)

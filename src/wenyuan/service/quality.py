@@ -19,15 +19,25 @@ from wenyuan.core.errors import InvalidRequest, KnowledgeError, RetrievalFailed
 from wenyuan.core.evaluated import CUT, AskedQuestion, Evaluation, WholeEvaluation, set_id_of
 from wenyuan.core.filters import Scope
 from wenyuan.core.learned import Pair
-from wenyuan.core.measures import Change, calibration_error, changed, in_bins, ndcg, recall, reciprocal_rank
+from wenyuan.core.measures import (
+    Change,
+    calibration_error,
+    changed,
+    in_bins,
+    ndcg,
+    percentile,
+    recall,
+    reciprocal_rank,
+)
 from wenyuan.core.model import MAX_QUERY_CHARS, RetrievalRequest
 from wenyuan.core.ports import Deadline
 from wenyuan.core.text import query_terms
 from wenyuan.service.answer import Answer
 from wenyuan.service.asked import asked
+from wenyuan.service.general import SCRIPTS
 from wenyuan.service.learning import Step
 from wenyuan.service.lessons import Holdings, Lesson, load_holdings, resolve
-from wenyuan.service.probes import SCRIPTS, junk_queries, percentile
+from wenyuan.service.nonsense import junk_queries
 from wenyuan.service.tuning import TuningDoor
 
 __all__ = ["MOST_QUESTIONS", "QualityDoor"]
@@ -35,7 +45,7 @@ __all__ = ["MOST_QUESTIONS", "QualityDoor"]
 MOST_QUESTIONS = 5_000
 _DEPTH = 50  # passages of an answer: enough for ten documents
 _PATIENT = 60.0  # seconds for one question: a slow answer is measured, not refused
-_NONSENSE, _SEED = 24, 29  # of each script; other nonsense than that by which the floor was measured
+_NONSENSE, _SEED = 24, 29  # of each script
 _SHOWN = 20  # addresses that lead nowhere, in a report
 
 

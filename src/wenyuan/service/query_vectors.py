@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import unicodedata
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -12,7 +13,7 @@ from wenyuan.core.errors import EncoderTimeout, EncoderUnavailable
 from wenyuan.core.ports import Deadline, Encoder
 from wenyuan.core.vectors import checked_vectors
 from wenyuan.service.cache import CacheCounts
-from wenyuan.service.probes import GENERAL
+from wenyuan.service.general import GENERAL, PASSAGES
 
 __all__ = ["QueryVectors"]
 
@@ -29,7 +30,7 @@ class QueryVectors:
         self._known: OrderedDict[str, Any] = OrderedDict()
         self._making: dict[str, tuple[Future[Any], Deadline]] = {}
         self._lock = threading.Lock()
-        self._general: dict[str, Any] = {}
+        self._means: dict[tuple[str, ...], Any] = {}
         self._asked = {"hits": 0, "misses": 0, "joined": 0}
 
     def counts(self) -> CacheCounts:
@@ -40,12 +41,18 @@ class QueryVectors:
 
     def general(self, script: str, deadline: Deadline) -> Any:
         """The mean vector of general questions in a script, (dim,) float32: what all questions have in common."""
-        if script not in self._general:
-            asked = GENERAL[script]
-            answered = self.encoder.encode_queries(asked, deadline=deadline)
-            vectors = checked_vectors(answered, len(asked), self.encoder.fingerprint.dimension, "encoder")
-            self._general[script] = vectors.mean(axis=0)
-        return self._general[script]
+        return self._mean(GENERAL[script], lambda texts: self.encoder.encode_queries(texts, deadline=deadline))
+
+    def passages(self, script: str, deadline: Deadline) -> Any:
+        """The mean vector of passages about everything in a script, (dim,) float32: what all passages have in common."""
+        deadline.check("encoder")
+        return self._mean(PASSAGES[script], self.encoder.encode_passages)
+
+    def _mean(self, texts: tuple[str, ...], embed: Callable[[Sequence[str]], Any]) -> Any:
+        if texts not in self._means:
+            vectors = checked_vectors(embed(texts), len(texts), self.encoder.fingerprint.dimension, "encoder")
+            self._means[texts] = vectors.mean(axis=0)
+        return self._means[texts]
 
     def of(self, query: str, deadline: Deadline) -> Any:
         """The query's unit vector, (dim,) float32; raises an `EncoderError`."""

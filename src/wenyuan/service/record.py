@@ -36,7 +36,7 @@ class Record(ChangeFeed, Protocol):
         ...
 
     def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
-        """What nonsense reaches in this library: by script, ``score`` and ``lift``; empty while not measured."""
+        """What the library is like, by script: see `core.score.Traits`; empty while that was not looked at."""
         ...
 
     def tuning_at(self, seq: int, deadline: Deadline | None = None) -> Tuning | None:

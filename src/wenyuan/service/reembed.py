@@ -74,7 +74,7 @@ class ReembedDoor:
     engine: Engine
     encoder: Encoder | None
     _ingester: Ingester
-    measure_floor: Callable[[], Mapping[str, Any]]
+    measure_collection: Callable[[], None]
     readiness: Callable[[], Readiness]
 
     def follow_reembedding(self) -> None:
@@ -94,7 +94,7 @@ class ReembedDoor:
             )
             self.catalog.renew_stamps(source.source_id, before, after)
         self._ingester.follow()
-        self.measure_floor()
+        self.measure_collection()
         checkpoint = getattr(self.engine, "checkpoint", None)
         if checkpoint is not None:
             checkpoint(always=True)

@@ -161,7 +161,7 @@ def _unasked(*why: Difference) -> Replay:
 
 
 _COUNTED = 1e-9
-_TOLD = frozenset(("score", "most", "lift", "strange", "weight", "centre", "bridge", "apart"))
+_TOLD = frozenset(("bridge", "law", "least"))
 """Of what is measured of a library, what bears on an answer."""
 
 _NARROWER = Difference(
@@ -288,6 +288,13 @@ class _Comparison:
         told = (record.get("floor") or {}).get("distinct")
         if searched and now.fragments and now.measured.get("distinct") and not told:
             yield Difference(what="program changed", detail="passages that say the same were all given then")
+        if (
+            searched
+            and now.measured
+            and (record.get("floor") or {}).get("answerable") != now.measured.get("answerable")
+        ):
+            detail = "whether a question is answered, and how likely by what, was told otherwise then"
+            yield Difference(what="program changed", detail=detail)
         was = next((leg["state"] for leg in record["legs"] if leg["name"] == "reranker"), "")
         if was != now.reranker and now.status == "SUCCESS":
             detail = f"was {was or 'none'}, is {now.reranker or 'none'}"
@@ -381,7 +388,7 @@ class _Comparison:
             yield self._moved(ref, f"score was {was['score']:.6f}, is {now['score']:.6f}")
 
     def _moved(self, ref: str, detail: str) -> Difference:
-        """A score moves with the rest of the library: how rare a term is, and what nonsense reaches."""
+        """A score moves with the rest of the library: how rare a term is."""
         was, now = self._record["generation"], self._now.generation
         if was == now and any(self._measured()):
             return Difference(what="scores changed", detail=detail, ref=ref)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 from wenyuan.core.adapt import Tuning
-from wenyuan.core.calibrate import CAP, curve_of
+from wenyuan.core.calibrate import Curve, curve_of
 from wenyuan.core.copies import Copies, beside, distinct, without_copies
 from wenyuan.core.errors import EngineUnavailable
 from wenyuan.core.filters import And, Filter, Scope
@@ -23,19 +22,19 @@ from wenyuan.core.ranking import Hit, Ranking
 from wenyuan.core.reference import Reference, missing_place, reference_of, title_terms
 from wenyuan.core.score import Traits
 from wenyuan.core.synonyms import Wordings
-from wenyuan.core.text import has_han, identifiers
+from wenyuan.core.text import identifiers
 from wenyuan.service.abroad import Abroad, no_outside, unaddressed
+from wenyuan.service.abstention import Abstention
 from wenyuan.service.answer import Answer, LegReport, Query
 from wenyuan.service.belonging import Belongings
-from wenyuan.service.candidates import Cut, Floor, above, guard, likely, meeting, outstanding, why_empty
+from wenyuan.service.candidates import Cut, above, guard, likely, meeting
 from wenyuan.service.crew import Crew, Leg
 from wenyuan.service.derive import Derived, Deriver
-from wenyuan.service.legs import Aim, OwnLegs
-from wenyuan.service.measure import Measurer
-from wenyuan.service.probes import SCRIPTS, repeats, script_of, strange
+from wenyuan.service.general import SCRIPTS, script_of
+from wenyuan.service.legs import Aim, Candidates, OwnLegs
 from wenyuan.service.query_vectors import QueryVectors
 from wenyuan.service.record import Record
-from wenyuan.service.rerank import Reranking, ordered
+from wenyuan.service.rerank import Reranking
 from wenyuan.service.sight import Sight, Sources
 from wenyuan.service.topics import Told, Topics
 from wenyuan.service.traces import NO_TRACES, Traces
@@ -51,9 +50,20 @@ _SPARE = 10
 """Candidates besides those that are wanted: some may be copies of others, and rivals are counted without copies."""
 
 _Ranked = list[tuple[Hit, Passage]]
-_Candidates = tuple[list[Hit], list[LegReport], _Ranked]
 _A_MOMENT = 0.02  # seconds until the index is asked again
 _WAITS_FOR_INDEX = 0.5  # of a request's time; then what else was found is given, and said to be behind
+
+
+class _Searched(NamedTuple):
+    """What our own sources have; see `Answer` for what it means."""
+
+    ranked: _Ranked
+    copies: Copies
+    legs: list[LegReport]
+    why: str
+    answerable: float
+    known: Mapping[str, float]
+    curve: Curve
 
 
 class _Moved(Exception):
@@ -97,7 +107,7 @@ class Retriever:
         self._abroad = Abroad(open_outside or no_outside, vectors, Crew(settings.threads, traces, self.meter))
         self._sight, self._tuned = Sight(record), Tuned(record, encoder)
         self._topics, self._worder = Topics(record, engine.information), Worder(record)
-        self.measurer = Measurer(record, engine, self._own, encoder, settings.depth)
+        self._abstention = Abstention(self._own, encoder, settings)
         self.mode = "hybrid" if encoder is not None else "keyword-only"
 
     def close(self) -> None:
@@ -131,22 +141,10 @@ class Retriever:
             return self._nothing(change, scope, why)
         asked = self._abroad.ask(outside, query.text, query.limit, day, deadline)
         deriving = self._derive(query, replace(scope, filter=query.filter), registry, change, deadline)
-        measured, floor, traits = self._measured(query, whole=self._whole(scope, registry))
-        tuning = self._tuned.at(change, deadline)
         trusts = {name: registry.by_id[name].trust for name in own}
-
-        def candidates(reach: int) -> _Candidates:
-            cut = Cut.of(floor, reach, trusts.values(), bool(query.source_document_uri or query.task_id))
-            hits, legs = self._found(query, worded, scope, deadline, tuning, traits, cut)
-            return hits, legs, self._ranked(hits, query, scope, cut, deadline, change)
-
-        hits, legs, ranked, copies = _distinct(
-            candidates, self.reranking.reach(query.limit), copies=not measured["distinct"]
-        )
-        curve = curve_of(measured, self.mode)
-        ranked, why = _there(
-            query.text, likely(ranked, without_copies(hits, copies), curve, 1.0 if measured["whole"] else CAP)
-        )
+        tuning = self._tuned.at(change, deadline)
+        own_part = self._searched(query, worded, scope, trusts, tuning, change, deadline)
+        ranked, copies, legs = own_part.ranked, own_part.copies, own_part.legs
         foreign, reports = self._abroad.collect(asked, deadline)
         ranked, copies = beside(ranked, copies, meeting(self._addressed(foreign, scope), scope.filter))
         ranked, judged = self.reranking.best(query.text, ranked, query.limit, self._abroad.crew, deadline)
@@ -162,23 +160,51 @@ class Retriever:
             hits=Ranking([hit for hit, _ in ranked]),
             passages=passages,
             mode=self.mode,
-            floor=floor.least,
+            floor=self._abstention.least,
+            answerable=own_part.answerable,
+            calibrated=self._abstention.measured,
             legs=tuple(legs),
             generation=change,
             scope=scope,
             trusts=trusts,
-            floors=measured if not floor.given else {**measured, **floor.finite()},
-            reason="" if ranked else why or why_empty(hits, floor),
+            floors=own_part.known,
+            reason="" if ranked else own_part.why,
             stale=self.stale(),
             stale_by=self._behind(change),
             derived=derived,
-            weight=self._own.weight(tuning, traits),
-            curve=curve,
+            weight=self._own.weight(tuning),
+            curve=own_part.curve,
             copies={number: same for number, same in copies.items() if number in passages},
             tuning="" if tuning is None else tuning.fingerprint,
             wordings=worded.others,
             ms={"total": (time.perf_counter() - begun) * 1e3, **{leg.name: leg.ms for leg in legs}},
         )
+
+    def _searched(
+        self,
+        query: Query,
+        worded: Wordings,
+        scope: Scope,
+        trusts: Mapping[str, int],
+        tuning: Tuning | None,
+        change: int,
+        deadline: Deadline,
+    ) -> _Searched:
+        """What our own sources have, each passage with its probability; nothing where there is hardly an answer."""
+        known, traits, curve = self._known(query)
+
+        def candidates(reach: int) -> tuple[Candidates, _Ranked]:
+            in_context = bool(query.source_document_uri or query.task_id)
+            cut = Cut.of(self._settings.floor, reach, trusts.values(), in_context)
+            found = self._found(query, worded, scope, deadline, tuning, traits, cut)
+            return found, self._ranked(found.hits, query, scope, cut, deadline, change)
+
+        found, ranked, copies = _distinct(candidates, self.reranking.reach(query.limit), copies=not known["distinct"])
+        verdict = self._abstention.verdict(query.text, found, ranked, deadline)
+        given = [] if verdict.why else ranked
+        given = likely(given, without_copies(found.hits, copies), curve, verdict.probability)
+        given, why = _there(query.text, given)
+        return _Searched(given, copies, found.reports, why or verdict.why, verdict.probability, known, curve)
 
     def _filter(self, query: Query, change: int, deadline: Deadline) -> Filter | None:
         """The request's own narrowing, and what its engineering type leaves out."""
@@ -260,7 +286,7 @@ class Retriever:
 
     def weight(self) -> float:
         """Of the vector leg, while nothing that was learned counts."""
-        return self._own.weight(None, Traits.of(self.floors().get(SCRIPTS[0], {})))
+        return self._own.weight(None)
 
     def aim(self, question: str, vector: Any) -> Aim:
         """What the vector leg looks for, while nothing that was learned counts."""
@@ -294,10 +320,10 @@ class Retriever:
         tuning: Tuning | None,
         traits: Traits,
         cut: Cut,
-    ) -> tuple[list[Hit], list[LegReport]]:
+    ) -> Candidates:
         """What our own legs found; of a query that names a place all of it, since naming it may lift the last one."""
         if not scope.sources:
-            return [], []
+            return Candidates([], [], None, 0)
         wanted: Cut | None = cut
         if reference_of(query.text):
             wanted, traits = None, replace(traits, law=0.0)
@@ -322,14 +348,12 @@ class Retriever:
         self, hits: list[Hit], query: Query, scope: Scope, cut: Cut, deadline: Deadline, change: int
     ) -> list[tuple[Hit, Passage]]:
         """The hits that count, adjusted; `change`: the one that was searched."""
-        floor, reference = cut.floor, reference_of(query.text)
+        reference = reference_of(query.text)
         topic = self._topics.of(query, change, deadline)
         if reference:  # a named place counts however little else its text shares with the query: the floor comes last
             candidates = cut.placed(hits, self._own.naming(reference.named, hits, deadline))
         else:
-            candidates = cut.liftable(above(hits, floor))
-        if across := not candidates:
-            candidates = outstanding(hits, floor)
+            candidates = cut.liftable(above(hits, cut.floor))
         passages = self._record.passages([hit.passage_id for hit in candidates], deadline)
         moved = len(passages) < len(candidates) and self._record.seq() != change
         if moved and deadline.remaining() > self._settings.deadline * _WAITS_FOR_INDEX:
@@ -342,12 +366,10 @@ class Retriever:
             if passage is None:
                 continue  # the record has the last word
             guard(passage, scope)
-            if across and (passage.language == "zh") == has_han(query.text):
-                continue  # in the query's own language it would have had to reach the floor
             settled = adjusted(hit, passage, request)
             template = passage.collection == self._united.template_collection
             ranked.append(settled._replace(origin="template") if template else settled)
-        ranked = above(ranked, floor) if reference else ranked
+        ranked = above(ranked, cut.floor) if reference else ranked
         if moved and not ranked:  # that there is nothing else cannot be said
             raise _Moved
         return [(hit, passages[hit.passage_id]) for hit in ranked]
@@ -356,31 +378,19 @@ class Retriever:
         titles = map(title_terms, passages.values())
         return {} if reference is None else self._engine.information(sorted(reference.terms().union(*titles)))
 
-    def _whole(self, scope: Scope, registry: Sources) -> bool:
-        """Whether all of the library is asked that is in force: that is what was measured."""
-        everything, _ = self._sight.seen(registry, None, min_trust=1, day=scope.as_of)
-        return scope.filter is None and len(scope.sources) == len(everything)
-
-    def _measured(self, query: Query, *, whole: bool) -> tuple[Mapping[str, float], Floor, Traits]:
-        """What was measured for queries of this script, as it is stored, and what it means; with what counts besides, for the record."""
-        measured = self.floors().get(script_of(query.text), {})
-        curve = curve_of(measured, self.mode)
-        traits = Traits.of(measured)
+    def _known(self, query: Query) -> tuple[Mapping[str, float], Traits, Curve]:
+        """What is known of the library, and counts, as it is recorded; and what of it bears on scores and probabilities."""
+        known = self.floors().get(script_of(query.text), {})
+        traits, curve = Traits.of(known), curve_of(known, self.mode)
         told = {
-            "distinct": 1.0,
-            "whole": float(whole),
-            **measured,
+            "distinct": known.get("distinct", 1.0),
+            "bridge": traits.bridge,
             "law": traits.law,
             "removed": self._engine.removed_share(),
-            **(curve.measured() if curve else {}),
+            **self._abstention.recorded(),
+            **curve.measured(),
         }
-        return told, self._floor(measured, query.text), traits
-
-    def _floor(self, measured: Mapping[str, float], text: str) -> Floor:
-        if self._settings.floor is not None:
-            return Floor(score=self._settings.floor, lift=math.inf, given=True)
-        odd, repeated = strange(text, self._encoder), has_han(text) and repeats(text)
-        return Floor.of(measured, self._settings.abstain, strange=odd, repeated=repeated)
+        return told, traits, curve
 
     def _nothing(self, change: int, scope: Scope, reason: str) -> Answer:
         return Answer(
@@ -401,23 +411,29 @@ def _needless(words: Sequence[str], sources: Sequence[object], registry: Sources
 
 
 def _distinct(
-    candidates: Callable[[int], _Candidates], wanted: int, *, copies: bool
-) -> tuple[list[Hit], list[LegReport], _Ranked, Copies]:
-    """Candidates, reports, at least `wanted` of the best that are no copies, if there are as many, and their copies.
+    candidates: Callable[[int], tuple[Candidates, _Ranked]], wanted: int, *, copies: bool
+) -> tuple[Candidates, _Ranked, Copies]:
+    """Candidates, at least `wanted` of the best that are no copies, if there are as many, and their copies.
 
     Args:
-        candidates: Gives candidates, reports and at least as many of the best as it is asked for, if there are as many.
+        candidates: Gives candidates, and at least as many of the best as it is asked for, if there are as many.
         copies: Give copies, too, as answers of a former version did.
     """
     if copies:
         return *candidates(wanted), {}
     reach = wanted + max(wanted, _SPARE)
     while True:
-        hits, legs, ranked = candidates(reach)
-        kept, same = distinct(ordered(ranked))
+        found, ranked = candidates(reach)
+        kept, same = distinct(sorted(ranked, key=_preferred))
         if len(kept) >= wanted or len(ranked) < reach:
-            return hits, legs, kept, same
+            return found, kept, same
         reach *= 4
+
+
+def _preferred(pair: tuple[Hit, Passage]) -> tuple[float, int]:
+    """The order in which one of several copies is chosen: by score and trust."""
+    hit, _ = pair
+    return -hit.score * hit.parts.get("trust", 1.0), hit.passage_id
 
 
 def _there(question: str, ranked: _Ranked) -> tuple[_Ranked, str]:

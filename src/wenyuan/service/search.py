@@ -99,6 +99,8 @@ class SearchResult:
         reasons: By domain, why nothing was found there.
         stale: Since when each overdue source is, by its id; of now, not of when the answer was kept.
         stale_by: See `Answer`; what is behind is not kept.
+        answerable: The probability that any of what was searched holds an answer: the highest of its domains. None where
+            nothing had to be asked.
         answers: What was asked of each domain and answered, for the audit.
     """
 
@@ -114,6 +116,7 @@ class SearchResult:
     cache_age_ms: float = 0.0
     stale: Mapping[str, str] = field(default_factory=dict)
     stale_by: float = 0.0
+    answerable: float | None = None
 
     @property
     def degraded(self) -> tuple[str, ...]:
@@ -333,6 +336,7 @@ class Searcher:
             reasons={area.domain: why for area, answer in answers if (why := _reason(area, answer))},
             answers=tuple((query, answer) for query, (_, answer) in zip(asked, answers, strict=True)),
             stale_by=max(answer.stale_by for _, answer in answers),
+            answerable=max((a.answerable for _, a in answers if a.answerable is not None), default=None),
         )
 
 

@@ -62,7 +62,6 @@ class TuneReport:
         verdict: What questions say that nothing was learned from; None when there are too few, or where the folds cannot
             tell.
         tuning_id: Of what was adopted; None when nothing was.
-        floors: Of nonsense ``(before, after)``, by script, where anything was or would be adopted.
         curve: How scores become probabilities then, learned from what the folds held out; see `calibrate.Curve`. Empty
             where that is no better than the usual one.
         error: Expected calibration error of the first ten answers of held-out questions: as it is, and with what the
@@ -83,7 +82,6 @@ class TuneReport:
     verdict: Verdict | None = None
     weight: tuple[float, float] | None = None
     tuning_id: int | None = None
-    floors: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     curve: Mapping[str, float] = field(default_factory=dict)
     error: tuple[float, float] | None = None
     seconds: float = 0.0
@@ -101,9 +99,7 @@ class TuningDoor(FeedbackDoor):
 
     if TYPE_CHECKING:
 
-        def floor_under(
-            self, tuning: Tuning | None, curve: Mapping[str, float] | None = None
-        ) -> Mapping[str, Any]: ...
+        def collection_under(self, curve: Mapping[str, float]) -> Mapping[str, Any]: ...
 
     def tune(
         self,
@@ -166,7 +162,7 @@ class TuningDoor(FeedbackDoor):
         if kept is None:
             raise NotPermitted("the library has no tuning", hint="wenyuan tune --golden FILE")
         self._retriever.follow()
-        self.catalog.undo_tuning(self.floor_under(None))
+        self.catalog.undo_tuning(self.collection_under({}))
         self.witness.changed("tuning", "removed", str(kept.tuning_id), _noted(kept), None)
         return kept
 
@@ -265,27 +261,20 @@ class TuningDoor(FeedbackDoor):
         report = replace(report, verdict=verdict, weight=(weight, verdict.weight), error=(plain, error))
         if not verdict.adopt:
             return report
-        step("floor", 0, 1)
         learned = None
         if verdict.strength:
             everything = np.arange(len(course.lessons))
             learned = course.weakened(course.learned(everything), verdict.strength, everything)
         tuning = Tuning(weight=verdict.weight, encoder=encoder.fingerprint.key, map=learned)
         learned_curve = {} if curve == usual else curve.measured()
-        floor = self.floor_under(tuning, learned_curve)
-        report = replace(report, outcome="would be adopted", floors=self._floors(floor), curve=learned_curve)
-        step("floor", 1, 1)
-        return report if dry_run else self._adopted(tuning, report, floor)
+        report = replace(report, outcome="would be adopted", curve=learned_curve)
+        return report if dry_run else self._adopted(tuning, report)
 
-    def _floors(self, after: Mapping[str, Any]) -> Mapping[str, tuple[float, float]]:
-        before, new = self._retriever.floors(), after[self._retriever.mode]
-        return {script: (before.get(script, {}).get("score", 0.0), said["score"]) for script, said in new.items()}
-
-    def _adopted(self, tuning: Tuning, report: TuneReport, floor: Mapping[str, Any]) -> TuneReport:
+    def _adopted(self, tuning: Tuning, report: TuneReport) -> TuneReport:
         former = self.tuning()
         told = {"questions": report.questions, "pairs": dict(report.pairs), "verdict": asdict(report.verdict)}  # type: ignore[arg-type]
         told |= {"curve": dict(report.curve), "error": report.error, "same_documents": report.same_documents}
-        number = self.catalog.adopt_tuning(tuning, told, floor)
+        number = self.catalog.adopt_tuning(tuning, told, self.collection_under(report.curve))
         kept = self.tuning()
         self.witness.changed(
             "tuning", "changed" if former else "added", str(number),

@@ -124,6 +124,11 @@ class CoverageShape(BaseModel):
 
     legs: list[LegShape]
     degraded: list[str]
+    answerable: float | SkipJsonSchema[None] = Field(
+        None,
+        description="The probability that what was searched holds an answer, 0..1; not there where nothing had to be asked.",
+        json_schema_extra=no_default,
+    )
     stale_by: float | SkipJsonSchema[None] = Field(
         None,
         description="Seconds since the oldest change that was not searched, while somebody writes; not there for none.",
@@ -157,7 +162,7 @@ class PassageShape(BaseModel):
     )
     stale_since: str | SkipJsonSchema[None] = Field(None, description=_STALE, json_schema_extra=no_default)
     calibrated: bool | SkipJsonSchema[None] = Field(
-        None, description="false: only a part of the library was asked, in which probabilities were not measured.",
+        None, description="false: probabilities were not measured with the library's encoder.",
         json_schema_extra=no_default,
     )  # fmt: skip
     also_in: list[dict[str, Any]] | SkipJsonSchema[None] = Field(
@@ -379,12 +384,15 @@ def _coverage(results: Iterable[SearchResult]) -> dict[str, Any]:
     legs: list[dict[str, Any]] = []
     degraded: list[str] = []
     stale_by = 0.0
+    likely: list[float] = []
     for result in results:
+        likely += [] if result.answerable is None else [round(result.answerable, 6)]
         degraded += result.degraded
         stale_by = max(stale_by, round(result.stale_by, 1))
         for leg in result.legs:
             entry = {"name": leg.name, "state": leg.state, "ms": round(leg.ms, 2), "hits": leg.hits}
             also = {"withheld": leg.withheld, "remembered": leg.remembered, "error": leg.error}
             legs.append(entry | {name: value for name, value in also.items() if value})
-    told = {"legs": legs, "degraded": list(dict.fromkeys(degraded))}
+    told: dict[str, Any] = {"legs": legs, "degraded": list(dict.fromkeys(degraded))}
+    told |= {"answerable": max(likely)} if likely else {}
     return told | ({"stale_by": stale_by} if stale_by else {})

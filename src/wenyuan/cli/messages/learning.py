@@ -67,7 +67,6 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "tune_read": ("Reading passages and their vectors …", "正在读取段落与向量……"),
     "tune_embed": ("Embedding questions: {done} of {total}", "正在计算问题向量：{done}/{total}"),
     "tune_learn": ("Learning: fold {done} of {total}", "正在学习：第 {done}/{total} 折"),
-    "tune_floor": ("Measuring the floor anew …", "正在重新测量门槛……"),
     "tune_questions": (
         "Questions to learn from: {count} ({pairs})",
         "可学习的问题：{count} 个（{pairs}）",

@@ -81,13 +81,17 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "d_twins": ("same content", "重复内容"),
     "d_twin": ("{count:document|documents} in both {one} and {other}", "{one} 与 {other} 有 {count} 个文档相同"),
     "d_twins_more": ("{count:more pair|more pairs} of sources", "另有 {count} 对来源"),
-    "d_script_han": ("questions in Chinese", "中文问题"),
-    "d_script_latin": ("in Latin letters", "拉丁字母问题"),
     "d_name": ("{name}: {detail}", "{name}：{detail}"),
-    "list_comma": (", ", "，"),
     "d_unmeasured": ("not measured yet", "尚未测定"),
     "d_chosen": ("engine {engine}, encoder {encoder}", "引擎 {engine}，编码器 {encoder}"),
-    "d_measured": ("{mode}: {floor}", "{mode}：{floor}"),
+    "d_least": (
+        "a question is answered where that there is an answer is at least {least} likely (search.abstain)",
+        "库中有答案的概率不低于 {least} 才作答（设置 search.abstain）",
+    ),
+    "d_least_score": (
+        "a passage must score at least {least} (search.floor)",
+        "段落得分不低于 {least} 才给出（设置 search.floor）",
+    ),
     "d_query_vectors": (
         "; remembers {count} vectors of queries, which may hide that it is dead",
         "；记住 {count} 个问题向量，可能掩盖编码器故障",

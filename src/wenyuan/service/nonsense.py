@@ -1,55 +1,14 @@
-"""The floor of an index: how well nonsense scores in it.
-
-About a hundred meaningless queries are asked; what nearly all of them reach at best is the floor below which
-an answer says nothing. It is measured, not guessed, because raw similarities differ between models and
-collections (for the built-in encoder unrelated texts have cosines of .69-.86), and separately for Chinese and
-Latin queries, because shuffled Chinese characters look like Chinese texts in general, and letters do not.
-"""
+"""Nonsense: how a query is told that looks like no text, and queries of that kind to try a library with."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 from wenyuan.core.text import has_han
 
-__all__ = [
-    "FLOOR_SHARE",
-    "GENERAL",
-    "NEARLY",
-    "SCRIPTS",
-    "STRANGE",
-    "junk_queries",
-    "percentile",
-    "repeats",
-    "script_of",
-    "strange",
-]
-
-SCRIPTS = ("han", "latin")
-
-GENERAL = {
-    "han": (
-        "这件事应该怎么做？", "需要准备哪些材料？", "什么情况下可以申请？", "由谁负责？", "最晚什么时候完成？",
-        "费用是多少？", "有哪些要求和限制？", "出现问题该怎么处理？", "这个词是什么意思？", "两者有什么区别？",
-        "为什么会这样？", "在哪里可以找到？", "违反规定有什么后果？", "第一步做什么？", "有多少人参加？",
-        "是谁提出的？", "哪一年发生的？", "怎样设置这个选项？", "可以不经同意就使用吗？", "如何保证安全？",
-        "联系谁可以得到帮助？", "包括哪些内容？", "是否必须？", "多久检查一次？",
-    ),
-    "latin": (
-        "How do I do this?", "What documents are needed?", "When can I apply?", "Who is responsible?",
-        "What is the deadline?", "How much does it cost?", "What are the requirements and limits?",
-        "What should I do if something goes wrong?", "What does this term mean?",
-        "What is the difference between the two?", "Why does this happen?", "Where can I find it?",
-        "What happens if the rule is broken?", "What is the first step?", "How many people took part?",
-        "Who proposed it?", "In which year did it happen?", "How do I set this option?",
-        "Can it be used without consent?", "How is safety ensured?", "Whom can I contact for help?",
-        "What does it include?", "Is it mandatory?", "How often is it checked?",
-    ),
-}  # fmt: skip
-"""Questions about nothing in particular, by script: what they have in common says nothing about what is asked."""
+__all__ = ["junk_queries", "strange"]
 
 _REPEATED, _UNIT = 4, 8  # times, and characters
 _TURNS = 4  # at least, and more than that share of the letters; hardly a real question has so many
@@ -64,11 +23,6 @@ def junk_queries(script: str, count: int = 48, seed: int = 13) -> tuple[str, ...
     draw = random.Random(f"{script}{seed}")  # noqa: S311  (not a secret: it must be repeatable)
     kinds = (_rare, _shuffled, _mixed) if script == "han" else (_letters, _keyboard, _digits, _syllables)
     return tuple(kinds[i % len(kinds)](draw) for i in range(count))
-
-
-def script_of(query: str) -> str:
-    """``han`` for a query with Chinese characters, else ``latin``."""
-    return "han" if has_han(query) else "latin"
 
 
 def strange(query: str, encoder: Any) -> bool:
@@ -131,20 +85,3 @@ def _mixed(draw: random.Random) -> str:
 
 def _digits(draw: random.Random) -> str:
     return f"{_word(draw, _CONSONANTS, 2, 4)}{draw.randint(10**4, 10**9)} {_word(draw, '!@#%^&*~?', 2, 6)}"
-
-
-def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that is not below `share` of all (nearest rank)."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, max(0, round(share * len(ordered)) - 1))]
-
-
-STRANGE = 1.6
-"""How much more than other questions one must find that looks like no text at all (`strange`)."""
-
-NEARLY = 0.9
-"""How far it is to ``most``, from what most nonsense reaches to the highest: which of some fifty is that is chance."""
-
-FLOOR_SHARE = {"score": 0.93, "lift": 0.97}
-"""The share of nonsense that each of the two floors keeps out. The second is a second chance for a query that
-did not reach the first, so it is the stricter one."""
