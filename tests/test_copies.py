@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,10 @@ EN = (
 )
 
 
-def passage(number: int, text: str, title: str = "办法", **more: Any) -> Passage:
+def passage(number: int, text: str, title: str = "办法", headings: tuple[str, ...] = (), **more: Any) -> Passage:
     return Passage(
         passage_id=number, source_id="s", document_id=number, uri=f"file:///{number}.txt", title=title,
-        headings=(), text=text, sha256="", start=0, end=len(text), **more,
+        headings=headings, text=text, sha256="", start=0, end=len(text), **more,
     )  # fmt: skip
 
 
@@ -89,6 +90,73 @@ def test_cut_elsewhere(parts: tuple[str, ...]) -> None:
     kept, copies = distinct(found(first, second, middle, more))
     assert numbers(kept) == [1, 2, 4]
     assert [copy.passage_id for copy in copies[2]] == [3]
+
+
+@pytest.mark.parametrize(("parts", "head"), [(ZH, "客户投诉管理办法"), (EN, "Complaints")])
+def test_what_a_format_draws_is_no_text(parts: tuple[str, ...], head: str) -> None:
+    """A line under a heading, broken lines and other marks of items make no other text; one file is given for all."""
+    page = f"{head}\n\n" + "\n".join(f"- {part}" for part in parts)
+    plain = f"{head}\n{'=' * 40}\n\n" + "\n\n".join(f"* {part.replace(' ', chr(10) + '  ')}" for part in parts)
+    printed = f"{head}\n\n" + "\n\n".join(f"• {part}" for part in parts)
+    for order in ((page, plain, printed), (printed, page, plain), (plain, printed, page)):
+        kept, copies = distinct(found(*(passage(n, t, headings=(head,)) for n, t in enumerate(order, 1))))
+        assert numbers(kept) == [1]
+        assert len(copies[1]) == 2
+
+
+RULES = (
+    "3. 动火作业应当由项目负责人审批，作业前清除十米以内的可燃物，配备灭火器材，并指定专人监护，作业后检查三十分钟。\n\n"
+    "- 5℃以下不得浇筑混凝土\n\n| 等级 | 高度 | 间距 |\n| 一级 | 8 米 | 不大于 600 毫米 |",
+    "3. Hot work must be approved by the head of the project; what burns is removed within 10 metres, and from 1 May 2026 on "
+    "a watch stays for 30 minutes.\n\n- 5 °C is the least for concrete\n\n| grade | height |\n| one | 8 m |",
+)
+CHANGES = [
+    (0, "3. 动火", "4. 动火"), (0, "十米", "八米"), (0, "应当由", "不必由"), (0, "应当由", "可以由"), (0, "三十分钟", "三十小时"),
+    (0, "- 5℃", "-5℃"), (0, "- 5℃", "5℃"), (0, "8 米", "6 米"), (0, "不大于", "大于"), (0, "600", "６０"), (0, "一级", "二级"),
+    (0, "以下不得", "以下，得"), (0, "十米以内", "十米以外"),
+    (1, "3. Hot", "4. Hot"), (1, "must be", "must not be"), (1, "must be", "may be"), (1, "10 metres", "100 metres"),
+    (1, "1 May", "1 June"), (1, "2026", "2025"), (1, "- 5 °C", "-5 °C"), (1, "- 5 °C", "5 °C"), (1, "8 m", "8 mm"),
+    (1, "one |", "two |"), (1, "removed", "not removed"), (1, "is the least", "isn't the least"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("which", "was", "now"), CHANGES)
+def test_one_number_or_one_not_makes_another_text(which: int, was: str, now: str) -> None:
+    """A number, a sign, a date, a unit, a "not", a cell of a table or the number of a clause: both are given, in any order."""
+    text = RULES[which]
+    assert was in text
+    one, other = passage(1, text), passage(2, text.replace(was, now))
+    assert numbers(distinct(found(one, other))[0]) == [1, 2]
+    assert numbers(distinct(found(other, one))[0]) == [2, 1]
+
+
+HEADS = [
+    ("第十三条", "第十四条"), ("第三章 总则", "第四章 总则"), ("禁止事项", "允许事项"), ("3.4.1 存档", "15.4.1 存档"),
+    ("Article 13", "Article 14"), ("1.3 Records", "9.3 Records"), ("Forbidden", "Allowed"), ("Version 2.4", "Version 3.4"),
+    ("２０２５年版", "２０２６年版"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("heads", HEADS)
+@pytest.mark.parametrize("told", [True, False])
+def test_another_heading_makes_another_text(heads: tuple[str, str], told: bool) -> None:
+    """What stands under another number, or under "forbidden" and not "allowed", is given, whether or not a reader knew the heading."""
+    text = "".join(ZH)
+    both = [passage(n, f"{h}\n\n{text}", headings=(h,) if told else ()) for n, h in enumerate(heads, 1)]
+    assert numbers(distinct(found(*both))[0]) == [1, 2]
+    assert numbers(distinct(found(*both[::-1]))[0]) == [2, 1]
+
+
+def test_many_are_compared_in_no_time() -> None:
+    """Twenty passages of a thousand characters, none of them copies, take less than 20 ms of processor time."""
+    texts = [
+        " ".join(f"Item {n} of part {k} is {n * k % 97} mm long and rests on beam {k}." for k in range(18))
+        for n in range(20)
+    ]
+    given = found(*(passage(n, text) for n, text in enumerate(texts)))
+    began = time.process_time()
+    assert len(distinct(given)[0]) == 20
+    assert time.process_time() - began < 0.02
 
 
 def test_short_ones_mean_what_their_title_says() -> None:

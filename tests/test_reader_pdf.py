@@ -172,6 +172,27 @@ def test_running_headers_and_page_numbers_are_removed_with_a_note() -> None:
     assert any("ACME Safety Manual" in note and "4 pages" in note for note in document.notes)
 
 
+def test_what_is_said_of_a_break_in_a_listing_is_left_out() -> None:
+    """ "(continues on next page)" and the mark of a wrapped line of code are no text; a sentence with those words is."""
+    first: list[Line] = [(72, 700, "Package: bar"), (72, 685, "\\(continues on next page\\)")]
+    second: list[Line] = [(72, 700, "\\(continued from previous page\\)"), (72, 685, "Provides: bar")]
+    third: list[Line] = [
+        (72, 640, "Table 3 - continued from previous page"),
+        (72, 600, "It is continued on the next page of the file."),
+    ]
+    said = read(make_pdf([first, second, third])).text
+    assert "Package: bar" in said and "Provides: bar" in said
+    assert said.count("continue") == 1
+    chinese: list[Line] = [
+        (72, 700, "软件包：bar"),
+        (72, 685, "（续下页）"),
+        (72, 600, "(接上页)"),
+        (72, 560, "提供：bar；续下页的说明"),
+    ]
+    said = read(make_pdf([chinese], chinese=True)).text
+    assert said.count("续下页") == 1 and "接上页" not in said
+
+
 def test_what_only_two_pages_share_is_kept() -> None:
     """Two pages are no proof of a running header."""
     assert read(_book(2)).text.count("ACME Safety Manual") == 2

@@ -121,6 +121,21 @@ def test_exact_before_copies_were_left_out(desk: Desk, tmp_path: Path) -> None:
     assert desk.exact(audit_id, engines(desk, tmp_path)["memory"]).identical
 
 
+def test_copies_that_were_told_otherwise_are_the_reason(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer in which other passages were copies than today differs, and the replay says that this is why."""
+    text = "新员工上岗前须接受安全培训，考核合格后方可独立作业；转岗和复工人员应当重新培训，培训记录保存三年，由安全管理部门检查。"
+    for mark in "-*•":
+        (desk.docs / f"{ord(mark)}.md").write_text(f"# 安全培训\n\n{mark} {text}\n", "utf-8")
+    desk.library.ingest("docs")
+    with monkeypatch.context() as then:
+        then.setattr("wenyuan.service.retrieve.COPIES", 1)
+        then.setattr("wenyuan.service.retrieve.distinct", lambda found: (list(found), {}))
+        audit_id = desk.ask("新员工上岗前的安全培训", limit=4)
+    replay = desk.replay(audit_id)
+    assert not replay.identical
+    assert "copies are told otherwise since: by revision 1 then, by 2 now" in {d.detail for d in replay.differences}
+
+
 def test_what_the_index_has_not_merged_is_the_reason(desk: Desk, tmp_path: Path) -> None:
     """Scores that removed passages in the index had moved differ in an exact replay, which says so; right after, none does."""
     for number in range(12, 20):

@@ -332,6 +332,9 @@ _CHINESE = {
     "of the rows in which the index counted words {a} were removed ones, now {b} are": (
         "索引统计词频所用的行中，当时 {a} 是已移除的，现在是 {b}"
     ),
+    "copies are told otherwise since: by revision {a} then, by {b} now": (
+        "判断内容相同的方法已更新：当时为第 {a} 版，现为第 {b} 版"
+    ),
     "passages that say the same were all given then": "当时相同内容的段落都给出",
     "score was {a}, is {b}": "得分原为 {a}，现为 {b}",
     "source {a}: trust was {b}, is {c}": "来源 {a}：可信度原为 {b}，现为 {c}",

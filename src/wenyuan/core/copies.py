@@ -3,9 +3,9 @@
 A text that lies in a library as TXT, HTML and PDF is read three times, and its passages begin and end elsewhere each
 time. Of such passages the first one is given; the others are named beside it.
 
-A passage is a copy when each of its sentences stands in passages before it: white space, marks, hyphens, case and width do not
-count, numbers and words do. So an article that differs in one number, one name or one
-"not" is no copy. Short passages ("This regulation takes effect on 1 May 2026.") mean what their title says, and are copies
+A passage is a copy when each of its sentences stands in passages before it, whole: white space, marks, hyphens, case and width
+do not count, nor do lines under headings and marks of items; numbers, signs and words do. So an article that differs in one
+number, one name or one "not", in its own number, or in standing under "Allowed" and not "Forbidden" is no copy. Short passages ("This regulation takes effect on 1 May 2026.") mean what their title says, and are copies
 only under the same title or heading.
 """
 
@@ -14,7 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 from wenyuan.core.copyright import parse_copyright
 from wenyuan.core.excerpts import compared
@@ -22,7 +23,10 @@ from wenyuan.core.model import RULE_IDS, Passage
 from wenyuan.core.ranking import Hit
 from wenyuan.core.sentences import sentences
 
-__all__ = ["Copies", "also_in", "beside", "distinct", "limited", "without_copies"]
+__all__ = ["REVISION", "Copies", "also_in", "beside", "distinct", "limited", "without_copies"]
+
+REVISION = 2
+"""Goes up when other passages are copies than before; the record of an answer says by which it was made."""
 
 Found = Sequence[tuple[Hit, Passage]]
 Copies = Mapping[int, tuple[Passage, ...]]
@@ -31,7 +35,13 @@ Copies = Mapping[int, tuple[Passage, ...]]
 _SHORT = 64
 """Characters, without marks: a passage below may say the same as another and mean something else."""
 _HYPHEN = re.compile("(?<=[^\\W\\d_])[-\u2010\u2011\u00ad]\\s*(?=[^\\W\\d_])")
+# Layout, not text: a line drawn under a heading, and the mark of an item. "- 5 °C" is neither "-5 °C" nor "5 °C" for sure.
+_LAYOUT = re.compile(
+    "^[ \\t]*(?:([-=~^_*+#.\"'`─━═])\\1{2,}[ \\t]*$|[-–+](?P<sign>[ \\t]+(?=\\d))|[-*+•·●○■▪◆–][ \\t]+)", re.M
+)
+_SIGN = "¶"
 _HEADING = re.compile("[^0-9\n。！？；.!?;:：]{1,60}")
+_NUMBERED = re.compile("[0-9〇零一二三四五六七八九十百千]")
 _PROBES, _PROBE = 5, 10  # places in a text, and characters
 
 
@@ -50,7 +60,7 @@ def distinct(found: Found) -> tuple[list[tuple[Hit, Passage]], Copies]:
         if passage.passage_id <= RULE_IDS:
             kept.append((hit, passage))
             continue
-        others, squeezed = before.setdefault(hit.origin, []), _squeezed(passage.text)
+        others, squeezed = before.setdefault(hit.origin, []), _squeezed(_unmarked(passage.text))
         known = joined.get(hit.origin, "")
         as_good = [
             o for o in others if o.trust >= passage.trust and (limited(passage.copyright) or not limited(o.copyright))
@@ -93,20 +103,40 @@ def beside(found: Found, copies: Copies, more: Found) -> tuple[list[tuple[Hit, P
 
 def _original(passage: Passage, others: Sequence[Passage]) -> Passage | None:
     """The one of the others that this is a copy of, or most of whose sentences it has; None: it says something new."""
-    whole, parts = _said(passage.text)
+    said = _said(passage.text)
     shared = [0] * len(others)
-    if len(whole) < _SHORT:
-        same = (o for o in others if _said(o.text)[0] == whole and _same_place(o, passage))
+    if len(said.whole) < _SHORT:
+        same = (o for o in others if _said(o.text).whole == said.whole and _same_place(o, passage))
         return next(same, None)
-    texts = [_said(other.text)[0] for other in others]
-    titles = {compared(title) for title in (passage.title, *passage.headings)}
-    for part in [part for part in parts if part not in titles] or parts:
-        holding = [i for i, text in enumerate(texts) if len(text) >= _SHORT and part in text]
+    texts = [_said(other.text) for other in others]
+    titles = _titles(passage)
+    body = [part for part in said.parts if part not in titles] or said.parts
+    leads = {lead for lead in (said.lead, *said.parts) if lead and (lead in titles or lead == said.lead)}
+    may = [i for i, text in enumerate(texts) if len(text.whole) >= _SHORT]
+    at = 0
+    while at < len(
+        body
+    ):  # sentences end elsewhere where lines do, so as many as stand together are looked for at once
+        first = [i for i in may if at or _stands_under(leads, others[i])]
+        runs = (("".join(body[at:end]), end) for end in range(len(body), at, -1))
+        told = ((run, end, [i for i in first if texts[i].says(run)]) for run, end in runs)
+        run, at, holding = next((one for one in told if one[2]), ("", at, []))
         if not holding:
             return None
         for i in holding:
-            shared[i] += len(part)
+            shared[i] += len(run)
     return others[max(range(len(others)), key=lambda i: (shared[i], -i))]
+
+
+def _stands_under(leads: Iterable[str], other: Passage) -> bool:
+    """Whether another passage has these headings, or has none and they number nothing: "Allowed" and "Forbidden" differ."""
+    said, titles = _said(other.text), _titles(other)
+    missing = [lead for lead in leads if not said.says(lead) and lead not in titles]
+    return not missing or not (said.lead or other.headings or any(map(_NUMBERED.search, missing)))
+
+
+def _titles(passage: Passage) -> set[str]:
+    return {compared(title) for title in (passage.title, *passage.headings)}
 
 
 @lru_cache(maxsize=1_024)
@@ -126,15 +156,38 @@ def _may_repeat(squeezed: str, known: str) -> bool:
     return any(squeezed[at : at + _PROBE] in known for at in range(0, max(1, len(squeezed) - _PROBE + 1), step))
 
 
+def _unmarked(text: str) -> str:
+    """A text without what a file's format draws around it, line for line."""
+    return _LAYOUT.sub(lambda drawn: _SIGN if drawn["sign"] else "", text)
+
+
 def _squeezed(text: str) -> str:
     return "".join(text.split()).casefold()
 
 
+class _Said(NamedTuple):
+    """A text as it is compared: whole, its heading (a line above the first sentence that is none), and its sentences."""
+
+    whole: str
+    lead: str
+    parts: tuple[str, ...]
+    edges: frozenset[int]
+    """Where in the whole a sentence begins or ends."""
+
+    def says(self, sentence: str) -> bool:
+        """Whether it has a sentence, not only words of one: "it must not be open" does not say "be open", nor 8 mm 8 m."""
+        at = self.whole.find(sentence)
+        while at >= 0 and not (at in self.edges and at + len(sentence) in self.edges):
+            at = self.whole.find(sentence, at + 1)
+        return at >= 0
+
+
 @lru_cache(maxsize=1_024)
-def _said(text: str) -> tuple[str, tuple[str, ...]]:
-    """A text as it is compared, and its sentences; a line above the first one that is no sentence is a heading."""
+def _said(text: str) -> _Said:
+    text = _unmarked(text)
     spans = sentences(text)
-    if len(spans) > 1 and _HEADING.fullmatch(text, *spans[0]):
-        del spans[0]
-    parts = (compared(_HYPHEN.sub("", text[a:b])) for a, b in spans)
-    return compared(_HYPHEN.sub("", text)), tuple(part for part in parts if part)
+    headed = len(spans) > 1 and _HEADING.fullmatch(text, *spans[0])
+    told = [compared(_HYPHEN.sub("", text[a:b])) for a, b in spans]
+    edges = frozenset(accumulate(map(len, told), initial=0))
+    parts = tuple(part for part in told[1 if headed else 0 :] if part)
+    return _Said("".join(told), told[0] if headed else "", parts, edges)

@@ -27,6 +27,13 @@ _HEADING_RATIO = (1.6, 1.3, 1.15)  # height of the letters to that of the text, 
 _MAX_HEADING = 100
 _SHARED = 3  # pages on which a running line stands that is told in words
 _MARGIN = 0.12  # of the page, above and below its text
+# What Sphinx prints where a listing or a table is broken over pages, and the mark of a line of code that was too long.
+_BROKEN = re.compile(
+    r"[(（]?(?:(?:table|表格?) *[0-9.]+ *[-–—]+ *)?"
+    r"(?:continue[sd] on (?:the )?next page|continued from (?:the )?previous page|续下页|接上页|续上页)[)）]?",
+    re.IGNORECASE,
+)
+_WRAPPED = re.compile("^˓→ *")
 _SAMPLES = 5  # letters of a line that are measured
 
 _Boxes = Callable[[int], tuple[float, float, float, float]]
@@ -100,14 +107,16 @@ def _lines(text_page: Any, page: int, page_height: float) -> Iterator[PrintedLin
     for end in [*_LINE_END.finditer(text), None]:
         raw = text[at : end.start()] if end else text[at:]
         line = raw.strip()
-        if line:
+        if line and not _BROKEN.fullmatch(line):
             start = at + len(raw) - len(raw.lstrip())
             left, right = box(start)[0], box(start + len(line) - 1)[2]
             bottom, top = _height(line, start, box)
             in_margin = top == bottom or bottom < _MARGIN * page_height or top > (1 - _MARGIN) * page_height
             hyphen = "-" if end and end[0] == "\ufffe" else ""
             gapped = _gapped(line, start, box, top - bottom)
-            yield PrintedLine(line + hyphen, page, left, right, bottom, top - bottom, in_margin, gapped)
+            yield PrintedLine(
+                _WRAPPED.sub("", line) + hyphen, page, left, right, bottom, top - bottom, in_margin, gapped
+            )
         at = end.end() if end else at
 
 

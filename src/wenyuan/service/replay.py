@@ -13,6 +13,7 @@ from datetime import date
 from typing import Any, Literal
 
 from wenyuan.core.calibrate import key_of
+from wenyuan.core.copies import REVISION as COPIES
 from wenyuan.core.errors import TextsGone
 from wenyuan.core.model import RULE_IDS, Source
 from wenyuan.core.rules.inference import REVISION
@@ -286,8 +287,11 @@ class _Comparison:
         yield from self._measured()
         searched = any(leg["name"] != "rules" for leg in record["legs"])
         told = (record.get("floor") or {}).get("distinct")
-        if searched and now.fragments and now.measured.get("distinct") and not told:
-            yield Difference(what="program changed", detail="passages that say the same were all given then")
+        if searched and now.fragments and now.measured.get("distinct") and told != COPIES:
+            detail = "passages that say the same were all given then"
+            if told:
+                detail = f"copies are told otherwise since: by revision {told:g} then, by {COPIES} now"
+            yield Difference(what="program changed", detail=detail)
         if (
             searched
             and now.measured

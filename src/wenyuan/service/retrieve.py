@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from wenyuan.core.adapt import Tuning
 from wenyuan.core.calibrate import Curve, curve_of
+from wenyuan.core.copies import REVISION as COPIES
 from wenyuan.core.copies import Copies, beside, distinct, without_copies
 from wenyuan.core.errors import EngineUnavailable
 from wenyuan.core.filters import And, Filter, Scope
@@ -383,7 +384,7 @@ class Retriever:
         known = self.floors().get(script_of(query.text), {})
         traits, curve = Traits.of(known), curve_of(known, self.mode)
         told = {
-            "distinct": known.get("distinct", 1.0),
+            "distinct": known.get("distinct", float(COPIES)),
             "bridge": traits.bridge,
             "law": traits.law,
             "removed": self._engine.removed_share(),
