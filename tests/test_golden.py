@@ -52,6 +52,15 @@ def test_columns_are_found_in_either_language(tmp_path: Path, header: str) -> No
     assert (pair.question, pair.answer, pair.grade, pair.where) == ("投诉多久答复", "file:///a.md", 1.0, "line 2")
 
 
+@pytest.mark.parametrize("cell", ["no answer", "No Answer", "无答案", "沒有答案", "NONE"])
+def test_a_question_that_must_not_be_answered(tmp_path: Path, cell: str) -> None:
+    """It says so where its address would stand; both at once is a fault with its line."""
+    pairs = read_golden(table(tmp_path, f"question,uri\n甲是什么,a.md\n明天天气怎样,{cell}\n"))
+    assert [(p.question, p.answer, p.grade) for p in pairs] == [("甲是什么", "a.md", 1.0), ("明天天气怎样", "", 0.0)]
+    both = faults(table(tmp_path, f'question,uri\n甲是什么,"a.md\n{cell}"\n'))
+    assert both == [(2, "there is an address beside 'no answer'")]
+
+
 def test_other_columns_and_lines_above_the_header_are_passed_over(tmp_path: Path) -> None:
     """A title above the table and remarks beside it are not read."""
     pairs = read_golden(table(tmp_path, "客服问题集,,\n编号,问题,来源\n1,甲,a.md\n,,\n2,乙,b.md\n"))

@@ -83,6 +83,26 @@ def test_figures_say_how_well_it_answers(library: Any) -> None:
     assert sum(one.count for one in bad.bins) >= len(ASKED) * bad.figures["answered"]
 
 
+def test_both_errors_are_told_of_questions_that_must_not_be_answered(library: Any) -> None:
+    """How many of them were refused, and what was claimed for the others; other figures do not move, calibration does."""
+    plain = library.evaluate(golden(), name="golden.csv").evaluation
+    foreign = ["谁发明了蒸汽机", "which planet is the largest", ASKED[0] + "吗"]
+    silent = [Pair(question=text, answer="", grade=0.0, where="line 20") for text in foreign]
+    told = library.evaluate([*golden(), *silent], name="golden.csv").evaluation
+    again = library.evaluate_again(told.evaluation_id).evaluation
+    assert (again.questions, again.figures["no_answer"]) == (len(ASKED), 3.0)
+    for one in (told, again):
+        assert one.figures["no_answer_refused"] == pytest.approx(2 / 3, abs=1e-3)
+        assert one.figures["no_answer_first"] > 0.1  # the third one is answered, and wrongly so
+        assert {n: one.figures[n] for n in ("ndcg@10", "answered", "hit@1")} == {
+            n: plain.figures[n] for n in ("ndcg@10", "answered", "hit@1")
+        }
+    assert sum(one.count for one in told.bins) > sum(one.count for one in plain.bins)
+    assert "no_answer" not in plain.figures
+    with pytest.raises(InvalidRequest, match="none in another"):
+        library.evaluate([*golden(), Pair(question=ASKED[0], answer="", grade=0.0)], name="golden.csv")
+
+
 def test_it_is_kept_with_its_questions(library: Any) -> None:
     """The list has it, newest first; whole, it is as it was told; audited; removed, its questions go with it."""
     first = library.evaluate(golden(), name="golden.csv")

@@ -269,6 +269,15 @@ def test_no_value_survives(form: str, before: str, value: str, after: str, polic
     assert bare(value) not in bare(redact(text, policy, KEY).text), text
 
 
+@pytest.mark.parametrize("around", ["{}", "一{}一", "IP:{}:", "[{}]:443"])
+@pytest.mark.parametrize(
+    "address", ["2001:db8:1040:1230::1440", "1040:1230:1440:db8::1", "2001:db8:1234:5678:1234:5678:1234:5678"]
+)
+def test_groups_of_an_address_are_no_card(address: str, around: str) -> None:
+    """Three groups of four digits in an IPv6 address are not read as a card's, so that the address is found."""
+    assert "1230" not in (said := redact(around.format(address), POLICIES[0], KEY).text) and "5678:1234" not in said
+
+
 @given(
     before=HAN,
     cued=CUED,

@@ -69,6 +69,8 @@ def _former(library: Library, own: Evaluation) -> WholeEvaluation | None:
 def _show(terminal: Terminal, whole: WholeEvaluation, since: tuple[Evaluation, Change] | None) -> None:
     own, text = whole.evaluation, terminal.text
     terminal.show(text("eval_asked", name=own.name, questions=own.questions, seconds=own.seconds))
+    if own.figures.get("no_answer"):
+        terminal.show(text("eval_no_answer", count=int(own.figures["no_answer"] or 0)))
     if own.unknown:
         terminal.show(text("eval_unknown", count=own.unknown))
     if own.examples:  # an address that is wrong may stand beside one that is right
@@ -76,7 +78,8 @@ def _show(terminal: Terminal, whole: WholeEvaluation, since: tuple[Evaluation, C
         for address, where in own.examples[:_WORST]:
             terminal.show(f"    {where + ': ' if where else ''}{address}", wrap=False)
     before = since[0].figures if since else {}
-    for name in ("ndcg@10", "recall@10", "mrr@10", "hit@1", *_SHARES, "ece", "p50_ms", "p95_ms"):
+    in_vain = ("no_answer_refused", "no_answer_first") if "no_answer" in own.figures else ()
+    for name in ("ndcg@10", "recall@10", "mrr@10", "hit@1", *_SHARES, *in_vain, "ece", "p50_ms", "p95_ms"):
         terminal.show(f"  {text('eval_' + name.partition('@')[0])}  {_said(name, own.figures, before)}", wrap=False)
     if since is not None:
         former, change = since

@@ -239,6 +239,8 @@ _CHINESE = {
     "the question has {a} characters; at most {b}": "问题有 {a} 个字符，最多 {b} 个",
     "the question {a} has {b} characters; at most {c}": "问题 {a} 有 {b} 个字符，最多 {c} 个",
     "the question {a} has no word or character to search for": "问题 {a} 中没有可检索的字词",
+    "the question {a} has an answer in one place and none in another": "问题 {a} 在一处有答案，在另一处标为无答案",
+    "there is an address beside 'no answer'": "“无答案”旁边另有地址",
     "{a} is no grade: write a number that is not below 0": "{a} 不是有效等级，应为不小于 0 的数",
     "a judged set is a folder with queries.jsonl and qrels.tsv (BEIR layout)": (
         "评测集是含有 queries.jsonl 与 qrels.tsv 的目录（BEIR 格式）"

@@ -47,7 +47,8 @@ class Evaluation:
         examples: Some of the addresses that lead nowhere, with where they stand.
         figures: ``ndcg@10``, ``recall@10``, ``mrr@10``, ``hit@1``, ``hit@3`` (0..1); ``answered``: the share of the
             questions that got any answer; ``refused``: the share of nonsense that got none; ``ece`` (None when nothing
-            was found); ``p50_ms``, ``p95_ms``.
+            was found); ``p50_ms``, ``p95_ms``. Where questions must not be answered: ``no_answer``, how many;
+            ``no_answer_refused``, the share of them that got none; ``no_answer_first``, the mean score of what came first, 0 for none.
         bins: Of the reliability diagram.
         made_of: What answered: ``change``, ``documents``, ``passages``, ``encoder``, ``mode``, ``weight``, ``tuning``,
             ``program``.

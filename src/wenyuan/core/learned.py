@@ -14,7 +14,8 @@ class Pair:
     """A question and one address of what answers it.
 
     Attributes:
-        answer: URI of a passage or document, or the ref of a passage (``source_id#passage_id``).
+        answer: URI of a passage or document, or the ref of a passage (``source_id#passage_id``); ``""``, with grade 0, for a
+            question that the library must not answer.
         otherwise: Other addresses that mean the same, tried in order.
         grade: How well it answers; at least 0, and 0 for what was judged to be no answer.
         where: Of the file, e.g. ``line 3``.

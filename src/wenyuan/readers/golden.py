@@ -1,7 +1,7 @@
 """Golden files → pairs of a question and the address of what answers it: tables, and judged sets in BEIR layout.
 
 A table has a column of questions and one of addresses, in Chinese or English, and perhaps one of grades; a cell may
-hold several, one a line. A judged set is a folder with ``queries.jsonl`` and ``qrels.tsv`` (or ``qrels/*.tsv``); where
+hold several, one a line. Where it says *no answer* (无答案) instead, the library must not answer. A judged set is a folder with ``queries.jsonl`` and ``qrels.tsv`` (or ``qrels/*.tsv``); where
 its ``corpus.jsonl`` says the address of an entry, that is what is meant. Faults are told all at once, with their lines.
 """
 
@@ -35,6 +35,7 @@ ADDRESS = frozenset(
 GRADE = frozenset(
     "等级 等級 评分 評分 分值 得分 相关度 相關度 相关性 相關性 grade score relevance rating label".split()
 )
+NO_ANSWER = frozenset("noanswer none unanswerable 无答案 無答案 没有答案 沒有答案 无 無".split())
 _MAX_BYTES = 50_000_000
 _HEADER_WITHIN = 10
 _LAYOUT = "a judged set is a folder with queries.jsonl and qrels.tsv (BEIR layout)"
@@ -128,7 +129,12 @@ def _take_rows(
             missing = "question" if not asked else "address"
             faults.append(LineFault(sheet, f"the {missing} is missing", line))
         faults += [LineFault(sheet, wrong, line) for question in asked if (wrong := _unaskable(question))]
-        pairs += [Pair(question=q, answer=a, grade=grade, where=where) for q in asked for a in told]
+        if any(header_key(address) in NO_ANSWER for address in told):
+            if len(told) > 1:
+                faults.append(LineFault(sheet, "there is an address beside 'no answer'", line))
+            pairs += [Pair(question=q, answer="", grade=0.0, where=where) for q in asked]
+        else:
+            pairs += [Pair(question=q, answer=a, grade=grade, where=where) for q in asked for a in told]
 
 
 def _unaskable(question: str) -> str:

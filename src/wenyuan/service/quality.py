@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
@@ -75,7 +75,7 @@ class QualityDoor(TuningDoor):
         self._retriever.follow()
         holdings, own = self._held()
         found = resolve(pairs, self.catalog, holdings)
-        questions = _questions(pairs)
+        questions, silent = _questions(pairs), _silent(pairs)
         if not found.pairs:
             raise InvalidRequest(*self._nowhere(found.unknown), hint="wenyuan search shows addresses")
         lessons = {lesson.question: lesson for lesson in found.lessons}
@@ -83,7 +83,10 @@ class QualityDoor(TuningDoor):
         course = _Course(self._asker(own), holdings)
         for number, question in enumerate(questions, start=1):
             course.ask(question, lessons.get(question))
-            step("ask", number, len(questions))
+            step("ask", number, len(questions) + len(silent))
+        for number, question in enumerate(silent, start=len(questions) + 1):
+            course.ask_in_vain(question)
+            step("ask", number, len(questions) + len(silent))
         figures = course.figures() | {"refused": course.refused(step)}
         kept = Evaluation(
             evaluation_id=0,
@@ -183,10 +186,27 @@ class QualityDoor(TuningDoor):
         }
 
 
+def _silent(pairs: Sequence[Pair]) -> list[str]:
+    """What the library must not answer, each question once.
+
+    Raises:
+        InvalidRequest: a question has an answer elsewhere in the file, too, or there are too many.
+    """
+    silent = _askable(pair.question for pair in pairs if not pair.answer)
+    both = set(silent) & set(_askable(pair.question for pair in pairs if pair.grade > 0))
+    if both:
+        raise InvalidRequest(f"the question {min(both)[:40]!r} has an answer in one place and none in another")
+    return silent
+
+
 def _questions(pairs: Sequence[Pair]) -> list[str]:
     """What is to be asked, each question once, whether the library has its answer or not."""
-    judged = (pair.question for pair in pairs if pair.grade > 0 and query_terms(pair.question))
-    questions = list(dict.fromkeys(unicodedata.normalize("NFKC", question.strip()) for question in judged))
+    return _askable(pair.question for pair in pairs if pair.grade > 0)
+
+
+def _askable(texts: Iterable[str]) -> list[str]:
+    asked = (text for text in texts if query_terms(text))
+    questions = list(dict.fromkeys(unicodedata.normalize("NFKC", text.strip()) for text in asked))
     if len(questions) > MOST_QUESTIONS:
         raise InvalidRequest(f"there are {len(questions)} questions; at most {MOST_QUESTIONS} are asked")
     for question in questions:
@@ -207,6 +227,7 @@ class _Course:
         self.scored: list[tuple[float, bool]] = []
         self._sums = dict.fromkeys((f"ndcg@{CUT}", f"recall@{CUT}", f"mrr@{CUT}", "hit@1", "hit@3", "answered"), 0.0)
         self._ms: list[float] = []
+        self._in_vain: list[float] = []
         self.last: Answer
 
     def ask(self, question: str, lesson: Lesson | None) -> None:
@@ -239,6 +260,12 @@ class _Course:
         ):
             self._sums[name] += value
 
+    def ask_in_vain(self, question: str) -> None:
+        """Ask one that must not be answered; whatever is given for it is wrong."""
+        graded = self._graded(self._answer(question), None)
+        self._in_vain.append(graded[0][0] if graded else 0.0)
+        self.scored += [(score, False) for score, _ in graded[:CUT]]
+
     def refused(self, step: Step) -> float:
         """The share of meaningless queries that get no answer, as they should."""
         queries = [text for script in SCRIPTS for text in junk_queries(script, _NONSENSE, _SEED)]
@@ -249,10 +276,15 @@ class _Course:
         return round(count / len(queries), 4)
 
     def figures(self) -> dict[str, float | None]:
-        """Means over all questions."""
+        """Means over all questions, and over those that must not be answered, where there are any."""
         error = calibration_error(in_bins(self.scored))
         means = {name: round(total / len(self.asked), 4) for name, total in self._sums.items()}
         times = {f"p{share}_ms": round(percentile(self._ms, share / 100), 1) for share in (50, 95)}
+        if self._in_vain:
+            asked = len(self._in_vain)
+            means["no_answer"] = float(asked)
+            means["no_answer_refused"] = round(self._in_vain.count(0.0) / asked, 4)
+            means["no_answer_first"] = round(sum(self._in_vain) / asked, 4)
         return {**means, "ece": None if error is None else round(error, 4), **times}
 
     def _graded(self, answer: Answer, lesson: Lesson | None) -> list[tuple[float, float]]:

@@ -31,6 +31,12 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "eval_hit": ("right at first   ", "首位即正确    "),
     "eval_answered": ("answered         ", "有答案        "),
     "eval_refused": ("nonsense refused ", "无意义被拒    "),
+    "eval_no_answer": (
+        "{count:question|questions} beside these must not be answered",
+        "另有 {count} 个不应作答的问题",
+    ),
+    "eval_no_answer_refused": ("… without answer  ", "无答案而拒答  "),
+    "eval_no_answer_first": ("… else first score", "无答案的首位分"),
     "eval_ece": ("calibration error", "校准误差      "),
     "eval_p50_ms": ("ms, median       ", "毫秒，中位    "),
     "eval_p95_ms": ("ms, p95          ", "毫秒，p95     "),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from ipaddress import AddressValueError, IPv6Address
 from typing import NamedTuple
 
 from wenyuan.core.redaction.checks import card_issuer, id_body, luhn
@@ -208,7 +209,27 @@ def parted(text: Spelled) -> Spelled:
 
 
 def _dashed(match: re.Match[str]) -> str:
-    return match[0] if _only_a_list(match) else _PARTING.sub("-", match[0])
+    return match[0] if _only_a_list(match) or _in_an_address(match) else _PARTING.sub("-", match[0])
+
+
+def _in_an_address(match: re.Match[str]) -> bool:
+    """Whether the groups are a part of an IPv6 address: 2001:db8:1040:1230::1440."""
+    if ":" not in match[0]:
+        return False
+    start = match.start()
+    before = _HEX_BEFORE.search(match.string, max(0, start - 40), start)
+    told = _HEX.match(match.string, start if before is None else before.start())
+    written = told[0] if told else ""
+    written = _COLON_AROUND.sub("", written)  # punctuation, as in "IP:2001:db8::1:"
+    try:
+        IPv6Address(written)
+    except AddressValueError:
+        return False
+    return True
+
+
+_COLON_AROUND = re.compile(r"^:(?!:)|(?<!:):$")
+_HEX, _HEX_BEFORE = re.compile(r"[0-9A-Fa-f:]{1,40}"), re.compile(r"[0-9A-Fa-f:]+$")
 
 
 def _only_a_list(match: re.Match[str]) -> bool:
