@@ -337,7 +337,7 @@ def test_a_replay_tells_an_agent_nothing_beyond_its_scope(tmp_path: Path) -> Non
     """What has left an agent's scope since is neither asked again for it nor named; the operator is told all."""
     with governed_server(tmp_path) as (url, library):
         bound = Principal(key_id="k", agent_id="support")
-        answer = library.retrieve_fragments(RetrievalRequest(query="客户投诉 个人数据", max_results=5), bound)
+        answer = library.retrieve_fragments(RetrievalRequest(query="客户投诉 响应 个人数据", max_results=5), bound)
         assert {f.metadata["source_id"] for f in answer.fragments} == {"crm_policy", "regulation_cn_gdpr"}
         searched = library.find(SearchRequest(query="个人数据"), bound)
         library.catalog.put_agent(parse_agent({**SUPPORT, "knowledge_scope": SUPPORT["knowledge_scope"][:1]}))

@@ -40,7 +40,7 @@ __all__ = [
     "policy_for",
 ]
 
-RULES_VERSION = "5"
+RULES_VERSION = "6"
 """Version of the rules and of what they write; texts redacted by another one are redacted anew."""
 
 Action = Literal["keep", "mask", "pseudonym", "drop"]
