@@ -20,7 +20,7 @@ from wenyuan.core.score import trust_factor
 __all__ = ["Cut", "above", "contenders", "guard", "likely", "meeting", "why_empty"]
 
 Array = np.ndarray[Any, Any]
-_SHARE = 0.5
+_SHARE = 0.4
 """Of the best score: what scores less is not given."""
 _ROUNDING = 1e-9  # of a division, so that what stands exactly at the edge stays
 
@@ -33,7 +33,7 @@ def why_empty(hits: Sequence[Hit], floor: float) -> str:
 
 
 def above(hits: Sequence[Hit], floor: float | None = None) -> list[Hit]:
-    """The hits that score half as much as the best one, or reach the floor; none where none reaches it.
+    """The hits that score `_SHARE` of the best one, or reach the floor; none where none reaches it.
 
     What names the place that the query names counts whatever it scores.
     """
@@ -99,7 +99,7 @@ def contenders(
     """The candidates that may be in the answer, while the keyword scores of some are not known yet.
 
     Another one is left out, whatever its keyword score turns out to be, for one of two reasons: enough candidates,
-    for the answer and as rivals, certainly count and certainly stand before it; or it has less than half of the
+    for the answer and as rivals, certainly count and certainly stand before it; or it has less than `_SHARE` of the
     best score, and less than the floor.
 
     Args:
