@@ -58,18 +58,21 @@ def list_all(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     since: Annotated[str | None, typer.Option(metavar="TIME", help="24h, 7d, or a day. 起始时间")] = None,
     until: Annotated[str | None, typer.Option(metavar="TIME", help="The same; that day included. 截止时间")] = None,
     limit: Annotated[int, typer.Option(help="At most so many. 最多条数")] = 20,
+    parts: Annotated[bool, typer.Option("--parts", help="Each part of a question, too. 问题的各部分也列出")] = False,
     library: LibraryOption = None,
     lang: LangOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the newest records, newest first.
+    """List the newest records, newest first; a question that was asked in parts stands once.
 
-    列出最新的审计记录，新的在前。
+    列出最新的审计记录，新的在前；分几部分检索的同一问题只列一次。
 
     Example 示例:
       wenyuan audit list --kind retrieval --since 24h
       wenyuan audit list --principal local --until 2026-11-21
     """
+    from wenyuan.core.audited import folded
+
     terminal: Terminal = ctx.obj
     start, end = _moment(since), _moment(until, end=True)
     with _log(terminal) as log:
@@ -77,8 +80,9 @@ def list_all(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     terminal.document({"status": "SUCCESS", "records": [_document(r, with_query=False) for r in records]})
     if not records:
         terminal.say("no_records")
-    for record in records if not terminal.as_json else ():
-        show_line(terminal, record)
+    shown = [(record, 0) for record in records] if parts else folded(records)
+    for record, more in shown if not terminal.as_json else ():
+        show_line(terminal, record, more)
 
 
 def _moment(text: str | None, *, end: bool = False) -> float | None:

@@ -19,14 +19,15 @@ _DID = ("added", "changed", "removed", "created", "revoked", "expire", "erase qu
 _TOLD = frozenset(("action", "object", "changes"))
 
 
-def show_line(terminal: Terminal, record: AuditRecord) -> None:
-    """Id, time, who and what kind; below, cut to the width of the terminal, what it was."""
+def show_line(terminal: Terminal, record: AuditRecord, parts: int = 0) -> None:
+    """Id, time, who and what kind; below, cut to the width of the terminal, what it was, and how many `parts` more it has."""
     from rich.text import Text
 
     who = printable(record.principal)
     kind = terminal.text(f"audit_{record.kind}")
     terminal.show(f"{record.audit_id}  {_time(record.at)}  {who:<8}  {kind}", wrap=False)
-    said = _answered(terminal, record.record) if record.kind == "retrieval" else _changed(terminal, record.record)
+    said = [*(_answered if record.kind == "retrieval" else _changed)(terminal, record.record)]
+    said[1:1] = [terminal.text("audit_parts", count=parts)] if parts else []
     line = Text("    " + " · ".join(printable(part) for part in said if part))
     line.truncate(terminal.out.width, overflow="ellipsis")
     terminal.show(line, wrap=False)
@@ -82,6 +83,7 @@ def _of_retrieval(terminal: Terminal, record: AuditRecord) -> Iterator[tuple[str
     scope, fragments = said.get("scope", {}), said.get("fragments", ())
     asked = record.query["query"] if record.query is not None else said.get("preview", "")
     yield "audit_door", said.get("door")
+    yield "audit_part_of", said.get("part_of")
     yield "agent_id", said.get("agent")
     yield "audit_asked", asked
     if record.query is None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["KINDS", "AuditFault", "AuditProgress", "AuditRecord", "QueryState", "Verification"]
+__all__ = ["KINDS", "AuditFault", "AuditProgress", "AuditRecord", "QueryState", "Verification", "folded"]
 
 KINDS = (
     "retrieval", "fetch", "registry", "agent", "key", "rule", "task", "refresh", "tuning", "feedback", "evaluation",
@@ -37,6 +37,19 @@ class AuditRecord:
     hash: str
     query: Mapping[str, Any] | None
     query_state: QueryState
+
+
+def folded(records: Iterable[AuditRecord]) -> list[tuple[AuditRecord, int]]:
+    """Questions and changes, in the order of the records, and how many more of the records are of each one's parts.
+
+    A question that was asked in parts (of rules, cases and templates; of several domains) stands where its newest
+    record does, as its first one, if that is among the records.
+    """
+    groups: dict[str, list[AuditRecord]] = {}
+    for record in records:
+        groups.setdefault(record.record.get("part_of") or record.audit_id, []).append(record)
+    first = ((next((r for r in of if r.audit_id == name), of[-1]), len(of) - 1) for name, of in groups.items())
+    return list(first)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.snippets import ContextBuild, ContextPolicy, ScoredPassage, build_context, document_key
 from wenyuan.service.recorded import Bounds, RecordedSearch
 from wenyuan.service.search import LOCAL, Found, Searcher, SearchRequest, SearchResult
+from wenyuan.service.witness import one_question
 
 __all__ = ["Context", "ContextRequest", "ContextService", "Ledger"]
 
@@ -89,6 +90,7 @@ class ContextService:
         self._document_chars = document_chars
         self._ledger = ledger
 
+    @one_question()
     def get_context(self, request: ContextRequest, principal: Principal = LOCAL) -> Context:
         """Search and build.
 

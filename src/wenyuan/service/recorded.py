@@ -12,7 +12,7 @@ from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
 from wenyuan.core.snippets import Withheld
 from wenyuan.service.answer import Answer, Query
 from wenyuan.service.search import Found, Searcher, SearchRequest, SearchResult
-from wenyuan.service.witness import Witness
+from wenyuan.service.witness import Witness, one_question
 
 __all__ = ["Bounds", "RecordedSearch"]
 
@@ -64,6 +64,7 @@ class RecordedSearch:
                 found.append(result())
         return tuple(found)
 
+    @one_question()
     def attested(
         self, result: SearchResult, request: SearchRequest, principal: Principal, door: str,
         bounds: Bounds | None = None,

@@ -28,7 +28,7 @@ from wenyuan.service.retrieve import Retriever
 from wenyuan.service.rulebook import Rulebook
 from wenyuan.service.search import LOCAL, Searcher
 from wenyuan.service.unified import CaseQuestion, RuleItems, RuleQuestion, Unified, UnifiedRequest, Unifier
-from wenyuan.service.witness import Witness
+from wenyuan.service.witness import Witness, one_question
 from wenyuan.settings import Settings
 
 __all__ = ["RuleDoor"]
@@ -92,7 +92,8 @@ class RuleDoor:
             lambda question: self.find_cases(question, principal=principal),
             self.settings.rules,
         )
-        return unifier.retrieve(request)
+        with one_question():
+            return unifier.retrieve(request)
 
     def find_cases(
         self, question: CaseQuestion, *, within: Filter | None = None, principal: Principal = LOCAL

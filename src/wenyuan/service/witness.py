@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from datetime import date
@@ -38,11 +39,28 @@ from wenyuan.service.retrieve import Retriever
 from wenyuan.service.sight import Allowed
 from wenyuan.settings import Settings
 
-__all__ = ["ACTING", "Log", "Witness"]
+__all__ = ["ACTING", "Log", "Witness", "one_question"]
 
 
 ACTING: ContextVar[Principal] = ContextVar("acting", default=Principal())  # noqa: B039  (it is frozen)
 """On whose behalf this thread works; doors that know set it, for the audit of changes."""
+_RECORDED: ContextVar[list[str] | None] = ContextVar("recorded", default=None)
+
+
+@contextmanager
+def one_question() -> Iterator[None]:
+    """What is recorded inside is of one question: every record but the first names that one in ``part_of``.
+
+    Each part is a record of its own, since each is asked of its own scope, and replayed so.
+    """
+    if _RECORDED.get() is not None:
+        yield
+        return
+    token = _RECORDED.set([])
+    try:
+        yield
+    finally:
+        _RECORDED.reset(token)
 
 
 class Log(Protocol):
@@ -158,7 +176,7 @@ class Witness:
             door=door,
             redacted=redacted,
         )
-        return self.log.append(record, None if UNREADABLE in redacted else request)
+        return _appended(self.log, record, None if UNREADABLE in redacted else request)
 
     def attested(self, query: Query, answer: Answer, principal: Principal, *, door: str) -> Answer:
         """An answer with the id of its record; raises as `answered` does."""
@@ -181,7 +199,7 @@ class Witness:
             settings_digest=self._digest, encoder_key=self._encoder_key, status="FAILED", door=door,
             error=told, error_code=code, redacted=redacted,
         )  # fmt: skip
-        return self.log.append(record, None if UNREADABLE in redacted else request)
+        return _appended(self.log, record, None if UNREADABLE in redacted else request)
 
     def fetched(self, ref: str, uri: str, chars: int, principal: Principal, *, door: str) -> str:
         """Record that a document was given to read; returns the record's id (``""`` when the audit is off).
@@ -251,6 +269,14 @@ class Witness:
 
         visible = None if allowed is None else allowed.trusted
         return replay(kept.record, kept.query, rerun=again, describe_passage=fate, visible=visible)
+
+
+def _appended(log: Log, record: dict[str, Any], query: Mapping[str, Any] | None) -> str:
+    recorded = _RECORDED.get()
+    if recorded is None:
+        return log.append(record, query)
+    recorded.append(log.append(record | ({"part_of": recorded[0]} if recorded else {}), query))
+    return recorded[-1]
 
 
 def _request_within(request: Mapping[str, Any], allowed: Allowed) -> Mapping[str, Any]:

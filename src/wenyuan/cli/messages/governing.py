@@ -121,6 +121,8 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "audit_feedback": ("feedback", "反馈"),
     "audit_synonym": ("synonym", "同义词"),
     "audit_audit": ("audit", "审计"),
+    "audit_parts": ("{count} more parts", "另有 {count} 个部分"),
+    "audit_part_of": ("part of", "同一问题的首条记录"),
     "audit_given": ("passages: {count}", "段落 {count} 个"),
     "audit_gone": ("records: {count}", "记录 {count} 条"),
     "did_added": ("added", "新增"),

@@ -23,6 +23,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "principal": ("Key", "密钥"),
     "day_since": ("From", "起"),
     "day_until": ("Until", "止"),
+    "audit_part": ("part of one question", "同一问题的一部分"),
     "audit_filter": ("Filter", "筛选"),
     "audit_none": ("No record passes the filter.", "没有符合条件的记录。"),
     "audit_verify": ("Verify the whole audit", "校验整个审计"),
