@@ -53,7 +53,7 @@ def ends(found: RuleItems, most: int) -> list[str]:
 
 def test_sixty_questions_are_asked_in_both_languages() -> None:
     """The set has sixty questions, half of them English, of every shipped pack."""
-    every = [one for asked in ASKED.values() for one in asked]
+    every = [one for asked in ASKED.values() for one in asked if not one.get("fresh")]
     assert (len(every), set(ASKED)) == (60, set(shipped()))
     assert 25 <= sum(one["ask"].isascii() for one in every) <= 35
     assert sum(one.get("held", False) for one in every) == 30
@@ -62,12 +62,41 @@ def test_sixty_questions_are_asked_in_both_languages() -> None:
 @pytest.mark.parametrize("held", [False, True])
 def test_the_rule_that_answers_is_among_the_first_three(served: Served, held: bool) -> None:
     """For nine questions of ten, of those that the ranking was made with and of those that were held back."""
-    labels = {}
+    sixty = [one for some in ASKED.values() for one in some if not one.get("fresh")]
+    asked = [one for one in sixty if one.get("held", False) == held]
+    missed = missed_of(served, asked)
+    assert len(missed) <= len(asked) // 10, missed
+
+
+def test_questions_in_spoken_words_are_answered_no_worse(served: Served) -> None:
+    """Of thirty that nobody looked at before, 17 are; where one names no thing of the graph, nothing is guessed."""
+    asked = [one for some in ASKED.values() for one in some if one.get("fresh")]
+    missed = missed_of(served, asked)
+    assert (len(asked), len(missed) <= 13) == (30, True), missed
+    assert sum(not first for _, first in missed) >= len(missed) - 4
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("动火作业要谁批", "动火审批"),
+        ("動火作業要誰批", "动火审批"),
+        ("Who has to sign the special plan for a deep excavation?", "Signature of the special plan"),
+    ],
+)
+def test_one_character_and_a_name_in_other_words_tell(served: Served, question: str, answer: str) -> None:
+    """谁批 asks for 审批, and who says all of a rule's name means that one more than one that shares a word."""
+    assert answer in ends(infer(served, question), 3)
+
+
+def missed_of(served: Served, asked: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
+    """Questions whose answer is not among the first three, with these."""
+    labels: dict[str, str] = {}
     for pack in shipped():
         with located(pack) as folder:
             for node in read_book(folder).nodes:
                 labels |= dict.fromkeys((node.name, *node.labels.values()), node.name)
-    missed, asked = [], [one for some in ASKED.values() for one in some if one.get("held", False) == held]
+    missed = []
     for one in asked:
         first = [item.metadata for item in infer(served, one["ask"]).items[:3]]
         answers = [
@@ -77,7 +106,7 @@ def test_the_rule_that_answers_is_among_the_first_three(served: Served, held: bo
         ]
         if not any(answers):
             missed.append((one["ask"], [m["name"] for m in first]))
-    assert len(missed) <= len(asked) // 10, missed
+    return missed
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from typing import TypeVar
 from wenyuan.core.rules.inference import DerivedRule
 from wenyuan.core.rules.schema import Kind, Relation, Schema
 from wenyuan.core.rules.spelling import form_of, only_as_whole, spell
-from wenyuan.core.text import terms
+from wenyuan.core.text import fold, has_han, terms
 
 __all__ = ["Asked", "Asks", "Names", "Weight", "relevances", "weighed"]
 
@@ -70,6 +70,7 @@ class Asked:
         parts: Kinds and relations of the schema that it names or means.
         words: The terms of what is left of it without names; ``others``: without the words for `parts` too;
             ``all_words``: with the names of `nodes`.
+        characters: The Chinese characters of what `words` are of: who 批 asks for 审批, where no word is shared.
     """
 
     nodes: frozenset[int] = frozenset()
@@ -77,6 +78,7 @@ class Asked:
     words: frozenset[str] = frozenset()
     others: frozenset[str] = frozenset()
     all_words: frozenset[str] = frozenset()
+    characters: frozenset[str] = frozenset()
 
 
 class Asks:
@@ -109,7 +111,8 @@ class Asks:
             meant |= {part for *_, ids in said for part in ids}
             others += _cut(piece, [(start, end) for start, end, _ in said])
         named = frozenset(node for *_, ids in beside for node in ids)
-        return Asked(named, frozenset(meant), words, _terms_of(others), _terms_of(_cut(text, about)))
+        characters = _characters(rest)
+        return Asked(named, frozenset(meant), words, _terms_of(others), _terms_of(_cut(text, about)), characters)
 
 
 def _forms(words: Iterable[str]) -> tuple[str, ...]:
@@ -149,11 +152,16 @@ def relevances(asked: Asked, rules: Sequence[DerivedRule], names: Names) -> list
     best: dict[float, float] = {}  # of the rules that are as near otherwise, the one that shares most words
     for base, share in zip(bases, alike, strict=True):
         best[base] = max(share, best.get(base, 0.0))
+    longer = _longer(asked.words, texts).keys()
+    whole = [_said_whole(own, asked.all_words | longer) for own in ways]
     spoken = asked.others if any(one.part for one in told) else asked.words
+    spoken = asked.all_words if any(whole) else spoken  # "sign the special plan" asks for no warning signs
     besides = _alike(spoken, asked.all_words if spoken is asked.words else spoken, texts, ways)
+    if asked.words and not any((*bases, *alike)):
+        return [_BY_WORDS * share for share in _shares(asked.characters, [_characters(own) for own in ways])]
     return [
-        max(base * (1.0 - _TOLD_APART * (best[base] - share)), _BY_WORDS * other)
-        for base, share, other in zip(bases, alike, besides, strict=True)
+        1.0 if called else max(base * (1.0 - _TOLD_APART * (best[base] - share)), _BY_WORDS * other)
+        for called, base, share, other in zip(whole, bases, alike, besides, strict=True)
     ]
 
 
@@ -208,6 +216,15 @@ def _shares(words: frozenset[str], texts: Sequence[frozenset[str]]) -> list[floa
     unknown = sum(1 for word in words if word not in told)
     whole = sum(told.values()) + _UNKNOWN * unknown * (sum(told.values()) / len(told) if told else 0.0)
     return [sum(told[word] for word in text & words) / whole if whole else 0.0 for text in texts]
+
+
+def _said_whole(names: Iterable[str], words: frozenset[str]) -> bool:
+    """Whether the words have all of one of the names, in whatever order: sign the special plan, signature of the special plan."""
+    return any(len(own) > 1 and own <= words for own in map(_terms, names))
+
+
+def _characters(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(c for text in texts for c in fold(text) if has_han(c))
 
 
 def _called(names: Iterable[str], words: frozenset[str]) -> float:
