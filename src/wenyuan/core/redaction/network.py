@@ -62,8 +62,11 @@ _HIDDEN_AT = re.compile(
     rf"|(?:{_LABEL}\s{{0,2}}\.\s{{0,2}}){{1,6}}(?:{_TOP})){_NO_MORE}"
 )
 _AT_WORD = re.compile(
-    rf"(?P<word>\sat\s{{1,3}}|_at_|-at-)(?P<far>(?:{_LABEL}{_DOT_WORD}){{1,6}}(?:{_TOP})){_NO_MORE}"
+    rf"(?P<word>\sat\s{{1,3}}|_at_|-at-)(?P<far>(?:{_LABEL}{_DOT_WORD}){{1,6}}(?P<top>{_TOP}{_MORE_TOPS})){_NO_MORE}"
 )
+_TOPS = frozenset(_TOP.split("|"))
+_WORDS = frozenset("us it be at in id is me no my to".split())
+_GOES_ON = re.compile(r"\s+[a-z0-9]")
 _DOT = re.compile(rf"{_DOT_SAID}|{_DOT_WORD}|\s{{0,2}}\.\s{{0,2}}")
 _HIDDEN_LOCAL = re.compile(
     rf"[a-z0-9_+%\-](?:[a-z0-9_+\-]|{_DOT_SAID}(?=[a-z0-9])|{_DOT_WORD}(?=[a-z0-9])){{0,63}}(?=\s{{0,3}}$)"
@@ -98,11 +101,19 @@ def _local_before(view: View, at: int) -> tuple[int, str] | None:
 
 
 def _worded(view: View, match: re.Match[str]) -> Span | None:
-    """*at* and *dot* between words: an address where the name is no word, or where a word speaks of mail."""
+    """*at* and *dot* between words: an address where the name is no word, or where a word speaks of mail.
+
+    Of some countries only with such a word; where theirs is a word itself (dot us), no sentence may go on after it.
+    """
     local = _local_before(view, match.start())
     if local is None or local[1] in _WORDS_BEFORE_AT:
         return None
-    if match["word"][0].isspace() and local[1].isalpha() and not near(view, local[0], _MAIL_CUE, 40):
+    told = near(view, local[0], _MAIL_CUE, 40)
+    if match["word"][0].isspace() and local[1].isalpha() and not told:
+        return None
+    if match["top"] not in _TOPS and not told:
+        return None
+    if match["top"] in _WORDS and _GOES_ON.match(view.lower, match.end()):
         return None
     return local[0], match.end(), f"{local[1]}@{_DOT.sub('.', match['far'])}"
 
