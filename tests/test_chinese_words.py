@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import pytest
 from selectolax.lexbor import LexborHTMLParser
 from typer.testing import CliRunner
 
@@ -116,7 +117,10 @@ def test_a_form_that_is_refused_in_chinese(tmp_path: Path) -> None:
         assert not latin(said)
 
 
-_ROOMS = ("server", "service", "readers", "catalog", "core", "settings.py")
+_ROOMS = (
+    "server", "service", "readers", "catalog", "core", "settings.py", "engines", "encoders", "evaluation", "client",
+    "conformance", "knowledge_retriever",
+)  # fmt: skip
 _VARIES = "甲"
 _SPOKEN_ELSEWHERE = re.compile(
     f"[a-z]{_VARIES}$|{_VARIES}[a-z]|{_VARIES} ?{_VARIES}"
@@ -158,6 +162,24 @@ def test_every_refusal_of_the_rooms_is_known_in_chinese() -> None:
         and ((said := translated(message)) == message or _ENGLISH.search(said))
     }
     assert unknown == {}
+
+
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        ("its host leads to a private address, which is refused", "其主机指向内网地址，不予访问"),
+        ("the reranker's URL holds a password; use the key instead", "重排序模型的地址中含有密码；请改用密钥"),
+        (
+            "column 'v' holds vectors of 768 dimensions, the settings say 384",
+            "列 'v' 的向量为 768 维，设置中为 384 维",
+        ),
+        ("answered HTTP 502", "返回了 HTTP 502"),
+        ("q.tsv, line 3: the id 'a' stands twice", "q.tsv 第 3 行：标识 'a' 重复"),
+    ],
+)
+def test_what_adapters_refuse_is_told_with_what_varies(english: str, chinese: str) -> None:
+    """A refusal of an engine, an encoder, a reranker or an evaluation is one Chinese sentence with its values in place."""
+    assert translated(english) == chinese
 
 
 CLAUSES = "# 投诉办法\n\n第一条 客户投诉应当在三个工作日内答复。\n\n第二条 投诉由客服部登记编号。\n\n第三条 重大投诉报总经理。\n"

@@ -9,6 +9,7 @@ from functools import cache
 
 from wenyuan.cli.messages import MESSAGES
 from wenyuan.cli.phrases import Patterns, compiled
+from wenyuan.cli.translate_adapters import ADAPTERS, VAGUE
 from wenyuan.cli.translate_refusals import REFUSALS
 from wenyuan.cli.translate_rules import BROAD, RULES
 from wenyuan.cli.translate_servers import PLACES, SERVERS
@@ -17,6 +18,7 @@ from wenyuan.cli.translate_usage import FORMS, PLACED, USAGE
 __all__ = ["cause", "translated"]
 
 _CHINESE = {
+    **ADAPTERS,
     # answers without hits
     "the query has no word or character to search for": "问题中没有可检索的字词",
     "the library has no source yet: {a}": "知识库还没有来源：{a}",
@@ -440,6 +442,7 @@ _CHINESE = {
     **PLACES,
     **BROAD,
     **PLACED,
+    **VAGUE,
 }
 
 
