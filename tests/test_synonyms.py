@@ -457,6 +457,30 @@ def test_a_file_is_imported(place: Path, tmp_path: Path, encoding: str) -> None:
     }  # fmt: skip
 
 
+def test_what_a_file_does_not_hold_is_removed(place: Path, tmp_path: Path) -> None:
+    """`import --prune` shows and removes what the file lacks, either way round; without it, or with faults, nothing goes."""
+    file = tmp_path / "s.csv"
+    file.write_text("说法,同义词,方向\n逾期交付,晚交楼,双向\nsick day,paid medical leave,单向\n赔,,\n", "utf-8")
+
+    def labels() -> set[str]:
+        return {one["term"] for one in json.loads(command(place, "synonyms", "list", "--json").stdout)["synonyms"]}
+
+    before = labels()
+    assert {"赔", "过年", "WFH"} <= before
+    refused = command(place, "synonyms", "import", str(file), "--prune", lang="zh")
+    assert refused.exit_code == 1 and "没有移除任何条目" in refused.output
+    assert {"赔", "过年", "WFH"} <= labels()
+    file.write_text("说法,同义词,方向\n逾期交付,晚交楼,双向\nsick day,paid medical leave,单向\n", "utf-8")
+    assert command(place, "synonyms", "import", str(file)).exit_code == 0
+    assert {"赔", "过年", "WFH"} <= labels()
+    done = command(place, "synonyms", "import", str(file), "--prune", lang="zh")
+    assert done.exit_code == 0, done.output
+    assert "文件中没有：过年 ↔ 春节" in done.output and "已移除：3" in done.output
+    assert not {"赔", "过年", "WFH"} & labels() and len(labels()) == 2
+    again = json.loads(command(place, "synonyms", "import", str(file), "--prune", "--json").stdout)
+    assert (again["removed"], again["unchanged"]) == (0, 2)
+
+
 @pytest.mark.parametrize("form", [".csv", ".tsv", ".jsonl"])
 def test_what_is_exported_is_read_back(place: Path, tmp_path: Path, form: str) -> None:
     """An exported file imported changes nothing, and fills an empty library with the same; a file is not written over."""

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wenyuan.cli.options import SCREEN, AllOption, JsonOption, LangOption, LibraryOption, helped, opened
+from wenyuan.cli.options import SCREEN, AllOption, JsonOption, LangOption, LibraryOption, helped, interactive, opened
 from wenyuan.cli.terminal import FAILED, OK, Terminal, printable
 from wenyuan.cli.unified import indented
 
 if TYPE_CHECKING:
     from wenyuan.core.marked import LineFault
     from wenyuan.core.synonyms import Synonym
+    from wenyuan.readers.synonyms import SynonymFile
 
 __all__ = ["app"]
 
@@ -111,6 +112,10 @@ def add(
 def take(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV, XLSX or JSONL. 文件")],
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Remove what the file does not hold. 移除文件中没有的")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. 不再确认")] = False,
     library: LibraryOption = None,
     lang: LangOption = None,
     as_json: JsonOption = False,
@@ -118,26 +123,55 @@ def take(
     """Enter the synonyms of a file with the columns term, synonym and direction (both, one_way).
 
     What is wrong is refused and shown, and ends with exit code 1; the rest is entered. The same file again changes nothing.
+    With --prune, what the file does not hold is shown and removed; of a file with faults nothing is.
 
     从文件导入同义词，列为：说法、同义词、方向（双向、单向）；有误的行被拒绝，其余照常导入；重复导入不会改变什么。
+    加 --prune 时，文件中没有的条目先列出再移除；文件有误则一条也不移除。
 
     Example 示例:
       wenyuan synonyms import synonyms.csv
+      wenyuan synonyms import synonyms.csv --prune
     """
     from wenyuan.readers.synonyms import read_synonyms
     from wenyuan.service.governed import governed
 
     terminal: Terminal = ctx.obj
     read = read_synonyms(file)
+    removed: Sequence[Synonym] = ()
     with opened(terminal) as found:
-        put = governed(found).put_synonyms(read.entries, _LOCAL)
+        catalog = governed(found)
+        absent = _absent(catalog.synonyms(), read) if prune else []
+        _ask_to_remove(terminal, absent, yes=yes)
+        put = catalog.put_synonyms(read.entries, _LOCAL)
+        if absent:
+            removed = catalog.remove_synonyms([entry.number for entry in absent])
     refused = len({fault.line for fault in read.faults})
     counts = {"added": put.added, "changed": put.changed, "unchanged": put.unchanged, "refused": refused}
+    counts |= {"removed": len(removed)} if prune else {}
     faults = [{"line": fault.line, "field": fault.path, "message": fault.message} for fault in read.faults]
     terminal.document({"status": "FAILED" if refused else "SUCCESS", **counts, "faults": faults})
     _show_faults(terminal, read.faults)
     terminal.show(terminal.text("synonyms_imported", **counts))
+    if prune:
+        terminal.show(terminal.text("synonyms_not_pruned" if refused else "synonyms_pruned", count=len(removed)))
     raise typer.Exit(FAILED if refused else OK)
+
+
+def _absent(entries: Iterable[Synonym], read: SynonymFile) -> list[Synonym]:
+    """What a file does not hold, whichever way it goes; of a file with faults none: a wrong row may have meant it."""
+    from wenyuan.core.synonyms import stems
+
+    held = {frozenset((stems(entry.term), stems(entry.synonym))) for entry in read.entries}
+    pairs = [(entry, frozenset((stems(entry.term), stems(entry.synonym)))) for entry in entries]
+    return [] if read.faults else [entry for entry, pair in pairs if pair not in held]
+
+
+def _ask_to_remove(terminal: Terminal, absent: Sequence[Synonym], *, yes: bool) -> None:
+    """Show what is to be removed, and ask the person who is there, before anything is done."""
+    for entry in absent:
+        terminal.show(terminal.text("synonym_absent", synonym=printable(entry.label)))
+    if absent and not yes and interactive():
+        typer.confirm(terminal.text("really_prune_synonyms", count=len(absent)), abort=True, err=True)
 
 
 def _show_faults(terminal: Terminal, faults: Sequence[LineFault]) -> None:

@@ -73,6 +73,16 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "Imported: {added} added, {changed} changed, {unchanged} unchanged, {refused} refused",
         "已导入：新增 {added}，修改 {changed}，未变 {unchanged}，拒绝 {refused}",
     ),
+    "synonym_absent": ("Not in the file: {synonym}", "文件中没有：{synonym}"),
+    "really_prune_synonyms": (
+        "Remove {count:synonym|synonyms} that the file does not hold?",
+        "确定移除文件中没有的 {count} 条同义词？",
+    ),
+    "synonyms_pruned": ("Removed: {count}", "已移除：{count}"),
+    "synonyms_not_pruned": (
+        "Nothing is removed as long as lines of the file are refused",
+        "文件中仍有被拒绝的行，因此没有移除任何条目",
+    ),
     "synonyms_faults": (
         "{count:fault|faults} more; --json has all of them",
         "另有 {count} 处错误，可用 --json 查看全部",
