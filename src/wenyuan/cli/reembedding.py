@@ -47,7 +47,7 @@ def reembed(
     lang: LangOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Give all passages vectors of the encoder that the settings name now, build the index, and measure the floor.
+    """Give all passages vectors of the encoder that the settings name now, and build the index.
 
     Until all are embedded the library is as it was; what was interrupted is gone on with. Do it in a copy where servers
     are to go on answering: docs/re-embedding.md.

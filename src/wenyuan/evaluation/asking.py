@@ -41,7 +41,7 @@ class Run:
     """What one engine found, by query id, and the milliseconds of each question by stage.
 
     Attributes:
-        floor: Below which it answered nothing; 0 for a leg alone.
+        floor: How likely an answer had to be, or the score that was set; 0 for a leg alone.
     """
 
     engine: str

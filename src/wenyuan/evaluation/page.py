@@ -93,7 +93,7 @@ def _distributions(runs: Sequence[Run], qrels: Qrels) -> Iterator[str]:
     yield "<span class='key no'></span>everything else (below); each as a share of its kind.</p>"
     for run in runs:
         yield f"<h3>{escape(run.engine)}</h3>"
-        yield _histogram(*_bins(run, qrels), run.floor)
+        yield _histogram(*_bins(run, qrels))
 
 
 def _bins(run: Run, qrels: Qrels) -> tuple[list[float], list[float]]:
@@ -106,7 +106,7 @@ def _bins(run: Run, qrels: Qrels) -> tuple[list[float], list[float]]:
     return [n / max(1, sum(yes)) for n in yes], [n / max(1, sum(no)) for n in no]
 
 
-def _histogram(yes: Sequence[float], no: Sequence[float], floor: float) -> str:
+def _histogram(yes: Sequence[float], no: Sequence[float]) -> str:
     scale = (_HEIGHT - 4) / max(*yes, *no, 1e-9)
     bars = []
     for i, (above, below) in enumerate(zip(yes, no, strict=True)):
@@ -117,10 +117,6 @@ def _histogram(yes: Sequence[float], no: Sequence[float], floor: float) -> str:
             f"<rect class='no' x='{x}' y='{_HEIGHT}' width='{_BAR - 2}' height='{down:.1f}'/></g>"
         )
     width = _BINS * _BAR
-    if floor:
-        at = floor * width
-        bars.append(f"<path d='M{at:.1f} 0V{2 * _HEIGHT}' stroke='currentColor' stroke-dasharray='3'/>")
-        bars.append(f"<text x='{at + 3:.1f}' y='10'>floor {floor:.3f}</text>")
     marks = "".join(f"<text x='{tenth * width // 10}' y='{2 * _HEIGHT + 12}'>.{tenth}</text>" for tenth in range(10))
     return f"<svg viewBox='0 0 {width} {2 * _HEIGHT + 16}' role='img'>{''.join(bars)}{marks}</svg>"
 

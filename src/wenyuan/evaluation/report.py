@@ -26,7 +26,7 @@ class Report:
         queries: How many were asked.
         passages: Into which the documents were cut.
         encoder: Id of the encoder; None when there was none.
-        floor: Below which the whole library answers nothing.
+        floor: How likely an answer must be, or the score that is set, for the whole library to give any.
     """
 
     set: str
