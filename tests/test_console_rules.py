@@ -146,6 +146,45 @@ def test_what_waits_is_decided_upon(opened: tuple[str, Any]) -> None:
     assert library.catalog.rules.counts()["statements"]["approved"] == 3
 
 
+def test_all_on_the_page_are_decided_upon_at_once(opened: tuple[str, Any]) -> None:
+    """One button decides on all that are shown."""
+    browser = Browser(opened[0])
+    seen = browser.get("/console/review")
+    assert "2 rules wait for a review." in seen.text("main")
+    numbers = [i.attributes["value"] for i in seen.tree.css("details form")[0].css("input[name=statement_id]")]
+    assert len(numbers) == 2
+    browser.post("/console/review", {"statement_id": numbers, "action": "approve", "next": "/console/review"})
+    assert opened[1].catalog.rules.counts()["statements"] == {"approved": 4}
+
+
+@pytest.mark.parametrize(
+    ("language", "which", "said"),
+    [
+        ("en", "1-{last}", "2 rules rejected."), ("zh", "全部", "已驳回 2 条规则。"),
+        ("en", "{last}", "1 rule rejected. 1 rule waits for a review."),
+        ("zh", "{last}", "已驳回 1 条规则。 待审核的规则 1 条。"),
+    ],
+)  # fmt: skip
+def test_a_range_is_decided_upon_at_once(opened: tuple[str, Any], language: str, which: str, said: str) -> None:
+    """Numbers, a range, or all that wait; the page then says how many were decided on, and how many still wait."""
+    browser = Browser(opened[0], language)
+    last = [s.statement_id for s in opened[1].catalog.rules.proposed()][-1]
+    done = browser.post("/console/review", {"which": which.format(last=last), "action": "reject", "reason": "无依据"})
+    assert done.status == 303
+    assert said == browser.get(done.location).text(".notice.good")
+
+
+def test_a_range_that_makes_no_sense_is_told_on_the_page(opened: tuple[str, Any]) -> None:
+    """What is no range stays in its field, with the reason above, in the reader's language."""
+    for language, said in (("en", "is no list of rule numbers"), ("zh", "不是规则编号列表")):
+        seen = Browser(opened[0], language).post("/console/review", {"which": "some", "action": "approve"})
+        assert seen.status == 400
+        assert said in seen.text(".notice.bad")
+        assert seen.tree.css_first("#which").attributes["value"] == "some"
+        assert seen.count("[data-queue] > li") == 2
+    assert opened[1].catalog.rules.counts()["statements"]["proposed"] == 2
+
+
 @pytest.mark.parametrize(
     "fields", [{"statement_id": "x", "action": "approve"}, {"statement_id": "1", "action": "burn"}]
 )

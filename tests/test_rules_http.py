@@ -15,7 +15,9 @@ from doors import served as http_server
 from governed_door import key, send
 from http_door import assert_problem
 from rules_door import BOOK, WRONG, rules_server
+from wenyuan.core.agents import parse_agent
 from wenyuan.core.errors import EngineUnavailable
+from wenyuan.core.rules.numbers import written_numbers
 from wenyuan.readers.rulebooks import read_book
 from wenyuan.server.openapi import openapi_document
 from wenyuan.server.seams import ServerSettings
@@ -425,10 +427,83 @@ def test_what_is_proposed_waits_for_a_review(tmp_path: Path) -> None:
         assert [action for _, action, _ in audited(library)] == ["reject", "approve", "imported"]
 
 
+def test_what_waits_is_decided_on_by_a_range_or_all_at_once(tmp_path: Path) -> None:
+    """A range and ``all`` mean what waits, and nothing else; each decision is in the audit, and an agent's key has no say."""
+    with rules_server(tmp_path) as served:
+        url, library = served
+        (tmp_path / "books" / "little.yaml").write_text(BOOK, "utf-8")
+        kept(
+            served,
+            "POST",
+            "/v1/rules/import",
+            {"path": str(tmp_path / "books" / "little.yaml"), "status": "proposed"},
+        )
+        ids = [s["statement_id"] for s in kept(served, "GET", "/v1/rules/review").json["statements"]]
+        token = key(library, "registry")
+
+        def decide(which: str, action: str = "approve", token: str = token) -> Any:
+            return send(url, "POST", "/v1/rules/review", {"statement_ids": which, "action": action}, token)
+
+        library.catalog.put_agent(parse_agent({"agent_id": "a", "knowledge_scope": [{"domain": "law"}]}))
+        assert decide("all", token=key(library, "registry", agent="a")).status in (403, 404)
+        assert decide("all", token=key(library, "search")).status == 403
+        assert decide("all", "retire").status == 400
+        assert library.catalog.rules.counts()["statements"] == {"proposed": 2}
+        assert decide(f"{ids[0]}-{ids[0]}", "reject").json == {"action": "reject", "changed": 1, "left": 0}
+        assert decide("1-999").json == {"action": "approve", "changed": 1, "left": 0}
+        assert_problem(decide("全部"), 400, "invalid_request")  # nothing waits any more; what was rejected stays so
+        assert library.catalog.rules.counts()["statements"] == {"approved": 1, "rejected": 1}
+        assert decide(f"{ids[0]}").json["changed"] == 1
+        told = audited(library)
+        assert [(action, what) for _, action, what in told[:3]] == [
+            ("approve", f"statement {ids[0]}"), ("approve", f"statement {ids[1]}"), ("reject", f"statement {ids[0]}"),
+        ]  # fmt: skip
+        assert {who for who, _, _ in told[:3]} == {token.split("_")[1]}
+
+
+def test_one_call_decides_on_no_more_than_a_thousand(tmp_path: Path) -> None:
+    """Of more rules the first thousand are decided on, and the answer says how many are left."""
+    with rules_server(tmp_path) as served:
+        entries = [BOOK, *(f"  - {{src: 深基坑开挖, rel: requires_equipment, dst: 挖掘机, when: depth_m >= {n}, status: proposed,\n"
+                           "     evidence: [{source: code_b, clause: 第八条}]}\n" for n in range(1, 1_004))]  # fmt: skip
+        (tmp_path / "books" / "many.yaml").write_text("".join(entries), "utf-8")
+        kept(served, "POST", "/v1/rules/import", {"path": str(tmp_path / "books" / "many.yaml")})
+        body = {"statement_ids": "all", "action": "approve"}
+        assert kept(served, "POST", "/v1/rules/review", body).json == {
+            "action": "approve",
+            "changed": 1_000,
+            "left": 3,
+        }
+        assert kept(served, "POST", "/v1/rules/review", body).json == {"action": "approve", "changed": 3, "left": 0}
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("3", [3]), ("3,7", [3, 7]), ("１－５０", [(1, 50)]), ("3、7；12 - 20", [3, 7, (12, 20)]),
+        ("All", [(1, None)]), ("全部", [(1, None)]),
+    ],
+)  # fmt: skip
+def test_numbers_as_they_are_written(text: str, meant: list[Any]) -> None:
+    """Single numbers, ranges and all, with the marks of both languages."""
+    assert written_numbers(text) == meant
+
+
+@pytest.mark.parametrize("text", ["", "one", "1-", "-3", "1,all", "1.5", "9" * 19])
+def test_what_is_no_list_of_numbers(text: str) -> None:
+    """What is no number of a rule is refused."""
+    with pytest.raises(ValueError, match="list of rule numbers"):
+        written_numbers(text)
+
+
 @pytest.mark.parametrize(
     ("body", "status"),
     [
         ({"statement_ids": [1, 999], "action": "reject"}, 404),
+        ({"statement_ids": "one", "action": "reject"}, 400),
+        ({"statement_ids": "", "action": "reject"}, 400),
+        ({"statement_ids": "1," * 1_001, "action": "reject"}, 400),
+        ({"statement_ids": "999", "action": "reject"}, 404),
         ({"statement_ids": [], "action": "reject"}, 400),
         ({"statement_ids": ["1"], "action": "reject"}, 400),
         ({"statement_ids": [2**60], "action": "reject"}, 400),

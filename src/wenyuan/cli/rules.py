@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, interactive, opened, words
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, interactive, opened
 from wenyuan.cli.rules_files import export, take, template
 from wenyuan.cli.sources import stars
 from wenyuan.cli.terminal import OK, Terminal
@@ -226,32 +224,10 @@ def review(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         return
     action, ids = given[0]
     with opened(terminal) as found:
-        numbers = _numbers(terminal, ids, None if action == "retire" else found.rules.waiting)
+        numbers, _ = found.rules.meant(ids, action)
         changed = found.rules.review(numbers, action, reason=reason)
     terminal.document({"status": "SUCCESS", "action": action, "statement_ids": numbers, "changed": changed})
     terminal.show(terminal.text("review_done", done=terminal.text(_DONE[action]), count=changed))
-
-
-_RANGE = re.compile(r"([0-9]{1,18})(?:[-–—~～]([0-9]{1,18}))?")
-_EVERY = frozenset(("all", "全部"))
-
-
-def _numbers(terminal: Terminal, text: str, waiting: Callable[..., list[int]] | None) -> list[int]:
-    """The rules that are meant: by number; ``all`` that wait for a review, or those of a range that do."""
-    from wenyuan.core.errors import InvalidRequest
-
-    parts = words(unicodedata.normalize("NFKC", text)) or []
-    ranges = [found for part in parts if (found := _RANGE.fullmatch(part))]
-    if waiting is not None and [part.casefold() for part in parts] in [[word] for word in _EVERY]:
-        numbers = waiting()
-    elif not parts or len(ranges) < len(parts) or (waiting is None and any(found[2] for found in ranges)):
-        raise typer.BadParameter(terminal.text("review_ids", text=text or '""'))
-    else:
-        spans = [(int(found[1]), found[2]) for found in ranges]
-        numbers = [n for a, b in spans for n in (waiting(a, int(b)) if b and waiting else [a])]
-    if not numbers:
-        raise InvalidRequest(f"no rule waits for a review: {text}", hint="wenyuan rules review")
-    return numbers
 
 
 def _show_queue(terminal: Terminal, limit: int, after: int) -> None:

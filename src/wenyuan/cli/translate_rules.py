@@ -56,6 +56,8 @@ RULES: Mapping[str, str] = {
     "there is no statement {a}": "没有规则 {a}",
     "there are no statements {a}": "没有规则 {a}",
     "no statement is named": "没有指定规则",
+    "{a} is no list of rule numbers: 3,7 or 1-50, or all": "{a} 不是规则编号列表：应写 3,7、1-50 或“全部”",
+    "what is to be retired is named number by number: {a}": "停用规则须逐一写明编号：{a}",
     "no evidence supports the statements {a}": "规则 {a} 没有依据",
     "import the pack that says them again": "请重新导入包含它们的规则包",
     "the pack {a} needs the relation {b}": "规则包 {a} 需要关系 {b}",

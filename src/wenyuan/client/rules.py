@@ -248,10 +248,15 @@ class RulesCalls:
         return self._call("GET", _with("/v1/rules/review", {"limit": limit, "after": after}), _whole)
 
     def review_rules(
-        self, statement_ids: Sequence[int], action: Literal["approve", "reject", "retire"], *, reason: str = ""
+        self, statement_ids: Sequence[int] | str, action: Literal["approve", "reject", "retire"], *, reason: str = ""
     ) -> int:
-        """Decide on statements, all or none; returns how many have another status now."""
-        asked = {"statement_ids": list(statement_ids), "action": action, "reason": reason}
+        """Decide on statements, all or none; returns how many have another status now.
+
+        Args:
+            statement_ids: Numbers; or a text such as ``1-50`` or ``all`` for what waits, a thousand at a time.
+        """
+        numbers = statement_ids if isinstance(statement_ids, str) else list(statement_ids)
+        asked = {"statement_ids": numbers, "action": action, "reason": reason}
         return self._call("POST", "/v1/rules/review", _changed, asked)
 
     def import_rules(

@@ -17,22 +17,48 @@ from wenyuan.packs import shipped
 __all__ = ["PAGES"]
 
 _PAGE = 25
+_DECIDED = ("approve", "reject")
 
 
 async def queue(visit: Visit) -> Response:
-    """Statements that wait for a review."""
-    waiting = await visit.get("v1", "rules", "review", limit=_PAGE, after=visit.request.query_params.get("after", ""))
-    names = names_of((await visit.get("v1", "rules"))["schema"], visit)
-    return visit.page("review.html", waiting=waiting, names=names)
+    """Statements that wait for a review, and what was just decided on several."""
+    return await _queue(visit)
+
+
+async def _queue(visit: Visit, status: int = 200, **shown: Any) -> Response:
+    asked = Form(visit.request.query_params.multi_items())
+    waiting = await visit.get("v1", "rules", "review", limit=_PAGE, after=asked["after"])
+    about = await visit.get("v1", "rules")
+    given = {
+        "decided": asked["decided"] if asked["decided"] in _DECIDED else "",
+        "changed": asked.number("changed"), "form": {}, "refused": None, **shown,
+    }  # fmt: skip
+    return visit.page(
+        "review.html", status, waiting=waiting, names=names_of(about["schema"], visit),
+        count=about["counts"]["statements"].get("proposed", 0), **given,
+    )  # fmt: skip
 
 
 async def decided(visit: Visit) -> Response:
-    """One or several statements approved, rejected or retired."""
+    """One or several statements approved, rejected or retired; several by their numbers, as they are written."""
     form = await read_form(visit.request)
+    if "which" in form:
+        return await _decided_many(visit, form)
     numbers = [whole_number(n) for n in form.all("statement_id")]
     body = {"statement_ids": numbers, "action": form["action"], "reason": form["reason"]}
     await visit.post("v1", "rules", "review", body=body)
     return visit.see(checked_next(form["next"] or "/console/review"))
+
+
+async def _decided_many(visit: Visit, form: Form) -> Response:
+    body = {"statement_ids": form["which"], "action": form["action"], "reason": form["reason"]}
+    try:
+        told = await visit.post("v1", "rules", "review", body=body)
+    except Refused as refused:
+        if refused.status not in (400, 404):
+            raise
+        return await _queue(visit, refused.status, refused=refused, form=form.given("which", "reason"))
+    return visit.see(f"/console/review?decided={told['action']}&changed={told['changed']}")
 
 
 async def importing(visit: Visit) -> Response:

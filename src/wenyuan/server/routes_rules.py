@@ -195,10 +195,14 @@ class Rules:
 
     def _review(self, body: object) -> Response:
         wanted = checked(shapes.ReviewShape, body)
-        for number in wanted.statement_ids:
+        told: dict[str, Any] = {"action": wanted.action}
+        numbers = wanted.statement_ids
+        if isinstance(numbers, str):
+            numbers, told["left"] = self._library.rules.meant(numbers, wanted.action, most=shapes.MAX_LISTED)
+        for number in numbers:
             self._found(number)
-        changed = self._library.rules.review(wanted.statement_ids, wanted.action, reason=wanted.reason)
-        return json_response({"action": wanted.action, "changed": changed})
+        told["changed"] = self._library.rules.review(numbers, wanted.action, reason=wanted.reason)
+        return json_response(told)
 
     def _take(self, body: object) -> Response:
         wanted = shapes.import_from_wire(body)
@@ -291,7 +295,10 @@ RULES_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
     },
     ("POST", "/v1/rules/review"): {
         "summary": "Approve, reject or retire statements, all or none",
-        "answer": _members(action=_TEXT, changed=_COUNT),
+        "answer": {
+            **_members(action=_TEXT, changed=_COUNT),
+            "properties": {"action": _TEXT, "changed": _COUNT, "left": {**_COUNT, "description": "Meant by the text, and still to be decided on."}},
+        },
         "requestBody": body_schema(shapes.ReviewShape),
     },
     ("POST", "/v1/rules/import"): {

@@ -18,6 +18,7 @@ from wenyuan.core.rules.conditions import compile_condition
 from wenyuan.core.rules.diff import Diff, LiveNode, LiveStatement, diff
 from wenyuan.core.rules.graph import GraphNode
 from wenyuan.core.rules.model import Node, Statement, StatementStatus
+from wenyuan.core.rules.numbers import written_numbers
 from wenyuan.core.rules.schema import Schema, merged
 from wenyuan.core.rules.schema_reading import parse_schema
 from wenyuan.service.compared import Quotes
@@ -276,6 +277,34 @@ class Rulebook:
             if len(page) < _PAGE or (last is not None and after >= last):
                 break
         return [number for number in found if last is None or number <= last]
+
+    def meant(self, text: str, action: Action, *, most: int | None = None) -> tuple[list[int], int]:
+        """The numbers of the statements that a text such as ``3,7``, ``1-50`` or ``all`` means.
+
+        What stands alone is meant whatever its status, of a span what waits for a review.
+
+        Args:
+            most: Only the first so many of them.
+
+        Returns:
+            The numbers, and how many more are meant than `most`.
+
+        Raises:
+            InvalidRequest: the text is no such list, a span is to be retired, or nothing waits.
+        """
+        try:
+            written = written_numbers(text)
+        except ValueError as error:
+            raise InvalidRequest(str(error), hint="wenyuan rules review") from error
+        if action == "retire" and not all(isinstance(one, int) for one in written):
+            raise InvalidRequest(
+                f"what is to be retired is named number by number: {text}", hint="wenyuan rules list"
+            )
+        numbers = [n for one in written for n in ([one] if isinstance(one, int) else self.waiting(*one))]
+        if not numbers:
+            raise InvalidRequest(f"no rule waits for a review: {text}", hint="wenyuan rules review")
+        numbers = list(dict.fromkeys(numbers))
+        return numbers[:most], 0 if most is None else max(0, len(numbers) - most)
 
     def review(self, statement_ids: Iterable[int], action: Action, *, reason: str = "") -> int:
         """Approve, reject or retire statements, all or none; returns how many have another status now."""

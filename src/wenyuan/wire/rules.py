@@ -71,7 +71,12 @@ class NodeQueryShape(BaseModel):
 class ReviewShape(Strict):
     """What people decide on statements: all of them, or none when one cannot be decided on."""
 
-    statement_ids: Annotated[list[Number], Field(min_length=1, max_length=MAX_LISTED)]
+    statement_ids: (
+        Annotated[list[Number], Field(min_length=1, max_length=MAX_LISTED)]
+        | Annotated[Text, Field(min_length=1, max_length=2_000)]
+    ) = Field(
+        description=f"Or a text: 3,7, 1-50, or all that wait; the first {MAX_LISTED:,} of them, `left` are more."
+    )
     action: Literal["approve", "reject", "retire"]
     reason: Annotated[Text, Field(max_length=2_000)] = ""
 

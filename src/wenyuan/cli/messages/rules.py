@@ -117,7 +117,6 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "请在 --approve、--reject、--retire 中选一个",
     ),
     "review_reason": ("--retire needs a --reason", "--retire 须说明原因：--reason"),
-    "review_ids": ("{text} is no list of rule numbers", "{text} 不是规则编号列表"),
     "review_done": ("{done}: {count:rule|rules}", "{done}：{count} 条规则"),
     "really_pack": (
         "Take back pack {pack}, which supports {count:piece|pieces} of evidence?",
