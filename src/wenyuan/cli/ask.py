@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
+from math import ceil
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -124,7 +125,7 @@ def show_answer(terminal: Terminal, query: str, answer: Answer, weight: float, *
     if not answer.hits:
         terminal.show(terminal.text("reason", reason=terminal.own(answer.reason)))
     if answer.stale_by:
-        terminal.show(terminal.text("stale_by", seconds=f"{answer.stale_by:.0f}"))
+        terminal.show(terminal.text("stale_by", seconds=ceil(answer.stale_by)))
     for rank, hit in enumerate(likely, 1):
         terminal.show("")
         copies = answer.copies.get(hit.passage_id, ())
