@@ -152,6 +152,9 @@ def test_without_a_key_every_page_leads_to_signing_in(locked: tuple[str, Any]) -
     assert seen.status == 303
     asked = browser.get(seen.location)
     assert "/console/search?q=" in (asked.tree.css_first("form.stack input[name=next]").attributes["value"] or "")
+    assert not asked.count("header nav a")  # each part would lead back here
+    browser.sign_in(key(locked[1], "search"))
+    assert browser.get("/console/search").count("header nav a")
 
 
 def test_a_wrong_key_signs_nobody_in_and_too_many_have_to_wait(tmp_path: Path) -> None:
