@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -14,7 +13,6 @@ from typer.testing import CliRunner, Result
 import wenyuan
 from graph_parts import LARGE, LARGE_EDGES, lists, write_folders
 from wenyuan.cli.root import app
-from wenyuan.cli.rules import _numbers
 from wenyuan.core.agents import Principal, parse_agent
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
@@ -162,23 +160,3 @@ def test_relations_alone_name_the_entities_of_another_file(tmp_path: Path) -> No
     assert fault.code == "bad_file"
     assert "neither entities nor relations" in fault.message
     assert {dict(node.attributes)["engineering_type"] for node in book.nodes} == {"土建"}
-
-
-@pytest.fixture
-def terminal() -> Iterator[Any]:
-    class Silent:
-        def text(self, key: str, **_: object) -> str:
-            return key
-
-    yield Silent()
-
-
-def test_numbers_and_ranges_are_read_full_width_too(terminal: Any) -> None:
-    """Numbers, ranges and their commas may be full-width; a range is one of those that wait."""
-    waiting = [3, 5, 8, 9]
-
-    def between(first: int = 1, last: int | None = None) -> list[int]:
-        return [n for n in waiting if n >= first and (last is None or n <= last)]
-
-    assert _numbers(terminal, "７，３－８", between) == [7, 3, 5, 8]
-    assert _numbers(terminal, "ALL", between) == waiting

@@ -480,7 +480,7 @@ def test_one_call_decides_on_no_more_than_a_thousand(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
-        ("3", [3]), ("3,7", [3, 7]), ("１－５０", [(1, 50)]), ("3、7；12 - 20", [3, 7, (12, 20)]),
+        ("3", [3]), ("3,7", [3, 7]), ("１－５０", [(1, 50)]), ("７，３－８", [7, (3, 8)]), ("3、7；12 - 20", [3, 7, (12, 20)]),
         ("All", [(1, None)]), ("全部", [(1, None)]),
     ],
 )  # fmt: skip
