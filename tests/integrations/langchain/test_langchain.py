@@ -49,7 +49,7 @@ class TestTheirOwnSuite(RetrieversIntegrationTests):
 
     @property
     def retriever_query_example(self) -> str:
-        return "customer complaint 客户投诉 个人数据"
+        return "customer complaint 客户投诉"
 
 
 class Seen(BaseCallbackHandler):
