@@ -312,30 +312,37 @@ def abstention(told: Mapping[str, Told], leaving: Leaving) -> None:
           "first score of foreign |\n|---|---|---|---|---|---|---|---|---|")  # fmt: skip
     table: dict[str, list[list[float]]] = defaultdict(list)
     for name, one_set in told.items():
-        left_out, shipped = fitted(leaving(name)), MODELS["hybrid"]
+        models = (fitted(leaving(name)), MODELS["hybrid"])
         for scope in ("all", "document"):
             rows = [r for r in one_set["rows"] if r["scope"] == scope]
-            p = {m: {k: np.array([m.probability(standing(r)) for r in rows if r["kind"] == k]) for k in KINDS}
-                 for m in (left_out, shipped)}  # fmt: skip
-            if not len(p[shipped]["own"]):
+            p = [
+                {k: np.array([m.probability(standing(r)) for r in rows if r["kind"] == k]) for k in KINDS}
+                for m in models
+            ]
+            if not len(p[0]["own"]):
                 continue
-            told_row = [shares(p[left_out], kind) for kind in KINDS]
-            table[scope].append(
-                [s for kind in told_row for s in kind] + [auc(p[left_out]["own"], p[left_out]["foreign"])]
-            )
-            first = np.mean([r["said"] for r in rows if r["kind"] == "foreign"])
-            cells = [f"{slashed(a)} ({slashed(b)})" if k in ("own", "foreign") else slashed(a)
-                     for k, a, b in zip(KINDS, told_row, [shares(p[shipped], k) for k in KINDS], strict=True)]  # fmt: skip
-            print(
-                f"| {name} | {scope} | {' | '.join(cells)} | {auc(p[left_out]['own'], p[left_out]['foreign']):.3f} | {first:.2f} |"
-            )
+            figures = [share for own in p for kind in KINDS for share in shares(own, kind)]
+            figures += [
+                auc(p[0]["own"], p[0]["foreign"]),
+                float(np.mean([r["said"] for r in rows if r["kind"] == "foreign"])),
+            ]
+            table[scope].append(figures)
+            print(f"| {name} | {scope} | {abstained(figures)} |")
     for scope, rows in table.items():
         for word, of in (("mean", np.mean), ("least", np.min)):
             columns = ([v for v in column if not math.isnan(v)] for column in zip(*rows, strict=True))
-            m = [float(of(column)) if column else math.nan for column in columns]
             print(
-                f"| *{word}* | {scope} | {' | '.join(slashed(m[i : i + 3]) for i in range(0, 15, 3))} | {m[-1]:.3f} | |"
+                f"| *{word}* | {scope} | {abstained([float(of(column)) if column else math.nan for column in columns])} |"
             )
+
+
+def abstained(figures: Sequence[float]) -> str:
+    """The cells of a row: shares by the model that is left out, in brackets by the shipped one; AUC; first score."""
+    size = len(figures) // 2 - 1
+    pairs = ((slashed(figures[i : i + 3]), slashed(figures[size + i : size + i + 3])) for i in range(0, size, 3))
+    return " | ".join(
+        [*(f"{a} ({b})" if a != "–" else a for a, b in pairs), f"{figures[-2]:.3f}", f"{figures[-1]:.2f}"]
+    )
 
 
 KINDS = ("own", "foreign", "nonsense", "near", "removed")
@@ -427,6 +434,8 @@ def main() -> None:
     abstention(told, leaving)
     calibration(told, leaving)
     everything = list(told.values())
+    own = [r for one_set in everything for r in one_set["rows"] if (r["kind"], r["scope"]) == ("own", "all")]
+    print(f"\n{sum(bool(r['strange']) for r in own)} of {len(own)} own questions look like no text")
     print(f"\nof all: {fitted(everything)}\nweight {best_weight(everything)}, {curve_of(everything)}")
 
 

@@ -149,6 +149,14 @@ def library(tmp_path: Path) -> Iterator[wenyuan.Library]:
         yield made
 
 
+def test_nothing_is_said_of_what_only_others_were_asked(library: wenyuan.Library) -> None:
+    """That our own sources hold an answer is neither likely nor unlikely where none of them was searched."""
+    answer = library.search("投诉", limit=9)
+    assert answer.hits
+    assert answer.answerable is None
+    assert library.find(SearchRequest(query="投诉")).answerable is None
+
+
 @pytest.mark.parametrize(("day", "numbers"), [("2025-06-01", "1 5"), ("2026-06-01", "2 5"), ("2026-06-02", "3 5")])
 def test_fragments_count_on_their_days(library: wenyuan.Library, day: str, numbers: str) -> None:
     """A fragment whose metadata says that it is not in force on the day is not given, nor one that says no day."""

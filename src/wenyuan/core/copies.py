@@ -114,9 +114,8 @@ def _original(passage: Passage, others: Sequence[Passage]) -> Passage | None:
     leads = {lead for lead in (said.lead, *said.parts) if lead and (lead in titles or lead == said.lead)}
     may = [i for i, text in enumerate(texts) if len(text.whole) >= _SHORT]
     at = 0
-    while at < len(
-        body
-    ):  # sentences end elsewhere where lines do, so as many as stand together are looked for at once
+    # Sentences end elsewhere where lines do, so as many as stand together are looked for at once.
+    while at < len(body):
         first = [i for i in may if at or _stands_under(leads, others[i])]
         runs = (("".join(body[at:end]), end) for end in range(len(body), at, -1))
         told = ((run, end, [i for i in first if texts[i].says(run)]) for run, end in runs)

@@ -162,7 +162,7 @@ class Retriever:
             passages=passages,
             mode=self.mode,
             floor=self._abstention.least,
-            answerable=own_part.answerable,
+            answerable=own_part.answerable if scope.sources else None,
             calibrated=self._abstention.measured,
             legs=tuple(legs),
             generation=change,
