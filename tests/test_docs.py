@@ -17,7 +17,7 @@ from wenyuan.cli.root import app
 from wenyuan.settings import Settings
 
 HOME = Path(__file__).parent.parent
-PAGES = sorted([*HOME.glob("*.md"), *(HOME / "docs").glob("*.md")])
+PAGES = sorted([*HOME.glob("*.md"), *(HOME / "docs").rglob("*.md")])
 _ROW = re.compile(r"^\| `([a-z_.]+)` \| (\S.*?) \| (\S.*?) \|$", re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _COMMAND = re.compile(r"(?:^|[`$>\s])wenyuan((?: +[^\s`|#'\"。，；、（）]+)+)", re.MULTILINE)
@@ -89,3 +89,30 @@ def _is_value(words: list[str], word: str, options: set[str]) -> bool:
     """Whether a word belongs to the option before it."""
     at = words.index(word)
     return at > 0 and words[at - 1] in options
+
+
+@pytest.mark.parametrize("page", ["README.md", "README.zh.md"])
+def test_the_front_page_leads_to_every_page(page: str) -> None:
+    """It has at most 120 lines, and links every page of docs in its language: what is not linked is not found."""
+    text = (HOME / page).read_text("utf-8")
+    chinese = {one for one in (HOME / "docs").rglob("*.md") if one.name.endswith(".zh.md")}
+    english = set((HOME / "docs").rglob("*.md")) - chinese
+    linked = {HOME / link.partition("#")[0] for link in _LINK.findall(text)}
+    assert len(text.splitlines()) <= 120
+    assert (chinese if ".zh" in page else english) - linked == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(HOME)))
+def test_links_to_headings_lead_to_them(page: Path) -> None:
+    """An address that ends in a heading names one that the page has, as GitHub spells it."""
+    for link in _LINK.findall(page.read_text("utf-8")):
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        if anchor and "://" not in link and target.suffix == ".md":
+            assert anchor in _anchors(target), link
+
+
+def _anchors(page: Path) -> set[str]:
+    """The ids that GitHub gives the headings of a page: lower case, marks left out, spaces as hyphens."""
+    headings = re.findall(r"^#+ +(.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
