@@ -116,3 +116,10 @@ def _anchors(page: Path) -> set[str]:
     """The ids that GitHub gives the headings of a page: lower case, marks left out, spaces as hyphens."""
     headings = re.findall(r"^#+ +(.+)$", page.read_text("utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_changelog_is_short_before_a_first_release() -> None:
+    """One section of at most 80 lines says what a user can do: what changed between checkouts is in the log of git."""
+    text = (HOME / "CHANGELOG.md").read_text("utf-8")
+    assert re.findall(r"^## (.+)$", text, re.MULTILINE) == ["Unreleased"]
+    assert len(text.splitlines()) <= 80
