@@ -64,6 +64,12 @@ def test_the_demo_works_without_an_encoder() -> None:
     assert "Keyword-only" in done.stderr
 
 
+def test_the_demo_ends_well_on_a_slow_machine() -> None:
+    """Its questions have more time than a server's: a deadline that no answer keeps does not count for them."""
+    done = run("demo", WENYUAN_SEARCH__DEADLINE="0.000001")
+    assert done.exit_code == 0, done.output
+
+
 def test_the_demo_can_be_kept(tmp_path: Path) -> None:
     """With `--keep` the library stays sound, the commands shown work, and a second demo does not overwrite it."""
     kept = run("demo", "--keep", tmp_path / "demo")
