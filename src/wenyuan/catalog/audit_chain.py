@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 from wenyuan.core.audited import AuditFault
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest
+from wenyuan.paths import exists
 
 __all__ = ["GENESIS", "AuditFault", "Head", "HeadFile", "Ids", "Row", "canonical", "check", "commitment", "row_hash"]
 
@@ -211,7 +212,11 @@ class HeadFile:
         A file that is missing or empty stays so: whoever took it away may have cut off the end, and made anew it would
         say that nothing is missing.
         """
-        if self.path.exists():
+        try:
+            there = exists(self.path)
+        except OSError as error:
+            raise self._unreadable(str(error.strerror)) from error
+        if there:
             self._write(lambda written: bool(written) and self._parsed(written).seq < head.seq, head)
 
     def replace(self, head: Head) -> None:

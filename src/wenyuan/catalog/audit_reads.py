@@ -16,6 +16,7 @@ from wenyuan.catalog.connect import reading
 from wenyuan.catalog.dialect import agent_of
 from wenyuan.core.audited import KINDS, AuditFault, AuditRecord, QueryState, Verification
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotPermitted
+from wenyuan.paths import exists
 
 __all__ = ["KINDS", "AuditReads", "AuditRecord", "Verification", "verify_export"]
 
@@ -121,7 +122,7 @@ class AuditReads:
         part = path.with_name(path.name + ".part")
         doing = "exporting the audit"
         try:
-            if path.exists():
+            if exists(path):
                 raise InvalidRequest(f"there is a file {path} already", hint="choose another name")
             with part.open("w", encoding="utf-8") as file:
                 with ours(doing), reading(self._reader, doing) as connection:

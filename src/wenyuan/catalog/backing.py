@@ -12,6 +12,7 @@ from wenyuan.catalog.connect import copy_database
 from wenyuan.catalog.place import Files, place_of
 from wenyuan.catalog.store import Catalog
 from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest
+from wenyuan.paths import exists, is_dir, is_file
 from wenyuan.settings import load_settings
 
 __all__ = ["back_up"]
@@ -42,16 +43,16 @@ def back_up(folder: Path, to: Path) -> int:
         Catalog(place).check_not_emptied()
     partial = to.with_name(f"{to.name}.partial")
     try:
-        if to.exists() and not (to.is_dir() and not any(to.iterdir())):
+        if exists(to) and not (is_dir(to) and not any(to.iterdir())):
             raise InvalidRequest(f"{to} is there already", hint="name a folder that is new")
-        if partial.exists():
+        if exists(partial):
             shutil.rmtree(partial)
         partial.mkdir(parents=True, mode=0o700)
         for name in _FILES:
-            if (folder / name).is_file():
+            if is_file(folder / name):
                 shutil.copy2(folder / name, partial / name)
         for name in _DATABASES:
-            if (folder / name).is_file():
+            if is_file(folder / name):
                 copy_database(folder / name, partial / name)
         _check_audit(partial)
         size = sum(file.stat().st_size for file in partial.iterdir())

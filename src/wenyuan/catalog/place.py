@@ -24,6 +24,7 @@ from wenyuan.catalog.connect import (
 from wenyuan.catalog.lock import WriterLock
 from wenyuan.catalog.present import Present
 from wenyuan.core.errors import CatalogUnavailable
+from wenyuan.paths import exists, is_file
 from wenyuan.settings import CatalogSettings
 
 __all__ = ["Files", "Place", "place_of"]
@@ -124,7 +125,7 @@ class Files:
 
     def found(self) -> bool:
         try:
-            return self.path.is_file()
+            return is_file(self.path)
         except OSError as error:
             raise CatalogUnavailable(
                 f"cannot look into {self.folder}: {error.strerror}",
@@ -141,7 +142,7 @@ class Files:
             ) from error
 
     def emptied(self) -> bool:
-        return any((self.folder / name).exists() for name in _MADE_LATER)
+        return any(exists(self.folder / name) for name in _MADE_LATER)
 
     def begin(self, connection: sa.Connection) -> None:
         """Nothing."""

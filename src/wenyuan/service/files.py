@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wenyuan.core.errors import SourceError
+from wenyuan.paths import exists, is_file
 
 __all__ = ["Found", "find_files"]
 
@@ -30,9 +31,9 @@ def find_files(path: Path, readable: Callable[[str], bool]) -> Found:
         SourceError: nothing is there, or nothing that can be read.
     """
     try:
-        if not path.exists():
+        if not exists(path):
             raise SourceError(f"there is no file or folder {path}", hint="check the path, or mount what it lies on")
-        found = [path] if path.is_file() else sorted(_walk(path))
+        found = [path] if is_file(path) else sorted(_walk(path))
     except OSError as error:
         raise SourceError(f"cannot look into {path}: {error.strerror}") from error
     files = tuple(f for f in found if readable(f.name))
@@ -55,7 +56,7 @@ def _walk(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in names:
             file = Path(where, name)
-            if name.startswith(".") or not (file.is_file() or file.is_symlink()):
+            if name.startswith(".") or not (is_file(file) or file.is_symlink()):
                 continue
             # Not Path.resolve: of a link to itself it raises what is no OSError.
             if Path(os.path.realpath(file)).is_relative_to(root):

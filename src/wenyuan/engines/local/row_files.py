@@ -18,6 +18,7 @@ from wenyuan.core.errors import IndexCorrupt
 from wenyuan.engines.local.columns import Columns
 from wenyuan.engines.local.files import Signature, signature
 from wenyuan.engines.local.vectors import VectorScan
+from wenyuan.paths import exists
 
 __all__ = ["RowFiles", "Rows"]
 
@@ -59,9 +60,9 @@ class RowFiles:
     def read(self) -> Rows:
         """IndexCorrupt when a file is not what was written. What was read counts once it is given to `hold`."""
         seen = {self._manifest: signature(self._manifest)}
-        if not self._manifest.exists():
-            return Rows(Columns(), VectorScan(self._dimension) if self._dimension else None, 0, "", seen)
         try:
+            if not exists(self._manifest):
+                return Rows(Columns(), VectorScan(self._dimension) if self._dimension else None, 0, "", seen)
             state = json.loads(self._manifest.read_text("utf-8"))
             seen |= {path: signature(path) for path in (self._folder / state[name] for name in _NAMES)}
             columns = Columns.load(self._folder / state["columns"], state["columns_crc"])
@@ -89,7 +90,7 @@ class RowFiles:
 
     def on_disk(self) -> tuple[int, str]:
         """The change that the files hold, and the name of the file of vectors; ValueError when that cannot be read."""
-        if not self._manifest.exists():
+        if not exists(self._manifest):
             return 0, ""
         state = json.loads(self._manifest.read_text("utf-8"))
         try:
