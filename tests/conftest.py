@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
@@ -120,10 +121,12 @@ def library(tmp_path: Path) -> Iterator[object]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What was not run for want of a browser is named, so that nobody takes it for tested."""
+    """What was not run for want of a browser is told in one line, so that nobody takes it for tested."""
     skipped = terminalreporter.stats.get("skipped", [])
-    names = sorted(report.nodeid for report in skipped if "browser" in report.keywords)
-    if names:
-        terminalreporter.section("not run: no Chromium on this machine")
-        for name in names:
-            terminalreporter.write_line(name)
+    files = Counter(report.nodeid.partition("::")[0] for report in skipped if "browser" in report.keywords)
+    if files:
+        named = ", ".join(f"{count} of {file}" for file, count in sorted(files.items()))
+        terminalreporter.write_line(
+            f"NOT RUN for want of Chromium: {named}. To run them: "
+            "sudo apt-get install chromium fonts-noto-cjk && .venv/bin/python -m pytest -m browser"
+        )
