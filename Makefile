@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test test-integrations lint check bench bench-peers bench-transfer lock clean
+.PHONY: demo test test-part test-integrations lint check bench bench-peers bench-transfer lock clean
 
 demo: $(VENV)/.run           ## set up, then run the main job on a small bilingual library
 	$(BIN)/wenyuan demo
@@ -12,6 +12,17 @@ demo: $(VENV)/.run           ## set up, then run the main job on a small bilingu
 test: $(VENV)/.dev           ## set up, then run all tests
 	@# Some tests watch deadlines: one that failed while all cores were busy is run again, alone.
 	$(BIN)/python -m pytest -n auto || $(BIN)/python -m pytest --last-failed --last-failed-no-failures none
+
+# What differs between Pythons: signals, threads, files, processes, parsing; and whether all of it answers.
+PART := answerable audit catalog cli client closed console console_rules demo encoder_builtin engines kill mcp openapi paths \
+	reader_docx reader_html reader_markdown reader_office reader_pdf reader_sandbox reader_table reader_text redact \
+	redact_policy redact_tables retrieve rulebook_excel rulebook_yaml rules_catalog rules_http rules_inference \
+	rules_linking server server_http server_run settings wire
+
+test-part: $(VENV)/.dev      ## a fifth of the tests, for another Python: make VENV=.venv-other PYTHON=python3.13 test-part
+	$(BIN)/python --version
+	$(BIN)/python -m pytest -n auto $(PART:%=tests/test_%.py) || \
+		$(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(PART:%=tests/test_%.py)
 
 INTEGRATIONS := langchain llamaindex haystack pydantic_ai
 
