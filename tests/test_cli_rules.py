@@ -86,7 +86,7 @@ def test_an_import_shows_its_diff_first(run: Run, book: Path) -> None:
     """A dry run shows each change with file and line and does nothing; the second import changes nothing."""
     dry = run("rules", "import", book, "--dry-run").stdout
     assert "added 5, changed 0" in dry
-    assert f"+ {PIT} —produces_hazard→ 坍塌 [depth_m >= 5.0]  (little.yaml:22)" in dry
+    assert f"+ {PIT} —has the hazard→ 坍塌 [depth ≥ 5 m]  (little.yaml:22)" in dry
     assert "Would register sources: code_a, code_b" in dry
     assert document(run("rules", "list", "--json"))["counts"]["nodes"] == 0
     assert "Registered sources: code_a, code_b" in run("rules", "import", book).stdout
@@ -305,7 +305,7 @@ def test_rules_are_grouped_with_condition_and_clause(built: Run) -> None:
     assert re.search(r"^requirement \(\d+\)$", shown, re.MULTILINE)
     assert "1.00  mandatory" in shown
     assert "第十一条" in shown
-    assert "condition met: depth_m >= 5.0" in shown
+    assert "condition met: 开挖深度 ≥ 5 m" in shown
     assert "did you mean 'depth_m'?" in shown
     assert narrow(shown)
     open_ = built("rules", "infer", PIT, "--all", "--lang", "zh").stdout

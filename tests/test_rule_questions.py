@@ -144,8 +144,8 @@ def test_the_value_in_the_question_checks_the_condition(served: Served) -> None:
     rule = found.items[0]
     assert (rule.metadata["condition_state"], rule.metadata["parameters_from_question"]) == ("met", {"depth_m": 6.0})
     assert "（取自提问：开挖深度 depth_m = 6 m）" in rule.content
-    assert found.notes == ("depth_m = 6 m was taken from the question: '6米'",)
-    assert translated(found.notes[0]) == "depth_m = 6 m 取自提问中的 '6米'"
+    assert found.notes == ("开挖深度 depth_m = 6 m was taken from the question: '6米'",)
+    assert translated(found.notes[0]) == "开挖深度 depth_m = 6 m 取自提问中的 '6米'"
     english = infer(served, "We dig a foundation pit 6 m deep. Is an expert review needed?").items[0]
     assert "(taken from the question: excavation depth depth_m = 6 m)" in english.content
 
@@ -160,8 +160,8 @@ def test_what_the_caller_gives_wins(served: Served) -> None:
 @pytest.mark.parametrize(
     ("question", "note"),
     [
-        ("基坑挖2米深要专家论证吗", "'专家论证' does not hold with what the question states: depth_m >= 5.0"),
-        ("Is an expert review needed for a foundation pit 2 m deep?", "'Expert review' does not hold with what the question states: depth_m >= 5.0"),
+        ("基坑挖2米深要专家论证吗", "'专家论证' does not hold with what the question states: 开挖深度 ≥ 5 m"),
+        ("Is an expert review needed for a foundation pit 2 m deep?", "'Expert review' does not hold with what the question states: excavation depth ≥ 5 m"),
     ],
 )  # fmt: skip
 def test_a_rule_that_was_asked_for_and_does_not_hold_is_named(served: Served, question: str, note: str) -> None:

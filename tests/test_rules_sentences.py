@@ -49,9 +49,12 @@ def test_a_derivation_says_what_its_condition_lacks() -> None:
     key = ("mandatory", "专家论证")
     open_rule, met = named(pit.infer())[key], named(pit.infer(parameters={"depth_m": 6}))[key]
     assert derivation(open_rule, SCHEMA, "zh") == (
-        "深基坑开挖 —触发→ 专家论证（条件：depth_m >= 5.0）（条件未核实：需要参数 depth_m，开挖深度，单位 m）"
+        "深基坑开挖 —触发→ 专家论证（条件：开挖深度 ≥ 5 m）（条件未核实：需要参数 depth_m，开挖深度，单位 m）"
     )
     assert condition_note(open_rule, SCHEMA, "en") == (
-        " (condition: depth_m >= 5.0) (condition not verified: it needs depth_m, excavation depth, unit m)"
+        " (condition: excavation depth ≥ 5 m) (condition not verified: it needs depth_m, excavation depth, unit m)"
     )
-    assert derivation(met, SCHEMA, "en") == "deep excavation —triggers→ expert review (condition: depth_m >= 5.0)"
+    assert (
+        derivation(met, SCHEMA, "en")
+        == "deep excavation —triggers→ expert review (condition: excavation depth ≥ 5 m)"
+    )

@@ -139,8 +139,8 @@ def test_a_derivation_says_what_it_took_from_the_question(value: float, shown: s
     used = used_of(rule, SCHEMA, {"depth_m": value, "floors": 3})
     assert (used, used_of(other, SCHEMA, {"depth_m": value})) == ({"depth_m": value}, {})
     assert derivation(rule, SCHEMA, "zh", used).endswith(
-        f"（条件：depth_m >= 5.0）（取自提问：开挖深度 depth_m = {shown} m）"
+        f"（条件：开挖深度 ≥ 5 m）（取自提问：开挖深度 depth_m = {shown} m）"
     )
     assert derivation(rule, SCHEMA, "en", used).endswith(
-        f" (condition: depth_m >= 5.0) (taken from the question: excavation depth depth_m = {shown} m)"
+        f" (condition: excavation depth ≥ 5 m) (taken from the question: excavation depth depth_m = {shown} m)"
     )

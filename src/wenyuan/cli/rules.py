@@ -151,7 +151,8 @@ def _described(library: Library, held: Sequence[Any]) -> list[dict[str, Any]]:
 
     ends = library.rules.ends(held)
     trusts = {source.source_id: source.trust for source in library.sources()}
-    return [statement_to_wire(one, ends, trusts) for one in held]
+    schema = library.rules.schema()
+    return [statement_to_wire(one, ends, trusts, schema) for one in held]
 
 
 def _time(at: float) -> str:
@@ -162,10 +163,10 @@ def _lines(terminal: Terminal, told: Mapping[str, Any]) -> Iterator[tuple[str, A
     state = terminal.text("rule_retired" if told["state"] == "retired" else f"state_{told['state']}")
     word = terminal.text("rule_since")
     since = f" ({word} {_time(told['since'])})" if told["since"] else ""
-    yield "rule_id", f"{told['statement_id']}  {_said(told)}"
+    yield "rule_id", f"{told['statement_id']}  {_said(terminal, told)}"
     yield "status", f"{state}{since}"
     yield "rule_reason", terminal.own(told["reason"])
-    yield "rule_condition", told["condition"]
+    yield "rule_condition", told["condition_labels"].get(terminal.language, "")
     yield "rule_strength", terminal.text(_STRENGTHS[told["strength"]])
     yield "rule_sentence", told["sentence"].get(terminal.language) or next(iter(told["sentence"].values()), "")
     yield "effective_from", told["valid_from"]
@@ -174,8 +175,9 @@ def _lines(terminal: Terminal, told: Mapping[str, Any]) -> Iterator[tuple[str, A
     yield "rule_pack", told["pack"]
 
 
-def _said(told: Mapping[str, Any]) -> str:
-    return f"{told['src']['name']} —{told['relation']}→ {told['dst']['name']}"
+def _said(terminal: Terminal, told: Mapping[str, Any]) -> str:
+    src, dst = (told[end]["labels"].get(terminal.language) or told[end]["name"] for end in ("src", "dst"))
+    return f"{src} —{told['relation_labels'][terminal.language]}→ {dst}"
 
 
 def _show_evidence(terminal: Terminal, told: Mapping[str, Any]) -> None:
@@ -240,8 +242,10 @@ def _show_queue(terminal: Terminal, limit: int, after: int) -> None:
         terminal.show(terminal.text("review_empty"))
         return
     for entry in told:
-        condition = f" [{entry['condition']}]" if entry["condition"] else ""
-        indented(terminal, f"{entry['statement_id']:>4}  {_said(entry)}{condition}", hanging=" " * 6, first="")
+        condition = f" [{entry['condition_labels'][terminal.language]}]" if entry["condition"] else ""
+        indented(
+            terminal, f"{entry['statement_id']:>4}  {_said(terminal, entry)}{condition}", hanging=" " * 6, first=""
+        )
         _show_evidence(terminal, entry)
     if not terminal.as_json:
         terminal.say("review_next", ids=told[0]["statement_id"])

@@ -315,12 +315,14 @@ def _part(terminal: Terminal, name: str) -> str:
 
 
 def _condition(terminal: Terminal, known: Mapping[str, Any]) -> str:
-    conditions = " && ".join(dict.fromkeys(str(s["condition"]) for s in known["path"] if "condition" in s))
+    steps = (str(step["condition_label"]) for step in known["path"] if "condition_label" in step)
+    conditions = terminal.text("condition_also").join(dict.fromkeys(steps))
     match known.get("condition_state"):
         case "met":
             return terminal.text("condition_met", condition=conditions)
         case "unverified":
-            missing = ", ".join(known.get("missing_parameters", ()))
+            names = zip(known.get("missing_labels", ()), known.get("missing_parameters", ()), strict=True)
+            missing = ", ".join(" ".join(dict.fromkeys(each)) for each in names)
             return terminal.text("condition_open", condition=conditions, missing=missing)
     return ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
@@ -32,10 +32,6 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 """What every page says to the browser: nothing from elsewhere, nothing inline, in no frame, kept nowhere."""
-_CONDITION = re.compile(r"\"[^\"]*\"|'[^']*'|[A-Za-z_][A-Za-z0-9_]*|>=|<=|==|!=|&&|\|\||!")
-"""What of a condition is shown otherwise than it is written; strings are among it so that nothing in them is."""
-_SIGNS = {">=": "≥", "<=": "≤", "==": "=", "!=": "≠"}
-_JOINTS = {"&&": "condition_and", "||": "condition_or", "!": "condition_not"}
 _ACCEPTED = re.compile(r"\s*([a-zA-Z]+)[a-zA-Z0-9-]*\s*(?:;\s*q=([0-9.]+))?")
 
 
@@ -110,17 +106,6 @@ class Visit:
         """What a name of the API is called, such as a state or a kind of record; one that is not known, itself."""
         key = f"{area}_{name}"
         return self.text(key) if key in MESSAGES else name
-
-    def condition(self, written: str, parameters: Mapping[str, str]) -> str:
-        """A rule's condition with its parameters by their labels: ``depth_m >= 5.0 && !deep`` → ``开挖深度 ≥ 5.0 且 非 deep``."""
-
-        def word(match: re.Match[str]) -> str:
-            found = match[0]
-            if found in _SIGNS:
-                return _SIGNS[found]
-            return self.text(_JOINTS[found]) if found in _JOINTS else parameters.get(found, found)
-
-        return _CONDITION.sub(word, written)
 
     def said(self, message: str) -> str:
         """What the library itself said, in the visit's language."""

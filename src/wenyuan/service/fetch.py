@@ -13,8 +13,10 @@ from wenyuan.core.copyright import Copyright, parse_copyright
 from wenyuan.core.errors import NotPermitted
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.rules.graph import View
+from wenyuan.core.rules.labelled import condition_labels, relation_labels
 from wenyuan.core.rules.model import Evidence
 from wenyuan.core.sentences import sentences
+from wenyuan.service.rule_schemas import SCHEMAS, stored_schema
 from wenyuan.service.search import LOCAL, Searcher
 from wenyuan.service.witness import Witness
 
@@ -165,9 +167,12 @@ class FetchDoor:
             raise _nothing(ref)
         nodes = self.catalog.rules.nodes(sorted({held.src, held.dst}), deadline=self._retriever.deadline())
         ends = [nodes[end].name if end in nodes else key for end, key in ((held.src, held.statement.src), (held.dst, held.statement.dst))]  # fmt: skip
-        said = f"{ends[0]} — {held.statement.rel} → {ends[1]}"
+        schema = stored_schema(self.catalog.value(SCHEMAS))
+        relation = " / ".join(dict.fromkeys(relation_labels(schema, held.statement.rel).values()))
+        said = f"{ends[0]} — {relation} → {ends[1]}"
         quotes = [f"{e.clause} {e.quote}".strip() + f" <{e.uri}>{_unverified(e)}" for e in live]
-        condition = f"\n条件 condition: {held.statement.condition}" if held.statement.condition else ""
+        conditions = dict.fromkeys(condition_labels(held.statement.condition, schema.parameters).values())
+        condition = f"\n条件 condition: {' / '.join(conditions)}" if conditions else ""
         trusts = (view.support(e.source_id, e.trust) for e in live)
         metadata = {"strength": held.statement.strength, "trust": max(filter(None, trusts))}
         return Fetched(

@@ -13,7 +13,8 @@ from wenyuan.core.ranking import Hit
 from wenyuan.core.rules.asking import Weight
 from wenyuan.core.rules.graph import GraphNode, Support
 from wenyuan.core.rules.inference import DerivedRule
-from wenyuan.core.rules.schema import Schema
+from wenyuan.core.rules.labelled import condition_label
+from wenyuan.core.rules.schema import Schema, label_in
 from wenyuan.core.rules.sentences import derivation, rule_sentence, used_of
 from wenyuan.core.score import support_factor
 
@@ -130,7 +131,7 @@ def write(
     return (
         hit,
         passage,
-        {**_detail(rule, language, path), **_besides(scored, schema, language), **_answering(scored, used)},
+        {**_detail(rule, schema, language, path), **_besides(scored, schema, language), **_answering(scored, used)},
     )
 
 
@@ -153,8 +154,14 @@ def _besides(scored: ScoredRule, schema: Schema, language: str) -> Mapping[str, 
     return told
 
 
-def _detail(rule: DerivedRule, language: str, path: str) -> Mapping[str, Any]:
+def _detail(rule: DerivedRule, schema: Schema, language: str, path: str) -> Mapping[str, Any]:
     edge = rule.steps[-1].edge
+
+    def conditional(written: str) -> dict[str, str]:
+        if not written:
+            return {}
+        return {"condition": written, "condition_label": condition_label(written, schema.parameters, language)}
+
     detail: dict[str, Any] = {
         "group": rule.group,
         "relation": rule.relation,
@@ -167,17 +174,21 @@ def _detail(rule: DerivedRule, language: str, path: str) -> Mapping[str, Any]:
         "path": [
             {"from": step.src.label(language), "relation": step.edge.rel, "to": step.edge.end.label(language),
              "statement_id": step.edge.statement_id, **({"inherited": True} if step.inherited else {}),
-             **({"condition": step.edge.condition} if step.edge.condition else {})}
+             **conditional(step.edge.condition)}
             for step in rule.steps
         ],
         "evidence": [_evidence(e) for e in rule.evidences],
     }  # fmt: skip
-    if edge.condition:
-        detail["condition"] = edge.condition
+    detail |= conditional(edge.condition)
     if rule.state != "always":
         detail["condition_state"] = rule.state
     if rule.missing:
         detail["missing_parameters"] = list(rule.missing)
+        declared = (schema.parameters.get(name) for name in rule.missing)
+        detail["missing_labels"] = [
+            label_in(parameter.labels, language, name) if parameter else name
+            for name, parameter in zip(rule.missing, declared, strict=True)
+        ]
     return detail
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from wenyuan.core.rules.asking import Asked, Asks, Names, Weight, relevances, weighed
 from wenyuan.core.rules.conditions import compile_condition
 from wenyuan.core.rules.inference import DerivedRule, Inference
+from wenyuan.core.rules.labelled import joined_conditions
 from wenyuan.core.rules.schema import Parameter, Schema
 from wenyuan.core.rules.sentences import value_of
 from wenyuan.core.rules.stated import stated
@@ -59,12 +60,12 @@ def read(
         first, inference = zip(inference.rules, weights, strict=True), infer({**given, **told.values})
         weights = _weights(asked, inference, names)
         notes[:0] = [
-            f"{value_of(name, value, schema)} was taken from the question: {told.said[name]!r}"
+            f"{value_of(name, value, schema, language_of(text))} was taken from the question: {told.said[name]!r}"
             for name, value in told.values.items()
         ]
         kept = {_path(rule) for rule in inference.rules}
         notes += [
-            f"{rule.end.label(language_of(text))!r} does not hold with what the question states: {_conditions(rule)}"
+            f"{rule.end.label(language_of(text))!r} does not hold with what the question states: {_conditions(rule, schema, language_of(text))}"
             for rule, weight in first
             if weight is not None and weight.answers and _path(rule) not in kept
         ]
@@ -84,8 +85,8 @@ def _weights(asked: Asked, inference: Inference, names: Names) -> Sequence[Weigh
     return weighed(relevance) if asked.words or any(relevance) else [None] * len(relevance)
 
 
-def _conditions(rule: DerivedRule) -> str:
-    return " && ".join(dict.fromkeys(step.edge.condition for step in rule.steps if step.edge.condition))
+def _conditions(rule: DerivedRule, schema: Schema, language: str) -> str:
+    return joined_conditions((step.edge.condition for step in rule.steps), schema.parameters, language)
 
 
 def _open(rules: Sequence[DerivedRule], schema: Schema, given: Mapping[str, Any]) -> list[Parameter]:

@@ -206,7 +206,7 @@ class Rulebook:
         report = ImportReport(
             pack=book.pack,
             checked=checked,
-            diff=diff(nodes, statements, checked, prune=not faulty),
+            diff=diff(nodes, statements, checked, prune=not faulty, schema=schema),
             faults=(*checked.faults, *quotes),
             sources=tuple(source.source_id for source in new),
         )

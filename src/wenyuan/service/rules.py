@@ -19,6 +19,7 @@ from wenyuan.core.ports import Deadline
 from wenyuan.core.ranking import Hit
 from wenyuan.core.rules.graph import Edge, GraphNode, View
 from wenyuan.core.rules.inference import Start, infer
+from wenyuan.core.rules.labelled import condition_labels
 from wenyuan.core.rules.naming import Words
 from wenyuan.core.rules.schema import Kind, Relation, Schema
 from wenyuan.core.united import Items, RetrievalItem
@@ -258,7 +259,7 @@ class RuleDoor:
                 [node], relations, view=view, limit=_EVERY,
                 deadline=deadline, inverse=inverse,
             )  # fmt: skip
-            found += [_neighbor(edge, groups, inverse) for edge in edges]
+            found += [_neighbor(edge, schema, groups, inverse) for edge in edges]
         return found
 
     def rule_entities(self, kind: str | None = None) -> list[dict[str, Any]]:
@@ -310,10 +311,11 @@ def _groups(schema: Schema) -> Mapping[str, str]:
     }
 
 
-def _neighbor(edge: Edge, groups: Mapping[str, str], inverse: bool) -> dict[str, Any]:
+def _neighbor(edge: Edge, schema: Schema, groups: Mapping[str, str], inverse: bool) -> dict[str, Any]:
     return {
         "name": edge.end.name, "kind": edge.end.kind, "relation": edge.rel, "direction": "in" if inverse else "out",
         "group": groups.get(edge.rel, ""), "strength": edge.strength, "condition": edge.condition,
+        "condition_labels": condition_labels(edge.condition, schema.parameters),
         "trust": edge.trust, "statement_id": edge.statement_id,
     }  # fmt: skip
 

@@ -12,6 +12,7 @@ from wenyuan.core.errors import Fault, InvalidRequest
 from wenyuan.core.rules.book import BookFault, Tally
 from wenyuan.core.rules.diff import Change
 from wenyuan.core.rules.graph import Edge, GraphNode
+from wenyuan.core.rules.labelled import condition_labels, relation_labels
 from wenyuan.core.rules.schema import Schema
 from wenyuan.service.rulebook import ImportReport
 from wenyuan.wire.governed import Strict, checked
@@ -110,13 +111,15 @@ def node_to_wire(node: GraphNode) -> dict[str, Any]:
     return {**asdict(node), "scope": list(node.scope)}
 
 
-def edge_to_wire(edge: Edge) -> dict[str, Any]:
+def edge_to_wire(edge: Edge, schema: Schema) -> dict[str, Any]:
     """A statement in force, from the node at one of its ends: ``node`` is the other one."""
     return {
         "statement_id": edge.statement_id,
         "relation": edge.rel,
+        "relation_labels": relation_labels(schema, edge.rel),
         "node": node_to_wire(edge.end),
         "condition": edge.condition,
+        "condition_labels": condition_labels(edge.condition, schema.parameters),
         "strength": edge.strength,
         "sentence": dict(edge.sentence),
         "weight": edge.weight,
@@ -147,13 +150,14 @@ def schema_to_wire(schema: Schema) -> dict[str, Any]:
 
 
 def statement_to_wire(
-    held: HeldStatement, ends: Mapping[int, GraphNode], trusts: Mapping[str, int]
+    held: HeldStatement, ends: Mapping[int, GraphNode], trusts: Mapping[str, int], schema: Schema
 ) -> dict[str, Any]:
     """A statement with its evidence, what supports it now and what once did.
 
     Args:
         ends: Its nodes, by number; one that is retired is told by its key alone.
         trusts: Of the registered sources, by id.
+        schema: Has what relations and parameters are called.
     """
     said = held.statement
     return {
@@ -163,8 +167,10 @@ def statement_to_wire(
         "reason": held.reason,
         "src": _end(ends.get(held.src), said.src),
         "relation": said.rel,
+        "relation_labels": relation_labels(schema, said.rel),
         "dst": _end(ends.get(held.dst), said.dst),
         "condition": said.condition,
+        "condition_labels": condition_labels(said.condition, schema.parameters),
         "strength": said.strength,
         "sentence": dict(said.sentence),
         "valid_from": said.valid_from and said.valid_from.isoformat(),
@@ -245,5 +251,6 @@ def _tally(tally: Tally) -> dict[str, int]:
 def _change(change: Change) -> dict[str, Any]:
     return {
         "kind": change.kind, "key": change.key, "text": change.text, "details": list(change.details),
-        "place": str(change.place),
+        "place": str(change.place), "labels": dict(change.labels),
+        "detail_labels": {tag: list(change.detail_labels(tag)) for tag in change.labels},
     }  # fmt: skip

@@ -156,6 +156,7 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "origin_rule": ("[rule]", "[规则]"),
     "origin_case": ("[case]", "[案例]"),
     "origin_template": ("[template]", "[模板]"),
+    "condition_also": ("; ", "；"),
     "condition_met": ("condition met: {condition}", "条件已满足：{condition}"),
     "condition_open": (
         "UNVERIFIED: {condition} (give {missing})",

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from wenyuan.core.errors import Fault, InvalidRequest
 
-__all__ = ["WORDS", "Leaf", "Tree", "Unknown", "read", "value_of", "wrong"]
+__all__ = ["WORDS", "Leaf", "Token", "Tree", "Unknown", "read", "tokens_of", "value_of", "wrong"]
 
 MAX_CHARS = 1000
 MAX_NESTING = 16
@@ -46,7 +46,9 @@ def wrong(text: str, why: str, *, hint: str = "") -> InvalidRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class _Token:
+class Token:
+    """A word, number, text or sign of a condition (``kind``: name, number, string, sign), and where it stands."""
+
     kind: str
     text: str
     at: int
@@ -144,7 +146,7 @@ def read(text: str) -> tuple[Tree, tuple[Leaf, ...]]:
     """
     if len(text) > MAX_CHARS:
         raise wrong(text, f"has {len(text)} characters; at most {MAX_CHARS}")
-    tokens = tuple(_tokens(text))
+    tokens = tuple(tokens_of(text))
     if not tokens:
         raise wrong(text, "is blank; what holds always has no condition")
     _check_use(text, tokens)
@@ -169,7 +171,12 @@ def _program(text: str, source: str) -> Any:
         raise wrong(text, f"is no CEL: {why}") from error
 
 
-def _tokens(text: str) -> Iterator[_Token]:
+def tokens_of(text: str) -> Iterator[Token]:
+    """The tokens of a condition.
+
+    Raises:
+        InvalidRequest: a character that cannot stand where it stands.
+    """
     at, before = 0, ""
     while at < len(text):
         found = _TOKEN.match(text, at)
@@ -182,11 +189,11 @@ def _tokens(text: str) -> Iterator[_Token]:
                 hint="a condition is CEL in ASCII signs; other characters stand in quotes: soil == '软土'",
             )
         if kind != "space":
-            yield _Token(kind, found[0], at)
+            yield Token(kind, found[0], at)
         at, before = found.end(), kind
 
 
-def _check_use(text: str, tokens: tuple[_Token, ...]) -> None:
+def _check_use(text: str, tokens: tuple[Token, ...]) -> None:
     depth = 0
     for i, token in enumerate(tokens):
         depth += (token.text in _OPEN) - (token.text in _CLOSE)
@@ -197,7 +204,7 @@ def _check_use(text: str, tokens: tuple[_Token, ...]) -> None:
             raise wrong(text, f"column {token.at + 1}: {why}")
 
 
-def _misuse(before: _Token | None, token: _Token, after: _Token | None) -> str:
+def _misuse(before: Token | None, token: Token, after: Token | None) -> str:
     """Why a token that CEL knows is refused here; ``""``: it is not."""
     called = after is not None and after.text == "("
     method = before is not None and before.text == "."
@@ -216,7 +223,7 @@ def _misuse(before: _Token | None, token: _Token, after: _Token | None) -> str:
     return "'!!' says nothing" if token.text == "!" and before is not None and before.text == "!" else ""
 
 
-def _split(tokens: tuple[_Token, ...], *signs: str) -> list[tuple[_Token, ...]]:
+def _split(tokens: tuple[Token, ...], *signs: str) -> list[tuple[Token, ...]]:
     """The pieces between those signs, as far as they stand outside of brackets."""
     pieces, start, depth = [], 0, 0
     for i, token in enumerate(tokens):
@@ -227,7 +234,7 @@ def _split(tokens: tuple[_Token, ...], *signs: str) -> list[tuple[_Token, ...]]:
     return [*pieces, tokens[start:]]
 
 
-def _in_brackets(tokens: tuple[_Token, ...]) -> bool:
+def _in_brackets(tokens: tuple[Token, ...]) -> bool:
     """Whether one pair of round brackets holds all of it."""
     depth = 0
     for i, token in enumerate(tokens):
@@ -237,7 +244,7 @@ def _in_brackets(tokens: tuple[_Token, ...]) -> bool:
     return False
 
 
-def _tree(text: str, tokens: tuple[_Token, ...], leaves: list[Leaf]) -> Tree:
+def _tree(text: str, tokens: tuple[Token, ...], leaves: list[Leaf]) -> Tree:
     joins: tuple[tuple[Literal["||", "&&"], bool], ...] = (("||", True), ("&&", False))  # the looser one first
     for sign, decisive in joins:
         pieces = _split(tokens, sign)
@@ -251,8 +258,8 @@ def _tree(text: str, tokens: tuple[_Token, ...], leaves: list[Leaf]) -> Tree:
     return leaves[-1]
 
 
-def _leaf(text: str, tokens: tuple[_Token, ...]) -> Leaf:
-    def source(piece: tuple[_Token, ...]) -> str:
+def _leaf(text: str, tokens: tuple[Token, ...]) -> Leaf:
+    def source(piece: tuple[Token, ...]) -> str:
         return text[piece[0].at : piece[-1].end]
 
     called = [after.text == "(" for after in tokens[1:]] + [False]

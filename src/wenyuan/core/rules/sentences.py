@@ -8,6 +8,7 @@ from types import MappingProxyType
 from wenyuan.core.rules.conditions import compile_condition, described
 from wenyuan.core.rules.graph import GraphNode
 from wenyuan.core.rules.inference import DerivedRule
+from wenyuan.core.rules.labelled import joined_conditions, relation_label
 from wenyuan.core.rules.schema import Schema, label_in
 
 __all__ = ["condition_note", "derivation", "rule_sentence", "used_of", "value_of"]
@@ -26,7 +27,7 @@ def rule_sentence(rule: DerivedRule, schema: Schema, language: str) -> str:
     if template:
         # Filled in by its pieces, so that a name which holds "{dst}" stays as it is.
         return src.join(piece.replace("{dst}", dst) for piece in template.split("{src}"))
-    return f"{src} —{_relation(schema, rule.relation, language)}→ {dst}"
+    return f"{src} —{relation_label(schema, rule.relation, language)}→ {dst}"
 
 
 def used_of(rule: DerivedRule, schema: Schema, stated: Mapping[str, float | int]) -> dict[str, float | int]:
@@ -42,23 +43,22 @@ def derivation(
     """``深基坑开挖 —产生危险源→ 坍塌 —防控措施→ 分层开挖``, with the conditions on the way (see `condition_note`)."""
     parts = [_name(rule.start, language)]
     for step in rule.steps:
-        parts.append(f"—{_relation(schema, step.edge.rel, language)}→ {_name(step.edge.end, language)}")
+        parts.append(f"—{relation_label(schema, step.edge.rel, language)}→ {_name(step.edge.end, language)}")
     return " ".join(parts) + condition_note(rule, schema, language, stated)
 
 
 def condition_note(
     rule: DerivedRule, schema: Schema, language: str, stated: Mapping[str, float | int] = MappingProxyType({})
 ) -> str:
-    """``（条件：depth_m >= 5.0）``, and which parameters are needed to verify it; ``""`` without a condition.
+    """``（条件：开挖深度 ≥ 5 m）``, and which parameters are needed to verify it; ``""`` without a condition.
 
     Args:
         stated: Its parameters that were taken from the question: ``（取自提问：depth_m = 6 m）``.
     """
-    conditions = list(dict.fromkeys(step.edge.condition for step in rule.steps if step.edge.condition))
     zh = language.split("-", maxsplit=1)[0] == "zh"
-    joined = ("；" if zh else "; ").join(conditions)
+    joined = joined_conditions((step.edge.condition for step in rule.steps), schema.parameters, language)
     note = ""
-    if conditions:
+    if joined:
         note = f"（条件：{joined}）" if zh else f" (condition: {joined})"
     if stated:
         told = ("；" if zh else "; ").join(value_of(name, value, schema, language) for name, value in stated.items())
@@ -79,11 +79,6 @@ def value_of(name: str, value: float, schema: Schema, language: str = "") -> str
 
 def _name(node: GraphNode, language: str) -> str:
     return node.labels.get(language) or node.label(language.split("-", maxsplit=1)[0])
-
-
-def _relation(schema: Schema, relation_id: str, language: str) -> str:
-    relation = schema.relations.get(relation_id)
-    return label_in(relation.labels, language, relation_id) if relation else relation_id
 
 
 def _parameter(schema: Schema, name: str, language: str) -> str:
