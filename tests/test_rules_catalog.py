@@ -12,7 +12,7 @@ import pysqlite3.dbapi2 as driver
 import pytest
 
 from catalog_parts import BOTH, again, new_catalog, put, raw, soon, texts
-from wenyuan.catalog import Catalog, schema
+from wenyuan.catalog import Catalog, rules_tables, schema
 from wenyuan.catalog.rules_rows import HeldNode, HeldStatement
 from wenyuan.core.errors import CatalogUnavailable, EngineTimeout, InvalidRequest, NotPermitted
 from wenyuan.core.model import Source
@@ -287,6 +287,20 @@ def test_again(catalog: Catalog) -> None:
     assert again.statements_unchanged == 2
     assert not any(v for k, v in vars_of(again).items() if k not in ("statements_unchanged", "seq"))
     assert catalog.seq() == first.seq
+
+
+@BOTH
+def test_again_over_an_older_library(catalog: Catalog) -> None:
+    """Where earlier versions made the clause an anchor, the same pack still changes nothing, and no such anchor is shown."""
+    load(catalog, FALLS)
+    with catalog._writer.begin() as connection:
+        connection.execute(rules_tables.evidences.update().values(uri="https://example.org/37#第十条"))
+    written = Evidence(source_id="s1", uri="https://example.org/37", clause="第十条", quote=QUOTE.quote)
+    assert load(catalog, replace(FALLS, evidences=(written,))).seq is None
+    ((support,),) = [edge.evidences for edge in from_(catalog, PIT, "produces_hazard")]
+    assert support.address == "https://example.org/37#:~:text=应当组织专家论证"
+    (held,) = catalog.rules.statement(FALLS.key).evidences
+    assert held.evidence == written
 
 
 def vars_of(report: Any) -> dict[str, Any]:

@@ -171,10 +171,8 @@ class RulesBook:
         now = r.evidences.alias("now")
         again = sa.and_(
             now.c.removed_seq.is_(None),
-            *(
-                now.c[name] == e[name]
-                for name in ("statement_id", "source_id", "uri", "clause", "quote_sha256", "pack")
-            ),
+            *(now.c[name] == e[name] for name in ("statement_id", "source_id", "clause", "quote_sha256", "pack")),
+            sa.or_(now.c.uri == e.uri, sa.and_(e.clause != "", now.c.uri + "#" + e.clause == e.uri)),
         )
         query = (
             sa.select(s.status, s.reason, s.seq, s.valid_from, s.valid_until, c.at)

@@ -15,6 +15,7 @@ from wenyuan.catalog.dialect import next_seq
 from wenyuan.catalog.rules_graph import VERSION_KEY
 from wenyuan.catalog.rules_rows import alias_rows, evidence_row, node_row, packed, statement_row, unpacked
 from wenyuan.core.errors import InvalidRequest
+from wenyuan.core.rules.addresses import without_clause
 from wenyuan.core.rules.diff import next_status
 from wenyuan.core.rules.model import Evidence, Node, Statement
 
@@ -194,7 +195,8 @@ def _proof(evidence: Evidence | _Row) -> tuple[str, ...]:
     """Identity of an evidence, for one statement and one pack."""
     if isinstance(evidence, Evidence):
         return evidence.source_id, evidence.uri, evidence.clause, evidence.quote_sha256
-    return evidence["source_id"], evidence["uri"], evidence["clause"], evidence["quote_sha256"]
+    uri = without_clause(evidence["uri"], evidence["clause"])  # earlier versions made the clause an anchor
+    return evidence["source_id"], uri, evidence["clause"], evidence["quote_sha256"]
 
 
 class StatementMerge:

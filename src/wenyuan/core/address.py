@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from wenyuan.core.model import Block, Document, Passage
 from wenyuan.core.uri import readable, with_fragment
 
-__all__ = ["Opener", "anchor_at", "as_kept", "part_of", "parted", "placed", "slug"]
+__all__ = ["Opener", "anchor_at", "as_kept", "part_of", "parted", "placed", "slug", "told_words"]
 
 _BROWSERS_SHOW = frozenset(("text/html", "text/markdown", "text/plain", "application/jsonl"))
 _NO_ANCHORS = frozenset(("text/plain", "application/jsonl"))  # to a browser, which knows no lines
@@ -34,6 +34,7 @@ _SPLITS = {
     "text/html": re.compile(r"[⟦⟧\n\t]|  +| \| |(?<=\S) – (?=\|)"),
 }
 _SPLIT = re.compile(r"[⟦⟧\n\t\"\\]|  +")
+_QUOTED = re.compile(r"[⟦⟧\n\t\"\\]|  +|…+|\.{3,}")  # a quote may leave something out
 _NO_BREAK = "\xa0"  # a space to browsers
 _BEGIN = re.compile(r"[^\W_]|[《“（(]")
 _STOPS = re.compile(r"(?<=[。；！？：，、 \u3000])")
@@ -146,6 +147,14 @@ class Opener:
             or (words.count(" ") >= _LEAST_WORDS - 1 and len(words) >= _LEAST_CHARS)
             or len(words) >= 2 * _LEAST_CHARS
         )
+
+
+def told_words(quote: str) -> str:
+    """The first words of a quote, escaped for ``text=``: as many as browsers need to find them; ``""`` without any."""
+    for _, run in _runs(quote, 0, len(quote), _QUOTED):
+        if found := [words for words in _beginnings(run) if 0 < len(words) <= 2 * _MOST_CHARS]:
+            return _escaped(next((words for words in found if len(words) >= _MOST_CHARS // 2), found[-1]))
+    return ""
 
 
 def _folded(text: str) -> str:

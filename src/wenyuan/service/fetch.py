@@ -170,13 +170,13 @@ class FetchDoor:
         schema = stored_schema(self.catalog.value(SCHEMAS))
         relation = " / ".join(dict.fromkeys(relation_labels(schema, held.statement.rel).values()))
         said = f"{ends[0]} — {relation} → {ends[1]}"
-        quotes = [f"{e.clause} {e.quote}".strip() + f" <{e.uri}>{_unverified(e)}" for e in live]
+        quotes = [f"{e.clause} {e.quote}".strip() + f" <{e.address}>{_unverified(e)}" for e in live]
         conditions = dict.fromkeys(condition_labels(held.statement.condition, schema.parameters).values())
         condition = f"\n条件 condition: {' / '.join(conditions)}" if conditions else ""
         trusts = (view.support(e.source_id, e.trust) for e in live)
         metadata = {"strength": held.statement.strength, "trust": max(filter(None, trusts))}
         return Fetched(
-            ref=ref, uri=live[0].uri, title=said, text="\n".join((said + condition, *quotes)), metadata=metadata
+            ref=ref, uri=live[0].address, title=said, text="\n".join((said + condition, *quotes)), metadata=metadata
         )
 
 

@@ -112,7 +112,7 @@ def write(
         passage_id=passage_id,
         source_id=best.source_id,
         document_id=passage_id,
-        uri=best.uri,
+        uri=best.address,
         title=source.title,
         headings=(best.clause,) if best.clause else (),
         text=text,
@@ -194,7 +194,7 @@ def _detail(rule: DerivedRule, schema: Schema, language: str, path: str) -> Mapp
 
 def _evidence(support: Support) -> Mapping[str, Any]:
     shown = {
-        "source_id": support.source_id, "uri": support.uri, "clause": support.clause, "quote": support.quote,
+        "source_id": support.source_id, "uri": support.address, "clause": support.clause, "quote": support.quote,
         "trust": support.trust, "reviewer": support.reviewer,
     }  # fmt: skip
     verified = {"verified": support.verified} if support.quote else {}

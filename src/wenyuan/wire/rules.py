@@ -124,7 +124,7 @@ def edge_to_wire(edge: Edge, schema: Schema) -> dict[str, Any]:
         "sentence": dict(edge.sentence),
         "weight": edge.weight,
         "trust": edge.trust,
-        "evidences": [asdict(evidence) for evidence in edge.evidences],
+        "evidences": [{**asdict(one), "uri": one.address} for one in edge.evidences],
     }
 
 
@@ -180,7 +180,7 @@ def statement_to_wire(
         "evidences": [
             {
                 "source_id": e.evidence.source_id,
-                "uri": e.evidence.uri,
+                "uri": e.evidence.address,
                 "clause": e.evidence.clause,
                 "quote": e.evidence.quote,
                 "verified": e.evidence.verified,

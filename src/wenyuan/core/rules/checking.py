@@ -19,7 +19,6 @@ from wenyuan.core.rules.naming import Candidate, Names, Words
 from wenyuan.core.rules.parameters import plain_condition
 from wenyuan.core.rules.schema import Relation, Schema
 from wenyuan.core.suggest import did_you_mean
-from wenyuan.core.uri import with_fragment
 
 __all__ = ["Checked", "check_book"]
 
@@ -293,8 +292,6 @@ class _LinkCheck:
             message = f"no such source: {source!r}{did_you_mean(source, self.sources)}"
             raise _Refused("unknown_source", message, raw.place)
         usual = self.declared[source].uri if source in self.declared else ""
-        if usual and "#" not in usual:
-            usual = with_fragment(usual, raw.clause)
         return Evidence(
             source_id=source,
             uri=raw.uri or usual,

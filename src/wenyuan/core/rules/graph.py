@@ -12,6 +12,7 @@ from datetime import date
 from typing import Protocol
 
 from wenyuan.core.ports import Deadline
+from wenyuan.core.rules.addresses import address_of
 from wenyuan.core.rules.model import Strength
 
 __all__ = ["Edge", "Graph", "GraphNode", "LexiconEntry", "Support", "View"]
@@ -73,6 +74,11 @@ class Support:
     trust: int
     reviewer: str = ""
     verified: bool = False
+
+    @property
+    def address(self) -> str:
+        """Where it is opened; ``uri`` as it is stored."""
+        return address_of(self.uri, self.clause, self.quote)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

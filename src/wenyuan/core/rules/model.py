@@ -9,6 +9,7 @@ from datetime import date
 from typing import Literal, get_args
 
 from wenyuan.core.errors import InvalidRequest
+from wenyuan.core.rules.addresses import address_of, without_clause
 
 __all__ = [
     "Alias",
@@ -81,7 +82,8 @@ class Evidence:
     """What supports a statement: a place in a registered source, with the words it has there.
 
     Attributes:
-        uri: The document, with the fragment that finds the clause; ``clause`` as people say it (``第十条``).
+        uri: The document, with an anchor where it has one there; one that only repeats the clause is left out.
+        clause: As people say it (``第十条``).
         quote: Verbatim words of the source; may be empty.
         trust: 1..5, at most the source's own; None: the source's.
         reviewer: Who has compared it with the source; ``""``: nobody yet.
@@ -102,6 +104,12 @@ class Evidence:
             raise InvalidRequest(f"the trust of an evidence is {self.trust!r}; it must be an integer from 1 to 5")
         if not self.source_id:
             raise InvalidRequest("an evidence names its source")
+        object.__setattr__(self, "uri", without_clause(self.uri, self.clause))
+
+    @property
+    def address(self) -> str:
+        """Where it is opened."""
+        return address_of(self.uri, self.clause, self.quote)
 
     @property
     def quote_sha256(self) -> str:
