@@ -47,6 +47,8 @@ _CHINESE = {
     "the library in {a} has format {b}, this program knows up to {c}": (
         "{a} 中的知识库格式为 {b}，本程序最高支持 {c}"
     ),
+    "the library is being written by process {a}": "进程 {a} 正在写入知识库",
+    "the library is being written by an unknown process": "未知进程正在写入知识库",
     "the library is being written by {a}": "{a} 正在写入知识库",
     "the source {a} is being taken in by {b}": "{b} 正在收录来源 {a}",
     "there is a database in {a} already": "{a} 中已有数据库",
@@ -187,6 +189,8 @@ _CHINESE = {
     "write in_force, draft or retired": "请写 in_force、draft 或 retired",
     "{a} is no type: {b}": "{a} 不是有效类型：{b}",
     "is {a}; it must be one of {b}": "为 {a}，应为以下之一：{b}",
+    "is '{a}'": "值为 '{a}'",
+    "it must be one of {a}": "应为以下之一：{a}",
     "{a} is no refresh cycle": "{a} 不是有效的更新周期",
     "{a} is shorter than a minute": "{a} 短于一分钟",
     "{a} is longer than 366 days": "{a} 长于 366 天",

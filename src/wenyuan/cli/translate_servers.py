@@ -104,6 +104,7 @@ _POSTGRES = {
     "has taken the transaction back, because of another one": "因另一事务而撤回了本事务",
     "has taken the transaction back, because of another one ({a})": "因另一事务而撤回了本事务（{a}）",
     "another process is writing": "另一个进程正在写入",
+    "another process is writing (wenyuan, process {a} of {b})": "{b} 上的 wenyuan 进程 {a} 正在写入",
     "another process is writing ({a})": "另一个进程正在写入（{a}）",
     "the transaction took too long": "事务用时过长",
     "the database failed ({a})": "数据库出错（{a}）",
