@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import groupby
@@ -100,6 +100,19 @@ class CatalogQuotes:
         ):
             for _, group in groupby(rows, key=itemgetter(0)):
                 yield "\n".join(row[1] for row in group)
+
+    def cited_passages(self, source_id: str, uri: str | None, most: int) -> Sequence[int]:
+        """Numbers of the live passages of a document, or (None) of all documents of a source, in order; at most `most`."""
+        p, d = t.passages.c, t.documents.c
+        query = (
+            sa.select(p.passage_id)
+            .join(t.documents, d.document_id == p.document_id)
+            .where(d.source_id == source_id, d.removed_seq.is_(None), p.removed_seq.is_(None))
+            .order_by(p.document_id, p.start, p.passage_id)
+            .limit(most)
+        )
+        with reading(self._reader, "looking where a source is quoted") as connection:
+            return list(connection.scalars(query if uri is None else query.where(d.uri == uri)))
 
     def mark_quotes(self, source_id: str, verified: Mapping[int, bool]) -> None:
         """Note which quotes, by the row of their evidence, were found in a document of their source, or no longer are."""

@@ -12,7 +12,7 @@ from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, i
 from wenyuan.cli.rules_files import export, take, template
 from wenyuan.cli.sources import stars
 from wenyuan.cli.terminal import OK, Terminal
-from wenyuan.cli.unified import indented, infer, quoted
+from wenyuan.cli.unified import indented, infer, quoted, show_address
 
 if TYPE_CHECKING:
     from wenyuan.core.rules.graph import GraphNode
@@ -151,8 +151,8 @@ def _described(library: Library, held: Sequence[Any]) -> list[dict[str, Any]]:
 
     ends = library.rules.ends(held)
     trusts = {source.source_id: source.trust for source in library.sources()}
-    schema = library.rules.schema()
-    return [statement_to_wire(one, ends, trusts, schema) for one in held]
+    schema, cite = library.rules.schema(), library.cited.now()
+    return [statement_to_wire(one, ends, trusts, schema, cite) for one in held]
 
 
 def _time(at: float) -> str:
@@ -187,6 +187,7 @@ def _show_evidence(terminal: Terminal, told: Mapping[str, Any]) -> None:
         where = " ".join(filter(None, (proof["source_id"], proof["clause"] or proof["uri"])))
         quote = quoted(terminal, proof)
         indented(terminal, f"{terminal.text(key)}: {trust}{where}{quote}", hanging=" " * 6)
+        show_address(terminal, proof, " " * 6)
 
 
 def review(  # noqa: PLR0913, PLR0917  (an argument here is an option there)

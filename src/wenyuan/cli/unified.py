@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wenyuan.core.united import RetrievalItem
     from wenyuan.service.unified import RuleItems
 
-__all__ = ["indented", "infer", "parameters", "quoted", "retrieve"]
+__all__ = ["indented", "infer", "parameters", "quoted", "retrieve", "show_address"]
 
 Value = str | int | float | bool
 _INTEGER = re.compile(r"[-+]?[0-9]{1,15}")
@@ -306,6 +306,7 @@ def _show_grounds(terminal: Terminal, item: RetrievalItem, indent: str, *, expla
         cited = f"{evidence['source_id']} {evidence.get('clause', '')}".strip()
         quote = quoted(terminal, evidence)
         indented(terminal, f"{stars(evidence['trust'])} {cited}{quote}", hanging=indent)
+        show_address(terminal, evidence, indent)
     parts = " × ".join(f"{_part(terminal, name)} {value:.2f}" for name, value in known["scores"].items())
     indented(terminal, f"= {parts}", hanging=indent)
 
@@ -325,6 +326,12 @@ def _condition(terminal: Terminal, known: Mapping[str, Any]) -> str:
             missing = ", ".join(" ".join(dict.fromkeys(each)) for each in names)
             return terminal.text("condition_open", condition=conditions, missing=missing)
     return ""
+
+
+def show_address(terminal: Terminal, evidence: Mapping[str, Any], indent: str) -> None:
+    """Where an evidence is opened, on a line of its own to be copied; a name such as a URN opens nowhere."""
+    if str(evidence.get("uri", "")).startswith(("http", "file:")):
+        terminal.show(f"{indent}{printable(str(evidence['uri']))}", wrap=False)
 
 
 def quoted(terminal: Terminal, evidence: Mapping[str, Any]) -> str:

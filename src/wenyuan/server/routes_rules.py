@@ -161,9 +161,10 @@ class Rules:
             node, edges, more = self._library.rules_around(number, wanted.limit)
         except NotPermitted as error:
             raise missing("node") from error
-        schema = self._library.rules.schema()
+        schema, cite = self._library.rules.schema(), self._library.cited.now()
         listed = {
-            direction: [shapes.edge_to_wire(edge, schema) for edge in found] for direction, found in edges.items()
+            direction: [shapes.edge_to_wire(edge, schema, cite) for edge in found]
+            for direction, found in edges.items()
         }
         return json_response({"node": shapes.node_to_wire(node), **listed, "truncated": list(more)})
 
@@ -188,8 +189,8 @@ class Rules:
     def _described(self, held: list[Any]) -> list[dict[str, Any]]:
         ends = self._library.rules.ends(held)
         trusts = {source.source_id: source.trust for source in self._library.sources()}
-        schema = self._library.rules.schema()
-        return [shapes.statement_to_wire(one, ends, trusts, schema) for one in held]
+        schema, cite = self._library.rules.schema(), self._library.cited.now()
+        return [shapes.statement_to_wire(one, ends, trusts, schema, cite) for one in held]
 
     def _queue(self, request: Request) -> Response:
         wanted = queried(request, shapes.QueueQueryShape)

@@ -23,6 +23,7 @@ from wenyuan.core.rules.parameters import meant_parameters, suggestion
 from wenyuan.core.rules.schema import Schema
 from wenyuan.core.rules.shares import kept_fairly
 from wenyuan.core.text import has_han
+from wenyuan.service.cited import Cite, elsewhere
 from wenyuan.service.name_vectors import NameVectors
 from wenyuan.service.rule_hits import ScoredRule, row_of, write
 from wenyuan.service.rule_reading import read, spans
@@ -73,6 +74,7 @@ class Deriver:
         most: At most so many rules in one answer; more are cut, and that is said.
         at: The graph as of a change of the catalog, for replay; None: as it is.
         names: Guesses what a text means that names nothing; None: nothing is guessed so.
+        cites: Tells where evidence is opened, as the library is when it is called.
     """
 
     def __init__(
@@ -83,12 +85,14 @@ class Deriver:
         most: int,
         at: int | None = None,
         names: NameVectors | None = None,
+        cites: Callable[[], Cite] = lambda: elsewhere,
     ) -> None:
         self._graph = graph
         self._schema = schema
         self._most = most
         self._at = at
         self._names = names
+        self._cites = cites
         self._known: _Known | None = None
         self._seen = -1  # the last change of the catalog at which the version was asked for
         self._lock = threading.Lock()
@@ -192,8 +196,9 @@ class Deriver:
             test = scope.filter
             scored = [r for r in scored if matches(test, row_of(r, sources[r.best.source_id], language))]
         scored, cut = _strongest(scored, self._most, inference.mandatory_left)
+        cite = self._cites()
         kept = [
-            write(rule, known.schema, language, sources[rule.best.source_id], told.stated)
+            write(rule, known.schema, language, sources[rule.best.source_id], told.stated, cite)
             for rule in sorted(scored, key=lambda r: -r.score)  # what is equal stays by strength
         ]
         return Derived(

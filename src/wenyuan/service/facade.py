@@ -34,6 +34,7 @@ from wenyuan.core.uri import local_path
 from wenyuan.service.answer import Answer, Query
 from wenyuan.service.asked import asked
 from wenyuan.service.cache import Store
+from wenyuan.service.cited import CitedPlaces
 from wenyuan.service.context import Context, ContextRequest, ContextService, Ledger
 from wenyuan.service.derive import Deriver
 from wenyuan.service.doors import Fields, FieldValues, WideDoor
@@ -80,6 +81,10 @@ class Registry(Past, Shelf, Agents, Governed, NameStore, FieldValues, Protocol):
     def rules(self) -> Any: ...
 
     def collections(self) -> Mapping[str, Mapping[str, int]]: ...
+
+    def source_changed(self, source_id: str, since: int) -> bool: ...
+
+    def cited_passages(self, source_id: str, uri: str | None, most: int) -> Sequence[int]: ...
 
     def document_chars(self, document_ids: Set[int]) -> Mapping[int, int]: ...
 
@@ -148,7 +153,10 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoo
         asked = questions or Questions(redacting, catalog.sources, settings.audit.sensitivity)
         self.witness = Witness(audit, settings, encoder, reranking or Reranking(), asked)
         names = names_of(encoder, catalog, settings.search)
-        self._deriver = Deriver(catalog.rules, self.rules.schema, most=settings.rules.max_rules, names=names)
+        self.cited = CitedPlaces(catalog)
+        self._deriver = Deriver(
+            catalog.rules, self.rules.schema, most=settings.rules.max_rules, names=names, cites=self.cited.now
+        )
         self._retriever = Retriever(
             catalog, engine, encoder, settings.search, open_outside, Freshness(catalog).stale, self._deriver,
             settings.rules, reranking=reranking, traces=traces,

@@ -16,6 +16,7 @@ from wenyuan.core.rules.graph import View
 from wenyuan.core.rules.labelled import condition_labels, relation_labels
 from wenyuan.core.rules.model import Evidence
 from wenyuan.core.sentences import sentences
+from wenyuan.service.cited import CitedPlaces
 from wenyuan.service.rule_schemas import SCHEMAS, stored_schema
 from wenyuan.service.search import LOCAL, Searcher
 from wenyuan.service.witness import Witness
@@ -73,6 +74,7 @@ class FetchDoor:
 
     catalog: Any
     witness: Witness
+    cited: CitedPlaces
     _retriever: Retriever
     _searcher: Searcher
 
@@ -170,13 +172,14 @@ class FetchDoor:
         schema = stored_schema(self.catalog.value(SCHEMAS))
         relation = " / ".join(dict.fromkeys(relation_labels(schema, held.statement.rel).values()))
         said = f"{ends[0]} — {relation} → {ends[1]}"
-        quotes = [f"{e.clause} {e.quote}".strip() + f" <{e.address}>{_unverified(e)}" for e in live]
+        cite = self.cited.now()
+        quotes = [f"{e.clause} {e.quote}".strip() + f" <{cite(e)}>{_unverified(e)}" for e in live]
         conditions = dict.fromkeys(condition_labels(held.statement.condition, schema.parameters).values())
         condition = f"\n条件 condition: {' / '.join(conditions)}" if conditions else ""
         trusts = (view.support(e.source_id, e.trust) for e in live)
         metadata = {"strength": held.statement.strength, "trust": max(filter(None, trusts))}
         return Fetched(
-            ref=ref, uri=live[0].address, title=said, text="\n".join((said + condition, *quotes)), metadata=metadata
+            ref=ref, uri=cite(live[0]), title=said, text="\n".join((said + condition, *quotes)), metadata=metadata
         )
 
 

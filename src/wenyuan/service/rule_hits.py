@@ -17,6 +17,7 @@ from wenyuan.core.rules.labelled import condition_label
 from wenyuan.core.rules.schema import Schema, label_in
 from wenyuan.core.rules.sentences import derivation, rule_sentence, used_of
 from wenyuan.core.score import support_factor
+from wenyuan.service.cited import Cite
 
 __all__ = ["ScoredRule", "Written", "row_of", "write"]
 
@@ -95,13 +96,14 @@ def _facets(rule: DerivedRule) -> dict[str, str]:
 
 
 def write(
-    scored: ScoredRule, schema: Schema, language: str, source: Source, stated: Mapping[str, float | int]
+    scored: ScoredRule, schema: Schema, language: str, source: Source, stated: Mapping[str, float | int], cite: Cite
 ) -> Written:
     """The rule as a hit, with what it says and what else there is to tell of it.
 
     Args:
         source: That of its best evidence.
         stated: Parameters that were taken from the question.
+        cite: Tells where evidence is opened.
     """
     rule, best = scored.rule, scored.best
     used = used_of(rule, schema, stated)
@@ -112,7 +114,7 @@ def write(
         passage_id=passage_id,
         source_id=best.source_id,
         document_id=passage_id,
-        uri=best.address,
+        uri=cite(best),
         title=source.title,
         headings=(best.clause,) if best.clause else (),
         text=text,
@@ -131,7 +133,11 @@ def write(
     return (
         hit,
         passage,
-        {**_detail(rule, schema, language, path), **_besides(scored, schema, language), **_answering(scored, used)},
+        {
+            **_detail(rule, schema, language, path, cite),
+            **_besides(scored, schema, language),
+            **_answering(scored, used),
+        },
     )
 
 
@@ -154,7 +160,7 @@ def _besides(scored: ScoredRule, schema: Schema, language: str) -> Mapping[str, 
     return told
 
 
-def _detail(rule: DerivedRule, schema: Schema, language: str, path: str) -> Mapping[str, Any]:
+def _detail(rule: DerivedRule, schema: Schema, language: str, path: str, cite: Cite) -> Mapping[str, Any]:
     edge = rule.steps[-1].edge
 
     def conditional(written: str) -> dict[str, str]:
@@ -177,7 +183,7 @@ def _detail(rule: DerivedRule, schema: Schema, language: str, path: str) -> Mapp
              **conditional(step.edge.condition)}
             for step in rule.steps
         ],
-        "evidence": [_evidence(e) for e in rule.evidences],
+        "evidence": [_evidence(e, cite) for e in rule.evidences],
     }  # fmt: skip
     detail |= conditional(edge.condition)
     if rule.state != "always":
@@ -192,9 +198,9 @@ def _detail(rule: DerivedRule, schema: Schema, language: str, path: str) -> Mapp
     return detail
 
 
-def _evidence(support: Support) -> Mapping[str, Any]:
+def _evidence(support: Support, cite: Cite) -> Mapping[str, Any]:
     shown = {
-        "source_id": support.source_id, "uri": support.address, "clause": support.clause, "quote": support.quote,
+        "source_id": support.source_id, "uri": cite(support), "clause": support.clause, "quote": support.quote,
         "trust": support.trust, "reviewer": support.reviewer,
     }  # fmt: skip
     verified = {"verified": support.verified} if support.quote else {}

@@ -14,6 +14,7 @@ from wenyuan.core.rules.diff import Change
 from wenyuan.core.rules.graph import Edge, GraphNode
 from wenyuan.core.rules.labelled import condition_labels, relation_labels
 from wenyuan.core.rules.schema import Schema
+from wenyuan.service.cited import Cite
 from wenyuan.service.rulebook import ImportReport
 from wenyuan.wire.governed import Strict, checked
 from wenyuan.wire.shapes import Text
@@ -111,7 +112,7 @@ def node_to_wire(node: GraphNode) -> dict[str, Any]:
     return {**asdict(node), "scope": list(node.scope)}
 
 
-def edge_to_wire(edge: Edge, schema: Schema) -> dict[str, Any]:
+def edge_to_wire(edge: Edge, schema: Schema, cite: Cite) -> dict[str, Any]:
     """A statement in force, from the node at one of its ends: ``node`` is the other one."""
     return {
         "statement_id": edge.statement_id,
@@ -124,7 +125,7 @@ def edge_to_wire(edge: Edge, schema: Schema) -> dict[str, Any]:
         "sentence": dict(edge.sentence),
         "weight": edge.weight,
         "trust": edge.trust,
-        "evidences": [{**asdict(one), "uri": one.address} for one in edge.evidences],
+        "evidences": [asdict(evidence) | {"uri": cite(evidence)} for evidence in edge.evidences],
     }
 
 
@@ -150,7 +151,7 @@ def schema_to_wire(schema: Schema) -> dict[str, Any]:
 
 
 def statement_to_wire(
-    held: HeldStatement, ends: Mapping[int, GraphNode], trusts: Mapping[str, int], schema: Schema
+    held: HeldStatement, ends: Mapping[int, GraphNode], trusts: Mapping[str, int], schema: Schema, cite: Cite
 ) -> dict[str, Any]:
     """A statement with its evidence, what supports it now and what once did.
 
@@ -158,6 +159,7 @@ def statement_to_wire(
         ends: Its nodes, by number; one that is retired is told by its key alone.
         trusts: Of the registered sources, by id.
         schema: Has what relations and parameters are called.
+        cite: Tells where evidence is opened.
     """
     said = held.statement
     return {
@@ -180,7 +182,7 @@ def statement_to_wire(
         "evidences": [
             {
                 "source_id": e.evidence.source_id,
-                "uri": e.evidence.address,
+                "uri": cite(e.evidence),
                 "clause": e.evidence.clause,
                 "quote": e.evidence.quote,
                 "verified": e.evidence.verified,
