@@ -43,6 +43,8 @@ _SIGN = "¶"
 _HEADING = re.compile("[^0-9\n。！？；.!?;:：]{1,60}")
 _NUMBERED = re.compile("[0-9〇零一二三四五六七八九十百千]")
 _PROBES, _PROBE = 5, 10  # places in a text, and characters
+_STAND = 1 / 3
+"""Of those places, how many stand in the others of a copy at least: heads, hyphens and marks that differ cost it some."""
 
 
 def distinct(found: Found) -> tuple[list[tuple[Hit, Passage]], Copies]:
@@ -150,9 +152,10 @@ def _same_place(one: Passage, other: Passage) -> bool:
 
 
 def _may_repeat(squeezed: str, known: str) -> bool:
-    """Whether any of a few places of a text stands in others: where none does, no sentence is looked at."""
+    """Whether several of a few places of a text stand in others: where they do not, no sentence is looked at."""
     step = max(1, (len(squeezed) - _PROBE) // _PROBES)
-    return any(squeezed[at : at + _PROBE] in known for at in range(0, max(1, len(squeezed) - _PROBE + 1), step))
+    places = range(0, max(1, len(squeezed) - _PROBE + 1), step)
+    return sum(squeezed[at : at + _PROBE] in known for at in places) >= _STAND * len(places)
 
 
 def _unmarked(text: str) -> str:
