@@ -6,13 +6,14 @@
 DIR is a judged set in BEIR layout; its library is built once into the cache. The questions go through the whole search.
 Every figure is nDCG@10 with nothing refused, but for the column ``refusing``, which is what `search.abstain = normal` costs:
 
-    plain       queries as they were embedded, without pairs of words, quantities or laws, no clause looked for by name
+    plain       queries as they were embedded, without pairs of words, quantities, laws or labels, no clause looked for by name
     shipped     as the program answers
     centre      queries are not moved off general questions
     bridge      nor off their own language, in a library of both
     pairs       words are asked for, articles too, but not which of them stand side by side
     quantities  numbers with a unit are asked for as they are written only
     laws        articles of other laws than most candidates keep their scores
+    labels      titles, questions of an FAQ and leads count only as a part of the passages below them
     names       a query that names a clause or a standard is asked as any other
     keywords, vectors   that leg alone
     refusing    what hardly has an answer is refused      elsewhere   asked from within another document
@@ -74,6 +75,7 @@ class Step:
         pairs: Whether pairs of neighbouring words are asked for.
         quantities: Whether numbers with a unit are asked for in the form that all ways to write them have.
         laws: Whether articles of other laws than most candidates stand behind.
+        labels: Whether a passage is as near as its label, where that is nearer.
         names: Whether naming a clause counts.
         refusing: Whether a question is refused that hardly has an answer.
         elsewhere: Asked from within another document.
@@ -85,19 +87,21 @@ class Step:
     pairs: bool = True
     quantities: bool = True
     laws: bool = True
+    labels: bool = True
     names: bool = True
     refusing: bool = False
     elsewhere: bool = False
 
 
 STEPS = {
-    "plain": Step(centre=False, bridge=False, pairs=False, quantities=False, laws=False, names=False),
+    "plain": Step(centre=False, bridge=False, pairs=False, quantities=False, laws=False, labels=False, names=False),
     "shipped": Step(),
     "centre": Step(centre=False),
     "bridge": Step(bridge=False),
     "pairs": Step(pairs=False),
     "quantities": Step(quantities=False),
     "laws": Step(laws=False),
+    "labels": Step(labels=False),
     "names": Step(names=False),
     "keywords": Step(weight=0.0),
     "vectors": Step(weight=1.0),
@@ -119,7 +123,7 @@ def switched(library: Library, step: Step) -> Iterator[None]:
     """The library answers in that way; what is known of it stays as it is."""
     retriever: Any = library._retriever
     known, own, abstention = retriever.floors(), retriever._own, retriever._abstention
-    off = {name: 0.0 for name, on in (("bridge", step.bridge), ("law", step.laws)) if not on}
+    off = {name: 0.0 for name, on in (("bridge", step.bridge), ("law", step.laws), ("labels", step.labels)) if not on}
     told = {script: {**known.get(script, {}), **off} for script in SCRIPTS}
     verdict = abstention.verdict
     with ExitStack() as stack:

@@ -121,6 +121,22 @@ def test_exact_before_copies_were_left_out(desk: Desk, tmp_path: Path) -> None:
     assert desk.exact(audit_id, engines(desk, tmp_path)["memory"]).identical
 
 
+def test_an_answer_from_before_labels_counted(desk: Desk, tmp_path: Path) -> None:
+    """It is proven as it was given, without them; asked now, the replay says that labels are why it differs."""
+    then = desk.catalog.floor("hybrid")
+    without = {script: {k: v for k, v in known.items() if k != "labels"} for script, known in then.items()}
+    desk.catalog.set_value("floor", {"hybrid": without})
+    audit_id = desk.ask("安全培训 2")
+    desk.catalog.set_value("floor", {"hybrid": dict(then)})
+    now = desk.ask("安全培训 2")
+    assert desk.audit.show(audit_id).record["fragments"] != desk.audit.show(now).record["fragments"]
+    causes = {d.what for d in desk.replay(audit_id).differences}
+    assert "measured anew" in causes and "unexplained" not in causes
+    for made in engines(desk, tmp_path).values():
+        assert desk.exact(audit_id, made).identical
+        assert desk.exact(now, made).identical
+
+
 def test_copies_that_were_told_otherwise_are_the_reason(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer in which other passages were copies than today differs, and the replay says that this is why."""
     text = "新员工上岗前须接受安全培训，考核合格后方可独立作业；转岗和复工人员应当重新培训，培训记录保存三年，由安全管理部门检查。"

@@ -20,7 +20,8 @@ NAMES = "name:"
 """Keys of vectors begin so that are of names in the rules graph: these come from no source."""
 
 _OF_PASSAGES: Mapping[str, Any] = {
-    "uri": "", "headings": [], "text": "", "sha256": "", "cell": None, "vector_key": None
+    "uri": "", "headings": [], "text": "", "sha256": "", "cell": None, "vector_key": None,
+    "label_key": None,
 }  # fmt: skip
 _OF_DOCUMENTS: Mapping[str, Any] = {
     "uri": "", "title": "", "lead": "", "fingerprint": "", "facets": {}, "notes": []
@@ -62,6 +63,9 @@ def forget_words(
     p = t.passages.c
     connection.execute(t.passages.update().where(passages).values(dict(_OF_PASSAGES)))
     connection.execute(t.documents.update().where(documents).values(dict(_OF_DOCUMENTS)))
-    live = sa.select(p.vector_key).where(p.removed_seq.is_(None), p.vector_key.is_not(None))
     key = t.vectors.c.vector_key
-    connection.execute(t.vectors.delete().where(key.not_in(live), key.not_like(f"{NAMES}%")))
+    unused = [
+        key.not_in(sa.select(own).where(p.removed_seq.is_(None), own.is_not(None)))
+        for own in (p.vector_key, p.label_key)
+    ]
+    connection.execute(t.vectors.delete().where(*unused, key.not_like(f"{NAMES}%")))

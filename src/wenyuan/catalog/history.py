@@ -76,7 +76,7 @@ class CatalogHistory:
         p, d, s = t.passages.c, t.documents.c, t.sources.c
         query = (
             sa.select(
-                *(c for c in p if c.name not in ("vector_key", "seq", "removed_seq")),
+                *(c for c in p if c.name not in t.INTERNAL),
                 *(d.title, d.lead, d.language, d.collection, d.effective_from, d.effective_until, d.facets),
                 *(s.trust, s.domain, s.copyright),
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from datetime import date
 from typing import Any
 
@@ -14,9 +14,9 @@ from wenyuan.catalog import schema as t
 from wenyuan.catalog.connect import now, reading, told_at_once
 from wenyuan.catalog.history import CatalogHistory, first_within
 from wenyuan.catalog.remembered import Remembered
-from wenyuan.catalog.rows import index_row, passage_of, source_of, version_of
+from wenyuan.catalog.rows import index_row, passage_of, source_of, unpack_vector, version_of
 from wenyuan.core.errors import CatalogUnavailable, NotPermitted
-from wenyuan.core.label import Label
+from wenyuan.core.label import Label, LabelVector
 from wenyuan.core.model import Facet, Passage, Source
 from wenyuan.core.ports import Change, Deadline
 from wenyuan.core.stated import Holder
@@ -40,7 +40,7 @@ def _passages(among: Any) -> sa.Select[Any]:
     """Live passages among some numbers, each with what `passage_of` needs."""
     p, d, s = t.passages.c, t.documents.c, t.sources.c
     columns = (
-        [c for c in p if c.name not in ("vector_key", "seq", "removed_seq")]
+        [c for c in p if c.name not in t.INTERNAL]
         + [d.title, d.lead, d.language, d.collection, d.effective_from, d.effective_until, d.facets]
         + [s.trust, s.domain, s.copyright]
     )
@@ -61,13 +61,22 @@ def _labels(among: Any) -> sa.Select[Any]:
     )
 
 
+def _label_vectors(among: Any) -> sa.Select[Any]:
+    p, v = t.passages.c, t.vectors.c
+    return (
+        sa.select(p.passage_id, v.vector_key, v.vector, v.crc)
+        .join(t.vectors, v.vector_key == p.label_key)
+        .where(p.passage_id.in_(among))
+    )
+
+
 _IDS: sa.BindParameter[Any] = sa.bindparam("ids", expanding=True)
 # Numbers as one JSON value, whose text is the same however many there are.
 _IDS_SQLITE = sa.select(sa.func.json_each(sa.bindparam("ids")).table_valued("value").c.value)
 # Made once: to make it anew for each request takes longer than to read ten passages.
-_PASSAGES, _LABELS = _passages(_IDS), _labels(_IDS)
-_PASSAGES_SQLITE, _LABELS_SQLITE = (
-    str(made.compile(dialect=sqlite.dialect())) for made in (_passages(_IDS_SQLITE), _labels(_IDS_SQLITE))
+_PASSAGES, _LABELS, _LABEL_VECTORS = _passages(_IDS), _labels(_IDS), _label_vectors(_IDS)
+_PASSAGES_SQLITE, _LABELS_SQLITE, _LABEL_VECTORS_SQLITE = (
+    str(made(_IDS_SQLITE).compile(dialect=sqlite.dialect())) for made in (_passages, _labels, _label_vectors)
 )
 _NAMES = tuple(c.name for c in _PASSAGES.selected_columns)
 _JSON = tuple(c.name for c in _PASSAGES.selected_columns if isinstance(c.type, sa.JSON))
@@ -210,6 +219,27 @@ class CatalogReads(CatalogHistory):
                 for part in batches(passage_ids)
                 for number, title, headings, tongue in connection.execute(_LABELS, {"ids": part})
             }
+
+    def label_vectors(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Sequence[LabelVector]:
+        """Of each passage, live or not, that has one."""
+        doing = "reading vectors of labels"
+        rows: Iterable[Any]
+        if self._reader.dialect.name == "sqlite":
+            ids = json.dumps(list(passage_ids))
+            rows = told_at_once(self._reader, _LABEL_VECTORS_SQLITE, (ids,), doing, deadline)
+        else:
+            with reading(self._reader, doing, deadline) as connection:
+                rows = [
+                    row for part in batches(passage_ids) for row in connection.execute(_LABEL_VECTORS, {"ids": part})
+                ]
+        return [LabelVector(number, key, unpack_vector(raw, crc, number)) for number, key, raw, crc in rows]
+
+    def unlabelled(self) -> bool:
+        """Whether the label of a live passage that has a vector was never embedded."""
+        p = t.passages.c
+        lacks = sa.and_(p.label_key.is_(None), p.vector_key.is_not(None), p.removed_seq.is_(None))
+        with reading(self._reader, "looking for labels") as connection:
+            return connection.scalar(sa.select(p.passage_id).where(lacks).limit(1)) is not None
 
     def some_passages(self, count: int) -> list[Passage]:
         """At most `count` live passages from all over the library: the same of the same texts, however they came."""

@@ -121,6 +121,7 @@ passages = sa.Table(
     sa.Column("line", sa.Integer),
     sa.Column("cell", TEXT),
     sa.Column("vector_key", TEXT),  # null in a keyword-only library
+    sa.Column("label_key", TEXT),  # of the vector of its label; "" has none, null was never asked
     sa.Column("seq", ID, nullable=False),
     sa.Column("removed_seq", ID),
     sqlite_autoincrement=True,
@@ -128,12 +129,21 @@ passages = sa.Table(
 sa.Index("passages_document", passages.c.document_id)
 sa.Index("passages_seq", passages.c.seq)
 sa.Index("passages_vector", passages.c.vector_key)
+_UNLABELLED = sa.and_(
+    passages.c.label_key.is_(None), passages.c.vector_key.is_not(None), passages.c.removed_seq.is_(None)
+)
+unlabelled = sa.Index(
+    "passages_unlabelled", passages.c.passage_id, sqlite_where=_UNLABELLED, postgresql_where=_UNLABELLED
+)
 sa.Index(
     "passages_removed",
     passages.c.removed_seq,
     sqlite_where=passages.c.removed_seq.is_not(None),
     postgresql_where=passages.c.removed_seq.is_not(None),
 )
+
+INTERNAL = frozenset(("vector_key", "label_key", "seq", "removed_seq"))
+"""Columns of a passage that are no part of what it says."""
 
 # Vectors are kept by what was embedded with which model, so that the same text is never embedded twice.
 vectors = sa.Table(
@@ -252,8 +262,16 @@ def _leads(connection: sa.Connection) -> None:
         connection.execute(sa.text("ALTER TABLE documents ADD COLUMN lead TEXT NOT NULL DEFAULT ''"))
 
 
+def _labels(connection: sa.Connection) -> None:
+    """Adds the vectors of labels; passages that are held get them by `wenyuan reembed`, or when they are read again."""
+    if "label_key" not in {column["name"] for column in sa.inspect(connection).get_columns("passages")}:
+        connection.execute(sa.text("ALTER TABLE passages ADD COLUMN label_key TEXT"))
+        unlabelled.create(connection)
+
+
 MIGRATIONS = (
     _first_tables, _governance, _rules, _tunings, _cited, _profiles, _evaluations, _verified, _synonyms, _leads,
+    _labels,
 )  # fmt: skip
 """Step n makes version n of version n − 1; steps are only ever added."""
 

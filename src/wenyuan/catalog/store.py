@@ -322,7 +322,8 @@ def make_tables(connection: sa.Connection, version: int, place: Place) -> None:
 
 
 def _check_vectors(connection: sa.Connection, documents: Sequence[NewDocument], given: Mapping[str, Any]) -> None:
-    keys = {p.vector_key for document in documents for p in document.passages if p.vector_key is not None}
+    passages = (passage for document in documents for passage in document.passages)
+    keys = {key for p in passages for key in (p.vector_key, p.label_key) if key}
     v = t.vectors.c.vector_key
     for part in batches(sorted(keys - given.keys())):
         held = set(connection.scalars(sa.select(v).where(v.in_(part))))
@@ -399,6 +400,7 @@ def _passage_row(passage: NewPassage, document: NewDocument, document_id: int, s
         "line": passage.line,
         "cell": passage.cell,
         "vector_key": passage.vector_key,
+        "label_key": passage.label_key,
         "seq": seq,
         "removed_seq": None,
     }

@@ -17,7 +17,7 @@ from wenyuan.catalog.dialect import insert_new
 from wenyuan.catalog.rows import vector_rows
 from wenyuan.core.errors import VectorsGone
 from wenyuan.core.lead import with_lead
-from wenyuan.core.model import EncoderFingerprint, embedded_text, heading_text
+from wenyuan.core.model import EncoderFingerprint, embedded_text, heading_text, label_text, shown_title
 
 __all__ = ["CatalogVectors"]
 
@@ -25,10 +25,11 @@ _AT_ONCE = 1_000  # passages read, and given their new keys, at once
 
 
 class _Text(NamedTuple):
-    """A live passage, and what is embedded of it."""
+    """A live passage, and what is embedded of it: its text, and its label, which may be ``""``."""
 
     passage_id: int
     text: str
+    label: str
 
 
 class CatalogVectors:
@@ -48,8 +49,8 @@ class CatalogVectors:
         value = self.value("encoder")
         return None if value is None else EncoderFingerprint(**{**value, "scale": tuple(value["scale"])})
 
-    def embedded_after(self, passage_id: int, limit: int) -> Sequence[tuple[int, str]]:
-        """Live passages by rising number, those above `passage_id`: number, and the text that is embedded."""
+    def embedded_after(self, passage_id: int, limit: int) -> Sequence[tuple[int, str, str]]:
+        """Live passages by rising number, those above `passage_id`: number, the text and the label that are embedded."""
         with reading(self._reader, "reading texts") as connection:
             return _texts(connection, passage_id, limit)
 
@@ -77,12 +78,21 @@ class CatalogVectors:
         given = 0
         with self.writing(), translated("changing the encoder"), self._writer.begin() as connection:
             give = (
-                t.passages.update().where(p.passage_id == sa.bindparam("own")).values(vector_key=sa.bindparam("key"))
+                t.passages.update()
+                .where(p.passage_id == sa.bindparam("own"))
+                .values(vector_key=sa.bindparam("key"), label_key=sa.bindparam("label"))
             )
             for part in _pages(connection):
-                connection.execute(give, [{"own": one.passage_id, "key": key_of(one.text)} for one in part])
+                keys = [
+                    {"own": one.passage_id, "key": key_of(one.text), "label": key_of(one.label) if one.label else ""}
+                    for one in part
+                ]
+                connection.execute(give, keys)
                 given += len(part)
-            stored = sa.select(sa.literal(1)).where(v == p.vector_key).exists()
+            stored = sa.and_(
+                sa.select(sa.literal(1)).where(v == p.vector_key).exists(),
+                sa.or_(p.label_key == "", sa.select(sa.literal(1)).where(v == p.label_key).exists()),
+            )
             lacking = connection.scalar(sa.select(sa.func.count()).select_from(t.passages).where(live, ~stored))
             if lacking:
                 raise VectorsGone(
@@ -91,8 +101,9 @@ class CatalogVectors:
                     hint="stop who takes sources in, and go on: wenyuan reembed",
                 )
             # An exact replay embeds what is not live any more by itself.
-            connection.execute(t.passages.update().where(~live).values(vector_key=None))
-            connection.execute(t.vectors.delete().where(v.not_in(sa.select(p.vector_key).where(live))))
+            connection.execute(t.passages.update().where(~live).values(vector_key=None, label_key=None))
+            unused = [v.not_in(sa.select(own).where(live)) for own in (p.vector_key, p.label_key)]
+            connection.execute(t.vectors.delete().where(*unused))
             said = {"encoder": encoder, "reembedded": {"from": before}}
             connection.execute(t.library.delete().where(c.in_([f"value/{name}" for name in (*said, "floor")])))
             rows = [
@@ -121,13 +132,17 @@ def _pages(connection: sa.Connection) -> Iterator[list[_Text]]:
 def _texts(connection: sa.Connection, after: int, limit: int) -> list[_Text]:
     p, d = t.passages.c, t.documents.c
     query = (
-        sa.select(p.passage_id, d.title, d.lead, p.headings, p.text)
+        sa.select(p.passage_id, d.title, d.lead, p.headings, p.cell, p.text)
         .join(t.documents, d.document_id == p.document_id)
         .where(p.removed_seq.is_(None), p.passage_id > after)
         .order_by(p.passage_id)
         .limit(limit)
     )
     return [
-        _Text(number, embedded_text(heading_text(title, headings), with_lead(lead, text)))
-        for number, title, lead, headings, text in connection.execute(query)
+        _Text(
+            number,
+            embedded_text(heading_text(title, headings), with_lead(lead, text)),
+            label_text(shown_title(title, cell, text), headings, lead),
+        )
+        for number, title, lead, headings, cell, text in connection.execute(query)
     ]

@@ -199,6 +199,8 @@ def _floor(terminal: Terminal, library: Library) -> Iterator[Check]:
         least = ABSTAIN[search.abstain] if search.floor is None else search.floor
         told = "d_least" if search.floor is None else "d_least_score"
         yield Check("floor", "ok", terminal.text(told, least=f"{least:.2f}"), more={"least": least, "known": modes})
+        if library.encoder is not None and library.catalog.unlabelled():
+            yield Check("labels", "warn", terminal.text("d_unlabelled"), "wenyuan reembed")
     elif library.catalog.counts()["passages"]:
         unfinished = library.catalog.value("reembedded")  # it was killed after the change of encoders
         mend = "wenyuan reembed" if unfinished else "wenyuan ingest --all"

@@ -100,6 +100,6 @@ def _embedded(terminal: Terminal, tell: Callable[[int, int], None]) -> int | Non
     with closing(encoder), closing(Catalog.open(place_of(terminal.folder, settings.catalog))) as catalog:
         former = catalog.encoder()
         before = "" if former is None else former.key
-        if before == encoder.fingerprint.key:
+        if before == encoder.fingerprint.key and not catalog.unlabelled():
             return None
         return embed_anew(catalog, encoder, before, tell)

@@ -93,7 +93,31 @@ class Fusion:
                 parts["law"] = shares[passage_id]
                 score *= parts["law"]
             hits.append(Hit(passage_id, score, "vector", parts))
-        return sorted(hits, key=lambda h: (-h.score, h.passage_id))
+        return sorted(hits, key=_best_first)
+
+    def labelled(self, hits: Sequence[Hit], cosines: Mapping[int, float]) -> list[Hit]:
+        """The hits, those as near as their label whose label is nearer than their text; best first.
+
+        A title, a question of an FAQ or the opening of a report is often what a query is about, and is lost among the
+        words of the passage below it.
+
+        Args:
+            cosines: Of labels, by passage; one left out has none.
+        """
+        lifted = []
+        for hit in hits:
+            near = rescale(cosines.get(hit.passage_id, 0.0), self.scale)
+            if near > hit.parts["vector"]:
+                words = hit.parts.get("keyword")
+                fused = fuse(words, near, self.weight)
+                parts = {**hit.parts, "vector": near, "label": near, "fused": fused}
+                hit = hit._replace(score=fused * parts.get("law", 1.0), parts=parts)  # noqa: PLW2901
+            lifted.append(hit)
+        return sorted(lifted, key=_best_first)
+
+
+def _best_first(hit: Hit) -> tuple[float, int]:
+    return -hit.score, hit.passage_id
 
 
 def column(scores: Mapping[int, float], passage_ids: Sequence[int]) -> Array:

@@ -1,10 +1,10 @@
-"""What a passage stands under, for those who need no more of it."""
+"""What a passage stands under, for those who need no more of it; and the vector of that."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-__all__ = ["Label"]
+__all__ = ["Label", "LabelVector"]
 
 
 class Label(NamedTuple):
@@ -13,3 +13,16 @@ class Label(NamedTuple):
     title: str
     headings: tuple[str, ...]
     language: str
+
+
+class LabelVector(NamedTuple):
+    """The vector of a passage's `core.model.label_text`; passages with the same label have the same.
+
+    Attributes:
+        key: What it is stored under.
+        vector: ``(dim,)`` float32.
+    """
+
+    passage_id: int
+    key: str
+    vector: Any

@@ -31,6 +31,7 @@ __all__ = [
     "SourceType",
     "embedded_text",
     "heading_text",
+    "label_text",
     "shown_title",
 ]
 
@@ -259,7 +260,12 @@ class Passage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewPassage:
-    """A passage about to be stored. ``vector_key`` names its vector, which is stored or given beside it."""
+    """A passage about to be stored.
+
+    Attributes:
+        vector_key, label_key: Name its vector and that of its `label_text`, which are stored or given beside it; None
+            where nothing is embedded. ``""`` for the label of a passage that has none.
+    """
 
     uri: str
     headings: tuple[str, ...]
@@ -271,6 +277,7 @@ class NewPassage:
     line: int | None = None
     cell: str | None = None
     vector_key: str | None = None
+    label_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,6 +309,16 @@ def shown_title(title: str, cell: str | None, text: str) -> str:
     question, answered, _ = text.partition("\n")
     is_question = cell is not None and answered and len(question) <= _MOST_TITLE and "; " not in question
     return question if is_question else title
+
+
+def label_text(title: str, headings: Sequence[str], lead: str) -> str:
+    """The label of a passage, which is embedded apart from it, too: title and headings, or the lead; ``""`` for none.
+
+    Args:
+        title: As it is shown (see `shown_title`): of a row of questions and answers the question.
+        lead: Of its document; where there is one, the title is only the name of a file.
+    """
+    return heading_text("" if lead else title, headings) or lead
 
 
 def embedded_text(heading: str, text: str) -> str:

@@ -75,15 +75,17 @@ class Traits:
     Attributes:
         bridge: How far queries are moved away from their own language, towards the other one; 0 in a library of one.
         law: How much an article loses at most that is of another law than most candidates (see `laws`); 0: nothing.
+        labels: Whether the labels of all passages were embedded, and count.
     """
 
     bridge: float = 0.0
     law: float = 0.0
+    labels: bool = False
 
     @classmethod
     def of(cls, known: Mapping[str, float]) -> Traits:
         """As it is stored, and recorded with an answer."""
-        return cls(known.get("bridge", 0.0), known.get("law", LAW))
+        return cls(known.get("bridge", 0.0), known.get("law", LAW), bool(known.get("labels", 0.0)))
 
 
 PLAIN = Traits()

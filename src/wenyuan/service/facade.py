@@ -98,6 +98,8 @@ class Registry(Past, Shelf, Agents, Governed, NameStore, FieldValues, Protocol):
 
     def some_passages(self, count: int) -> list[Passage]: ...
 
+    def unlabelled(self) -> bool: ...
+
     def value(self, key: str) -> Any: ...
 
     def set_value(self, key: str, value: Any) -> None: ...
@@ -393,7 +395,10 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoo
         chinese = sum(passage.language == "zh" for passage in passages)
         both = bool(passages) and min(chinese, len(passages) - chinese) >= _BOTH * len(passages)
         law = LAW if self.engine.information(_FIRST_ARTICLES) else 0.0
-        traits = {"bridge": BRIDGE if both and self.encoder is not None else 0.0, "law": law, **curve}
+        labels = float(self.encoder is not None and bool(passages) and not self.catalog.unlabelled())
+        traits = {
+            "bridge": BRIDGE if both and self.encoder is not None else 0.0, "law": law, "labels": labels, **curve
+        }  # fmt: skip
         known = self.catalog.value("floor") or {}
         others = known if known.get("measure") == _MEASURE else {}
         return {**others, mode: dict.fromkeys(SCRIPTS, traits), "measure": _MEASURE}

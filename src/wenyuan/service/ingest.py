@@ -17,7 +17,17 @@ from urllib.parse import unquote
 from wenyuan.core.chunk import chunk
 from wenyuan.core.errors import DocumentRejected, InvalidRequest, SourceError, VectorsGone
 from wenyuan.core.lead import lead_of, with_lead
-from wenyuan.core.model import Document, Draft, NewDocument, NewPassage, Source, embedded_text, heading_text
+from wenyuan.core.model import (
+    Document,
+    Draft,
+    NewDocument,
+    NewPassage,
+    Source,
+    embedded_text,
+    heading_text,
+    label_text,
+    shown_title,
+)
 from wenyuan.core.ports import ChangeFeed, Deadline, Encoder, Engine
 from wenyuan.core.text import language_of
 from wenyuan.core.uri import file_uri, legible, with_fragment
@@ -200,6 +210,7 @@ class _Run:
         ] = {}  # of the file at hand: what its parts are parts of → the first one's
         self._batch: list[NewDocument] = []
         self._texts: dict[str, str] = {}  # vector key → what is embedded
+        self._labels: dict[str, str] = {}  # of labels
         self._size = 0
         self._since_sync, self._synced_at = 0, time.monotonic()
         self._at = (0, "")
@@ -327,9 +338,13 @@ class _Run:
         if self._to.encoder is None:
             return passage
         embedded = embedded_text(heading_text(document.title, draft.headings), with_lead(document.lead, text))
-        key = vector_key(self._to.encoder.fingerprint.key, embedded)
+        label = label_text(shown_title(document.title, draft.cell, text), draft.headings, document.lead)
+        encoder = self._to.encoder.fingerprint.key
+        key, label_key = vector_key(encoder, embedded), vector_key(encoder, label) if label else ""
         self._texts[key] = embedded
-        return replace(passage, vector_key=key)
+        if label:
+            self._labels[label_key] = label
+        return replace(passage, vector_key=key, label_key=label_key)
 
     def flush(self) -> None:
         """Embed what is new, commit the batch, and let the index follow from time to time."""
@@ -341,7 +356,7 @@ class _Run:
             self._to.shelf.commit_documents(self._batch, self._vectors())
         self._since_sync += self._size
         replaced = any(document.uri in self._live for document in self._batch)  # the index may not go on giving those
-        self._batch, self._texts, self._size = [], {}, 0
+        self._batch, self._texts, self._labels, self._size = [], {}, {}, 0
         if replaced or self._since_sync >= _SYNC_AFTER or time.monotonic() - self._synced_at >= _SYNC_SECONDS:
             self._to.follow()
             self._since_sync, self._synced_at = 0, time.monotonic()
@@ -350,12 +365,13 @@ class _Run:
         encoder = self._to.encoder
         if encoder is None:
             return {}
-        known = self._to.shelf.known_vectors(list(self._texts))
-        new = [key for key in self._texts if key not in known]
-        if not new:
-            return {}
-        vectors = encoder.encode_passages([self._texts[key] for key in new], progress=self._tell)
-        return dict(zip(new, vectors, strict=True))
+        vectors: dict[str, Any] = {}
+        for texts, progress in ((self._texts, self._tell), (self._labels, None)):  # what is counted are passages
+            known = self._to.shelf.known_vectors(list(texts))
+            new = {key: text for key, text in texts.items() if key not in known}
+            if new:
+                vectors |= zip(new, encoder.encode_passages(list(new.values()), progress=progress), strict=True)
+        return vectors
 
     def retire_vanished(self) -> None:
         """Documents that are no longer there leave the library, unless they may be in a file that failed."""

@@ -54,6 +54,7 @@ class Course:
         scale: The encoder's, for cosines.
         depth: Candidates of each leg.
         shares: What candidates keep of their scores for their laws, where that is not all.
+        labels: The vectors of candidates' labels, where those count.
     """
 
     holdings: Holdings
@@ -64,6 +65,7 @@ class Course:
     scale: tuple[float, float]
     depth: int
     shares: Callable[[Sequence[int]], Mapping[int, float]]
+    labels: Callable[[Sequence[int]], Mapping[int, Array]]
 
     def learned(self, of: Rows) -> QueryMap:
         """The map that some of the lessons, given by number, teach."""
@@ -104,19 +106,19 @@ class Course:
             for at in range(0, len(own), _AT_ONCE):
                 block = own[at : at + _AT_ONCE]
                 cosines = np.stack([self._cosines(block, tried) for tried in maps], axis=1)
-                trials |= {i: self._trial(i, c) for i, c in zip(block.tolist(), cosines, strict=True)}
+                trials |= {i: self._trial(i, c, maps) for i, c in zip(block.tolist(), cosines, strict=True)}
             step("learn", number, len(folds))
         return [trials[i] for i in dealt.held.tolist()]
 
-    def _cosines(self, of: Rows, tried: QueryMap | None) -> Array:
-        """Cosines that count of some questions, given by number, to all passages."""
-        vectors = self.holdings.vectors
+    def _cosines(self, of: Rows, tried: QueryMap | None, vectors: Array | None = None) -> Array:
+        """Cosines that count of some questions, given by number, to all passages, or to other vectors."""
+        vectors = self.holdings.vectors if vectors is None else vectors
         if tried is not None:
             return tried.level(tried.apply(self._vectors[of]) @ vectors.T)
         aims = [self.aims[i] for i in of.tolist()]
         return np.stack([aim.level(aim.vector @ vectors.T) for aim in aims])
 
-    def _trial(self, number: int, cosines: Array) -> Trial:
+    def _trial(self, number: int, cosines: Array, maps: Sequence[QueryMap | None]) -> Trial:
         """The candidates of both legs, each scored by both, as a request does it; `cosines`: (strengths, passages)."""
         lesson, (by_words, scores) = self.lessons[number], self._words[number]
         keyword = dict(zip(self.holdings.ids[by_words].tolist(), scores.tolist(), strict=True))
@@ -126,6 +128,7 @@ class Course:
         ids = self.holdings.ids[rows].tolist()
         unseen = [passage_id for passage_id in ids if passage_id not in keyword]
         keyword |= self.engine.keyword_scores(search_terms(lesson.question), unseen, deadline=_unhurried())
+        near = self._with_labels(number, cosines[:, rows], ids, maps)
         low, high = self.scale
         units, grades = self._graded(lesson, rows)
         return Trial(
@@ -133,9 +136,19 @@ class Course:
             grades=grades,
             ideal=[target.grade for target in lesson.targets],
             keyword=np.array([keyword.get(passage_id, 0.0) for passage_id in ids]),
-            vector=np.clip((cosines[:, rows].astype(np.float64) - low) / (high - low), 0.0, 1.0),
-            kept=np.array([self._kept(lesson, np.union1d(near, by_words), ids) for near in nearest]),
+            vector=np.clip((near.astype(np.float64) - low) / (high - low), 0.0, 1.0),
+            kept=np.array([self._kept(lesson, np.union1d(own, by_words), ids) for own in nearest]),
         )
+
+    def _with_labels(self, number: int, cosines: Array, ids: Sequence[int], maps: Sequence[QueryMap | None]) -> Array:
+        """``(strengths, passages)``: of each passage the cosine to its text or to its label, whichever is more."""
+        labels = self.labels(ids)
+        if not labels:
+            return cosines
+        vectors, held = np.stack(list(labels.values())), [at for at, one in enumerate(ids) if one in labels]
+        told = np.full_like(cosines, -1.0)
+        told[:, held] = np.stack([self._cosines(np.array([number]), tried, vectors)[0] for tried in maps])
+        return np.maximum(cosines, told)
 
     def _kept(self, lesson: Lesson, candidates: Rows, ids: Sequence[int]) -> list[float]:
         """What each of some passages keeps where those rows are the candidates; what is none does not matter."""

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from wenyuan.core.adapt import QueryMap, Tuning
+from wenyuan.core.calibrate import NEAR
 from wenyuan.core.cores import usable_cores
 from wenyuan.core.errors import EngineTimeout
 from wenyuan.core.filters import Scope
@@ -24,9 +25,10 @@ from wenyuan.core.synonyms import Wordings
 from wenyuan.service.answer import LegReport
 from wenyuan.service.belonging import Belongings
 from wenyuan.service.cache import CacheCounts
-from wenyuan.service.candidates import Cut, contenders
+from wenyuan.service.candidates import Cut, above, contenders
 from wenyuan.service.crew import Crew, Leg, Legs
 from wenyuan.service.general import SCRIPTS, script_of
+from wenyuan.service.label_vectors import LabelVectors
 from wenyuan.service.places import Places
 from wenyuan.service.query_vectors import QueryVectors
 from wenyuan.settings import SearchSettings
@@ -117,10 +119,11 @@ class OwnLegs:
         settings: SearchSettings,
         crew: Crew,
         belongings: Belongings,
+        labels: LabelVectors,
     ) -> None:
         self._engine = engine
         self._vectors = vectors
-        self._belongings = belongings
+        self._belongings, self._labels = belongings, labels
         self._weight = settings.vector_weight
         self._crew = crew
         parts = [engine] if vectors is None else [engine, vectors.encoder]
@@ -193,7 +196,17 @@ class OwnLegs:
             # Where all is computed here, to change threads four times would take longer than two legs at once save.
             found = found_by(self._crew) if self._places is None else self._crew.together(found_by, deadline)
             hits = self._fusion(tuning).hits(found.keyword, found.cosines, found.shares)
+            if traits.labels and found.aim is not None:
+                hits = self._labelled(hits, found.aim, tuning, deadline)
         return Candidates(_marked(hits, found.reworded), found.reports, found.aim, found.seen)
+
+    def _labelled(self, hits: list[Hit], aim: Aim, tuning: Tuning | None, deadline: Deadline) -> list[Hit]:
+        """The hits; of the best ones that count (the same however many are asked for) those lifted whose label is nearer."""
+        best = above(hits[:NEAR])
+        if not best:
+            return hits
+        cosines = self._labels.cosines(aim.vector, [hit.passage_id for hit in best], deadline)
+        return self._fusion(tuning).labelled(hits, {i: aim.level(cosine) for i, cosine in cosines.items()})
 
     def _fusion(self, tuning: Tuning | None) -> Fusion:
         scale = self._vectors.encoder.fingerprint.scale if self._vectors is not None else (0.0, 1.0)

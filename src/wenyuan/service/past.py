@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 from wenyuan.core.adapt import Tuning
 from wenyuan.core.errors import TextsGone
-from wenyuan.core.label import Label
-from wenyuan.core.model import IndexRow, Passage, Source, embedded_text
+from wenyuan.core.label import Label, LabelVector
+from wenyuan.core.model import IndexRow, Passage, Source, embedded_text, label_text
 from wenyuan.core.ports import Change, ChangeFeed, Deadline, Encoder, Engine
 from wenyuan.core.profiles import TaskProfile
 from wenyuan.core.stated import Holder
@@ -121,6 +121,15 @@ class RecordAt(FeedAt):
 
     def labels(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Label]:
         return self._archive.labels(passage_ids, deadline)
+
+    def label_vectors(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Sequence[LabelVector]:
+        found = list(self._archive.label_vectors(passage_ids, deadline))
+        missing = set(passage_ids) - {label.passage_id for label in found}
+        if missing and self._embed is not None:
+            for number, passage in self._archive.passages_at(sorted(missing), self._generation, deadline).items():
+                if text := label_text(passage.title, passage.headings, passage.lead):
+                    found.append(LabelVector(number, text, self._embed(text)))
+        return found
 
     def document_by_uri(
         self, uri: str, sources: Sequence[str] | None = None, deadline: Deadline | None = None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from wenyuan.core.adapt import Tuning
-from wenyuan.core.label import Label
+from wenyuan.core.label import Label, LabelVector
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import ChangeFeed, Deadline
 from wenyuan.core.profiles import TaskProfile
@@ -25,6 +25,10 @@ class Record(ChangeFeed, Protocol):
 
     def labels(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Label]:
         """Of each passage, live or not."""
+        ...
+
+    def label_vectors(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Sequence[LabelVector]:
+        """Of each passage, live or not, that has one."""
         ...
 
     def document_by_uri(

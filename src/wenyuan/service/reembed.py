@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Protocol
 
@@ -27,7 +27,7 @@ class Shelf(Protocol):
 
     def counts(self) -> Mapping[str, int]: ...
 
-    def embedded_after(self, passage_id: int, limit: int) -> Sequence[tuple[int, str]]: ...
+    def embedded_after(self, passage_id: int, limit: int) -> Sequence[tuple[int, str, str]]: ...
 
     def known_vectors(self, keys: Sequence[str]) -> set[str]: ...
 
@@ -51,20 +51,26 @@ def embed_anew(shelf: Shelf, encoder: Encoder, before: str, tell: Tell = lambda 
     total, done, embedded, last = shelf.counts()["passages"], 0, 0, 0
     own = encoder.fingerprint.key
     while part := shelf.embedded_after(last, _AT_ONCE):
-        texts = {vector_key(own, text): text for _, text in part}
-        known = shelf.known_vectors(list(texts))
-        new = [key for key in texts if key not in known]
-        if new:
-            asked = [texts[key] for key in new]
-            answered = encoder.encode_passages(asked)
-            vectors = checked_vectors(answered, len(new), encoder.fingerprint.dimension, "encoder", texts=asked)
-            shelf.keep_vectors(dict(zip(new, vectors, strict=True)))
-        embedded += len(new)
+        embedded += _embed(shelf, encoder, {text for _, text, _ in part})
+        _embed(shelf, encoder, {label for _, _, label in part if label})
         done += len(part)
         last = part[-1][0]
         tell(done, total)
     shelf.change_encoder(asdict(encoder.fingerprint), before, lambda text: vector_key(own, text))
     return embedded
+
+
+def _embed(shelf: Shelf, encoder: Encoder, texts: Collection[str]) -> int:
+    """Embed and store those of some texts that have no vector yet; returns how many those were."""
+    keys = {vector_key(encoder.fingerprint.key, text): text for text in texts}
+    known = shelf.known_vectors(list(keys))
+    new = {key: text for key, text in keys.items() if key not in known}
+    if new:
+        asked = list(new.values())
+        answered = encoder.encode_passages(asked)
+        vectors = checked_vectors(answered, len(new), encoder.fingerprint.dimension, "encoder", texts=asked)
+        shelf.keep_vectors(dict(zip(new, vectors, strict=True)))
+    return len(new)
 
 
 class ReembedDoor:

@@ -32,6 +32,7 @@ from wenyuan.service.candidates import Cut, above, guard, likely, meeting
 from wenyuan.service.crew import Crew, Leg
 from wenyuan.service.derive import Derived, Deriver
 from wenyuan.service.general import SCRIPTS, script_of
+from wenyuan.service.label_vectors import LabelVectors
 from wenyuan.service.legs import Aim, Candidates, OwnLegs
 from wenyuan.service.query_vectors import QueryVectors
 from wenyuan.service.record import Record
@@ -103,7 +104,8 @@ class Retriever:
         self._united = united or RulesSettings()
         self.reranking = reranking or Reranking()
         vectors = QueryVectors(encoder, settings.query_vectors) if encoder is not None else None
-        self._own = OwnLegs(engine, vectors, settings, self._crew, Belongings(record))
+        self._labels = LabelVectors(record)
+        self._own = OwnLegs(engine, vectors, settings, self._crew, Belongings(record), self._labels)
         self.query_vectors = self._own.query_vectors
         self._abroad = Abroad(open_outside or no_outside, vectors, Crew(settings.threads, traces, self.meter))
         self._sight, self._tuned = Sight(record), Tuned(record, encoder)
@@ -299,6 +301,11 @@ class Retriever:
         traits = Traits.of(self.floors().get(SCRIPTS[0], {}))
         return self._own.shares(candidates, traits.law, self.deadline())
 
+    def labels(self, passages: Collection[int]) -> Mapping[int, Any]:
+        """The vectors of the labels of passages, where those count."""
+        traits = Traits.of(self.floors().get(SCRIPTS[0], {}))
+        return self._labels.of(passages, self.deadline()) if traits.labels else {}
+
     def floors(self) -> Mapping[str, Mapping[str, float]]:
         """The measured floors by script. Read for every request: measuring them is no change of the catalog."""
         return self._record.floor(self.mode)
@@ -387,6 +394,7 @@ class Retriever:
             "distinct": known.get("distinct", float(COPIES)),
             "bridge": traits.bridge,
             "law": traits.law,
+            "labels": float(traits.labels),
             "removed": self._engine.removed_share(),
             **self._abstention.recorded(),
             **curve.measured(),

@@ -229,6 +229,7 @@ class TuningDoor(FeedbackDoor):
             scale=encoder.fingerprint.scale,
             depth=self.settings.search.depth,
             shares=self._retriever.shares,
+            labels=self._retriever.labels,
         )
         return course, TuneReport(
             outcome="too few",

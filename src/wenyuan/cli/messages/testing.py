@@ -83,6 +83,11 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "d_twins_more": ("{count:more pair|more pairs} of sources", "另有 {count} 对来源"),
     "d_name": ("{name}: {detail}", "{name}：{detail}"),
     "d_unmeasured": ("not measured yet", "尚未测定"),
+    "d_labels": ("labels", "标题向量"),
+    "d_unlabelled": (
+        "titles and questions of some passages were not embedded by themselves, so they count only as part of their text",
+        "部分段落的标题或问题尚未单独计算向量，目前只随正文参与匹配",
+    ),
     "d_chosen": ("engine {engine}, encoder {encoder}", "引擎 {engine}，编码器 {encoder}"),
     "d_least": (
         "a question is answered where that there is an answer is at least {least} likely (search.abstain)",
