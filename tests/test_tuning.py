@@ -83,7 +83,10 @@ def test_what_the_folds_promise_is_measured_per_fold(house: Any, original: Path)
 
 def test_a_weight_alone_belongs_to_its_encoder_as_well(tmp_path: Path) -> None:
     """Where only the weight is learned anew it counts, and does not count under another encoder."""
-    write_house(tmp_path / "house")
+    for number, file in enumerate(sorted(write_house(tmp_path / "house").iterdir())):
+        file.write_text(
+            f"# Rule {number}\n\n{written(number)}\n", "utf-8"
+        )  # or the lead, which is all, would find it
     crowded = {"encoder": {"kind": "hashing", "dimension": 16}, "search": {"floor": 0.0, "vector_weight": 1.0}}
     with wenyuan.open(tmp_path / "library", create=True, **crowded) as made:
         made.add(Source(source_id="house", path=str(tmp_path / "house")))
