@@ -14,6 +14,27 @@ from wenyuan.cli.translate import translated
             "engine local: behind the catalog (2 of 3), and the library is being written by process 4711",
             "engine local：落后于目录库（2/3），且 进程 4711 正在写入知识库",
         ),
+        (
+            "line 4: it is not well-formed YAML: did not find expected node content",
+            "第 4 行：YAML 格式有误：此处应有内容",
+        ),
+        (
+            "line 2: it is not well-formed YAML: did not find expected ',' or '}'",
+            "第 2 行：YAML 格式有误：缺少 , 或 }",
+        ),
+        ("no answer: ConnectError: [Errno 111] Connection refused", "没有答复：无法连接：连接被拒绝"),
+        (
+            "cannot copy the library to /x: /x.partial: No such file or directory",
+            "无法将知识库复制到 /x：/x.partial：没有这个文件或目录",
+        ),
+        ("it is named .pdf but is not a PDF", "扩展名为 .pdf，但内容不是 PDF"),
+        (
+            "search.floor: Input should be a valid number, unable to parse string as a number",
+            "search.floor：应为数字",
+        ),
+        ("name the folder of a judged set (BEIR layout)", "请指定评测集目录（BEIR 格式）"),
+        ("restore the library's catalog.db from a backup", "请从备份恢复知识库的 catalog.db"),
+        ("opening /srv/lib: file is not a database", "打开 /srv/lib：文件不是数据库（file is not a database）"),
         ("the library is being written by an unknown process", "未知进程正在写入知识库"),
         ("another process is writing (wenyuan, process 12 of host7)", "host7 上的 wenyuan 进程 12 正在写入"),
         (

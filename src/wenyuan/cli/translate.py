@@ -13,6 +13,7 @@ from wenyuan.cli.translate_adapters import ADAPTERS, VAGUE
 from wenyuan.cli.translate_refusals import REFUSALS
 from wenyuan.cli.translate_rules import BROAD, RULES
 from wenyuan.cli.translate_servers import PLACES, SERVERS
+from wenyuan.cli.translate_system import SYSTEM
 from wenyuan.cli.translate_usage import FORMS, PLACED, USAGE
 
 __all__ = ["cause", "translated"]
@@ -431,6 +432,7 @@ _CHINESE = {
     "bridge {a} → {b}": "跨语言 {a} → {b}",
     "law {a} → {b}": "另属他法 {a} → {b}",
     "least {a} → {b}": "作答门槛 {a} → {b}",
+    **SYSTEM,
     **REFUSALS,
     **SERVERS,
     **USAGE,

@@ -249,7 +249,7 @@ PLACES = {
     # what may hold anything, after what has a colon in it
     "looking for {a}": "查找{a}",
     "making {a}": "建立{a}",
-    "opening {a}": "打开{a}",
+    "opening {a}": "打开 {a}",
     "copying {a}": "复制 {a}",
     "comparing {a}": "比对 {a}",
     "taking the lock of source {a}": "获取来源 {a} 的锁",

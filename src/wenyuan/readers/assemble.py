@@ -22,6 +22,7 @@ __all__ = [
     "joined",
     "lines_of",
     "no_title",
+    "plain_title",
     "rejected",
     "stem",
 ]
@@ -36,6 +37,10 @@ _PLACEHOLDER = re.compile(
     r"|.*\.(?:docx?|wps|pdf|pptx?|xlsx?|rtf|tex|dvi|indd)|匿名|无标题.*|無標題.*|未命名.*|未知|文档 ?\d*|文檔 ?\d*|幻灯片 ?\d*|演示文稿 ?\d*"
     r"|新建.{0,20}(?:文档|文件).*)[)>\]）】]?"
 )
+_SET = re.compile(
+    r"(?is)<(em|strong|b|i|u|s|sub|sup|small|mark|code|span|font|a)(?:\s[^<>]{0,200})?>((?:(?!</?\1[\s>]).){0,1000})</\1\s*>"
+)
+_BREAK = re.compile(r"(?i)<br\s*/?>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +80,16 @@ def stem(name: str) -> str:
 def no_title(title: str) -> bool:
     """Whether a title is what a program writes where nobody gave one: ``(anonymous)``, ``Microsoft Word - x.doc``, ``无标题``."""
     return not title or _PLACEHOLDER.fullmatch(title.strip()) is not None
+
+
+def plain_title(title: str) -> str:
+    """A title on one line, without the tags that set words of it: ``A <em>new</em> rule`` → ``A new rule``.
+
+    Only tags that are closed again: ``<em>: the element`` is what a page about HTML is called.
+    """
+    while (without := _SET.sub(r"\2", title)) != title:
+        title = without
+    return " ".join(_BREAK.sub(" ", title).split())
 
 
 def rejected(reason: str, name: str) -> DocumentRejected:
@@ -121,7 +136,7 @@ def assemble(
     # 第一章 or 一、 opens a part of the document, and names only that.
     named = (block.label for block, piece in zip(blocks, kept, strict=True)
              if block.kind == "heading" and not opening(piece.text))  # fmt: skip
-    title = " ".join(clean(title)[0].split())
+    title = plain_title(clean(title)[0])
     title = next(named, "") if no_title(title) else title
     return Document(
         uri=original.uri,

@@ -14,7 +14,7 @@ from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Document, Facet
 from wenyuan.core.stated import scheme_of, stated_address
 from wenyuan.core.validity import validity_field, validity_from
-from wenyuan.readers.assemble import Original, Piece, assemble, rejected
+from wenyuan.readers.assemble import Original, Piece, assemble, plain_title, rejected
 from wenyuan.readers.decode import clean, decode
 from wenyuan.readers.text import read_text
 
@@ -142,7 +142,7 @@ def _document(
         (document,) = read_text(body.encode("utf-8", "replace"), uri=own, name=name)
     return replace(
         document,
-        title=title or document.title,
+        title=plain_title(title) or document.title,
         titled=bool(title) or document.titled,
         part_of="" if title else _whole(record),
         blocks=tuple(replace(block, line=number, anchor="") for block in document.blocks),

@@ -82,7 +82,7 @@ def read_markdown(content: bytes, *, uri: str, name: str) -> tuple[Document, ...
     if not text.strip():
         raise rejected("it holds no text besides front matter and comments", name)
     blocks = tuple(_blocks(text, first_line=1 + whole.count("\n", 0, front.length)))
-    title = front.title or next((b.label for b in blocks if b.level == 1 and _marked(b, text)), "")
+    title = _plain(front.title) or next((b.label for b in blocks if b.level == 1 and _marked(b, text)), "")
     if removed:
         notes += (f"removed {removed} comment{'s' if removed > 1 else ''}",)
     document = Document(
