@@ -789,7 +789,7 @@ def test_a_library_that_is_being_written_is_named(empty: Path, tmp_path: Path) -
         process = start("--library", empty, "add", tmp_path / "x.md", "--source", "x", "--lang", "zh")
         _, told = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert f"process {os.getpid()} 正在写入知识库" in told
+    assert f"进程 {os.getpid()} 正在写入知识库" in told
 
 
 # -- snippets ---------------------------------------------------------------------------------------------

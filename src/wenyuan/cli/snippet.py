@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from wenyuan.core.quantity import located, quantities
 from wenyuan.core.structure import CLAUSE, clause_keys
+from wenyuan.core.table_headers import table_headers
 from wenyuan.core.text import fold, query_terms, terms
 
 __all__ = ["body", "cells", "marks", "snippet", "wrapped"]
@@ -115,12 +116,17 @@ def wrapped(pieces: Sequence[Piece], width: int) -> Iterator[list[Piece]]:
 def snippet(text: str, query: str, width: int = 290) -> list[Piece]:
     """At most `width` columns of a passage: pieces, each with whether it is a word of the query.
 
-    The window is the one that holds the most of the query's words; it begins with a sentence where it can.
+    The window is the one that holds the most of the query's words; it begins with a sentence where it can. Rows of a
+    table stand behind its header, where that leaves room for them.
     """
     flat = " ".join(text.split())
     spans = marks(flat, query)
     start, end = _window(flat, spans, width)
-    pieces = [("…", False)] if start else []
+    header = _header(text, flat, start)
+    if header and 2 * cells(header) < width:
+        start, end = _window(flat, spans, width - cells(header) - 1)
+        header = _header(text, flat, start)
+    pieces = [(f"{header} …" if header and 2 * cells(header) < width else "…", False)] if start else []
     at = start
     for left, right in spans:
         if start <= left and right <= end:
@@ -130,6 +136,16 @@ def snippet(text: str, query: str, width: int = 290) -> list[Piece]:
     if end < len(flat):
         pieces.append(("…", False))
     return [piece for piece in pieces if piece[0]]
+
+
+def _header(text: str, flat: str, start: int) -> str:
+    """The header of the table in whose rows a window begins, when that does not hold it; ``""``: none."""
+    for (begins, ends), last in table_headers(text):
+        header, rest = (" ".join(text[a:b].split()) for a, b in ((begins, ends), (begins, last)))
+        at = flat.find(header)
+        if at + len(header) <= start < at + len(rest):
+            return header
+    return ""
 
 
 def _window(flat: str, spans: Sequence[Span], width: int) -> Span:

@@ -7,19 +7,20 @@ Sentences are taken one by one, each time the one with the most
 
 where query information is the summed idf of the query's terms it holds, as a share of the whole query's; the
 idf is that among the passage's own sentences unless the caller knows the library's. What is taken stands in its
-original order; what is left out between is marked `` … `` or ``……``. A sentence too long for the budget is cut
+original order; what is left out between is marked `` … `` or ``……``. Rows of a table come with its header. A sentence too long for the budget is cut
 at clause borders around the query's words.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
 from wenyuan.core.score import idf
 from wenyuan.core.sentences import Span, clauses, inside_character, sentences, trimmed
+from wenyuan.core.table_headers import table_headers
 from wenyuan.core.text import OWN, language_of, query_terms, terms
 from wenyuan.core.tokens import Meter
 
@@ -112,7 +113,8 @@ class _Selection:
         self._text = text
         self._meter = meter
         self._mark = Meter(mark)(0, len(mark))
-        self._sentences = sentences(text)
+        self._headers = table_headers(text)
+        self._sentences = [part for sentence in sentences(text) for part in self._rows(sentence)]
         self._terms = [frozenset(terms(text[a:b])) for a, b in self._sentences]
         asked = _asked(query)
         self._asked = [asked & held for held in self._terms]
@@ -134,7 +136,7 @@ class _Selection:
             if self._length(chosen) >= least and not self._worth[best]:
                 break
             del left[best]
-            more = self._with(chosen, self._sentences[best], budget, least, always=not chosen)
+            more = self._headed(chosen, self._sentences[best], budget, least)
             if more != chosen:
                 chosen = more
                 seen |= self._asked[best]
@@ -144,6 +146,34 @@ class _Selection:
             if self._length(chosen) < least:
                 chosen = self._with(chosen, sentence, budget, least, always=True)
         return tuple(chosen)
+
+    def _rows(self, sentence: Span) -> Iterator[Span]:
+        """A sentence or, where it has lines of a table, these one by one."""
+        start, end = sentence
+        for (begins, _), last in self._headers:
+            at = max(start, begins)
+            while at < min(end, last):
+                if start < at:
+                    yield trimmed(self._text, start, at)
+                start, at = at, self._text.find("\n", at, last) + 1 or last
+            if start < last <= end:
+                yield trimmed(self._text, start, last)
+                start = last
+        start, end = trimmed(self._text, start, end)
+        if start < end:
+            yield start, end
+
+    def _headed(self, chosen: list[Span], sentence: Span, budget: int, least: int) -> list[Span]:
+        """`_with`; a row of a table brings the table's header along, unless that would take half of the room."""
+        plain = self._with(chosen, sentence, budget, least, always=not chosen)
+        header = next((span for span, ends in self._headers if span[1] <= sentence[0] < ends), None)
+        if header is None or plain == chosen or any(a <= header[0] and header[1] <= b for a, b in plain):
+            return plain
+        cost = self._meter(*header) + self._mark
+        if 2 * cost > budget:
+            return plain
+        more = self._with(chosen, sentence, budget - cost, least, always=not chosen)
+        return more if more == chosen else list(merged(self._text, [*more, header]))
 
     def _with(self, chosen: list[Span], sentence: Span, budget: int, least: int, *, always: bool) -> list[Span]:
         """The spans and one sentence, or what fits of it where that is much; unchanged where it is not."""
