@@ -26,6 +26,7 @@ from wenyuan.engines.local.codes import faiss
 from wenyuan.engines.memory import MemoryEngine
 from wenyuan.service.belonging import Belongings
 from wenyuan.service.crew import Crew
+from wenyuan.service.label_vectors import LabelVectors
 from wenyuan.service.legs import OwnLegs
 from wenyuan.settings import SearchSettings
 
@@ -234,7 +235,9 @@ class EngineLaws:
             for text in (query.text, *(other.text for other in query.others))
         ]
         crew = Crew(2)
-        legs = OwnLegs(filled.engine, None, SearchSettings(), crew, Belongings(filled.catalog))
+        legs = OwnLegs(
+            filled.engine, None, SearchSettings(), crew, Belongings(filled.catalog), LabelVectors(filled.catalog)
+        )
         hits = legs.candidates(query, filled.scope(), depth, filled.deadline()).hits
         crew.close()
         found = {h.passage_id for ranking in rankings for h in best_first(ranking)[:depth]}

@@ -208,7 +208,7 @@ def test_every_passage_stands_below_it(shelf: Shelf) -> None:
         assert row.text == f"{FIRST}\n{passage.text}"
         assert whole[passage.start : passage.end] == passage.text
         assert (passage.title, passage.lead) == ("B7", FIRST)
-    assert sorted(shelf.embedded) == sorted(f"{row.heading_text}\n{row.text}" for row in rows)
+    assert sorted(shelf.embedded) == sorted([FIRST, *(f"{row.heading_text}\n{row.text}" for row in rows)])
     assert shelf.library.catalog.embedded_after(0, 100) == [
         (row.passage_id, f"{row.heading_text}\n{row.text}") for row in rows
     ]
