@@ -210,7 +210,7 @@ def test_every_passage_stands_below_it(shelf: Shelf) -> None:
         assert (passage.title, passage.lead) == ("B7", FIRST)
     assert sorted(shelf.embedded) == sorted([FIRST, *(f"{row.heading_text}\n{row.text}" for row in rows)])
     assert shelf.library.catalog.embedded_after(0, 100) == [
-        (row.passage_id, f"{row.heading_text}\n{row.text}") for row in rows
+        (row.passage_id, f"{row.heading_text}\n{row.text}", FIRST) for row in rows
     ]
     assert _text(passages[rows[-1].passage_id]) == f"{rows[-1].heading_text}\n{rows[-1].text}"
 
