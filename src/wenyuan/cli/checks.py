@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from wenyuan import __version__
 from wenyuan.cli.terminal import Terminal
-from wenyuan.core.answerable import ABSTAIN
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.installed import install_command, own_pip
 
@@ -192,6 +191,8 @@ def _twins(terminal: Terminal, library: Library) -> Iterator[Check]:
 
 
 def _floor(terminal: Terminal, library: Library) -> Iterator[Check]:
+    from wenyuan.core.answerable import ABSTAIN
+
     measured = library.catalog.value("floor") or {}
     modes = {mode: value for mode, value in measured.items() if mode in ("hybrid", "keyword-only")}
     if modes:
