@@ -19,6 +19,7 @@ from wenyuan.core.errors import (
     CatalogBusy,
     EngineError,
     EngineTimeout,
+    EngineUnavailable,
     IndexCorrupt,
     IndexMismatch,
 )
@@ -226,3 +227,14 @@ def test_watermark_of_another_index(world: World, changes: dict[str, Any], why: 
     engine: Any = world.engine
     with pytest.raises(IndexCorrupt, match=why):
         engine._keyword.reload()
+
+
+def test_an_index_that_is_published_without_end_is_not_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where another manifest stands there each time that the files do not fit, nothing is read, and that is why."""
+    folder = next(iter(files(world, "*.term"))).parent
+    reading = segments.Segments(folder, "another index's")
+    published = reading._read_manifest()
+    times = iter(range(1, 1_000))
+    monkeypatch.setattr(reading, "_read_manifest", lambda: published + b" " * next(times))
+    with pytest.raises(EngineUnavailable, match="again and again"):
+        reading.read()
