@@ -29,14 +29,12 @@ from typing import Any
 import numpy as np
 
 from scoring import Step, opened, worth
-from wenyuan.encoders import builtin_weights
-from wenyuan.encoders.builtin_graph import EPSILON, HEADS, HIDDEN, LAYERS, information
-from wenyuan.encoders.builtin_tokens import Tokenizer
-from wenyuan.encoders.builtin_weights import unpack
-from wenyuan.evaluation.building import default_cache, entries_of
-from wenyuan.evaluation.judged import Judged, Question, read_judged
-from wenyuan.service.general import script_of
-from wenyuan.service.legs import Aim
+from wenyuan.encoders import builtin
+from wenyuan.encoders.builtin import EPSILON, HEADS, HIDDEN, LAYERS, Tokenizer, information, unpack
+from wenyuan.evaluation.data import Judged, Question, read_judged
+from wenyuan.evaluation.run import default_cache, entries_of
+from wenyuan.service.search.general import script_of
+from wenyuan.service.search.legs import Aim
 
 jax: Any = importlib.import_module("jax")
 jnp: Any = importlib.import_module("jax.numpy")
@@ -50,7 +48,7 @@ class Model:
     """The encoder in float32; its last `layers` are those that can be adapted, the others run once a question."""
 
     def __init__(self, layers: int) -> None:
-        self.file = builtin_weights.read_weights(builtin_weights.find_weights())
+        self.file = builtin.read_weights(builtin.find_weights())
         self.tokenizer, self.shares = Tokenizer(self.file), information(self.file)
         self.first = LAYERS - layers
         self.weights = [self._layer(i) for i in range(LAYERS)]

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import wenyuan
-from wenyuan.core.agents import Agent, DomainScope
+from wenyuan.core.access import Agent, DomainScope
 from wenyuan.core.model import Source
-from wenyuan.service.cache import AnswerCache, OwnMemory
-from wenyuan.service.search import SearchRequest
+from wenyuan.service.search.cache import AnswerCache, OwnMemory
+from wenyuan.service.search.searcher import SearchRequest
 
 REQUEST = SearchRequest(query="客户投诉处理的期限是多少天 complaint deadline", agent_id="clerk")
 

@@ -35,19 +35,17 @@ from statistics import fmean
 from typing import Any
 
 from wenyuan.app import open_library
-from wenyuan.core import fuse
+from wenyuan.core.access import parse_profile
+from wenyuan.core.addresses import file_uri
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import Deadline
-from wenyuan.core.profiles import parse_profile
+from wenyuan.core.scoring import fusion
 from wenyuan.core.text import has_han, query_terms, terms
-from wenyuan.core.uri import file_uri
 from wenyuan.encoders.builtin import BuiltinEncoder
-from wenyuan.evaluation.asking import Ranked, Run
-from wenyuan.evaluation.building import default_cache
-from wenyuan.evaluation.corpus import open_corpus, read_lines
-from wenyuan.evaluation.judged import Judged, read_judged
-from wenyuan.evaluation.measures import measured
-from wenyuan.service.facade import Library
+from wenyuan.evaluation.data import Judged, open_corpus, read_judged, read_lines
+from wenyuan.evaluation.report import measured
+from wenyuan.evaluation.run import Ranked, Run, default_cache
+from wenyuan.service.library import Library
 
 NUMBER = re.compile(r"^(第[〇零一二三四五六七八九十百千0-9]+[编章节条]|[0-9.]+)\s*")
 SAID = {
@@ -314,9 +312,9 @@ def row(shelf: Shelf, questions: Sequence[Asked], tried: Sequence[Context]) -> d
 def weigh(given: str) -> None:
     """Try other weights than those of the program."""
     document, sibling, topic, climb, domain, theme = (float(value) for value in given.split(","))
-    fuse._SAME_DOCUMENT, fuse._SIBLING, fuse._TOPIC = document, sibling, topic
-    fuse._DOMAIN, fuse._THEME = domain, theme
-    fuse.CLIMB = climb
+    fusion._SAME_DOCUMENT, fusion._SIBLING, fusion._TOPIC = document, sibling, topic
+    fusion._DOMAIN, fusion._THEME = domain, theme
+    fusion.CLIMB = climb
 
 
 def main() -> None:

@@ -21,7 +21,8 @@ import wenyuan
 from search import environment
 from serve import LIMIT, made, options_for, questions, vectored
 from wenyuan.core.model import RetrievalRequest
-from wenyuan.service import facade, legs, retrieve
+from wenyuan.service import library as facade
+from wenyuan.service.search import legs, retriever
 
 Times = dict[str, list[tuple[float, float]]]
 
@@ -53,7 +54,7 @@ def watch(library: wenyuan.Library, times: Times) -> None:
         (held.engine, "keyword_scores", "keyword scores of those of them that only the vector leg found"),
         (held._retriever, "_ranked", "from candidates to ranking"),
         (held.catalog, "passages", "… of which passages of the record"),
-        (retrieve, "likely", "probabilities"),
+        (retriever, "likely", "probabilities"),
         (held.witness, "attested", "the audit's record"),
         (facade, "fragments_of", "fragments"),
     ):

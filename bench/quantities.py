@@ -5,7 +5,7 @@
 DIR is a judged set in BEIR layout; its library is built once into the cache. Asked for are places of its texts: a number
 with its unit and some characters on both sides, as they stand there, and with the Chinese numerals written in figures
 (日 as 天). Right are all entries that have the place, five at most. The whole search is asked, without floor, as it is
-shipped and without quantities as terms (see `core.quantity`), and with the keyword leg alone; nDCG@10.
+shipped and without quantities as terms (see `core.text.numbers`), and with the keyword leg alone; nDCG@10.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scoring import Step, opened, worth
-from wenyuan.core.quantity import quantities
 from wenyuan.core.text import fold
-from wenyuan.evaluation.building import default_cache, entries_of
-from wenyuan.evaluation.corpus import Corpus, read_lines, record_id
-from wenyuan.evaluation.judged import Judged, Question
+from wenyuan.core.text.numbers import quantities
+from wenyuan.evaluation.data import Corpus, Judged, Question, read_lines, record_id
+from wenyuan.evaluation.run import default_cache, entries_of
 
 SPELT = re.compile(
     r"[一二三四五六七八九十百千万两]{1,8}(日|天|个月|年|元|小时|分钟|公里|米|人|倍|周岁)|百分之[一二三四五六七八九十]+"

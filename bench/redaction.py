@@ -20,8 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from wenyuan.core.redact import KINDS, RedactionPolicy, redact
-from wenyuan.core.redaction.rounds import findings
+from wenyuan.core.redaction import KINDS, RedactionPolicy, findings, redact
 
 EVERYTHING = RedactionPolicy(level="restricted", actions=dict.fromkeys(KINDS, "drop"))
 UNTOLD = {"PERSON", "STREET_ADDRESS", "GPE", "ORGANIZATION", "DATE_TIME", "TITLE", "AGE", "NRP", "ZIP_CODE", "ORG",

@@ -19,7 +19,7 @@ Every figure is nDCG@10 with nothing refused, but for the column ``refusing``, w
     refusing    what hardly has an answer is refused      elsewhere   asked from within another document
 
 All but the first two are differences to ``shipped``. A star says that nine in ten bootstrap means over the questions lie
-on that side of zero (`core.measures.changed`). The last rows are means over sets by language;
+on that side of zero (`core.scoring.evaluation.changed`). The last rows are means over sets by language;
 ``across``: questions in one, passages in the other. With ``--mean`` the built-in encoder takes the plain mean of its
 states, in libraries of their own.
 
@@ -44,21 +44,19 @@ from unittest.mock import patch
 
 import numpy as np
 
-from wenyuan.core import synonyms
-from wenyuan.core.measures import changed
 from wenyuan.core.model import Passage
-from wenyuan.core.quantity import QUANTITY
-from wenyuan.core.text import has_han, query_terms, search_terms
-from wenyuan.encoders import builtin_graph
+from wenyuan.core.scoring.evaluation import changed
+from wenyuan.core.text import has_han, query_terms, search_terms, synonyms
+from wenyuan.core.text.numbers import QUANTITY
+from wenyuan.encoders import builtin
 from wenyuan.encoders.builtin import BuiltinEncoder
-from wenyuan.evaluation.asking import Ranked, Run
-from wenyuan.evaluation.building import default_cache, entries_of, open_built
-from wenyuan.evaluation.corpus import Corpus, open_corpus, read_lines, record_id
-from wenyuan.evaluation.judged import Judged, Question, read_judged
-from wenyuan.evaluation.measures import measured
-from wenyuan.service import legs, retrieve
-from wenyuan.service.facade import Library
-from wenyuan.service.general import SCRIPTS
+from wenyuan.evaluation.data import Corpus, Judged, Question, open_corpus, read_judged, read_lines, record_id
+from wenyuan.evaluation.report import measured
+from wenyuan.evaluation.run import Ranked, Run, default_cache, entries_of, open_built
+from wenyuan.service.library import Library
+from wenyuan.service.search import legs
+from wenyuan.service.search import retriever as retrieve
+from wenyuan.service.search.general import SCRIPTS
 
 K = 10
 DEPTH = 30  # passages, so that there are ten documents where several are of one
@@ -162,7 +160,7 @@ def worth(library: Library, entries: Mapping[int, str], corpus: Corpus, judged: 
 
 def take_means() -> None:
     """The built-in encoder adds up its states evenly; its vectors are another encoder's."""
-    builtin_graph.information = lambda file: np.ones(len(file.pieces), np.float32)
+    builtin.information = lambda file: np.ones(len(file.pieces), np.float32)
     BuiltinEncoder.fingerprint = replace(BuiltinEncoder.fingerprint, pooling="mean")
 
 

@@ -75,7 +75,7 @@ def serve_echo() -> None:
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
 
-    from wenyuan.wire.shapes import response_to_wire
+    from wenyuan.wire import response_to_wire
 
     async def echo(request: Request) -> Response:
         asked = await request.json()
@@ -99,7 +99,7 @@ def vectored(library: wenyuan.Library, synthetic: bool) -> None:
 
 def serve_case(case: str, library: str, threads: int, synthetic: bool, port: int) -> None:
     from wenyuan.server.run import serve
-    from wenyuan.server.seams import ServerSettings
+    from wenyuan.server.settings import ServerSettings
 
     settings = ServerSettings(threads=threads)
     if case == "stub":

@@ -34,19 +34,27 @@ from typing import Any
 import numpy as np
 
 from scoring import bare, gain, opened
-from wenyuan.core.answerable import ABSTAIN, MODELS, MOST, Model, Standing
-from wenyuan.core.calibrate import CURVES, Curve
-from wenyuan.core.calibration import Judged, best_curve, probabilities
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.filters import Filter, In, Not
-from wenyuan.core.measures import calibration_error, in_bins
-from wenyuan.core.score import VECTOR_WEIGHT
-from wenyuan.evaluation.asking import Ranked, Run
-from wenyuan.evaluation.building import default_cache, entries_of
-from wenyuan.evaluation.judged import read_judged
-from wenyuan.evaluation.measures import measured
-from wenyuan.service.abstention import Verdict
-from wenyuan.service.facade import Library
+from wenyuan.core.scoring import VECTOR_WEIGHT
+from wenyuan.core.scoring.evaluation import calibration_error, in_bins
+from wenyuan.core.scoring.probability import (
+    ABSTAIN,
+    CURVES,
+    MODELS,
+    MOST,
+    Curve,
+    Judged,
+    Model,
+    Standing,
+    best_curve,
+    probabilities,
+)
+from wenyuan.evaluation.data import read_judged
+from wenyuan.evaluation.report import measured
+from wenyuan.evaluation.run import Ranked, Run, default_cache, entries_of
+from wenyuan.service.library import Library
+from wenyuan.service.search.retriever import Verdict
 
 K = 10
 DEPTH = 30

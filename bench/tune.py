@@ -29,18 +29,14 @@ from typing import Any
 
 import numpy as np
 
-from wenyuan.core.adapt import Tuning
-from wenyuan.core.dealing import deal
-from wenyuan.core.folds import drawn_means
-from wenyuan.core.learned import Pair
+from wenyuan.core.records import Pair
+from wenyuan.core.scoring.adapt import Tuning
+from wenyuan.core.scoring.evaluation import deal, drawn_means
 from wenyuan.core.text import query_terms
-from wenyuan.evaluation.asking import Asker
-from wenyuan.evaluation.building import default_cache, entries_of, open_built
-from wenyuan.evaluation.corpus import open_corpus
-from wenyuan.evaluation.judged import Question, read_judged
-from wenyuan.evaluation.measures import measured
-from wenyuan.evaluation.pace import Pace
-from wenyuan.service.about import whole
+from wenyuan.evaluation.data import Question, open_corpus, read_judged
+from wenyuan.evaluation.report import measured
+from wenyuan.evaluation.run import Asker, Pace, default_cache, entries_of, open_built
+from wenyuan.service.learning.tuning import whole
 
 REPLAYED = 2  # an exact replay builds the index of that time anew
 COMPARED = 20

@@ -20,11 +20,11 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 import wenyuan
-from wenyuan.cli.snippet import marks
+from wenyuan.cli.search import marks
 from wenyuan.cli.translate import translated
 from wenyuan.console import Words, with_console
-from wenyuan.core.agents import parse_agent
-from wenyuan.core.learned import Pair
+from wenyuan.core.access import parse_agent
+from wenyuan.core.records import Pair
 from wenyuan.readers.rulebooks import read_book
 from wenyuan.server.app import create_app
 from wenyuan.server.run import start_in_thread

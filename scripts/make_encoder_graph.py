@@ -21,11 +21,22 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from wenyuan.cli import demo
-from wenyuan.encoders import builtin, builtin_weights
-from wenyuan.encoders.builtin_graph import DAMPED, EPSILON, FFN, HEADS, HIDDEN, LAYERS, PROJECTIONS, information
-from wenyuan.encoders.builtin_tokens import Tokenizer
-from wenyuan.encoders.builtin_weights import WeightFile, unpack
-from wenyuan.service.general import GENERAL
+from wenyuan.encoders import builtin
+from wenyuan.encoders import builtin as builtin_weights
+from wenyuan.encoders.builtin import (
+    DAMPED,
+    EPSILON,
+    FFN,
+    HEADS,
+    HIDDEN,
+    LAYERS,
+    PROJECTIONS,
+    Tokenizer,
+    WeightFile,
+    information,
+    unpack,
+)
+from wenyuan.service.search.general import GENERAL
 
 FOLDER = Path(builtin.__file__).parent
 MICROSOFT = "com.microsoft"

@@ -32,22 +32,17 @@ TESTS = {
     "engines/local/*.py": ("test_engine_refusals", "test_engine_upkeep", "test_engines", "test_engine_damage"),
     "engines/postgres/*.py": ("test_engine_postgres_refusals", "test_engine_postgres"),
     "engines/milvus/*.py": ("test_engine_milvus_refusals", "test_engine_milvus"),
-    "engines/milvus_calls.py": ("test_engine_milvus_refusals",),
-    "encoders/http.py": ("test_encoder_http",),
-    "encoders/posting.py": ("test_encoder_http", "test_rerank_http"),
-    "encoders/rerank_http.py": ("test_rerank_http",),
+    "encoders/http.py": ("test_encoder_http", "test_rerank_http"),
     "encoders/cross_encoder.py": ("test_cross_encoder",),
     "encoders/checking.py": ("test_encoder_check",),
-    "encoders/folder.py": ("test_encoder_onnx_dir",),
-    "encoders/onnx_dir.py": ("test_encoder_onnx_dir",),
-    "encoders/sessions.py": ("test_encoder_onnx_dir", "test_encoder_builtin"),
+    "encoders/onnx.py": ("test_encoder_onnx_dir", "test_encoder_builtin"),
     "encoders/hashing.py": ("test_encoders",),
     "encoders/*.py": ("test_encoder_builtin",),
     "catalog/lock.py": ("test_catalog_errors",),
-    "catalog/connect.py": ("test_catalog_errors", "test_catalog"),
+    "catalog/sql.py": ("test_catalog_errors", "test_catalog"),
     "catalog/rows.py": ("test_catalog_feed",),
-    "catalog/reads.py": ("test_catalog",),
-    "service/crew.py": ("test_legs",),
+    "catalog/documents.py": ("test_catalog",),
+    "service/search/threads.py": ("test_legs",),
 }
 """Which tests are about a module; the first pattern that fits counts."""
 
@@ -56,11 +51,11 @@ SERVERS = ("engines/postgres/", "engines/milvus")
 
 EQUIVALENT: dict[tuple[str, str, str], str] = {
     (
-        "engines/local/row_files.py",
+        "engines/local/vectors.py",
         "RowFiles.on_disk",
         "raise ValueError(f'{self._manifest.name} does not say what it names') from error",
     ): "who asks unpacks two values: of an empty list that is the ValueError that damage is told by anyway",
-    ("encoders/posting.py", "JsonEndpoint.ask", "raise AssertionError('the last attempt returns or raises')"): (
+    ("encoders/http.py", "JsonEndpoint.ask", "raise AssertionError('the last attempt returns or raises')"): (
         "cannot be reached: it tells the type checker that the loop above always returns or raises"
     ),
 }

@@ -12,7 +12,7 @@ import sys
 import traceback
 from pathlib import Path
 
-from wenyuan.catalog.audit_log import AuditLog
+from wenyuan.catalog.audit.log import AuditLog
 
 
 def write(folder: Path, name: str, count: int, told: int) -> None:

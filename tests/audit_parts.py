@@ -10,7 +10,7 @@ from typing import Any
 
 import pysqlite3.dbapi2 as driver
 
-from wenyuan.catalog.audit_log import AuditLog
+from wenyuan.catalog.audit.log import AuditLog
 
 DAY = 86_400.0
 CANARY = "canary7金丝雀机密"

@@ -16,8 +16,8 @@ import pytest
 
 from engine_laws import document
 from wenyuan.catalog import Catalog
-from wenyuan.catalog.place import Place
-from wenyuan.catalog.server import Server
+from wenyuan.catalog.postgres import Server
+from wenyuan.catalog.storage import Place
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Deadline
 

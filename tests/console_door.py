@@ -14,13 +14,13 @@ from selectolax.lexbor import LexborHTMLParser
 
 import wenyuan
 from governed_door import fill
-from wenyuan.cli.snippet import marks
+from wenyuan.cli.search import marks
 from wenyuan.cli.translate import cause, translated
 from wenyuan.console import Words, with_console
 from wenyuan.server.access import KeyRing
 from wenyuan.server.app import create_app
 from wenyuan.server.run import start_in_thread
-from wenyuan.server.seams import ServerSettings
+from wenyuan.server.settings import ServerSettings
 
 HOSTILE = "<script>alert(1)</script>"
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import wenyuan
-from wenyuan.core.agents import parse_agent
+from wenyuan.core.access import parse_agent
 from wenyuan.core.errors import EngineUnavailable
 from wenyuan.server.access import KeyRing
 from wenyuan.server.app import create_app
 from wenyuan.server.run import start_in_thread
-from wenyuan.server.seams import ServerSettings
+from wenyuan.server.settings import ServerSettings
 
 DOCUMENTS = {
     "policy": (

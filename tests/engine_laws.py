@@ -18,16 +18,14 @@ from wenyuan.catalog import Catalog
 from wenyuan.core.errors import EngineError, EngineTimeout
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, matches
 from wenyuan.core.model import EncoderFingerprint, NewDocument, NewPassage, Source
-from wenyuan.core.ports import Deadline, Engine, IndexSpec
-from wenyuan.core.ranking import Hit
-from wenyuan.core.synonyms import Synonym, SynonymTable
+from wenyuan.core.ports import Deadline, Engine, Hit, IndexSpec
 from wenyuan.core.text import search_terms
-from wenyuan.engines.local.codes import faiss
+from wenyuan.core.text.synonyms import Synonym, SynonymTable
+from wenyuan.engines.local.vectors import faiss
 from wenyuan.engines.memory import MemoryEngine
-from wenyuan.service.belonging import Belongings
-from wenyuan.service.crew import Crew
-from wenyuan.service.label_vectors import LabelVectors
-from wenyuan.service.legs import OwnLegs
+from wenyuan.service.search.candidates import Belongings, LabelVectors
+from wenyuan.service.search.legs import OwnLegs
+from wenyuan.service.search.threads import Crew
 from wenyuan.settings import SearchSettings
 
 DIMENSION = 16

@@ -9,11 +9,11 @@ from typing import Any
 
 import wenyuan
 from http_door import JSON, Answer, call
-from wenyuan.core.agents import parse_agent
+from wenyuan.core.access import parse_agent
 from wenyuan.server.access import KeyRing
 from wenyuan.server.app import create_app
 from wenyuan.server.run import start_in_thread
-from wenyuan.server.seams import ServerSettings
+from wenyuan.server.settings import ServerSettings
 
 TEXTS = {
     "crm_policy": "# 投诉处理\n\n客户投诉需在 24 小时内第一次响应，并登记投诉编号。\n",

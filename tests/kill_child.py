@@ -19,11 +19,11 @@ from typing import Any
 
 import wenyuan
 import wenyuan.app
-import wenyuan.catalog.store
+import wenyuan.catalog
 import wenyuan.encoders.hashing
-import wenyuan.engines.local as local
 import wenyuan.readers.markdown
 import wenyuan.readers.sandbox
+from wenyuan.engines import local
 from wenyuan.service import ingest
 
 PARTS = tuple(str(Path(wenyuan.__file__).parent / part) for part in ("engines/local", "catalog", "service/ingest"))

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import wenyuan
-from wenyuan.catalog.audit_log import AuditLog
-from wenyuan.core.agents import Principal
+from wenyuan.catalog.audit.log import AuditLog
+from wenyuan.core.access import Principal
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Engine
 from wenyuan.service.answer import Query
 from wenyuan.service.audit import digest_of, fragment_entry, query_of, request_of, retrieval_record
-from wenyuan.service.past import rerun_at
-from wenyuan.service.replay import Replay, Rerun, replay, rerun_of
-from wenyuan.service.retrieve import Retriever
+from wenyuan.service.audit.past import rerun_at
+from wenyuan.service.audit.replay import Replay, Rerun, replay, rerun_of
+from wenyuan.service.search.retriever import Retriever
 
 DAY = date(2026, 6, 1)
 TOPICS = ("客户投诉", "退货换货", "安全培训", "incident response", "travel expenses", "数据备份")

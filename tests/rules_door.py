@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import wenyuan
-from wenyuan.core.agents import parse_agent
+from wenyuan.core.access import parse_agent
 from wenyuan.server.access import KeyRing
 from wenyuan.server.app import create_app
 from wenyuan.server.run import start_in_thread
-from wenyuan.server.seams import ServerSettings
+from wenyuan.server.settings import ServerSettings
 
 AGENTS = (
     {"agent_id": "builder", "knowledge_scope": [{"domain": "construction", "top_k": 3}]},

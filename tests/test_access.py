@@ -11,7 +11,7 @@ import pytest
 
 from governed_door import SUPPORT, governed_server, key, send
 from http_door import JSON, EchoService, assert_problem, call
-from wenyuan.core.agents import RIGHTS
+from wenyuan.core.access import RIGHTS
 from wenyuan.core.errors import CatalogUnavailable, ConfigError
 from wenyuan.server.access import PUBLIC, RIGHT_OF, KeyRing, key_ring
 from wenyuan.server.app import create_app

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wenyuan.core.adapt import LEARNING, QueryMap, Tuning, _pool, learn, levelled
 from wenyuan.core.errors import IndexCorrupt
+from wenyuan.core.scoring.adapt import LEARNING, QueryMap, Tuning, _pool, learn, levelled
 
 DIMENSION, PASSAGES, QUESTIONS = 16, 40, 30
 NOTHING = (np.zeros(0, np.int64), np.zeros(0, np.float32))

@@ -13,7 +13,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import wenyuan
-from wenyuan.cli import sources, stock
+from wenyuan.cli import library as stock
+from wenyuan.cli import sources
 from wenyuan.cli.root import app
 from wenyuan.core.model import Source
 

@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from wenyuan.cli import messages as commands
+from wenyuan.cli import messages
 from wenyuan.cli.options import LangOption
 from wenyuan.console import messages as pages
 from wenyuan.readers import supported_suffixes
@@ -40,7 +40,7 @@ def test_every_kind_of_file_is_described(page: str) -> None:
     assert sorted(re.findall(r"`(\.[a-z]+)`", "\n".join(rows))) == sorted(supported_suffixes())
 
 
-@pytest.mark.parametrize("catalogue", [commands.MESSAGES, pages.MESSAGES], ids=["command line", "console"])
+@pytest.mark.parametrize("catalogue", [messages.MESSAGES, pages.MESSAGES], ids=["command line", "console"])
 def test_every_message_is_there_in_every_language(catalogue: dict[str, tuple[str, ...]]) -> None:
     """Each has one text, which is not blank, for each language that can be asked for."""
     wrong = [key for key, said in catalogue.items() if len(said) != len(LANGUAGES) or not all(map(str.strip, said))]

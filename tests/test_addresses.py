@@ -13,9 +13,9 @@ from governed_door import governed_server, send
 from test_remote_source import SUCCESS, reply, scripted
 from wenyuan.cli.root import app
 from wenyuan.cli.translate import translated
-from wenyuan.core.described import parse_source
+from wenyuan.core.addresses import is_web_address
 from wenyuan.core.errors import ConfigError, InvalidRequest
-from wenyuan.core.uri import is_web_address
+from wenyuan.core.sources import parse_source
 
 ADDRESS = "https://example.com/制度.pdf"
 
@@ -59,7 +59,7 @@ def test_a_registry_file_says_where(tmp_path: Path) -> None:
         "utf-8",
     )
     with wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "hashing"}) as library:
-        from wenyuan.service.registry import read_registry
+        from wenyuan.service.ingest.registry import read_registry
 
         with pytest.raises(InvalidRequest) as caught:
             read_registry(library, file)

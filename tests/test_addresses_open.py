@@ -22,20 +22,19 @@ from docx.oxml import parse_xml
 
 import wenyuan
 from test_reader_pdf import make_pdf
-from wenyuan.core.address import as_kept, part_of, parted
-from wenyuan.core.chunk import chunk
-from wenyuan.core.learned import Pair
+from wenyuan.core.addresses import as_kept, part_of, parted, with_fragment
 from wenyuan.core.model import Document, Source
 from wenyuan.core.ports import Scope
-from wenyuan.core.redact import Redaction, policy_for
-from wenyuan.core.uri import with_fragment
+from wenyuan.core.records import Pair
+from wenyuan.core.redaction import Redaction, policy_for
+from wenyuan.core.text.chunking import chunk
+from wenyuan.readers.docx import read_docx
 from wenyuan.readers.html import read_html
 from wenyuan.readers.markdown import read_markdown
-from wenyuan.readers.office import read_docx
 from wenyuan.readers.pdf import read_pdf
 from wenyuan.readers.table import read_csv, read_xlsx
 from wenyuan.readers.text import read_text
-from wenyuan.service.lessons import load_holdings, resolve
+from wenyuan.service.learning import load_holdings, resolve
 
 Reader = Callable[..., tuple[Document, ...]]
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"

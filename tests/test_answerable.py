@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 import wenyuan
-from wenyuan.core.answerable import ABSTAIN, MODELS, MOST, Model, Standing
 from wenyuan.core.filters import parse_filter
-from wenyuan.core.ranking import Hit
+from wenyuan.core.ports import Hit
+from wenyuan.core.scoring.probability import ABSTAIN, MODELS, MOST, Model, Standing
 from wenyuan.encoders.hashing import HashingEncoder
-from wenyuan.service.candidates import above, why_empty
-from wenyuan.service.nonsense import junk_queries, strange
+from wenyuan.service.search.candidates import above, why_empty
+from wenyuan.service.search.general import junk_queries, strange
 
 HANDBOOK = {
     "leave": "Employees have twenty-five days of paid holiday a year. Days that are not used expire at the end of March.",

@@ -26,13 +26,12 @@ from psycopg.conninfo import make_conninfo
 import postgres_server
 from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable, VectorRejected
 from wenyuan.core.model import EncoderFingerprint, Source
-from wenyuan.core.outside import OutsideHit
-from wenyuan.core.ports import Deadline
-from wenyuan.core.score import rescale
-from wenyuan.engines import postgres_query, postgres_table
-from wenyuan.engines.attached import open_attached
-from wenyuan.engines.postgres_table import FAILURES, PostgresTable, translated
-from wenyuan.installed import install_command
+from wenyuan.core.ports import Deadline, OutsideHit
+from wenyuan.core.scoring import rescale
+from wenyuan.engines.external import pgvector_table
+from wenyuan.engines.external.pgvector_table import FAILURES, PostgresTable, translated
+from wenyuan.engines.external.postgres import open_attached
+from wenyuan.runtime.system import install_command
 
 ROWS = [
     ("a-1", "报销须在三十日内提交", [1, 0, 0], "财务制度", "https://kb.example/财务#第十三条", '{"部门": "财务", "year": 2024}'),
@@ -192,7 +191,7 @@ def test_a_selective_filter_does_not_starve_an_indexed_search(
     )
     admin.execute("CREATE INDEX ON kb.docs USING hnsw (embedding vector_cosine_ops); ANALYZE kb.docs")
     if not exact:
-        monkeypatch.setattr(postgres_query, "EXACT_ROWS", 0)
+        monkeypatch.setattr(pgvector_table, "EXACT_ROWS", 0)
     table = opened(filter={"n": 3})
     (session,) = table._idle
     assert ("enable_indexscan" in session.search.settings) is exact
@@ -218,7 +217,7 @@ def test_large_tables_use_the_index(admin: Admin, opened: Open, monkeypatch: pyt
             return str(rows.fetchall())
 
     assert "Index Scan" not in plan(opened())
-    monkeypatch.setattr(postgres_query, "EXACT_ROWS", 100)
+    monkeypatch.setattr(pgvector_table, "EXACT_ROWS", 100)
     assert "Index Scan using docs_embedding_idx" in plan(opened())
 
 
@@ -228,7 +227,7 @@ def test_many_may_ask_at_once(opened: Open) -> None:
     with ThreadPoolExecutor(20) as pool:
         answers = list(pool.map(lambda _: [h.key for h in ask(table)], range(40)))
     assert answers == [["a-1", "a-2", "a-3", "a-4"]] * 40
-    assert 1 <= len(table._idle) <= postgres_table.MOST_IDLE
+    assert 1 <= len(table._idle) <= pgvector_table.MOST_IDLE
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -314,8 +313,7 @@ def test_without_the_driver_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
     """A missing driver is a ConfigError that says what to install."""
     monkeypatch.setenv("WENYUAN_TABLE_DSN", "host=127.0.0.1")
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    for name in ("postgres_table", "postgres_query"):
-        monkeypatch.delitem(sys.modules, f"wenyuan.engines.{name}")
+    monkeypatch.delitem(sys.modules, "wenyuan.engines.external.pgvector_table")
     with pytest.raises(ConfigError, match="driver of PostgreSQL") as caught:
         open_attached(source())
     assert caught.value.hint == install_command("postgres")
@@ -452,7 +450,7 @@ def test_a_server_that_obeys_no_timeout_is_cancelled(
     """Without a statement timeout of the server's own, the client gives up in time and cancels the statement."""
     table = opened(table="kb.slow")
     slow(10)
-    monkeypatch.setattr(postgres_table, "allow", lambda *_: None)
+    monkeypatch.setattr(pgvector_table, "allow", lambda *_: None)
     begun = time.monotonic()
     with pytest.raises(EngineTimeout, match="no answer in time"):
         ask(table, seconds=0.3)

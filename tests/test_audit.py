@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 import wenyuan
 from audit_parts import CANARY, DAY, Clock, fill, found_in, raw, record
-from wenyuan.catalog import grouped
-from wenyuan.catalog.audit_chain import Ids, canonical
-from wenyuan.catalog.audit_log import KINDS, RETENTION, AuditLog
+from wenyuan.catalog.audit import Ids, canonical
+from wenyuan.catalog.audit import log as grouped
+from wenyuan.catalog.audit.log import KINDS, RETENTION, AuditLog
 from wenyuan.core.errors import CatalogUnavailable, CatalogVersion, InvalidRequest, NotPermitted
 
 
@@ -187,8 +187,8 @@ def test_goes_by_itself(tmp_path: Path, clock: Clock) -> None:
 
 def test_many_go_a_few_at_a_time(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many records of a day no more go at once than answers can wait for; the others follow."""
-    monkeypatch.setattr("wenyuan.catalog.audit_log._AT_ONCE", 3)
-    monkeypatch.setattr("wenyuan.catalog.audit_log._SOON", 0.0)
+    monkeypatch.setattr("wenyuan.catalog.audit.log._AT_ONCE", 3)
+    monkeypatch.setattr("wenyuan.catalog.audit.log._SOON", 0.0)
     with closing(AuditLog(tmp_path, clock=clock)) as audit:
         fill(audit, 7)
     clock.at += 400 * DAY

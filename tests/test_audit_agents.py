@@ -15,10 +15,10 @@ import wenyuan
 from governed_door import OTHER, SUPPORT, fill, governed_server, key, send
 from http_door import assert_problem
 from wenyuan.cli.root import app
-from wenyuan.core.agents import Agent, parse_agent
+from wenyuan.core.access import Agent, parse_agent
 from wenyuan.core.errors import EngineUnavailable, InvalidRequest
-from wenyuan.service.search import SearchRequest
-from wenyuan.service.witness import ACTING
+from wenyuan.service.audit.recorder import ACTING
+from wenyuan.service.search.searcher import SearchRequest
 
 QUERY = "客戶投訴 complaint １３"
 

@@ -19,17 +19,17 @@ import wenyuan
 from audit_parts import raw
 from governed_door import OTHER, SUPPORT, fill, governed_server, key, send
 from http_door import assert_problem
-from wenyuan.catalog.audit_log import KINDS, verify_export
+from wenyuan.catalog.audit.log import KINDS, verify_export
 from wenyuan.cli.messages import MESSAGES
 from wenyuan.cli.root import app
 from wenyuan.cli.translate import translated
-from wenyuan.core.agents import Principal, parse_agent
+from wenyuan.core.access import Principal, parse_agent
 from wenyuan.core.model import RetrievalRequest
 from wenyuan.server.openapi import openapi_document
-from wenyuan.server.seams import ServerSettings
-from wenyuan.service.replay import Cause
-from wenyuan.service.search import SearchRequest
-from wenyuan.service.witness import ACTING
+from wenyuan.server.settings import ServerSettings
+from wenyuan.service.audit.recorder import ACTING
+from wenyuan.service.audit.replay import Cause
+from wenyuan.service.search.searcher import SearchRequest
 
 Run = Callable[..., Result]
 Served = tuple[str, Any]
@@ -297,7 +297,7 @@ def test_an_agents_key_sees_its_own_records_alone(served: Served) -> None:
 def test_an_agents_page_is_full_across_pages_of_the_log(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many records of others lie between, a page holds as many of the agent's as were asked for."""
     own = [ask(served, agent) for agent in ("other", "support", "support", "other", "support")][::3]
-    monkeypatch.setattr("wenyuan.server.routes_audit._MOST", 2)
+    monkeypatch.setattr("wenyuan.server.routes.audit._MOST", 2)
     token = key(served[1], "audit", agent="other")
     page = send(served[0], "GET", "/v1/audit?limit=2", token=token).json
     assert ([record["audit_id"] for record in page["records"]], page["next"]) == (own[::-1], own[0])

@@ -10,11 +10,11 @@ import pytest
 
 import wenyuan
 from governed_door import fill, governed_server, key, send
-from wenyuan.core.agents import Principal
+from wenyuan.core.access import Principal
 from wenyuan.core.errors import CatalogUnavailable, EngineUnavailable, NotPermitted
 from wenyuan.core.model import RetrievalRequest
 from wenyuan.service.context import ContextRequest
-from wenyuan.service.search import SearchRequest
+from wenyuan.service.search.searcher import SearchRequest
 
 QUERY = "客户投诉 多久响应"
 WHO = Principal(key_id="k1", agent_id="support")

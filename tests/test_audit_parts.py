@@ -11,13 +11,13 @@ from typer.testing import CliRunner
 
 import wenyuan
 from wenyuan.cli.root import app
-from wenyuan.core.agents import Agent, DomainScope
-from wenyuan.core.audited import folded
+from wenyuan.core.access import Agent, DomainScope
+from wenyuan.core.records import folded
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
 from wenyuan.service.context import ContextRequest
-from wenyuan.service.search import SearchRequest
-from wenyuan.service.unified import UnifiedRequest
+from wenyuan.service.rules import UnifiedRequest
+from wenyuan.service.search.searcher import SearchRequest
 
 QUESTION = "深基坑开挖的安全措施"
 

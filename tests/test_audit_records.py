@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from audit_parts import found_in
-from wenyuan.catalog.audit_log import AuditLog
-from wenyuan.core.agents import Agent, DomainScope, Key, Principal
+from wenyuan.catalog.audit.log import AuditLog
+from wenyuan.core.access import Agent, DomainScope, Key, Principal
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope
 from wenyuan.core.model import Passage, Source
-from wenyuan.core.ranking import Hit
+from wenyuan.core.ports import Hit
 from wenyuan.service.answer import LegReport, Query
 from wenyuan.service.audit import (
     change_record,

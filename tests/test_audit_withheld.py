@@ -12,11 +12,11 @@ from typer.testing import CliRunner
 import wenyuan
 from governed_door import governed_server, key, send
 from wenyuan.cli.root import app
-from wenyuan.core.agents import Agent, DomainScope
+from wenyuan.core.access import Agent, DomainScope
 from wenyuan.core.errors import EngineError
-from wenyuan.core.snippets import REASONS
+from wenyuan.core.prompt import REASONS
 from wenyuan.service.context import ContextRequest
-from wenyuan.service.search import SearchRequest
+from wenyuan.service.search.searcher import SearchRequest
 
 QUERY = "客户投诉 多久响应 complaints"
 LONG = "".join(

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 import wenyuan
-from wenyuan.core.agents import Agent, DomainScope, Principal
+from wenyuan.core.access import Agent, DomainScope, Principal
 from wenyuan.core.errors import EngineError, KnowledgeError
 from wenyuan.core.filters import In
 from wenyuan.core.model import NewDocument, NewPassage, Source
-from wenyuan.service.cache import AnswerCache, OwnMemory
-from wenyuan.service.search import LOCAL, SearchRequest, SearchResult
+from wenyuan.service.search.cache import AnswerCache, OwnMemory
+from wenyuan.service.search.searcher import LOCAL, SearchRequest, SearchResult
 
 STEPS = int(os.environ.get("CACHE_STEPS", "2000"))
 
@@ -368,8 +368,8 @@ def walk(folder: Path, steps: int, dice: int) -> Counter[str]:
 @pytest.fixture
 def _calendar(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     Calendar.now = date(2026, 6, 1)
-    for module in ("search", "retrieve"):
-        monkeypatch.setattr(f"wenyuan.service.{module}.date", Calendar)
+    for module in ("searcher", "retriever"):
+        monkeypatch.setattr(f"wenyuan.service.search.{module}.date", Calendar)
     yield
 
 

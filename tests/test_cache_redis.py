@@ -21,10 +21,9 @@ import wenyuan
 from listening import free_port
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.filters import And, In, Not, Or, Range
-from wenyuan.service.cache import AnswerCache
-from wenyuan.service.cache_redis import RedisStore, open_redis
-from wenyuan.service.kept_json import result_from_json, result_to_json
-from wenyuan.service.search import SearchRequest
+from wenyuan.service.search.cache import AnswerCache
+from wenyuan.service.search.cache_redis import RedisStore, open_redis, result_from_json, result_to_json
+from wenyuan.service.search.searcher import SearchRequest
 
 REQUEST = SearchRequest(
     query="客户投诉多久响应 complaint",
@@ -224,7 +223,7 @@ def test_what_others_wrote(server: Server, folder: Path, caplog: pytest.LogCaptu
 
 def test_a_redis_that_dies(server: Server, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     """While Redis is down every answer is computed and right; that is said once, and afterwards it is used again."""
-    caplog.set_level(logging.INFO, "wenyuan.service.cache_redis")
+    caplog.set_level(logging.INFO, "wenyuan.service.search.cache_redis")
     with opened(folder, server.url) as library:
         right = library.find(PLAIN)
         server.stop()

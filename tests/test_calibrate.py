@@ -10,11 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wenyuan.core.calibrate import CURVES, VOID, Curve, Field, curve_of, key_of, raw_of, unsettled
-from wenyuan.core.calibration import Judged, best_curve
-from wenyuan.core.fuse import explain
-from wenyuan.core.ranking import Hit
-from wenyuan.core.rerank import blended
+from wenyuan.core.ports import Hit
+from wenyuan.core.scoring.fusion import explain
+from wenyuan.core.scoring.probability import (
+    CURVES,
+    VOID,
+    Curve,
+    Field,
+    Judged,
+    best_curve,
+    curve_of,
+    key_of,
+    raw_of,
+    unsettled,
+)
+from wenyuan.core.scoring.rerank import blended
 
 shares = st.floats(0, 1)
 fields = st.lists(shares, max_size=60)

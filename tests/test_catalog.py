@@ -22,16 +22,10 @@ import sqlalchemy as sa
 import wenyuan
 from catalog_parts import BOTH, again, put, raw, texts
 from engine_laws import document, unit
-from wenyuan.catalog import Catalog, connect
-from wenyuan.core.errors import (
-    CatalogError,
-    CatalogUnavailable,
-    CatalogVersion,
-    ConfigError,
-    NotPermitted,
-)
+from wenyuan.catalog import Catalog, sql
+from wenyuan.core.errors import CatalogError, CatalogUnavailable, CatalogVersion, ConfigError, NotPermitted
 from wenyuan.core.model import Source
-from wenyuan.installed import upgrade_command
+from wenyuan.runtime.system import upgrade_command
 
 CANARY = "canary7金丝雀机密"
 
@@ -209,7 +203,7 @@ def test_pragmas(catalog: Catalog) -> None:
     assert found == {"synchronous": 2, "secure_delete": 1}
     with (
         pytest.raises(CatalogUnavailable, match="readonly"),
-        connect.reading(catalog._reader, "trying") as connection,
+        sql.reading(catalog._reader, "trying") as connection,
     ):
         connection.exec_driver_sql("DELETE FROM sources")
     assert len(catalog.sources()) == 2

@@ -16,8 +16,8 @@ import pytest
 import sqlalchemy as sa
 
 from catalog_parts import new_catalog, put, raw, script, soon, texts
-from wenyuan.catalog import Catalog, connect
-from wenyuan.catalog.backing import back_up
+from wenyuan.catalog import Catalog, sql
+from wenyuan.catalog.backup import back_up
 from wenyuan.catalog.lock import WriterLock
 from wenyuan.core.errors import (
     CatalogBusy,
@@ -209,7 +209,7 @@ def made(kind: type[Exception], message: str) -> Exception:
 @pytest.mark.parametrize("kind", error_classes(), ids=lambda kind: f"{kind.__module__}.{kind.__name__}")
 def test_every_driver_error_is_translated(kind: type[Exception]) -> None:
     """Whatever SQLAlchemy or its driver raises becomes a KnowledgeError with its cause, and shows no values."""
-    with pytest.raises(KnowledgeError) as caught, connect.translated("doing this"):
+    with pytest.raises(KnowledgeError) as caught, sql.translated("doing this"):
         raise made(kind, "disk I/O error")
     assert caught.value.__cause__ is not None
     assert caught.value.component == "catalog"
@@ -247,7 +247,7 @@ def test_there_are_driver_errors() -> None:
 )
 def test_kinds_of_errors(message: str, kind: type[KnowledgeError], hint: str) -> None:
     """What SQLite says decides which error it is and what to do next."""
-    with pytest.raises(kind) as caught, connect.translated("doing this"):
+    with pytest.raises(kind) as caught, sql.translated("doing this"):
         raise sa.exc.OperationalError("SELECT 1", {}, Exception(message))
     assert type(caught.value) is kind
     assert hint in caught.value.hint
@@ -268,7 +268,7 @@ def test_every_error_of_a_server_is_translated() -> None:
     assert len(classes) > 200
     for kind in classes:
         for raised in (kind("secret"), sa.exc.DBAPIError("SELECT secret", {"v": "secret"}, kind("secret"))):
-            with pytest.raises(KnowledgeError) as caught, connect.translated("doing this"):
+            with pytest.raises(KnowledgeError) as caught, sql.translated("doing this"):
                 raise raised
             assert caught.value.__cause__ is raised
             assert "doing this" in str(caught.value)
@@ -294,7 +294,7 @@ def test_kinds_of_errors_of_a_server(name: str, kind: type[KnowledgeError], said
     """What the server says decides which error it is."""
     from psycopg import errors
 
-    with pytest.raises(kind, match=said) as caught, connect.translated("doing this"):
+    with pytest.raises(kind, match=said) as caught, sql.translated("doing this"):
         raise getattr(errors, name)("x")
     assert type(caught.value) is kind
 
@@ -302,7 +302,7 @@ def test_kinds_of_errors_of_a_server(name: str, kind: type[KnowledgeError], said
 def test_no_session_is_left() -> None:
     """When all connections are taken for too long, the reader is told which setting to raise."""
     said = pytest.raises(CatalogUnavailable, match="doing this: all sessions are in use")
-    with said as caught, connect.translated("doing this"):
+    with said as caught, sql.translated("doing this"):
         raise sa.exc.TimeoutError("QueuePool limit of size 16 overflow 0 reached")
     assert "catalog.sessions" in caught.value.hint
 
@@ -310,7 +310,7 @@ def test_no_session_is_left() -> None:
 def test_our_own_errors_pass() -> None:
     """An error that is no driver's is not made into one."""
     for error in (NotPermitted("x"), ValueError("x"), KeyboardInterrupt()):
-        with pytest.raises(type(error)) as caught, connect.translated("doing this"):
+        with pytest.raises(type(error)) as caught, sql.translated("doing this"):
             raise error
         assert caught.value is error
 
@@ -338,11 +338,11 @@ def test_deadline_stops_a_long_query(catalog: Catalog) -> None:
         begun = time.monotonic()
         with (
             pytest.raises(EngineTimeout, match="counting for ever: the deadline passed"),
-            connect.reading(catalog._reader, "counting for ever", soon(0.2)) as connection,
+            sql.reading(catalog._reader, "counting for ever", soon(0.2)) as connection,
         ):
             connection.exec_driver_sql(ENDLESS)
         assert 0.19 <= time.monotonic() - begun < 1.0
-    with connect.reading(catalog._reader, "counting a little") as connection:
+    with sql.reading(catalog._reader, "counting a little") as connection:
         limited = ENDLESS.replace("FROM n)", "FROM n LIMIT 300000)")
         assert connection.exec_driver_sql(limited).scalar() == 300_000
     assert len(catalog.sources(soon())) == 2
@@ -352,12 +352,12 @@ def test_deadline_stops_a_long_statement(catalog: Catalog) -> None:
     """One that is asked of the driver alone ends close to its deadline, too, and no later one hears of it."""
     begun = time.monotonic()
     with pytest.raises(EngineTimeout, match="counting for ever: the deadline passed"):
-        connect.told_at_once(catalog._reader, ENDLESS, (), "counting for ever", soon(0.2))
+        sql.told_at_once(catalog._reader, ENDLESS, (), "counting for ever", soon(0.2))
     assert 0.19 <= time.monotonic() - begun < 1.0
     limited = ENDLESS.replace("FROM n)", "FROM n LIMIT 300000)")
-    assert connect.told_at_once(catalog._reader, limited, (), "counting a little") == [(300_000,)]
+    assert sql.told_at_once(catalog._reader, limited, (), "counting a little") == [(300_000,)]
     with pytest.raises(CatalogUnavailable, match="asking for what there is not: no such table"):
-        connect.told_at_once(catalog._reader, "SELECT * FROM nowhere", (), "asking for what there is not")
+        sql.told_at_once(catalog._reader, "SELECT * FROM nowhere", (), "asking for what there is not")
 
 
 def test_damaged_pages(catalog: Catalog) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from catalog_parts import BOTH
-from wenyuan.core.evaluated import AskedQuestion, Evaluation
-from wenyuan.core.learned import Pair
-from wenyuan.core.measures import Bin
+from wenyuan.core.records import AskedQuestion, Evaluation, Pair
+from wenyuan.core.scoring.evaluation import Bin
 
 
 @BOTH

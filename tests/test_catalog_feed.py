@@ -19,9 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from catalog_parts import new_catalog, put, raw
 from engine_laws import document, unit
 from wenyuan.catalog import Catalog
-from wenyuan.core.errors import (
-    CatalogUnavailable,
-)
+from wenyuan.core.errors import CatalogUnavailable
 from wenyuan.core.model import NewPassage, Source
 
 

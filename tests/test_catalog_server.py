@@ -14,11 +14,11 @@ import pytest
 
 import postgres_server
 from catalog_parts import again, dropped, dsn_of, new_catalog, on_server, put, script, soon, texts
-from wenyuan.catalog import Catalog, connect, server
-from wenyuan.catalog.audit_log import AuditLog
-from wenyuan.catalog.server import Server
+from wenyuan.catalog import Catalog, postgres
+from wenyuan.catalog import sql as connect
+from wenyuan.catalog.audit.log import AuditLog
+from wenyuan.catalog.postgres import Server
 from wenyuan.catalog.tasks import TaskLedger
-from wenyuan.core import postgres_words
 from wenyuan.core.errors import (
     CatalogBusy,
     CatalogError,
@@ -28,8 +28,9 @@ from wenyuan.core.errors import (
     EngineTimeout,
     VectorsGone,
 )
-from wenyuan.core.hurry import until
 from wenyuan.core.model import Source
+from wenyuan.core.ports import until
+from wenyuan.runtime import postgres as postgres_words
 
 pytestmark = pytest.mark.integration
 
@@ -70,8 +71,8 @@ sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from engine_laws import document
 from wenyuan.catalog import Catalog
-from wenyuan.catalog.audit_log import AuditLog
-from wenyuan.catalog.server import Server
+from wenyuan.catalog.audit.log import AuditLog
+from wenyuan.catalog.postgres import Server
 place = Server(Path(sys.argv[2]) / sys.argv[5], sys.argv[3], schema=sys.argv[4])
 catalog, audit = Catalog.open(place), AuditLog(place.folder, place=place.audit(), flush_after=0.001)
 for number in range(int(sys.argv[6])):
@@ -400,7 +401,7 @@ def test_newer_format(catalog: Catalog, place: Server) -> None:
 
 def test_all_sessions_in_use(catalog: Catalog, place: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """When all sessions are taken for too long, the reader is told which setting to raise."""
-    monkeypatch.setattr(server, "_POOL_WAIT", 0.2)
+    monkeypatch.setattr(postgres, "_POOL_WAIT", 0.2)
     few = Server(place.folder, dsn_of(place), schema=place.schema, sessions=2)
     opened = Catalog.open(few)
     with (

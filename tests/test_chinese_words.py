@@ -15,11 +15,11 @@ from typer.testing import CliRunner
 
 from console_door import Browser, console
 from listening import listening
-from wenyuan.cli.audit_record import _DID
+from wenyuan.cli.audit import _DID
 from wenyuan.cli.root import app
 from wenyuan.cli.translate import translated
-from wenyuan.cli.translate_conformance import TITLES, finding
-from wenyuan.conformance.runner import CASES
+from wenyuan.cli.translate_results import TITLES, finding
+from wenyuan.conformance.report import CASES
 from wenyuan.console.messages import MESSAGES
 from wenyuan.core import errors
 from wenyuan.core.model import RetrievalRequest

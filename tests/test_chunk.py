@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wenyuan.core.address import slug
-from wenyuan.core.chunk import chunk, estimate_tokens
+from wenyuan.core.addresses import slug, with_fragment
 from wenyuan.core.model import Block, Document
-from wenyuan.core.tokens import Meter
-from wenyuan.core.uri import with_fragment
+from wenyuan.core.text.chunking import Meter, chunk, estimate_tokens
 from wenyuan.readers.markdown import read_markdown
 from wenyuan.readers.text import read_text
 

@@ -25,10 +25,10 @@ from typer.testing import CliRunner, Result
 import wenyuan
 from wenyuan.cli.messages import AREAS, MESSAGES
 from wenyuan.cli.root import app
-from wenyuan.cli.snippet import body, cells, marks, snippet, wrapped
+from wenyuan.cli.search import body, cells, marks, snippet, wrapped
 from wenyuan.cli.terminal import language_here
 from wenyuan.cli.translate import translated
-from wenyuan.installed import upgrade_command
+from wenyuan.runtime.system import upgrade_command
 
 CLI = Path(wenyuan.__file__).parent / "cli"
 DOCUMENTS = CLI / "demo" / "documents"
@@ -858,7 +858,7 @@ def test_headings_and_table_rules_are_not_repeated() -> None:
 
 def test_quick_work_shows_no_progress(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes less than a second is not worth a bar; on a busy machine a minute is a second."""
-    monkeypatch.setattr("wenyuan.cli.progress._QUIET", 60.0)
+    monkeypatch.setattr("wenyuan.cli.terminal._QUIET", 60.0)
     done = run("--library", empty, "add", DOCUMENTS / "faq", "--source", "faq", FORCE_COLOR="1")
     assert done.exit_code == 0
     assert "file" not in done.stderr
@@ -866,8 +866,7 @@ def test_quick_work_shows_no_progress(empty: Path, monkeypatch: pytest.MonkeyPat
 
 def test_the_bar_says_how_much_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """Passages are read long before they are embedded: the share done is that of the embedded ones."""
-    from wenyuan.cli.progress import Bar
-    from wenyuan.cli.terminal import Terminal
+    from wenyuan.cli.terminal import Bar, Terminal
     from wenyuan.service.ingest import Progress
 
     said: list[dict[str, object]] = []
@@ -884,8 +883,7 @@ def test_the_bar_says_how_much_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_files_that_are_as_before_are_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     """The time left of a run that goes on is told by the files that were read, not by those that it could pass over."""
-    from wenyuan.cli.progress import Bar
-    from wenyuan.cli.terminal import Terminal
+    from wenyuan.cli.terminal import Bar, Terminal
     from wenyuan.service.ingest import Progress
 
     said: list[dict[str, object]] = []
@@ -913,8 +911,7 @@ def test_what_was_passed_over_is_counted_while_a_run_goes_on(tmp_path: Path) -> 
 
 def test_stages_are_told_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A work with stages says where it is at most every five seconds, in its own words; with --json, nothing."""
-    from wenyuan.cli.progress import Lines
-    from wenyuan.cli.terminal import Terminal
+    from wenyuan.cli.terminal import Lines, Terminal
 
     clock = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])

@@ -21,7 +21,7 @@ from typer.testing import CliRunner, Result
 import wenyuan
 from wenyuan.cli.root import app
 from wenyuan.cli.translate import translated
-from wenyuan.core.audited import KINDS
+from wenyuan.core.records import KINDS
 
 CLI = Path(wenyuan.__file__).parent / "cli"
 HASHING = {"WENYUAN_ENCODER__KIND": "hashing"}

@@ -14,10 +14,10 @@ from rich.cells import cell_len
 from typer.testing import CliRunner, Result
 
 from rules_door import BOOK, TWICE, WRONG
+from wenyuan.cli.retrieve import _screen, parameters
 from wenyuan.cli.root import app
 from wenyuan.cli.terminal import Terminal
 from wenyuan.cli.translate import translated
-from wenyuan.cli.unified import _screen, parameters
 
 COMMANDS = [f"rules {name}" for name in "import export template list show review remove infer packs".split()]
 COMMANDS += ["retrieve"]

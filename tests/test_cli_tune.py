@@ -12,7 +12,7 @@ import pytest
 
 from test_cli import run
 from tuning_parts import ENCODER, golden, new_house
-from wenyuan.cli.tune import bar
+from wenyuan.cli.evaluate import bar
 
 WORLD = {"WENYUAN_ENCODER__DIMENSION": str(ENCODER["dimension"]), "WENYUAN_SEARCH__FLOOR": "0"}
 

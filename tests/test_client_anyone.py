@@ -16,7 +16,7 @@ from governed_door import governed_server, key
 from listening import listening
 from wenyuan.client import Client, InvalidRequest, NotPermitted, RetrievalFailed, get_context_from
 from wenyuan.core.model import Fragment, RetrievalRequest, RetrievalResponse
-from wenyuan.core.snippets import ContextPolicy
+from wenyuan.core.prompt import ContextPolicy
 
 QUERY = "客户投诉多久响应"
 FAILED = {"status": "FAILED", "fragments": [], "error_message": "数据库连接失败"}

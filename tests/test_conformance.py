@@ -30,11 +30,9 @@ from wenyuan.conformance import (
     render,
     run,
 )
-from wenyuan.conformance.answer import clip
-from wenyuan.conformance.dataset import documents, manifest, origin, request
-from wenyuan.conformance.extras import EXTRAS, secrets_in
-from wenyuan.conformance.outline import OUTLINE
-from wenyuan.conformance.uri import uri_fault
+from wenyuan.conformance.bench import documents, manifest, origin, request, uri_fault
+from wenyuan.conformance.cases import EXTRAS, OUTLINE, secrets_in
+from wenyuan.conformance.targets import clip
 from wenyuan.core.errors import ConfigError
 
 FAULT = HeaderFault(FAIL_HEADER, "yes")

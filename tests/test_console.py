@@ -16,10 +16,9 @@ from console_door import HOSTILE, Browser, Seen, console, served
 from governed_door import key
 from wenyuan.console.forms import MAX_FORM
 from wenyuan.console.messages import MESSAGES
-from wenyuan.console.scores import pieces_of
-from wenyuan.console.sessions import LASTS, Attempts, Sessions
-from wenyuan.console.visit import checked_next, preferred
-from wenyuan.core.redact import KINDS
+from wenyuan.console.search import pieces_of
+from wenyuan.console.visit import LASTS, Attempts, Sessions, checked_next, preferred
+from wenyuan.core.redaction import KINDS
 
 TEMPLATES = Path(wenyuan.__file__).parent / "console" / "templates"
 
@@ -331,9 +330,7 @@ def test_a_form_of_a_megabyte_is_refused(opened: tuple[str, Any]) -> None:
     assert browser.get("/console/search").status == 200
 
 
-@pytest.mark.parametrize(
-    "path", ["/console/nothing", "/console/static/x/../../front.py", "/console/static/x/front.py"]
-)
+@pytest.mark.parametrize("path", ["/console/nothing", "/console/static/x/../../app.py", "/console/static/x/app.py"])
 def test_what_is_not_there_is_a_page_that_says_so(opened: tuple[str, Any], path: str) -> None:
     """An unknown path is 404 as a page, and no file is served but those of the console."""
     seen = Browser(opened[0]).get(path)

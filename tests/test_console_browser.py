@@ -17,7 +17,7 @@ import pytest
 from console_door import HOSTILE, console
 from rules_door import BOOK
 from test_console_rules import PROPOSED
-from wenyuan.core.learned import Pair
+from wenyuan.core.records import Pair
 from wenyuan.readers.rulebooks import read_book
 
 pytestmark = [pytest.mark.browser, pytest.mark.integration]

@@ -13,10 +13,9 @@ import pytest
 from console_door import HOSTILE, Browser, Seen, console
 from governed_door import key
 from wenyuan.console import Words
-from wenyuan.console.evaluation import _before
-from wenyuan.console.front import Site
-from wenyuan.console.multipart import parts_of
-from wenyuan.console.plots import reliability, trend
+from wenyuan.console.app import Site
+from wenyuan.console.evaluation import _before, reliability, trend
+from wenyuan.console.forms import parts_of
 
 GOLDEN = f"问题,来源\n客户投诉几天答复,crm_policy.md\n脚本注入测试 {HOSTILE},wiki.md\n".encode()
 PATH = "/console/evaluation"

@@ -12,7 +12,7 @@ import pytest
 from console_door import HOSTILE, Browser, console
 from governed_door import key
 from wenyuan.console.health import percentile, read_samples
-from wenyuan.core.synonyms import Synonym
+from wenyuan.core.text.synonyms import Synonym
 
 
 @pytest.fixture

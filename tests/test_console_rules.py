@@ -11,8 +11,8 @@ import pytest
 import wenyuan
 from console_door import HOSTILE, Browser, served
 from rules_door import BOOK, TWICE, WRONG
-from wenyuan.console.graph import DRAWN, drawn
-from wenyuan.core.agents import parse_agent
+from wenyuan.console.rules import DRAWN, drawn
+from wenyuan.core.access import parse_agent
 from wenyuan.readers.rulebooks import read_book
 
 PROPOSED = """\

@@ -15,7 +15,7 @@ from console_door import HOSTILE, Browser, console, served
 from governed_door import key
 from wenyuan.console.sources import freshness, pace
 from wenyuan.core.errors import CatalogBusy
-from wenyuan.server.runs import Runs
+from wenyuan.server.routes.registry import Runs
 from wenyuan.service.ingest import Progress
 
 

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import wenyuan
-from wenyuan.core.calibrate import CURVES, NEAR, Field
-from wenyuan.core.fuse import Fusion
+from wenyuan.core.scoring.fusion import Fusion
+from wenyuan.core.scoring.probability import CURVES, NEAR, Field
 from wenyuan.core.text import query_terms
-from wenyuan.service import legs
-from wenyuan.service.candidates import Cut, above, contenders
+from wenyuan.service.search import legs
+from wenyuan.service.search.candidates import Cut, above, contenders
 
 PASSAGES = 300
 SUBJECTS = ("投诉", "合同", "消防", "税务", "档案", "采购", "安全", "leave", "travel", "scaffold")

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import wenyuan
-from wenyuan.core.agents import Agent, DomainScope
+from wenyuan.core.access import Agent, DomainScope
 from wenyuan.core.errors import EngineError, InvalidRequest
 from wenyuan.core.model import Source
-from wenyuan.core.snippets import Snippet
-from wenyuan.core.tokens import estimate_tokens
+from wenyuan.core.prompt import Snippet
+from wenyuan.core.text.chunking import estimate_tokens
 from wenyuan.service.context import MAX_EXTRA_QUERIES, Context, ContextRequest
 
 COMPLAINT = "客户投诉需在 24 小时内第一次响应。Complaints are answered within one day. "

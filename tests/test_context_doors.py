@@ -16,11 +16,11 @@ from mcp_clients import calling, over_http
 from wenyuan import Client
 from wenyuan.cli.root import app
 from wenyuan.client import get_context_from
-from wenyuan.core.snippets import ContextPolicy
+from wenyuan.core.prompt import ContextPolicy
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
 from wenyuan.service.context import ContextRequest
-from wenyuan.wire.governed import context_to_wire
+from wenyuan.wire.search import context_to_wire
 
 LEAVE = """# 员工休假办法
 
@@ -110,7 +110,7 @@ def test_neighbours_over_the_contract_are_one_snippet(stocked: tuple[Any, str, P
 
 def test_without_a_word_about_it_the_budget_is_one(stocked: tuple[Any, str, Path]) -> None:
     """What a context may hold by default is the same for an agent, a request, and a policy over the contract."""
-    agent = wenyuan.core.agents.Agent(agent_id="a")
+    agent = wenyuan.core.access.Agent(agent_id="a")
     assert ContextPolicy().token_budget == agent.token_budget == 2_000
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import wenyuan
-from wenyuan.core.copies import beside, distinct
 from wenyuan.core.model import Passage
-from wenyuan.core.ranking import Hit
-from wenyuan.service.governed import governed
+from wenyuan.core.ports import Hit
+from wenyuan.core.scoring.rerank import beside, distinct
+from wenyuan.service.catalog import governed
 
 ZH = (
     "客户投诉应当在三个工作日内受理，由客户服务部登记、调查并书面答复；情况复杂的，可以延长五个工作日，并告知客户。",
@@ -249,8 +249,8 @@ def test_probability_is_not_shared_with_copies(library: wenyuan.Library) -> None
 
 def test_across_domains(library: wenyuan.Library) -> None:
     """An agent with two domains is given one of the copies, which names the other one; nothing is withheld by that."""
-    from wenyuan.core.agents import Agent, DomainScope
-    from wenyuan.service.search import SearchRequest
+    from wenyuan.core.access import Agent, DomainScope
+    from wenyuan.service.search.searcher import SearchRequest
 
     scope = (DomainScope(domain="a", top_k=3), DomainScope(domain="b", top_k=3))
     governed(library).put_agent(Agent(agent_id="helper", knowledge_scope=scope))

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wenyuan.core.copyright import Copyright, parse_copyright
 from wenyuan.core.errors import InvalidRequest
+from wenyuan.core.terms_of_use import Copyright, parse_copyright
 
 _LIMITS = st.one_of(
     st.builds(dict, excerpt=st.sampled_from(["allow", "deny"])),

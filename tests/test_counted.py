@@ -9,7 +9,7 @@ import pytest
 from wenyuan.cli.messages import MESSAGES as SPOKEN
 from wenyuan.cli.terminal import Terminal
 from wenyuan.console.messages import MESSAGES as SHOWN
-from wenyuan.core.counted import Counted
+from wenyuan.core.errors import Counted
 
 _UNCOUNTED = re.compile(r"{\w+} (sources|documents|passages|files|rules|nodes|hits|faults|records|questions|tokens)")
 

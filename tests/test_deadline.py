@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 import wenyuan
-from wenyuan.core.agents import Agent, DomainScope, Principal
+from wenyuan.core.access import Agent, DomainScope, Principal
 from wenyuan.core.errors import EngineTimeout
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Deadline
 from wenyuan.service.context import ContextRequest
-from wenyuan.service.search import SearchRequest
+from wenyuan.service.search.searcher import SearchRequest
 
 SECONDS = 1.5
 BOUND = Principal(key_id="k", agent_id="all")

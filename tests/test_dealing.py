@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pytest
 
-from wenyuan.core.dealing import ACROSS, LEAST_GROUPS, deal, near_equal
+from wenyuan.core.scoring.evaluation import ACROSS, LEAST_GROUPS, deal, near_equal
 from wenyuan.core.text import query_terms
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 import wenyuan
 from wenyuan.cli.demo.run import SOURCES
 from wenyuan.cli.root import app
-from wenyuan.cli.snippet import cells
+from wenyuan.cli.search import cells
 
 DOCUMENTS = Path(wenyuan.__file__).parent / "cli" / "demo" / "documents"
 

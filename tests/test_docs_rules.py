@@ -11,7 +11,7 @@ import wenyuan
 from wenyuan.knowledge_retriever import KnowledgeRetriever
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
-from wenyuan.service.unified import RuleQuestion
+from wenyuan.service.rules import RuleQuestion
 
 DOCS = Path(__file__).parent.parent / "docs"
 

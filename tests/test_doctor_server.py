@@ -16,12 +16,11 @@ from typer.testing import CliRunner
 
 import postgres_server
 from wenyuan.app import create_library, open_library
-from wenyuan.catalog import sqlstates
 from wenyuan.cli.root import app
 from wenyuan.cli.translate import translated
-from wenyuan.core import postgres_words
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.engines.postgres import sessions
+from wenyuan.runtime import postgres
 
 Doctor = Callable[..., tuple[int, dict[str, Any], str]]
 
@@ -153,11 +152,11 @@ def test_an_index_that_is_not_the_catalogs(
 
 def test_every_reason_has_its_chinese() -> None:
     """Whatever a server of PostgreSQL is said to do is said in Chinese, too, with what helps."""
-    said = [f"the server {reason}" for _, reason in (*postgres_words.REFUSED, *postgres_words._SAID_AT_LOGIN)]
-    for _, kind, reason, hint in sqlstates._REASONS:
-        said += [f"counting: {reason}{sqlstates._shown(kind, '12345')}", *([hint] if hint else [])]
+    said = [f"the server {reason}" for _, reason in (*postgres.REFUSED, *postgres._SAID_AT_LOGIN)]
+    for _, kind, reason, hint in postgres._REASONS:
+        said += [f"counting: {reason}{postgres._shown(kind, '12345')}", *([hint] if hint else [])]
     said += [f"engine postgres at host:1: {reason} (12345)" for _, _, reason in sessions._REASONS]
-    said += [sessions._LOOK, sessions._REBUILD, postgres_words.said_at_login("")]
+    said += [sessions._LOOK, sessions._REBUILD, postgres.said_at_login("")]
     english = re.compile("(?<![A-Za-z])(the|is|has|of|to|at|its|or|not|it|another|took)(?![A-Za-z])")
     assert [text for text in said if english.search(translated(text))] == []
 

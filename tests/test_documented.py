@@ -14,7 +14,7 @@ from governed_door import OTHER, governed_server, key, send
 from http_door import JSON, Answer, assert_problem, call, raw
 from test_access import BODIES, at
 from wenyuan.server.access import RIGHT_OF
-from wenyuan.server.seams import Limits
+from wenyuan.server.settings import Limits
 
 Served = tuple[str, Any]
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 
 from wenyuan.core.errors import EncoderTimeout, EncoderUnavailable
 from wenyuan.core.ports import Deadline, Encoder
-from wenyuan.encoders import builtin, builtin_tokens, builtin_weights
-from wenyuan.encoders.builtin import BuiltinEncoder, load_builtin
-from wenyuan.encoders.builtin_tokens import Tokenizer
+from wenyuan.encoders import builtin
+from wenyuan.encoders import builtin as builtin_tokens
+from wenyuan.encoders import builtin as builtin_weights
+from wenyuan.encoders.builtin import BuiltinEncoder, Tokenizer, load_builtin
 
 pytestmark = pytest.mark.integration
 

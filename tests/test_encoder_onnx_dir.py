@@ -19,9 +19,8 @@ from tokenizers.processors import TemplateProcessing
 
 from wenyuan.core.errors import EncoderUnavailable, VectorRejected
 from wenyuan.core.ports import Encoder
-from wenyuan.encoders.folder import load_tokenizer
-from wenyuan.encoders.onnx_dir import open_onnx_dir
-from wenyuan.installed import install_command
+from wenyuan.encoders.onnx import load_tokenizer, open_onnx_dir
+from wenyuan.runtime.system import install_command
 
 WORDS = ["[CLS]", "[SEP]", "[UNK]", "报", "销", "travel", "cost", "知", "识", "Q", "P", "An", "away"]
 

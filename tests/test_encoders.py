@@ -17,9 +17,9 @@ from hypothesis.extra import numpy as hnp
 
 from wenyuan.core.errors import ConfigError, EncoderTimeout, VectorRejected
 from wenyuan.core.ports import Deadline, Encoder
-from wenyuan.core.vectors import checked_vectors
+from wenyuan.core.scoring.vectors import checked_vectors
 from wenyuan.encoders.hashing import HashingEncoder
-from wenyuan.encoders.sessions import encode_each
+from wenyuan.encoders.onnx import encode_each
 
 # --- checks -------------------------------------------------------------------------------------------------------
 

@@ -14,9 +14,10 @@ import pytest
 from engine_laws import DIMENSION, QUERIES, SPEC, TEXTS, World, document, same, unit
 from wenyuan.catalog import Catalog
 from wenyuan.core.errors import EngineUnavailable, IndexCorrupt, IndexMismatch, KnowledgeError
-from wenyuan.engines.local import LocalEngine, segments, stored, vectors
-from wenyuan.engines.local.row_files import RowFiles
-from wenyuan.engines.local.stored import StoredRows
+from wenyuan.engines.local import LocalEngine, keyword, vectors
+from wenyuan.engines.local import files as stored
+from wenyuan.engines.local.files import StoredRows
+from wenyuan.engines.local.vectors import RowFiles
 from wenyuan.engines.memory import MemoryEngine
 
 KINDS = ["*.term", "*.idx", "*.pos", "*.fast", "*.fieldnorm", "*.store", "*.del", "watermark.json", "rows.json",
@@ -244,7 +245,7 @@ def test_damage_that_cannot_be_mended(world: World, monkeypatch: pytest.MonkeyPa
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(segments.Path, "write_bytes", full)
+    monkeypatch.setattr(keyword.Path, "write_bytes", full)
     engine._look_at = 0.0
     with pytest.raises(EngineUnavailable, match="No space left on device"):
         engine.look(world.catalog)

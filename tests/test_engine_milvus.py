@@ -16,17 +16,13 @@ import milvus_server
 from engine_laws import QUERIES, SPEC, TEXTS, World, document, same, unit
 from server_engine_laws import ServerEngineLaws
 from wenyuan.catalog import Catalog
-from wenyuan.core.errors import (
-    EngineError,
-    EngineTimeout,
-    EngineUnavailable,
-    IndexCorrupt,
-)
+from wenyuan.core.errors import EngineError, EngineTimeout, EngineUnavailable, IndexCorrupt
 from wenyuan.core.filters import Filter, In, Range
 from wenyuan.core.ports import Engine
-from wenyuan.engines.milvus import MilvusEngine, Place, keyword, writing
-from wenyuan.engines.milvus.marks import newest
-from wenyuan.engines.milvus.words import FIELDS, digest
+from wenyuan.engines.milvus import MilvusEngine, Place, writing
+from wenyuan.engines.milvus import search as keyword
+from wenyuan.engines.milvus.collections import newest
+from wenyuan.engines.milvus.search import FIELDS, digest
 
 
 def opened(address: str, catalog: Catalog, **more: Any) -> MilvusEngine:

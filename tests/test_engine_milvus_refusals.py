@@ -35,10 +35,9 @@ from wenyuan.core.filters import In, Not, Range, Scope
 from wenyuan.core.ports import Deadline
 from wenyuan.core.text import query_terms
 from wenyuan.engines.milvus import MilvusEngine, Place, collections
-from wenyuan.engines.milvus.conditions import compared, condition, token
-from wenyuan.engines.milvus.keyword import frequency, norm, weighed
+from wenyuan.engines.milvus.search import compared, condition, frequency, norm, token, weighed
 from wenyuan.engines.milvus.sessions import failure
-from wenyuan.installed import install_command
+from wenyuan.runtime.system import install_command
 
 TOKEN = "root:Geheim-4711"
 ID = "x" * 32

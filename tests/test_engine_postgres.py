@@ -16,15 +16,11 @@ from psycopg import sql
 from engine_laws import SPEC, TEXTS, World, document, same, unit
 from server_engine_laws import ServerEngineLaws
 from wenyuan.catalog import Catalog
-from wenyuan.core.errors import (
-    EngineTimeout,
-    IndexCorrupt,
-    InvalidRequest,
-)
+from wenyuan.core.errors import EngineTimeout, IndexCorrupt, InvalidRequest
 from wenyuan.core.filters import Filter, In, Range
 from wenyuan.core.ports import Engine
-from wenyuan.engines.postgres import PostgresEngine, keyword, nearest, upkeep
-from wenyuan.engines.postgres.conditions import Condition
+from wenyuan.engines.postgres import PostgresEngine, search, writing
+from wenyuan.engines.postgres.sessions import Condition
 from wenyuan.engines.postgres.tables import LOCK
 
 
@@ -83,11 +79,11 @@ class TestPostgresEngine(ServerEngineLaws):
     @pytest.mark.parametrize("rescored", [0, 5, 2_000])
     def test_pruned_as_exact(self, world: World, rescored: int, narrow: int, monkeypatch: pytest.MonkeyPatch) -> None:
         """However few postings are looked at in a round, and passages asked about, the ranking is the reference's."""
-        monkeypatch.setattr(keyword, "FIRST_ENTRIES", 2)
-        monkeypatch.setattr(keyword, "FIRST_LOOK", 1)
-        monkeypatch.setattr(keyword, "MOST_WORTH", keyword.K1 + 1)
-        monkeypatch.setattr(keyword, "MOST_RESCORED", rescored)
-        monkeypatch.setattr(keyword, "NARROW", narrow)
+        monkeypatch.setattr(search, "FIRST_ENTRIES", 2)
+        monkeypatch.setattr(search, "FIRST_LOOK", 1)
+        monkeypatch.setattr(search, "MOST_WORTH", search.K1 + 1)
+        monkeypatch.setattr(search, "MOST_RESCORED", rescored)
+        monkeypatch.setattr(search, "NARROW", narrow)
         draw = random.Random(5)
         words = [f"w{n}" for n in range(40)]
         weights = [1 / (n + 1) for n in range(40)]
@@ -103,8 +99,8 @@ class TestPostgresEngine(ServerEngineLaws):
 
     def test_a_word_that_all_have(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         """A term that very many passages hold ranks by itself, and orders what a rarer one has found."""
-        monkeypatch.setattr(keyword, "MOST_ENTRIES", 5)
-        monkeypatch.setattr(keyword, "FIRST_ENTRIES", 2)
+        monkeypatch.setattr(search, "MOST_ENTRIES", 5)
+        monkeypatch.setattr(search, "FIRST_ENTRIES", 2)
         world.put(*(document(n, text="安全 " + "x " * n + ("罕见" if n > 15 else "")) for n in range(1, 20)))
         world.sync()
         for query, limit in (("安全", 5), ("安全罕见", 4)):
@@ -138,14 +134,14 @@ class TestPostgresEngine(ServerEngineLaws):
 
     def test_graph(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         """Beyond the exact range the graph finds nearly the same rows, and filters starve no answer."""
-        monkeypatch.setattr(nearest, "EXACT_ROWS", 100)
-        monkeypatch.setattr(upkeep, "EXACT_ROWS", 100)
+        monkeypatch.setattr(search, "EXACT_ROWS", 100)
+        monkeypatch.setattr(writing, "EXACT_ROWS", 100)
         world.put(*(document(n, facets={"third": n % 3 == 0, "few": n % 40 == 0}) for n in range(600)))
         world.sync()
         world.engine.checkpoint()  # type: ignore[attr-defined]
         asked: list[str] = []
-        walks = nearest._walks
-        monkeypatch.setattr(nearest, "_walks", lambda *a: asked.append(str(walks(*a))) or walks(*a))
+        walks = search._walks
+        monkeypatch.setattr(search, "_walks", lambda *a: asked.append(str(walks(*a))) or walks(*a))
         for test in (None, In("metadata.third", (True,)), In("metadata.few", (True,))):
             found = 0
             for seed in range(1_000, 1_020):
@@ -161,7 +157,7 @@ class TestPostgresEngine(ServerEngineLaws):
     def test_a_walk_that_ends_early_is_no_short_answer(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         """When the graph gives fewer rows than asked for, every row is compared."""
         self.test_graph(world, monkeypatch)
-        monkeypatch.setattr(nearest, "_WALK", nearest._WALK.replace("LIMIT %(limit)s", "LIMIT 3"))
+        monkeypatch.setattr(search, "_WALK", search._WALK.replace("LIMIT %(limit)s", "LIMIT 3"))
         same(world.vector(unit(7), limit=50), world.vector(unit(7), limit=50, engine=world.reference))
 
     def test_behind_a_writer(self, filled: World, superuser: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,13 +180,13 @@ class TestPostgresEngine(ServerEngineLaws):
         """A question is answered from before, or told that it is being brought up to date; the work goes on, and the next has it."""
         before = filled.engine.status().watermark
         filled.put(document(51))
-        slow, step = threading.Event(), upkeep.step
+        slow, step = threading.Event(), writing.step
 
         def slowly(*args: Any) -> int | None:
             slow.wait(10)
             return step(*args)
 
-        monkeypatch.setattr(upkeep, "step", slowly)
+        monkeypatch.setattr(writing, "step", slowly)
         assert filled.engine.sync(filled.catalog, deadline=filled.deadline(0.5)) == before
         slow.set()
         filled.sync()

@@ -20,7 +20,6 @@ import wenyuan
 from engine_laws import SPEC, World, same, unit
 from server_engine_laws import ServerEngineRefusals, six
 from test_attached_source import drivers_exceptions
-from wenyuan.core import postgres_words
 from wenyuan.core.errors import (
     ConfigError,
     EngineError,
@@ -35,6 +34,7 @@ from wenyuan.core.text import query_terms
 from wenyuan.engines import postgres
 from wenyuan.engines.postgres import PostgresEngine, sessions, tables
 from wenyuan.engines.postgres.sessions import FAILURES, Mode, translated
+from wenyuan.runtime import postgres as postgres_words
 
 
 @pytest.fixture

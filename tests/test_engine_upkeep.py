@@ -14,12 +14,7 @@ import numpy as np
 import pytest
 
 from engine_laws import EARLIER_CODES, QUERIES, SPEC, TEXTS, World, document, earlier_codes, same, unit
-from wenyuan.core.errors import (
-    CatalogBusy,
-    EngineUnavailable,
-    IndexCorrupt,
-    KnowledgeError,
-)
+from wenyuan.core.errors import CatalogBusy, EngineUnavailable, IndexCorrupt, KnowledgeError
 from wenyuan.core.text import query_terms
 from wenyuan.engines import local
 from wenyuan.engines.local import LocalEngine, vectors
@@ -177,7 +172,7 @@ def test_files_of_a_commit_that_was_cut_off(world: World) -> None:
 
 def test_rows_replaced_while_they_are_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that opens while another process replaces the row files reads the new ones and rebuilds nothing."""
-    import wenyuan.engines.local as module
+    from wenyuan.engines import local as module
 
     engine: Any = world.engine
     load = module.Columns.load

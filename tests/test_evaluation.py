@@ -23,15 +23,11 @@ from wenyuan.core.errors import (
     SourceError,
 )
 from wenyuan.encoders.hashing import HashingEncoder
-from wenyuan.evaluation.asking import Asker, Ranked, Run
-from wenyuan.evaluation.building import entries_of, open_built
-from wenyuan.evaluation.command import evaluate
-from wenyuan.evaluation.corpus import open_corpus
-from wenyuan.evaluation.judged import read_judged
-from wenyuan.evaluation.measures import measured
-from wenyuan.evaluation.pace import Pace
-from wenyuan.evaluation.report import Report
-from wenyuan.installed import install_command
+from wenyuan.evaluation import evaluate
+from wenyuan.evaluation.data import open_corpus, read_judged
+from wenyuan.evaluation.report import Report, measured
+from wenyuan.evaluation.run import Asker, Pace, Ranked, Run, entries_of, open_built
+from wenyuan.runtime.system import install_command
 
 CORPUS = [
     {"_id": "a", "title": "", "text": "kiwi plum fig", "metadata": {"kind": "fruit"}},
@@ -483,7 +479,7 @@ def test_a_query_that_is_not_answered_ends_the_run(make: Made) -> None:
 def test_the_rate_leaves_out_what_was_done_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a resumed start the time left follows from new work alone."""
     clock = [100.0]
-    monkeypatch.setattr("wenyuan.evaluation.pace.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("wenyuan.evaluation.run.time.monotonic", lambda: clock[0])
     out = io.StringIO()
     pace = Pace("building", 5000, "documents", out)
     pace.skip(1000)

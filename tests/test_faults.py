@@ -20,7 +20,7 @@ import pytest
 import wenyuan
 from wenyuan.core.errors import EncoderUnavailable, EngineUnavailable
 from wenyuan.core.filters import Scope
-from wenyuan.core.ranking import Hit, LegResult
+from wenyuan.core.ports import Hit, LegResult
 from wenyuan.encoders.hashing import HashingEncoder
 
 TEXT = (

@@ -15,8 +15,8 @@ from test_cli import run
 from tuning_parts import golden, new_house
 from wenyuan.client import Client
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
-from wenyuan.service.lessons import judged_pairs
-from wenyuan.service.tuning import LEAST_QUESTIONS
+from wenyuan.service.learning import judged_pairs
+from wenyuan.service.learning.tuning import LEAST_QUESTIONS
 
 QUESTION = {"query": "客户投诉", "max_results": 5}
 Served = tuple[str, Any]

@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from wenyuan.core.calibrate import CURVES, Curve
-from wenyuan.core.calibration import Judged, best_curve, calibrated, error_of, probabilities
-from wenyuan.core.folds import STRENGTHS, Trial, judge
+from wenyuan.core.scoring.evaluation import STRENGTHS, Trial, judge
+from wenyuan.core.scoring.probability import CURVES, Curve, Judged, best_curve, calibrated, error_of, probabilities
 
 FOLDS, EACH = 5, 12
 DEALT = np.repeat(np.arange(FOLDS), EACH)

@@ -17,11 +17,11 @@ from governed_door import governed_server, key, send
 from wenyuan.cli.root import app
 from wenyuan.core.errors import CatalogUnavailable
 from wenyuan.core.model import RetrievalRequest
-from wenyuan.core.source_state import SourceState
+from wenyuan.core.sources import SourceState
 from wenyuan.service.context import ContextRequest
-from wenyuan.service.freshness import Freshness, healths
-from wenyuan.service.search import SearchRequest
-from wenyuan.wire.governed import context_to_wire, search_to_wire
+from wenyuan.service.operations import Freshness, healths
+from wenyuan.service.search.searcher import SearchRequest
+from wenyuan.wire.search import context_to_wire, search_to_wire
 
 HOUR, DAY = 3_600.0, 86_400.0
 QUERY = "客户投诉 complaint"

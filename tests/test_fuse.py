@@ -11,12 +11,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wenyuan.core.fuse import CLIMB, CONTEXT_BOUND, Fusion, Leeway, Request, Topic, adjusted, column, explain
 from wenyuan.core.model import Passage
-from wenyuan.core.ranking import Hit, Ranking
-from wenyuan.core.reference import reference_of, title_terms
-from wenyuan.core.structure import CLAUSE
+from wenyuan.core.ports import Hit, Ranking
+from wenyuan.core.scoring.fusion import (
+    CLIMB,
+    CONTEXT_BOUND,
+    Fusion,
+    Leeway,
+    Request,
+    Topic,
+    adjusted,
+    column,
+    explain,
+    reference_of,
+    title_terms,
+)
 from wenyuan.core.text import terms
+from wenyuan.core.text.structure import CLAUSE
 
 shares = st.floats(0, 1)
 cosines = st.floats(-1, 1)

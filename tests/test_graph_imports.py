@@ -13,10 +13,10 @@ from typer.testing import CliRunner, Result
 import wenyuan
 from graph_parts import LARGE, LARGE_EDGES, lists, write_folders
 from wenyuan.cli.root import app
-from wenyuan.core.agents import Principal, parse_agent
+from wenyuan.core.access import Principal, parse_agent
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
-from wenyuan.service.unified import RuleQuestion
+from wenyuan.service.rules import RuleQuestion
 
 DOCS = Path(__file__).parent.parent / "docs"
 SMALL = {"process": 4, "equipment": 3, "hazard": 3, "safety_measure": 5, "quality_point": 2}

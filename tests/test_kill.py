@@ -20,11 +20,11 @@ from typing import Any
 import pytest
 
 import wenyuan
-from wenyuan.core.chunk import chunk
+from wenyuan.core.addresses import file_uri
 from wenyuan.core.filters import Scope
 from wenyuan.core.ports import Deadline
 from wenyuan.core.text import query_terms
-from wenyuan.core.uri import file_uri
+from wenyuan.core.text.chunking import chunk
 from wenyuan.readers.sandbox import Sandbox
 
 pytestmark = [pytest.mark.slow, pytest.mark.integration]

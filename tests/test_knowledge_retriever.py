@@ -9,7 +9,7 @@ from unittest.mock import Mock
 import pytest
 
 from wenyuan.core.errors import ConfigError, EngineUnavailable, InvalidRequest, NotPermitted
-from wenyuan.core.united import united
+from wenyuan.core.rules.results import united
 from wenyuan.knowledge_retriever import (
     CHAPTERS_NEED_KG,
     DEFAULT_VECTOR_THRESHOLD,

@@ -11,10 +11,10 @@ import pytest
 
 import wenyuan
 from catalog_parts import raw
-from wenyuan.core.fuse import Fusion
 from wenyuan.core.model import Source
-from wenyuan.core.ranking import Hit
-from wenyuan.service.reembed import embed_anew
+from wenyuan.core.ports import Hit
+from wenyuan.core.scoring.fusion import Fusion
+from wenyuan.service.ingest.registry import embed_anew
 
 SETTINGS: dict[str, Any] = {
     "encoder": {"kind": "hashing", "dimension": 256},

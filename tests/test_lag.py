@@ -18,17 +18,17 @@ import wenyuan
 from console_door import Browser, served
 from wenyuan.cli.root import app
 from wenyuan.client import get_context_from
-from wenyuan.client.governed import read_context
+from wenyuan.client.replies import read_context
 from wenyuan.core.errors import EngineTimeout
 from wenyuan.core.model import NewDocument, NewPassage, RetrievalRequest
 from wenyuan.core.ports import Deadline
 from wenyuan.service.context import ContextRequest
-from wenyuan.service.doors import Wanted
-from wenyuan.service.following import Follower
+from wenyuan.service.fragments import Wanted
 from wenyuan.service.ingest import Progress
-from wenyuan.service.search import SearchRequest
-from wenyuan.service.unified import UnifiedRequest
-from wenyuan.wire.governed import context_to_wire, search_to_wire
+from wenyuan.service.library import Follower
+from wenyuan.service.rules import UnifiedRequest
+from wenyuan.service.search.searcher import SearchRequest
+from wenyuan.wire.search import context_to_wire, search_to_wire
 
 ASK = SearchRequest(query="客户投诉多久响应")
 CONTEXT = ContextRequest(retrieval_query=ASK.query)

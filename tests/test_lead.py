@@ -14,15 +14,15 @@ import sqlalchemy as sa
 import wenyuan
 from catalog_parts import BOTH, again, put
 from wenyuan.catalog import Catalog, schema
-from wenyuan.core.lead import lead_of, with_lead
 from wenyuan.core.model import Block, Document, IndexRow, RetrievalRequest
 from wenyuan.core.text import OWN, passage_terms
-from wenyuan.evaluation.corpus import open_corpus
+from wenyuan.core.text.summaries import lead_of, with_lead
+from wenyuan.evaluation.data import open_corpus
 from wenyuan.readers.jsonl import read_jsonl
 from wenyuan.readers.markdown import read_markdown
 from wenyuan.readers.text import read_text
 from wenyuan.service.ingest import IngestReport
-from wenyuan.service.rerank import _text
+from wenyuan.service.search.external import _text
 
 FIRST = "创新科技有限公司是一家于2005年在杭州成立的软件公司，主营业务为软件开发、数据分析和云计算解决方案，客户有银行和医院。"
 ACME = "Acme Orchards Ltd., founded in April 2005 in Sunnydale, grows organic fruit and sells it to schools."

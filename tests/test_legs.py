@@ -12,10 +12,10 @@ import pytest
 
 from wenyuan.core.errors import EncoderTimeout, EngineTimeout, EngineUnavailable, IndexCorrupt, KnowledgeError
 from wenyuan.core.ports import Deadline
-from wenyuan.core.vectors import check_deadline
+from wenyuan.core.scoring.vectors import check_deadline
 from wenyuan.encoders.hashing import HashingEncoder
-from wenyuan.service.crew import Crew, Legs, outcome
-from wenyuan.service.query_vectors import QueryVectors
+from wenyuan.service.search.legs import QueryVectors
+from wenyuan.service.search.threads import Crew, Legs, outcome
 
 
 @pytest.fixture

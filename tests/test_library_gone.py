@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import wenyuan
-from wenyuan.catalog.audit_tables import AuditFiles
+from wenyuan.catalog.audit.tables import AuditFiles
 from wenyuan.cli.translate import translated
 from wenyuan.core.errors import CatalogUnavailable, KnowledgeError
 from wenyuan.core.model import RetrievalRequest

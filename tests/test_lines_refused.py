@@ -9,7 +9,7 @@ from typing import Any
 import wenyuan
 from wenyuan.core.filters import In
 from wenyuan.core.model import Source
-from wenyuan.service.search import SearchRequest
+from wenyuan.service.search.searcher import SearchRequest
 
 
 def written(file: Path, *rows: Any) -> Path:

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from doors import foreign_library, served
 from http_door import JSON, call
-from wenyuan.core.agents import Principal
+from wenyuan.core.access import Principal
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.mcp.messages import refusal, wants_answer
+from wenyuan.mcp.server import refusal, wants_answer
 from wenyuan.mcp.tools import TOOLS
 from wenyuan.wire import strict_json
 

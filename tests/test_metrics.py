@@ -19,12 +19,12 @@ import wenyuan
 from governed_door import governed_server, key, send
 from http_door import JSON, EchoService, ask, assert_problem, call, serving
 from wenyuan.core.errors import EngineUnavailable
-from wenyuan.core.source_state import SourceState
-from wenyuan.server.exposition import CONTENT_TYPE, Family, Sample, histogram, render
-from wenyuan.server.seams import Limits
-from wenyuan.server.traffic import Traffic, door_of
-from wenyuan.service.meters import BOUNDS, LegMeter, Timings
-from wenyuan.service.refresh import Worker
+from wenyuan.core.sources import SourceState
+from wenyuan.server.metrics import CONTENT_TYPE, Family, Sample, histogram, render
+from wenyuan.server.middleware import Traffic, door_of
+from wenyuan.server.settings import Limits
+from wenyuan.service.operations.refresh import Worker
+from wenyuan.service.search.traces import BOUNDS, LegMeter, Timings
 
 Numbers = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 

@@ -18,10 +18,9 @@ import pytest
 import milvus_server
 from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable, VectorRejected
 from wenyuan.core.model import EncoderFingerprint, Source
-from wenyuan.core.outside import OutsideHit
-from wenyuan.core.ports import Deadline
-from wenyuan.engines.milvus_calls import translated
-from wenyuan.engines.milvus_collection import MilvusCollection, condition, open_milvus
+from wenyuan.core.ports import Deadline, OutsideHit
+from wenyuan.engines.external.milvus import MilvusCollection, condition, open_milvus
+from wenyuan.engines.milvus.sessions import translated
 
 HOSTILE = ["涉密", 'x" or 1 == 1 or "', "a\\", "it's", "%", "\u200b", "{kind}", "' or '1'=='1"]
 FIELDS = {"id": "id", "text": "body", "vector": "v", "title": "title", "uri": "uri", "metadata": "meta"}

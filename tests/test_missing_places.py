@@ -9,7 +9,7 @@ import pytest
 
 import wenyuan
 from wenyuan.cli.translate import translated
-from wenyuan.service.search import SearchRequest
+from wenyuan.service.search.searcher import SearchRequest
 
 LAW = """# 数据安全法
 

@@ -17,11 +17,10 @@ import sqlalchemy as sa
 
 import wenyuan
 from catalog_parts import again, dropped, dsn_of, on_server
-from wenyuan.catalog import Catalog, moving
-from wenyuan.catalog import schema as t
-from wenyuan.catalog.moving import Step, move
-from wenyuan.catalog.place import Files
-from wenyuan.catalog.server import Server
+from wenyuan.catalog import Catalog, backup, schema
+from wenyuan.catalog.backup import Step, move
+from wenyuan.catalog.postgres import Server
+from wenyuan.catalog.storage import Files
 from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, InvalidRequest
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.service.context import ContextRequest
@@ -120,7 +119,7 @@ def test_there_and_back(folder: Path, server: Server, made: Path, tmp_path: Path
 
 def test_every_table_is_moved(folder: Path, server: Server) -> None:
     """Whatever table a library has, here or there, is one that is moved and compared, but what says whose a file is."""
-    moved = set(move(Files(folder), server).tables) | {t.library.name}
+    moved = set(move(Files(folder), server).tables) | {schema.library.name}
     with again(server).reader.connect() as connection:
         assert set(sa.inspect(connection).get_table_names()) == moved
     found = set()
@@ -162,9 +161,9 @@ CHILD = """
 import sys
 from pathlib import Path
 from functools import partialmethod
-from wenyuan.catalog import Catalog, moving
-from wenyuan.catalog.place import Files
-from wenyuan.catalog.server import Server
+from wenyuan.catalog import Catalog, backup as moving
+from wenyuan.catalog.storage import Files
+from wenyuan.catalog.postgres import Server
 moving._BATCH = 7
 Catalog.writing = partialmethod(Catalog.writing, wait=0.2)
 moving.move(Files(Path(sys.argv[1])), Server(Path(sys.argv[1]), sys.argv[2], schema=sys.argv[3]), lambda s: print(s.table, flush=True))
@@ -221,7 +220,7 @@ def test_refused(folder: Path, server: Server, tmp_path: Path) -> None:
     with pytest.raises(CatalogUnavailable, match="already"):
         move(Files(folder), again(server))
     with pytest.raises(InvalidRequest, match="in a folder already"):
-        moving.move_library(folder, str(tmp_path / "other"))
+        backup.move_library(folder, str(tmp_path / "other"))
     writing = Catalog.open(folder)
     with writing.writing(), pytest.raises(CatalogBusy, match="being written"):
         _move_in_a_child(folder, server)
@@ -233,10 +232,10 @@ def test_a_connection_string_in_words(folder: Path, tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())
     with pytest.raises(CatalogUnavailable, match="cannot be reached") as caught:
-        moving.move_library(folder, "host=127.0.0.1 port=1 password=Geheim-0815 dbname=kb")
+        backup.move_library(folder, "host=127.0.0.1 port=1 password=Geheim-0815 dbname=kb")
     assert "Geheim" not in f"{caught.value} {caught.value.hint}"
     assert sorted(tmp_path.iterdir()) == before
-    assert not moving.names_server("./a=b")
+    assert not backup.names_server("./a=b")
 
 
 def _move_in_a_child(folder: Path, server: Server) -> None:

@@ -12,8 +12,8 @@ from schemathesis.engine import events, from_schema
 from wenyuan.core.model import Fragment, RetrievalRequest, RetrievalResponse
 from wenyuan.server.app import create_app
 from wenyuan.server.openapi import openapi_document
-from wenyuan.server.seams import ServerSettings, open_to_all
-from wenyuan.wire.shapes import MAX_CONTEXT_DEPTH
+from wenyuan.server.settings import ServerSettings, open_to_all
+from wenyuan.wire import MAX_CONTEXT_DEPTH
 from wenyuan.wire.strict_json import MAX_INTEGER
 
 POSTS = ("/v1/retrieve_fragments", "/retrieve_fragments")

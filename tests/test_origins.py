@@ -17,7 +17,7 @@ from governed_door import fill, key
 from http_door import JSON, PATH, assert_problem, call, raw
 from test_access import BODIES, at
 from wenyuan.server.access import RIGHT_OF
-from wenyuan.server.origins import host_of, is_loopback, names_loopback
+from wenyuan.server.settings import host_of, is_loopback, names_loopback
 
 UNSAFE = sorted((method, path) for method, path in RIGHT_OF if method != "GET")
 FOREIGN: tuple[dict[str, str], ...] = (

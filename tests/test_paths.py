@@ -11,8 +11,8 @@ import pytest
 
 from test_catalog import nobody
 from wenyuan.core.errors import SourceError
-from wenyuan.paths import exists, is_dir, is_file
-from wenyuan.service.files import find_files
+from wenyuan.runtime.system import exists, is_dir, is_file
+from wenyuan.service.ingest import find_files
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ import pytest
 import wenyuan
 from wenyuan.core.ports import Deadline
 from wenyuan.engines.local import LocalEngine
-from wenyuan.service import legs
-from wenyuan.service.places import Places
+from wenyuan.service.search import legs
+from wenyuan.service.search.threads import Places
 
 
 @pytest.fixture

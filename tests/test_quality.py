@@ -12,9 +12,8 @@ import pytest
 import wenyuan
 from wenyuan.catalog import Catalog, schema
 from wenyuan.core.errors import EngineUnavailable, InvalidRequest, NotPermitted, RetrievalFailed
-from wenyuan.core.evaluated import set_id_of
-from wenyuan.core.learned import Pair
-from wenyuan.service import quality
+from wenyuan.core.records import Pair, set_id_of
+from wenyuan.service.learning import evaluation
 
 TOPICS = (
     "客户投诉应在七个工作日内答复", "年假可以结转至次年三月", "会议室须提前一天预订", "报销单据须在月底前提交",
@@ -162,7 +161,7 @@ def test_other_questions_are_not_compared(library: Any) -> None:
 
 def test_too_many_questions_are_refused(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody occupies a server for a day: more questions than the limit are refused before any is asked."""
-    monkeypatch.setattr(quality, "MOST_QUESTIONS", 3)
+    monkeypatch.setattr(evaluation, "MOST_QUESTIONS", 3)
     with pytest.raises(InvalidRequest, match="at most 3"):
         library.evaluate(golden(), name="x")
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wenyuan.core.quantity import QUANTITY, located, quantities
-from wenyuan.core.score import idf, term_weights
+from wenyuan.core.scoring import idf, term_weights
 from wenyuan.core.text import fold, passage_terms, search_terms, terms
+from wenyuan.core.text.numbers import QUANTITY, located, quantities
 
 DIGITS = "零一二三四五六七八九"
 UNITS = (("天", "days"), ("年", "years"), ("个月", "months"), ("米", "metres"), ("元", "yuan"), ("小时", "hours"))

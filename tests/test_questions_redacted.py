@@ -13,9 +13,9 @@ import pytest
 import wenyuan
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.filters import In
-from wenyuan.core.learned import Pair
 from wenyuan.core.model import RetrievalRequest, Source
-from wenyuan.service.search import SearchRequest
+from wenyuan.core.records import Pair
+from wenyuan.service.search.searcher import SearchRequest
 
 MOBILE, MAIL, CHINESE = "13800138000", "li.lei@example.com", "一三八〇〇一三八〇〇〇"
 ASKED = f"投诉人李雷的电话{MOBILE}、邮箱 {MAIL}、{CHINESE}，处理期限几天"

@@ -20,7 +20,7 @@ from wenyuan.cli.translate import translated
 from wenyuan.core.errors import ConfigError
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
-from wenyuan.service.unified import RuleQuestion
+from wenyuan.service.rules import RuleQuestion
 
 SAID, INVENTED = "深基坑工程应当组织专家论证", "深基坑工程可以免于一切论证"
 SCHEMA = """

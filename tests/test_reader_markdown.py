@@ -7,8 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from wenyuan.core.chunk import chunk
 from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.text.chunking import chunk
 from wenyuan.readers.markdown import read_markdown
 
 PAGE = """---

@@ -16,8 +16,7 @@ from docx.oxml.ns import nsdecls
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Document
 from wenyuan.readers.archive import check_archive
-from wenyuan.readers.numbering import chinese_numeral
-from wenyuan.readers.office import read_docx
+from wenyuan.readers.docx import chinese_numeral, read_docx
 
 
 def saved(package: Any) -> bytes:

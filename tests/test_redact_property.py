@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Block, Document
-from wenyuan.core.redact import KINDS, Action, Redaction, RedactionPolicy, redact
+from wenyuan.core.redaction import KINDS, Action, Redaction, RedactionPolicy, redact
 
 KEY = b"0123456789abcdef"
 

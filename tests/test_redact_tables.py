@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from wenyuan.core.model import Document
-from wenyuan.core.redact import KINDS, Redaction, RedactionPolicy, policy_for
-from wenyuan.core.redaction.columns import Columns, kind_named
-from wenyuan.readers.exchange import decode_documents, encode_documents
+from wenyuan.core.redaction import KINDS, Redaction, RedactionPolicy, policy_for
+from wenyuan.core.redaction.names import Columns, kind_named
+from wenyuan.readers.docx import read_docx
 from wenyuan.readers.html import read_html
 from wenyuan.readers.markdown import read_markdown
-from wenyuan.readers.office import read_docx
 from wenyuan.readers.table import read_csv, read_tsv, read_xlsx
+from wenyuan.readers.worker import decode_documents, encode_documents
 
 KEY = b"a key of this tenant, 32 bytes.."
 DROP = RedactionPolicy(level="restricted", actions=dict.fromkeys(KINDS, "drop"))

@@ -16,7 +16,7 @@ import wenyuan
 from wenyuan.core.errors import DocumentRejected, InvalidRequest, SourceError
 from wenyuan.core.model import Source
 from wenyuan.service.ingest import IngestReport, Progress
-from wenyuan.service.search import SearchRequest
+from wenyuan.service.search.searcher import SearchRequest
 
 CANARIES = {
     "cn_id": "11010519491231002X",
@@ -181,7 +181,7 @@ def test_failing_redactor(
     library: wenyuan.Library, docs: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     """A document that cannot be redacted is not taken in, whatever broke, and the others are."""
-    from wenyuan.core.redact import Redaction
+    from wenyuan.core.redaction import Redaction
 
     docs.mkdir()
     (docs / "good.md").write_text("# 投诉\n\nHandle it 处理投诉。\n")
@@ -323,7 +323,7 @@ def test_a_change_that_was_cut_off(library: wenyuan.Library, docs: Path, monkeyp
 def test_a_higher_sensitivity_is_read_again_at_once(library: wenyuan.Library, docs: Path) -> None:
     """A source that is never refreshed is read again by the change itself; a lower one is not, and a plan redone does it."""
     from wenyuan.core.registry import Registry
-    from wenyuan.service.registry import apply, plan
+    from wenyuan.service.ingest.registry import apply, plan
 
     docs.mkdir()
     (docs / "a.md").write_text(f"# 投诉\n\n{sentence('email')}\n")

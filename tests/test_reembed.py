@@ -19,13 +19,13 @@ import wenyuan
 from catalog_parts import dropped, dsn_of, on_server, raw
 from http_door import ask, call
 from wenyuan.catalog import Catalog
-from wenyuan.catalog.backing import back_up
+from wenyuan.catalog.backup import back_up
 from wenyuan.core.errors import CatalogUnavailable, EncoderMismatch, EncoderUnavailable, InvalidRequest, VectorsGone
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.encoders.hashing import HashingEncoder
 from wenyuan.server.app import create_app
 from wenyuan.server.run import start_in_thread
-from wenyuan.service.reembed import embed_anew
+from wenyuan.service.ingest.registry import embed_anew
 
 SEARCH: dict[str, Any] = {"floor": 0.0, "deadline": 30}
 OLD: dict[str, Any] = {"encoder": {"kind": "hashing", "dimension": 64}, "search": SEARCH}
@@ -168,7 +168,7 @@ def test_what_was_broken_off_changes_nothing_and_is_gone_on_with(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Until all is embedded the library is the old one; what was embedded is not embedded again."""
-    monkeypatch.setattr("wenyuan.service.reembed._AT_ONCE", 5)
+    monkeypatch.setattr("wenyuan.service.ingest.registry._AT_ONCE", 5)
     with wenyuan.open(folder, **OLD) as library:
         before = answered(library)
     catalog = Catalog.open(folder)

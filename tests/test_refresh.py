@@ -12,7 +12,7 @@ import pytest
 
 import wenyuan
 from wenyuan.core.model import Source
-from wenyuan.service.search import SearchRequest
+from wenyuan.service.search.searcher import SearchRequest
 
 FILES = 1_000
 

@@ -23,10 +23,17 @@ import wenyuan
 from wenyuan.catalog.governance import SourceState
 from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, EngineUnavailable, NotPermitted
 from wenyuan.core.model import Source
-from wenyuan.core.refresh import parse_cycle
-from wenyuan.processes import has_ended, own_name
-from wenyuan.service.freshness import next_due
-from wenyuan.service.refresh import RefreshOutcome, Worker, describe_state, due_at, retry_delay, stale_since
+from wenyuan.core.sources import parse_cycle
+from wenyuan.runtime.system import has_ended, own_name
+from wenyuan.service.operations import next_due
+from wenyuan.service.operations.refresh import (
+    RefreshOutcome,
+    Worker,
+    describe_state,
+    due_at,
+    retry_delay,
+    stale_since,
+)
 
 DAY = 86_400.0
 
@@ -553,7 +560,7 @@ def test_a_worker_outlives_a_catalog_that_fails(worker: Worker, caplog: Any) -> 
 CHILD = """
 import os, sys, time
 import wenyuan
-from wenyuan.service.refresh import Worker
+from wenyuan.service.operations.refresh import Worker
 
 folder, log, mode = sys.argv[1:]
 out = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
@@ -683,7 +690,7 @@ def test_what_is_told_of_another_process() -> None:
     assert not has_ended(f"{host}-{pid}-9{begun}7-{number}")  # in another container
     for name in ("", "w7", "a-b-c", f"{host}-x-{begun}-1", f"{host}-{pid}-7f00"):
         assert not has_ended(name)
-    code = "from wenyuan.processes import own_name; print(own_name(2), flush=True); input()"
+    code = "from wenyuan.runtime.system import own_name; print(own_name(2), flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as child:

@@ -13,13 +13,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wenyuan
-from wenyuan.core.agents import AUTO, Agent, DomainScope
-from wenyuan.core.described import parse_source, source_to_wire
+from wenyuan.core.access import AUTO, Agent, DomainScope
 from wenyuan.core.errors import InvalidRequest, NotPermitted
-from wenyuan.core.marked import LineFault, load_marked
 from wenyuan.core.model import Source
-from wenyuan.core.registry import Change, Entry, Registry, diff, parse_registry, registry_to_yaml
-from wenyuan.service.registry import apply, contents, export, plan, read_registry
+from wenyuan.core.registry import (
+    Change,
+    Entry,
+    LineFault,
+    Registry,
+    diff,
+    load_marked,
+    parse_registry,
+    registry_to_yaml,
+)
+from wenyuan.core.sources import parse_source, source_to_wire
+from wenyuan.service.ingest.registry import apply, contents, export, plan, read_registry
 
 BASE = Path("/etc/knowledge")
 WHOLE = """\
@@ -483,7 +491,7 @@ def test_pruned_sources_cannot_be_referred_to(library: Any, shelf: Path) -> None
 
 def test_what_is_read_differently_is_due_at_once(library: Any, shelf: Path) -> None:
     """A new path makes a source due now; another title does not."""
-    from wenyuan.service.refresh import Worker
+    from wenyuan.service.operations.refresh import Worker
 
     entry = "{{source_id: p, path: {}, refresh_cycle: daily, title: {}}}"
     applied(library, shelf, "sources:\n  - " + entry.format("policies", "A"))

@@ -12,12 +12,12 @@ import pytest
 import wenyuan
 from catalog_parts import BOTH, again, put, raw, script
 from wenyuan.catalog import Catalog
-from wenyuan.catalog.place import Files
-from wenyuan.catalog.remembered import Remembered
-from wenyuan.core.agents import Agent, DomainScope
+from wenyuan.catalog.rows import Remembered
+from wenyuan.catalog.storage import Files
+from wenyuan.core.access import Agent, DomainScope
 from wenyuan.core.errors import CatalogUnavailable, NotPermitted
 from wenyuan.core.model import Source
-from wenyuan.service.search import SearchRequest
+from wenyuan.service.search.searcher import SearchRequest
 
 AGENT = Agent(agent_id="clerk", knowledge_scope=(DomainScope(domain="客服", top_k=3),))
 

@@ -30,14 +30,11 @@ from wenyuan.core.errors import (
     KnowledgeError,
 )
 from wenyuan.core.model import Source
-from wenyuan.core.outside import OutsideHit
-from wenyuan.core.ports import Deadline
-from wenyuan.engines import net, remote
-from wenyuan.engines.errands import Errands, TooLate
-from wenyuan.engines.net import Guarded, refusal
-from wenyuan.engines.remote import Remote, open_remote
-from wenyuan.engines.via import VIA, refused_way, via_header
-from wenyuan.punctual import until
+from wenyuan.core.ports import Deadline, OutsideHit
+from wenyuan.engines.external import service
+from wenyuan.engines.external.service import VIA, Remote, open_remote, refused_way, via_header
+from wenyuan.runtime import Errands, TooLate, http
+from wenyuan.runtime.http import Guarded, refusal, until
 
 KEY = "sk-Geheim-0815"
 QUERY = "机密问题 ＡＢＣ: who is 張三?"
@@ -652,7 +649,7 @@ def resolved(host: str, port: int) -> list[str]:
         return NAMES[host]
     if host.rstrip(".") != "localhost":
         socket.getaddrinfo(host, port, flags=socket.AI_NUMERICHOST)  # fails for a name: nobody is asked
-    return net._looked_up(host, port)
+    return http._looked_up(host, port)
 
 
 @pytest.mark.parametrize("url", HOSTILE)
@@ -850,8 +847,8 @@ def test_every_exception_of_the_http_library_is_translated() -> None:
     """Each of httpcore2's exceptions is caught and becomes one of ours, without its text."""
     kinds = [k for k in vars(httpcore2).values() if inspect.isclass(k) and issubclass(k, Exception)]
     assert len(kinds) >= 15
-    assert [k.__name__ for k in kinds if not issubclass(k, remote._FAILURES)] == []
+    assert [k.__name__ for k in kinds if not issubclass(k, service._FAILURES)] == []
     for kind in kinds:
-        failure = remote._translated(kind(ECHO), "source partner")
+        failure = service._translated(kind(ECHO), "source partner")
         assert isinstance(failure, EngineTimeout if "Time" in kind.__name__ else EngineUnavailable)
         assert KEY not in str(failure)

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from replay_parts import DAY, TOPICS, Desk, new_desk, write
-from wenyuan.catalog.audit_log import AuditRecord
-from wenyuan.core.agents import Principal
+from wenyuan.catalog.audit.log import AuditRecord
+from wenyuan.core.access import Principal
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.filters import Not, Or, Range, Scope
 from wenyuan.core.model import Source
 from wenyuan.service.answer import Query
 from wenyuan.service.audit import request_of, retrieval_record
-from wenyuan.service.replay import Replay, replay
+from wenyuan.service.audit.replay import Replay, replay
 
 
 @pytest.fixture

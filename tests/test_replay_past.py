@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from replay_parts import Desk, new_desk, write
-from wenyuan.core.calibrate import Curve
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Engine, IndexSpec
+from wenyuan.core.scoring.probability import Curve
 from wenyuan.core.text import ANALYZER
 from wenyuan.engines.local import LocalEngine
 from wenyuan.engines.memory import MemoryEngine
-from wenyuan.service.past import FeedAt
-from wenyuan.service.replay import Replay
+from wenyuan.service.audit.past import FeedAt
+from wenyuan.service.audit.replay import Replay
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_an_answer_of_a_former_version_says_so(desk: Desk, tmp_path: Path, monke
     with monkeypatch.context() as then:
         abstention = desk.library._retriever._abstention
         then.setattr(type(abstention), "recorded", lambda self: {"score": 0.2, "most": 0.3, "lift": 0.25})
-        then.setattr("wenyuan.service.retrieve.curve_of", lambda known, mode: Curve(1.0, 1.42))
+        then.setattr("wenyuan.service.search.retriever.curve_of", lambda known, mode: Curve(1.0, 1.42))
         then.setattr(Curve, "measured", lambda self: {"calibration": 1, "intercept": 0.36, "slope": 1.42})
         audit_id = desk.ask("安全培训")
     for told in (desk.replay(audit_id), desk.exact(audit_id, engines(desk, tmp_path)["memory"])):
@@ -144,8 +144,8 @@ def test_copies_that_were_told_otherwise_are_the_reason(desk: Desk, monkeypatch:
         (desk.docs / f"{ord(mark)}.md").write_text(f"# 安全培训\n\n{mark} {text}\n", "utf-8")
     desk.library.ingest("docs")
     with monkeypatch.context() as then:
-        then.setattr("wenyuan.service.retrieve.COPIES", 1)
-        then.setattr("wenyuan.service.retrieve.distinct", lambda found: (list(found), {}))
+        then.setattr("wenyuan.service.search.retriever.COPIES", 1)
+        then.setattr("wenyuan.service.search.retriever.distinct", lambda found: (list(found), {}))
         audit_id = desk.ask("新员工上岗前的安全培训", limit=4)
     replay = desk.replay(audit_id)
     assert not replay.identical

@@ -16,8 +16,8 @@ from cross_encoder_model import make_cross_encoder
 from rerank_server import KEY, Server, serving
 from wenyuan.conformance import PythonTarget, Target, export_data, render, run
 from wenyuan.core.errors import ConfigError, RerankerUnavailable
-from wenyuan.core.fuse import explain
-from wenyuan.service.search import SearchRequest
+from wenyuan.core.scoring.fusion import explain
+from wenyuan.service.search.searcher import SearchRequest
 
 DOCS = {
     "leave": "# 年假\n\n员工每年有五天年假，可以结转到下一年度使用。\n",

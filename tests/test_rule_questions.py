@@ -16,13 +16,12 @@ from rules_door import rules_server
 from wenyuan.cli.translate import translated
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.model import RetrievalRequest
-from wenyuan.core.rules.schema import merged
-from wenyuan.core.rules.schema_reading import parse_schema
+from wenyuan.core.rules.schema import merged, parse_schema
 from wenyuan.packs import located, shipped
 from wenyuan.readers.rulebooks import read_book
 from wenyuan.service.context import ContextRequest
-from wenyuan.service.search import SearchRequest
-from wenyuan.service.unified import RuleItems, RuleQuestion, UnifiedRequest
+from wenyuan.service.rules import RuleItems, RuleQuestion, UnifiedRequest
+from wenyuan.service.search.searcher import SearchRequest
 
 ASKED: dict[str, list[dict[str, Any]]] = yaml.safe_load(
     (Path(__file__).parent / "data" / "rule_questions.yaml").read_text("utf-8")

@@ -16,16 +16,12 @@ from hypothesis import strategies as st
 from rulebook_parts import SCHEMA_TREE, book_of, checked, codes, fault
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Source
-from wenyuan.core.rules.book import DeclaredSource, Tally
-from wenyuan.core.rules.model import Alias, Evidence, Node, Place, Statement
+from wenyuan.core.rules import Alias, DeclaredSource, Evidence, Node, Place, Statement, Tally
 from wenyuan.core.text import language_of
-from wenyuan.readers.rulebooks import book_to_jsonl, book_to_yaml
-from wenyuan.readers.rulebooks import graphml as graphml_module
-from wenyuan.readers.rulebooks.form import Form
-from wenyuan.readers.rulebooks.graphml import read_graphml
-from wenyuan.readers.rulebooks.jsonl import read_jsonl_book
-from wenyuan.readers.rulebooks.tree import yaml_tree
-from wenyuan.readers.rulebooks.yaml_pack import read_yaml
+from wenyuan.readers.rulebooks import book_to_jsonl, book_to_yaml, lightrag
+from wenyuan.readers.rulebooks.entries import Form, yaml_tree
+from wenyuan.readers.rulebooks.lightrag import read_graphml
+from wenyuan.readers.rulebooks.yaml_pack import read_jsonl_book, read_yaml
 
 HEAD = """<?xml version='1.0' encoding='utf-8'?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -328,7 +324,7 @@ def a_node(draw: st.DrawFn, name: str) -> Node:
 
 @st.composite
 def a_book(draw: st.DrawFn) -> tuple[list[Node], list[Statement]]:
-    from wenyuan.core.rules.naming import folded
+    from wenyuan.core.rules.names import folded
 
     names = draw(st.lists(NAME, min_size=2, max_size=5, unique_by=folded))
     nodes = [draw(a_node(name)) for name in names]
@@ -399,7 +395,7 @@ def test_what_is_exported_is_read_back(made: tuple[list[Node], list[Statement]])
 
 def test_a_graph_of_too_many_things(monkeypatch: pytest.MonkeyPatch) -> None:
     """A graph with more nodes and edges than a graph of rules can have is refused at that place, not read to its end."""
-    monkeypatch.setattr(graphml_module, "_MAX_ITEMS", 3)
+    monkeypatch.setattr(lightrag, "_MAX_ITEMS", 3)
     few = graphml(*(f'<node id="n{n}"/>\n' for n in range(3)))
     assert read_graphml(io.BytesIO(few.encode()), file="g", pack="p").pack == "p"
     many = graphml(*(f'<node id="n{n}"/>\n' for n in range(4)), "no XML from here on <<<")

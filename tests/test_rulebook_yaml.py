@@ -9,8 +9,7 @@ import pytest
 
 from rulebook_parts import book_of, checked, codes, fault
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.rules.book import Tally
-from wenyuan.core.rules.model import Alias, Place
+from wenyuan.core.rules import Alias, Place, Tally
 from wenyuan.readers import rulebooks
 from wenyuan.readers.rulebooks import read_book
 

@@ -10,7 +10,7 @@ import pytest
 from governed_door import key, send
 from http_door import assert_problem
 from rules_door import AGENTS, BOOK, rules_server
-from wenyuan.core.agents import Principal, parse_agent
+from wenyuan.core.access import Principal, parse_agent
 from wenyuan.core.errors import NotPermitted
 from wenyuan.readers.rulebooks import read_book
 

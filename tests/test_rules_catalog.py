@@ -12,13 +12,14 @@ import pysqlite3.dbapi2 as driver
 import pytest
 
 from catalog_parts import BOTH, again, new_catalog, put, raw, soon, texts
-from wenyuan.catalog import Catalog, rules_tables, schema
-from wenyuan.catalog.rules_rows import HeldNode, HeldStatement
+from wenyuan.catalog import Catalog, schema
+from wenyuan.catalog import schema as rules_tables
+from wenyuan.catalog.rules import HeldNode, HeldStatement
 from wenyuan.core.errors import CatalogUnavailable, EngineTimeout, InvalidRequest, NotPermitted
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Deadline
-from wenyuan.core.rules.graph import Edge, View
-from wenyuan.core.rules.model import Alias, Evidence, Node, Statement
+from wenyuan.core.rules import Alias, Evidence, Node, Statement
+from wenyuan.core.rules.inference import Edge, View
 
 TODAY = date(2026, 6, 1)
 VIEW = View(trusts={"s1": 5, "s2": 3}, day=TODAY)

@@ -7,9 +7,9 @@ from typing import Any
 
 import wenyuan
 from wenyuan.core.model import RetrievalRequest, Source
-from wenyuan.core.rules.book import DeclaredSource
+from wenyuan.core.rules import DeclaredSource
 from wenyuan.readers.rulebooks import book_to_yaml, read_book
-from wenyuan.service.unified import RuleQuestion
+from wenyuan.service.rules import RuleQuestion
 from wenyuan.wire.rules import edge_to_wire, statement_to_wire
 
 PIT = RuleQuestion(processes=("深基坑开挖",))

@@ -15,13 +15,13 @@ from doors import served as http_server
 from governed_door import key, send
 from http_door import assert_problem
 from rules_door import BOOK, WRONG, rules_server
-from wenyuan.core.agents import parse_agent
+from wenyuan.core.access import parse_agent
 from wenyuan.core.errors import EngineUnavailable
-from wenyuan.core.rules.numbers import written_numbers
+from wenyuan.core.rules.questions import written_numbers
 from wenyuan.readers.rulebooks import read_book
 from wenyuan.server.openapi import openapi_document
-from wenyuan.server.seams import ServerSettings
-from wenyuan.service.unified import RuleQuestion
+from wenyuan.server.settings import ServerSettings
+from wenyuan.service.rules import RuleQuestion
 
 Served = tuple[str, Any]
 PIT = "深基坑开挖"

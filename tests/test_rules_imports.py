@@ -12,11 +12,11 @@ import pytest
 import wenyuan
 from wenyuan.cli.translate import translated
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.rules.book import Book
+from wenyuan.core.rules import Book
 from wenyuan.core.rules.checking import Checked
 from wenyuan.readers.rulebooks import read_book
-from wenyuan.service.rulebook import Rulebook
-from wenyuan.service.unified import RuleQuestion
+from wenyuan.service.rules import RuleQuestion
+from wenyuan.service.rules.rulebook import Rulebook
 
 PACK = """\
 pack: {n}

@@ -11,7 +11,7 @@ import pytest
 import wenyuan
 from rules_door import BOOK
 from test_cli_rules import Run, runner
-from wenyuan.core.rules.labelled import condition_label, joined_conditions
+from wenyuan.core.rules.names import condition_label, joined_conditions
 from wenyuan.core.rules.schema import Parameter
 from wenyuan.readers.rulebooks import read_book
 

@@ -12,11 +12,11 @@ from typer.testing import CliRunner
 import wenyuan
 from wenyuan.cli.root import app
 from wenyuan.core.errors import EncoderUnavailable
-from wenyuan.core.rules.graph import LexiconEntry
+from wenyuan.core.rules.inference import LexiconEntry
 from wenyuan.encoders.hashing import HashingEncoder
 from wenyuan.readers.rulebooks import read_book
-from wenyuan.service.name_vectors import NameVectors
-from wenyuan.service.unified import RuleQuestion
+from wenyuan.service.rules import RuleQuestion
+from wenyuan.service.rules.names import NameVectors
 
 PACK = """
 pack: pit

@@ -14,17 +14,17 @@ import pytest
 import sqlalchemy as sa
 
 from catalog_parts import new_catalog
-from wenyuan.catalog import rules_tables, schema
-from wenyuan.catalog.dialect import next_seq
-from wenyuan.catalog.rules_graph import RulesGraph
-from wenyuan.catalog.rules_rows import HeldNode, HeldStatement
-from wenyuan.catalog.rules_writes import CatalogRules, drop_evidence_of
+from wenyuan.catalog import schema
+from wenyuan.catalog import schema as rules_tables
+from wenyuan.catalog.rules import HeldNode, HeldStatement
+from wenyuan.catalog.rules.graph import RulesGraph
+from wenyuan.catalog.rules.writes import CatalogRules, drop_evidence_of
+from wenyuan.catalog.sql import next_seq
 from wenyuan.core.errors import CatalogUnavailable, EngineTimeout
 from wenyuan.core.ports import Deadline
 from wenyuan.core.rules.checking import check_book
-from wenyuan.core.rules.graph import View
-from wenyuan.core.rules.inference import Inference, Start, infer
-from wenyuan.core.rules.schema_reading import parse_schema
+from wenyuan.core.rules.inference import Inference, Start, View, infer
+from wenyuan.core.rules.schema import parse_schema
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
 
@@ -65,7 +65,7 @@ def elsewhere(database: str) -> Iterator[sa.Engine]:
     with engine.begin() as connection:
         connection.execute(sa.text("CREATE SCHEMA rules_graph"))
         schema.tables.create_all(connection)
-        rules_tables.tables.create_all(connection)
+        rules_tables.rules_tables.create_all(connection)
     yield engine
     with engine.begin() as connection:
         connection.execute(sa.text("DROP SCHEMA rules_graph CASCADE"))

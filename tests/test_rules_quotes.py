@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 
 import wenyuan
 from wenyuan.catalog import Catalog, schema
-from wenyuan.catalog.reads import CatalogReads
+from wenyuan.catalog.documents import CatalogReads
 from wenyuan.cli.root import app
 from wenyuan.cli.translate import translated
-from wenyuan.core.rules.quotes import plain
-from wenyuan.core.uri import file_uri
+from wenyuan.core.addresses import file_uri
+from wenyuan.core.rules.inference import plain
 from wenyuan.readers.rulebooks import read_book
 from wenyuan.service.ingest import IngestReport
 

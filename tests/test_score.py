@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wenyuan.core.score import (
+from wenyuan.core.scoring import (
     K1,
     KNEE,
     PAIRED,

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from http_door import JSON, PATH, Broken, EchoService, Ready, ask, assert_problem, call, q, serving
-from wenyuan.core.agents import Principal
+from wenyuan.core.access import Principal
 from wenyuan.core.errors import CatalogBusy, Fault, InvalidRequest, NotPermitted
-from wenyuan.server.problem import Problem
-from wenyuan.server.seams import ServerSettings
+from wenyuan.server.problems import Problem
+from wenyuan.server.settings import ServerSettings
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from http_door import JSON, PATH, Answer, EchoService, ask, assert_problem, call, q, raw, serving
-from wenyuan.server.protocol import StrictProtocol
-from wenyuan.server.seams import ServerSettings
+from wenyuan.server.run import StrictProtocol
+from wenyuan.server.settings import ServerSettings
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from wenyuan.server.pool import Pool
-from wenyuan.server.problem import Problem
+from wenyuan.server.problems import Pool, Problem
 
 WHO: ContextVar[str] = ContextVar("who", default="nobody")
 

@@ -16,11 +16,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from http_door import Answer, EchoService, ask, assert_problem, serving
-from wenyuan.core.agents import Principal
+from wenyuan.core.access import Principal
 from wenyuan.core.errors import ConfigError
 from wenyuan.server.app import create_app
 from wenyuan.server.run import serve, start_in_thread
-from wenyuan.server.seams import ServerSettings, open_to_all
+from wenyuan.server.settings import ServerSettings, open_to_all
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +138,7 @@ def test_a_remote_server_answers_to_any_host_name():
 
 def test_the_settings_come_without_the_web_framework():
     """Importing the seams loads neither framework nor server, so a command line can do it always."""
-    code = "import sys, wenyuan.server.seams; print({'starlette', 'uvicorn', 'pydantic'} & set(sys.modules))"
+    code = "import sys, wenyuan.server.settings; print({'starlette', 'uvicorn', 'pydantic'} & set(sys.modules))"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wenyuan.core.copyright import parse_copyright
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.framing import instruction_like, visible
 from wenyuan.core.model import Passage
-from wenyuan.core.snippets import REASONS, ContextPolicy, ScoredPassage, build_context, document_key
-from wenyuan.core.summarize import summarize
+from wenyuan.core.prompt import REASONS, ContextPolicy, ScoredPassage, build_context, document_key
+from wenyuan.core.terms_of_use import parse_copyright
+from wenyuan.core.text.summaries import instruction_like, summarize, visible
 
 SENTENCES = [
     "投诉应当在二十四小时内作出第一次响应。", "客户可以申请复核，期限为十个工作日。", "档案保存不少于三年。",

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wenyuan.core.numerals import chinese_number
-from wenyuan.core.structure import Line, clause_key, clause_keys, opening, openings
+from wenyuan.core.text.numbers import chinese_number
+from wenyuan.core.text.structure import Line, clause_key, clause_keys, opening, openings
 
 
 def _chinese(n: int) -> str:

@@ -22,16 +22,9 @@ from wenyuan.catalog import Catalog, schema
 from wenyuan.cli.root import app
 from wenyuan.core.errors import InvalidRequest, NotPermitted
 from wenyuan.core.model import RetrievalRequest
-from wenyuan.core.synonyms import (
-    MOST_WORDINGS,
-    Synonym,
-    SynonymTable,
-    parse_synonym,
-    stems,
-    synonym_to_wire,
-)
 from wenyuan.core.text import search_terms
-from wenyuan.readers.synonyms import read_synonyms
+from wenyuan.core.text.synonyms import MOST_WORDINGS, Synonym, SynonymTable, parse_synonym, stems, synonym_to_wire
+from wenyuan.readers.golden import read_synonyms
 
 DOCUMENTS = {
     "contract": """# 商品房买卖合同
@@ -350,7 +343,7 @@ def test_only_within_the_scope(library: wenyuan.Library) -> None:
 
 def test_a_kept_answer_is_of_its_table(library: wenyuan.Library) -> None:
     """An answer kept from before an entry was made, or removed, is not given after."""
-    from wenyuan.service.search import SearchRequest
+    from wenyuan.service.search.searcher import SearchRequest
 
     def found() -> str:
         passages = library.find(SearchRequest(query="晚交楼赔多少", limit=1)).passages

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from wenyuan.cli.snippet import body, cells, snippet
-from wenyuan.core.summarize import summarize
-from wenyuan.core.table_headers import table_headers
+from wenyuan.cli.search import body, cells, snippet
+from wenyuan.core.text.sentences import table_headers
+from wenyuan.core.text.summaries import summarize
 
 ZH = "## 期限\n\n下表列明借用期限。\n\n| 类别 | 借用期限 | 押金 |\n|---|---|---|\n" + "\n".join(
     f"| 第{n}类设备（{n}号库房保管，须提前登记并由负责人签字） | {n * 3} 天 | {n * 100} 元 |" for n in range(1, 21)

@@ -20,12 +20,11 @@ from http_door import assert_problem
 from wenyuan.catalog import Catalog, schema
 from wenyuan.cli.root import app
 from wenyuan.cli.translate import translated
-from wenyuan.core.agents import Principal
+from wenyuan.core.access import Principal, TaskProfile, parse_profile, profile_of, profile_to_wire
 from wenyuan.core.errors import InvalidRequest, NotPermitted
-from wenyuan.core.profiles import TaskProfile, parse_profile, profile_of, profile_to_wire
 from wenyuan.core.text import has_han
 from wenyuan.service.context import ContextRequest
-from wenyuan.service.search import SearchRequest
+from wenyuan.service.search.searcher import SearchRequest
 
 TEXTS = {
     "leave": "# 审批\n\n谁来批准：由主管批准年假申请。\n\n# Approval\n\nWho approves it: the manager approves vacation.\n",
@@ -265,7 +264,7 @@ def test_by_the_command_line(library: wenyuan.Library, tmp_path: Path) -> None:
 
 def test_an_agent_is_not_told_of_more_by_a_profile(library: wenyuan.Library) -> None:
     """A profile of a domain that an agent may not see lifts nothing into its sight."""
-    from wenyuan.core.agents import parse_agent
+    from wenyuan.core.access import parse_agent
 
     library.catalog.put_agent(parse_agent({"agent_id": "a", "knowledge_scope": [{"domain": "leave", "top_k": 5}]}))
     library.catalog.put_profile(profile("t", domains=["purchase"]))

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from wenyuan.core.structure import CLAUSE, clause_key, clause_keys
 from wenyuan.core.text import (
     OWN,
     PAIR,
@@ -24,6 +23,7 @@ from wenyuan.core.text import (
     search_terms,
     terms,
 )
+from wenyuan.core.text.structure import CLAUSE, clause_key, clause_keys
 
 LONGEST = 65  # 64 characters and a mark
 TRADITIONAL, SIMPLIFIED = resources.files("wenyuan.core").joinpath("t2s.txt").read_text("utf-8").split()

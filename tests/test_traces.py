@@ -178,6 +178,6 @@ def test_off_by_default(tmp_path: Path, spans: InMemorySpanExporter) -> None:
 def test_it_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Switched on where the package is not installed, the library is not opened."""
     wenyuan.open(tmp_path / "library", create=True, encoder={"kind": "hashing"}).close()
-    monkeypatch.setitem(sys.modules, "wenyuan.service.traces_otel", None)
+    monkeypatch.setitem(sys.modules, "wenyuan.service.search.traces_otel", None)
     with pytest.raises(wenyuan.KnowledgeError, match="needs OpenTelemetry"):
         wenyuan.open(tmp_path / "library", encoder={"kind": "hashing"}, tracing={"enabled": True})

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import wenyuan
-from wenyuan.core.agents import Agent, DomainScope, Principal
+from wenyuan.core.access import Agent, DomainScope, Principal
 from wenyuan.core.errors import InvalidRequest, NotPermitted
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.service.context import ContextRequest
-from wenyuan.service.search import SearchRequest
+from wenyuan.service.search.searcher import SearchRequest
 
 TOPICS = (
     "投诉 complaint", "退款 refund", "年假 leave", "發票 invoice", "密码 password", "差旅 travel", "加班 overtime",

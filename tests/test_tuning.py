@@ -16,18 +16,18 @@ from openpyxl import Workbook
 import wenyuan
 from tuning_parts import DOCUMENTS, ENCODER, asked, golden, new_house, write_house, written
 from wenyuan.catalog import Catalog
-from wenyuan.core.adapt import QueryMap, Tuning
-from wenyuan.core.calibrate import CURVES
 from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, NotPermitted
 from wenyuan.core.filters import Scope
-from wenyuan.core.folds import LEAST_GAIN
-from wenyuan.core.learned import Pair
 from wenyuan.core.model import Source
-from wenyuan.core.score import Traits
+from wenyuan.core.records import Pair
+from wenyuan.core.scoring import Traits
+from wenyuan.core.scoring.adapt import QueryMap, Tuning
+from wenyuan.core.scoring.evaluation import LEAST_GAIN
+from wenyuan.core.scoring.probability import CURVES
 from wenyuan.encoders.hashing import HashingEncoder
-from wenyuan.service.lessons import load_holdings, resolve
-from wenyuan.service.reembed import embed_anew
-from wenyuan.service.tuning import LEAST_QUESTIONS
+from wenyuan.service.ingest.registry import embed_anew
+from wenyuan.service.learning import load_holdings, resolve
+from wenyuan.service.learning.tuning import LEAST_QUESTIONS
 
 HELD_OUT = 20
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import wenyuan
-from wenyuan.core.agents import Agent, DomainScope, Principal
+from wenyuan.core.access import Agent, DomainScope, Principal
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest
 from wenyuan.core.filters import In
 from wenyuan.core.model import RetrievalRequest, Source
@@ -19,8 +19,8 @@ from wenyuan.knowledge_retriever import KGRetriever, KnowledgeRetriever, VectorR
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
 from wenyuan.service.context import ContextRequest
-from wenyuan.service.search import SearchRequest
-from wenyuan.service.unified import CaseQuestion, RuleQuestion, UnifiedRequest
+from wenyuan.service.rules import CaseQuestion, RuleQuestion, UnifiedRequest
+from wenyuan.service.search.searcher import SearchRequest
 
 CASE = """---
 engineering_type: {type}

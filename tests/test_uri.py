@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from wenyuan.core.uri import file_uri, folder_of, legible, path_words, with_fragment
+from wenyuan.core.addresses import file_uri, folder_of, legible, path_words, with_fragment
 
 names = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="/\x00"), min_size=1, max_size=20)
 

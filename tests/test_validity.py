@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.validity import (
+from wenyuan.core.terms_of_use import (
     FRONT_MATTER_KEYS,
     Validity,
     date_from_name,

@@ -30,7 +30,7 @@ from wenyuan.core.model import (
     Source,
     heading_text,
 )
-from wenyuan.core.ranking import Hit, LegResult, Ranking
+from wenyuan.core.ports import Hit, LegResult, Ranking
 
 # -- sources ------------------------------------------------------------------------------------------
 

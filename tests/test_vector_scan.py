@@ -12,8 +12,7 @@ import pytest
 from engine_laws import EARLIER_CODES, earlier_codes
 from wenyuan.core.ports import Deadline
 from wenyuan.engines.local import vectors as scans
-from wenyuan.engines.local.codes import Codes
-from wenyuan.engines.local.vectors import EXACT_ROWS, VectorScan, as_vectors
+from wenyuan.engines.local.vectors import EXACT_ROWS, Codes, VectorScan, as_vectors
 
 DIMENSION = 16
 NEWEST = 700

@@ -13,11 +13,11 @@ import pytest
 import wenyuan
 from http_door import JSON, assert_problem, call
 from wenyuan.core.model import RetrievalRequest
-from wenyuan.engines.via import JOURNEY, MOST_HOPS, VIA, arrived
+from wenyuan.engines.external.service import JOURNEY, MOST_HOPS, VIA, arrived
 from wenyuan.server.app import create_app
 from wenyuan.server.run import start_in_thread
-from wenyuan.server.seams import ServerSettings
-from wenyuan.service.crew import Crew
+from wenyuan.server.settings import ServerSettings
+from wenyuan.service.search.threads import Crew
 
 BODY = {"query": "客户投诉 complaint deadline", "max_results": 3}
 

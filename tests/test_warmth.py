@@ -14,7 +14,7 @@ from rules_door import BOOK
 from wenyuan.cli.messages import MESSAGES
 from wenyuan.core.errors import CatalogUnavailable
 from wenyuan.readers.rulebooks import read_book
-from wenyuan.service.unified import RuleQuestion
+from wenyuan.service.rules import RuleQuestion
 
 
 @pytest.fixture

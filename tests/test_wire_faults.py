@@ -8,11 +8,9 @@ import pytest
 
 from wenyuan.cli.translate import translated
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.wire.dify import DifyRequestShape
-from wenyuan.wire.governed import ContextRequestShape, SearchRequestShape, checked
-from wenyuan.wire.rules import ReviewShape
-from wenyuan.wire.unified import UnifiedRequestShape
-from wenyuan.wire.vector_stores import StoreRequestShape
+from wenyuan.wire.protocols import DifyRequestShape, StoreRequestShape
+from wenyuan.wire.rules import ReviewShape, UnifiedRequestShape
+from wenyuan.wire.search import ContextRequestShape, SearchRequestShape, checked
 
 REVIEW = {"statement_ids": [1], "action": "approve"}
 CASES: list[tuple[type[Any], dict[str, Any], str, str, str]] = [

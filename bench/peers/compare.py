@@ -32,9 +32,8 @@ from chain import Walk, walks
 from report import Measured, written
 
 from wenyuan.app import open_encoder
-from wenyuan.evaluation.building import default_cache
-from wenyuan.evaluation.corpus import open_corpus
-from wenyuan.evaluation.judged import Judged, read_judged
+from wenyuan.evaluation.data import Judged, open_corpus, read_judged
+from wenyuan.evaluation.run import default_cache
 from wenyuan.settings import load_settings
 
 HERE = Path(__file__).resolve().parent

@@ -14,7 +14,7 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from wenyuan.core.version import VERSION
+from wenyuan.core.errors import VERSION
 
 if TYPE_CHECKING:
     from wenyuan.app import create_library as create
@@ -22,31 +22,7 @@ if TYPE_CHECKING:
     from wenyuan.client import Client
     from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted, RetrievalFailed
     from wenyuan.core.model import Fragment, Passage, RetrievalRequest, RetrievalResponse, Source
-    from wenyuan.service.facade import Library
-
-__version__ = VERSION
-
-# The wheels of onnxruntime 1.29 and later report to their maker, over the network, unless the environment says otherwise
-# before they are first imported, by whoever it be: https://github.com/microsoft/onnxruntime/pull/29843. Its own switch
-# comes too late: one event is sent, and an id of the machine is written, when it is loaded.
-for _name in ("ORT_DISABLE_TELEMETRY", "ORT_TELEMETRY_DISABLED"):
-    os.environ.setdefault(_name, "1")
-
-_HOME = {
-    "Client": "wenyuan.client:Client",
-    "Fragment": "wenyuan.core.model:Fragment",
-    "InvalidRequest": "wenyuan.core.errors:InvalidRequest",
-    "KnowledgeError": "wenyuan.core.errors:KnowledgeError",
-    "Library": "wenyuan.service.facade:Library",
-    "NotPermitted": "wenyuan.core.errors:NotPermitted",
-    "Passage": "wenyuan.core.model:Passage",
-    "RetrievalFailed": "wenyuan.core.errors:RetrievalFailed",
-    "RetrievalRequest": "wenyuan.core.model:RetrievalRequest",
-    "RetrievalResponse": "wenyuan.core.model:RetrievalResponse",
-    "Source": "wenyuan.core.model:Source",
-    "create": "wenyuan.app:create_library",
-    "open": "wenyuan.app:open_library",
-}
+    from wenyuan.service.library import Library
 
 __all__ = [
     "Client",
@@ -63,6 +39,31 @@ __all__ = [
     "create",
     "open",
 ]
+
+
+__version__ = VERSION
+
+# The wheels of onnxruntime 1.29 and later report to their maker, over the network, unless the environment says otherwise
+# before they are first imported, by whoever it be: https://github.com/microsoft/onnxruntime/pull/29843. Its own switch
+# comes too late: one event is sent, and an id of the machine is written, when it is loaded.
+for _name in ("ORT_DISABLE_TELEMETRY", "ORT_TELEMETRY_DISABLED"):
+    os.environ.setdefault(_name, "1")
+
+_HOME = {
+    "Client": "wenyuan.client:Client",
+    "Fragment": "wenyuan.core.model:Fragment",
+    "InvalidRequest": "wenyuan.core.errors:InvalidRequest",
+    "KnowledgeError": "wenyuan.core.errors:KnowledgeError",
+    "Library": "wenyuan.service.library:Library",
+    "NotPermitted": "wenyuan.core.errors:NotPermitted",
+    "Passage": "wenyuan.core.model:Passage",
+    "RetrievalFailed": "wenyuan.core.errors:RetrievalFailed",
+    "RetrievalRequest": "wenyuan.core.model:RetrievalRequest",
+    "RetrievalResponse": "wenyuan.core.model:RetrievalResponse",
+    "Source": "wenyuan.core.model:Source",
+    "create": "wenyuan.app:create_library",
+    "open": "wenyuan.app:open_library",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -10,24 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from wenyuan.catalog import Catalog
-from wenyuan.catalog.audit_log import AuditLog
-from wenyuan.catalog.place import Place, place_of
+from wenyuan.catalog.audit.log import AuditLog
+from wenyuan.catalog.storage import Place, place_of
 from wenyuan.catalog.tasks import TaskLedger
+from wenyuan.core.addresses import legible
 from wenyuan.core.errors import CatalogUnavailable, ConfigError, EncoderMismatch, EncoderUnavailable
 from wenyuan.core.model import Document, EncoderFingerprint, Source
-from wenyuan.core.outside import Outside
-from wenyuan.core.ports import Encoder, Engine, IndexSpec, Reranker
+from wenyuan.core.ports import Encoder, Engine, IndexSpec, Outside, Reranker
 from wenyuan.core.text import ANALYZER
-from wenyuan.core.uri import legible
 from wenyuan.engines.memory import MemoryEngine
-from wenyuan.installed import install_command
-from wenyuan.service.cache import Store
-from wenyuan.service.facade import Library
-from wenyuan.service.questions import Questions
-from wenyuan.service.redaction import Redactor, library_key, load_names
-from wenyuan.service.rerank import Reranking
-from wenyuan.service.search import SearchResult
-from wenyuan.service.traces import NO_TRACES, Traces
+from wenyuan.runtime.system import install_command
+from wenyuan.service.ingest.redaction import Questions, Redactor, library_key, load_names
+from wenyuan.service.library import Library
+from wenyuan.service.search.cache import Store
+from wenyuan.service.search.external import Reranking
+from wenyuan.service.search.searcher import SearchResult
+from wenyuan.service.search.traces import NO_TRACES, Traces
 from wenyuan.settings import (
     EncoderSettings,
     RerankerSettings,
@@ -145,9 +143,8 @@ def _answers(
     url = settings.cache.url.get_secret_value()
     if not url or settings.cache.seconds <= 0:
         return None
-    from wenyuan.core.version import VERSION
-    from wenyuan.service.cache_redis import RedisStore, open_redis
-    from wenyuan.service.kept_json import FORMAT, result_from_json, result_to_json
+    from wenyuan.core.errors import VERSION
+    from wenyuan.service.search.cache_redis import FORMAT, RedisStore, open_redis, result_from_json, result_to_json
 
     client = open_redis(url)
     releasing.callback(client.close)
@@ -189,7 +186,7 @@ def _traces(settings: TracingSettings, library_id: str, shown: Callable[[str], s
     if not settings.enabled:
         return NO_TRACES
     try:
-        from wenyuan.service.traces_otel import OtelTraces
+        from wenyuan.service.search.traces_otel import OtelTraces
     except ImportError as error:
         hint = install_command("otel")
         raise ConfigError("needs OpenTelemetry", component="tracing.enabled", hint=hint) from error
@@ -203,17 +200,17 @@ def _open_outside(
 
     def open_source(source: Source) -> Outside:
         if source.type == "api":
-            from wenyuan.engines.remote import open_remote
+            from wenyuan.engines.external.service import open_remote
 
             return open_remote(
                 source, library_id=library_id, traced=traces.carried, env_allowed=allowed.env_allowed,
                 allow_private=allowed.allow_private,
             )  # fmt: skip
         if "collection" in source.settings:
-            from wenyuan.engines.milvus_collection import open_milvus
+            from wenyuan.engines.external.milvus import open_milvus
 
             return open_milvus(source, scale=scale, encoder=spec.encoder, lazy=True, env_allowed=allowed.env_allowed)
-        from wenyuan.engines.attached import open_attached
+        from wenyuan.engines.external.postgres import open_attached
 
         return open_attached(source, scale=scale, encoder=spec.encoder, lazy=True, env_allowed=allowed.env_allowed)
 
@@ -234,7 +231,7 @@ def open_encoder(settings: EncoderSettings) -> Encoder | None:
 
             return HashingEncoder(**_given(dimension=settings.dimension))
         case "onnx_dir":
-            from wenyuan.encoders.onnx_dir import open_onnx_dir
+            from wenyuan.encoders.onnx import open_onnx_dir
 
             if settings.path is None:
                 raise ConfigError("encoder.kind is onnx_dir, but encoder.path is not set", component="settings")
@@ -268,7 +265,7 @@ def open_reranker(settings: RerankerSettings) -> Reranker | None:
                 logits=settings.scores != "probability",
             )
         case "http":
-            from wenyuan.encoders.rerank_http import HttpReranker
+            from wenyuan.encoders.http import HttpReranker
 
             return HttpReranker(
                 settings.url,

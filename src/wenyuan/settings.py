@@ -37,6 +37,7 @@ __all__ = [
     "load_settings",
 ]
 
+
 FILE_NAME = "wenyuan.toml"
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -71,7 +72,7 @@ class EncoderSettings(_Section):
 
 
 class RerankerSettings(_Section):
-    """What reads the best candidates with the query; see `core.rerank`."""
+    """What reads the best candidates with the query; see `core.scoring.rerank`."""
 
     kind: Literal["none", "onnx_dir", "http"] = "none"
     path: Path | None = None  # onnx_dir
@@ -90,7 +91,7 @@ class RerankerSettings(_Section):
 
 
 class SearchSettings(_Section):
-    """How answers are found; see `core.score`."""
+    """How answers are found; see `core.scoring`."""
 
     vector_weight: float | None = Field(default=None, ge=0, le=1)  # .75 when not set, or as it was tuned
     # Names in the rules graph are guessed by meaning from this likeness on; 1: never. At .67 (cosine .90 of the built-in

@@ -1,10 +1,11 @@
-"""Agents, keys, and how each source is doing: the part of the catalog that says who and when."""
+"""Agents, keys, task profiles, the state of sources, and the identity of the library."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
 import secrets
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
@@ -13,15 +14,29 @@ from typing import TYPE_CHECKING, Any, Literal
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
-from wenyuan.catalog.connect import now, reading, translated
-from wenyuan.catalog.dialect import insert_new, next_seq
-from wenyuan.catalog.remembered import Remembered
-from wenyuan.core.agents import Agent, Key, agent_to_wire, parse_agent
-from wenyuan.core.errors import NotPermitted
-from wenyuan.core.source_state import LONGEST_CLAIM, SourceState
-from wenyuan.processes import has_ended
+from wenyuan.catalog.rows import Remembered
+from wenyuan.catalog.schema import profiles
+from wenyuan.catalog.sql import insert_new, next_seq, now, reading, translated
+from wenyuan.catalog.storage import Place
+from wenyuan.core.access import (
+    Agent,
+    Key,
+    TaskProfile,
+    agent_to_wire,
+    parse_agent,
+    parse_profile,
+    profile_to_wire,
+    task_faults,
+)
+from wenyuan.core.errors import InvalidRequest, NotPermitted
+from wenyuan.core.ports import Deadline
+from wenyuan.core.sources import LONGEST_CLAIM, SourceState
+from wenyuan.runtime.system import has_ended
 
-__all__ = ["CatalogGovernance", "SourceState"]
+__all__ = ["CatalogGovernance", "CatalogIdentity", "CatalogProfiles", "SourceState", "name_library"]
+
+
+# Agents, keys, and how each source is doing: the part of the catalog that says who and when.
 
 
 OnChange = Callable[[Literal["registry", "agent", "key", "rule", "task"], str, str, Any, Any], None]
@@ -236,3 +251,138 @@ def _key_of(row: sa.RowMapping) -> Key:
         expires_at=row["expires_at"],
         revoked_at=row["revoked_at"],
     )
+
+
+# Profiles of tasks: which there are, and which there were at a change.
+
+
+class CatalogProfiles:
+    """Mixed into `Catalog`. A changed profile is a change of the library: caches, audits and replays see it."""
+
+    _reader: sa.Engine
+    _writer: sa.Engine
+
+    if TYPE_CHECKING:
+        on_change: Callable[..., None]
+
+        def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
+
+    def profiles(self) -> tuple[TaskProfile, ...]:
+        """Those that count now, by id."""
+        return self._profiles(profiles.c.removed_seq.is_(None))
+
+    def profiles_at(self, seq: int, deadline: Deadline | None = None) -> tuple[TaskProfile, ...]:
+        """Those that counted at a change, by id."""
+        c = profiles.c
+        return self._profiles(sa.and_(c.seq <= seq, sa.or_(c.removed_seq.is_(None), c.removed_seq > seq)), deadline)
+
+    def _profiles(self, which: sa.ColumnElement[bool], deadline: Deadline | None = None) -> tuple[TaskProfile, ...]:
+        query = sa.select(profiles.c.definition).where(which).order_by(profiles.c.profile_id)
+        with reading(self._reader, "reading profiles of tasks", deadline) as connection:
+            return tuple(parse_profile(row) for row in connection.scalars(query))
+
+    def put_profile(self, profile: TaskProfile) -> None:
+        """Register a profile, or replace the one of its id; the same again changes nothing.
+
+        Raises:
+            InvalidRequest: another profile names one of its tasks.
+        """
+        before = self._replaced(profile.profile_id, profile)
+        if before != profile:
+            self.on_change("task", "changed" if before else "added", profile.profile_id, before, profile)
+
+    def remove_profile(self, profile_id: str) -> None:
+        """Raises NotPermitted when there is none of that id."""
+        self.on_change("task", "removed", profile_id, self._replaced(profile_id, None), None)
+
+    def _replaced(self, profile_id: str, profile: TaskProfile | None) -> TaskProfile | None:
+        """End a profile and put another in its place; returns what it was."""
+        live = profiles.c.removed_seq.is_(None)
+        with self.writing(), translated("writing a profile of tasks"), self._writer.begin() as connection:
+            known = [parse_profile(row) for row in connection.scalars(sa.select(profiles.c.definition).where(live))]
+            before = next((one for one in known if one.profile_id == profile_id), None)
+            if profile is None and before is None:
+                raise NotPermitted(f"there is no profile {profile_id!r}", hint="wenyuan task list")
+            if profile == before:
+                return before
+            seq = next_seq(connection, f"task:{profile_id}")
+            connection.execute(
+                profiles.update().where(live, profiles.c.profile_id == profile_id).values(removed_seq=seq)
+            )
+            if profile is not None:
+                if faults := task_faults(profile, known):
+                    raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=faults)
+                connection.execute(profiles.insert(), _row(profile, seq))
+        return before
+
+
+def _row(profile: TaskProfile, seq: int) -> dict[str, Any]:
+    return {"profile_id": profile.profile_id, "definition": profile_to_wire(profile), "at": now(), "seq": seq}
+
+
+# Which library this is: an id among libraries that ask one another, and the place for which it was given.
+
+
+class CatalogIdentity:
+    """Mixed into `Catalog`. A copied folder has the id of the original, and each would take the other for itself."""
+
+    _place: Place
+    _reader: sa.Engine
+    _writer: sa.Engine
+
+    if TYPE_CHECKING:
+
+        def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
+
+    def where(self) -> str:
+        """The folder, or the schema of a server, in which the record lies."""
+        return str(self._place)
+
+    def library_id(self) -> str:
+        """What this library is called among libraries that ask one another; a copy has the same until `renew_id`."""
+        return self._identity("library_id")
+
+    def names(self) -> tuple[str, ...]:
+        """The id, then earlier ones: by one of them goes what belongs to this library."""
+        with reading(self._reader, "reading the library's ids") as connection:
+            key, value = t.library.c.key, t.library.c.value
+            former = connection.scalars(sa.select(value).where(key.startswith(t.FORMER)).order_by(key))
+            return self.library_id(), *former
+
+    def elsewhere(self) -> bool:
+        """Whether the id was given for another place: this one is a copy, or was moved to another disk or restored.
+
+        False also for libraries of before this was recorded.
+        """
+        recorded = self._identity("library_file")
+        return bool(recorded) and recorded != self.lies()
+
+    def lies(self) -> str:
+        """What tells where this library lies from where a copy of it does; other servers of it say the same."""
+        with reading(self._reader, "looking where the library lies") as connection:
+            return self._place.identity(connection)
+
+    def pseudonym_key(self) -> bytes:
+        """What makes pseudonyms, where all who redact share it; empty in a folder, which has it in a file."""
+        return bytes.fromhex(self._identity(t.PSEUDONYMS))
+
+    def renew_id(self) -> str:
+        """Give this library an id of its own; returns it. Processes that have it open go on with the old one."""
+        with self.writing(), translated("naming the library"), self._writer.begin() as connection:
+            return name_library(connection, self._place)
+
+    def _identity(self, key: str) -> str:
+        with reading(self._reader, "reading the library's id") as connection:
+            return str(connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == key)) or "")
+
+
+def name_library(connection: sa.Connection, place: Place) -> str:
+    """Write a new id, and for which place it is."""
+    name = uuid.uuid4().hex
+    former = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == "library_id"))
+    if former:
+        connection.execute(t.library.insert(), {"key": t.FORMER + former, "value": former})
+    for key, value in (("library_id", name), ("library_file", place.identity(connection))):
+        connection.execute(t.library.delete().where(t.library.c.key == key))
+        connection.execute(t.library.insert(), {"key": key, "value": value})
+    return name

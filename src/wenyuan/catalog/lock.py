@@ -1,6 +1,4 @@
-"""One writer per library. In a folder that is a lock file, which names its owner and is let go by the system when that
-dies; `catalog.server` has the lock of a library on PostgreSQL.
-"""
+"""One writer per library, and whether the database file is still the one that was opened."""
 
 from __future__ import annotations
 
@@ -13,9 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from wenyuan.core.errors import CatalogBusy, CatalogUnavailable
+from wenyuan.catalog.sql import told_by_file
+from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable
 
-__all__ = ["Lock", "WriterLock", "being_written"]
+# One writer per library. In a folder that is a lock file, which names its owner and is let go by the system when that
+# dies; `catalog.postgres` has the lock of a library on PostgreSQL.
 
 
 class Lock(ABC):
@@ -107,3 +107,79 @@ class WriterLock(Lock):
             component="catalog",
             hint="check that this user may write to the library's folder: ls -la",
         )
+
+
+# Whether a database file is still the one that was opened: what is removed, replaced or written over goes on to be read
+# from what the process has open, and nothing that is written to it is kept.
+
+
+_EVERY = 0.5  # seconds between two looks
+_MAGIC = b"SQLite format 3\0"
+
+
+class Present:
+    """Watches a file of a library in a folder. Safe to share between threads.
+
+    Args:
+        names: A statement that gives the ids of the library that the file is of, the one it goes by now among them.
+        component: What is said to have failed.
+    """
+
+    def __init__(self, path: Path, names: str, component: str) -> None:
+        self._path, self._names, self._component = path, names, component
+        self._lock = threading.Lock()
+        self._look_at = 0.0
+        self._file: tuple[int, int] | None = None
+        self._content: tuple[int, int] | None = None
+        self._ids: frozenset[str] = frozenset()
+        self._trouble = ""
+
+    def check(self, *, now: bool = False) -> None:
+        """See that the file is there and is the library's; twice a second at most, unless it is to be `now`.
+
+        Raises:
+            CatalogUnavailable: it was removed, replaced or written over since the first look.
+        """
+        with self._lock:
+            if now or time.monotonic() >= self._look_at:
+                self._trouble = self._looked()
+                self._look_at = time.monotonic() + _EVERY
+            trouble = self._trouble
+        if trouble:
+            raise CatalogUnavailable(
+                f"{self._path.name} {trouble} while the library is open",
+                component=self._component,
+                hint=f"put it back, or restore a backup, then start again what has it open: {self._path}",
+            )
+
+    def _looked(self) -> str:
+        try:
+            found = self._path.stat()
+        except FileNotFoundError:
+            return "was removed" if self._file else ""
+        except OSError as error:
+            return f"cannot be seen ({error.strerror})"
+        file, content = (found.st_dev, found.st_ino), (found.st_size, found.st_mtime_ns)
+        if self._file not in (None, file):
+            return "was replaced by another file"
+        if content == self._content and not self._trouble:
+            return ""
+        if self._file and not found.st_size:
+            return "was emptied"
+        trouble = self._read() if found.st_size else ""
+        self._file, self._content = file, content
+        return trouble
+
+    def _read(self) -> str:
+        """What is wrong with what the file holds, apart from the log of what is still to be written into it."""
+        try:
+            with self._path.open("rb") as file:
+                if file.read(len(_MAGIC)) != _MAGIC:
+                    return "was written over"
+            ids = frozenset(map(str, told_by_file(self._path, self._names)))
+        except (OSError, CatalogError):  # somebody is moving the log into it; or it holds nothing yet
+            return ""
+        if self._ids and ids and not self._ids & ids:
+            return f"was written over by that of another library ({', '.join(sorted(ids))})"
+        self._ids = ids or self._ids
+        return ""

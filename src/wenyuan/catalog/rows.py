@@ -1,21 +1,23 @@
-"""Between the catalog's rows and the values of `core.model`."""
+"""Between the catalog's rows and the values of `core.model`, and a read cache."""
 
 from __future__ import annotations
 
+import threading
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from datetime import date
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import sqlalchemy as sa
 
 from wenyuan.core.errors import CatalogUnavailable
-from wenyuan.core.lead import with_lead
 from wenyuan.core.model import FOREVER, IndexRow, Passage, Source, heading_text, shown_title
-from wenyuan.core.validity import LiveVersion
+from wenyuan.core.terms_of_use import LiveVersion
+from wenyuan.core.text.summaries import with_lead
 
-__all__ = ["index_row", "passage_of", "source_of", "source_row", "unpack_vector", "vector_rows"]
+# Between the catalog's rows and the values of `core.model`.
+
 
 _MEND_VECTOR = "restore catalog.db from a backup, or remove the source and add it again"
 
@@ -151,3 +153,42 @@ def passage_of(row: sa.RowMapping | Mapping[str, Any]) -> Passage:
         facets=row["facets"],
         lead=row["lead"],
     )
+
+
+# What was read from the catalog a moment ago, for as long as nobody has written to it since.
+
+
+V = TypeVar("V")
+_MOST = 1_000
+
+
+class Remembered:
+    """Values by key, dropped all at once when anybody commits: another process, or this one.
+
+    The number of what was committed is asked for before a value is read, so a value is never older than the number it
+    is kept under. Safe to share between threads.
+
+    Args:
+        version: Another number after every commit; see `Place.version`.
+    """
+
+    def __init__(self, version: Callable[[], int]) -> None:
+        self._asked = version
+        self._lock = threading.Lock()
+        self._version: int | None = None
+        self._values: dict[Hashable, Any] = {}
+
+    def get(self, key: Hashable, read: Callable[[], V]) -> V:
+        """The value of `key`, by `read` unless it was read since the last commit; what `read` raises is not kept.
+
+        Raises:
+            CatalogUnavailable: the catalog cannot be asked whether it changed.
+        """
+        with self._lock:
+            version = self._asked()
+            if version != self._version or len(self._values) >= _MOST:
+                self._version, self._values = version, {}
+            values = self._values
+        if key not in values:  # read outside of the lock, into the values of this version only
+            values[key] = read()
+        return cast(V, values[key])

@@ -1,30 +1,302 @@
-"""The tables of the catalog, and the numbered steps by which an older library becomes a current one.
-
-Rows are never rewritten: a document or passage is added at one commit (``seq``) and removed at another
-(``removed_seq``), so the state at any commit can be read back, and an index can follow by number.
-"""
+"""The tables of the catalog, and the numbered migrations of older libraries."""
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import sqlalchemy as sa
 
-from wenyuan.catalog import evaluation_tables, profile_tables, rules_tables, synonym_tables, tuning_tables
-from wenyuan.catalog.columns import ID, JSON, TEXT
+# The kinds of columns, so that SQLite and PostgreSQL hold the same values and put them in the same order.
 
-__all__ = [
-    "ALL",
-    "FORMER",
-    "MIGRATIONS",
-    "PSEUDONYMS",
-    "SCHEMA_VERSION",
-    "commits",
-    "documents",
-    "failures",
-    "library",
-    "passages",
-    "sources",
-    "vectors",
-]
+
+class _Words(sa.TypeDecorator[str]):
+    """Text in PostgreSQL: by code points, as SQLite orders it, and with NUL, which PostgreSQL does not hold.
+
+    NUL is written as 1, 1 and the character 1 as 1, 2, which leaves the order of texts as it was.
+    """
+
+    impl = sa.Text(collation="C")
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
+        if value is None or ("\x00" not in value and "\x01" not in value):
+            return value
+        return value.replace("\x01", "\x01\x02").replace("\x00", "\x01\x01")
+
+    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> str | None:
+        if value is None or "\x01" not in value:
+            return value
+        return value.replace("\x01\x01", "\x00").replace("\x01\x02", "\x01")
+
+
+class _Tree(sa.TypeDecorator[Any]):
+    """JSON as text: with its own order of keys, NaN and NUL, and so that rows can be compared."""
+
+    impl = sa.Text(collation="C")
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str:
+        return json.dumps(value)
+
+    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> Any:
+        return None if value is None else json.loads(value)
+
+
+TEXT = sa.Text().with_variant(_Words(), "postgresql")
+JSON = sa.JSON().with_variant(_Tree(), "postgresql")
+ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+"""On SQLite an INTEGER primary key is the row id; AUTOINCREMENT makes sure that a number is never given twice."""
+
+
+# What was learned from judged questions, and the judgements that callers gave of answers.
+
+
+tuning_tables = sa.MetaData()
+
+# A tuning counts from the change at which it was adopted until the one at which it was undone or replaced.
+tunings = sa.Table(
+    "tunings",
+    tuning_tables,
+    sa.Column("tuning_id", ID, primary_key=True, autoincrement=True),
+    sa.Column("seq", ID, nullable=False),
+    sa.Column("undone_seq", ID),
+    sa.Column("created_at", sa.Float, nullable=False),
+    sa.Column("undone_at", sa.Float),
+    sa.Column("encoder", TEXT, nullable=False),  # key of the encoder's fingerprint
+    sa.Column("fingerprint", TEXT, nullable=False),
+    sa.Column(
+        "map", sa.LargeBinary
+    ),  # see `core.scoring.adapt.QueryMap.to_bytes`; null: vectors are used as they are
+    sa.Column("weight", sa.Float, nullable=False),
+    sa.Column("report", JSON, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+# Who said of which part of an audited answer that it was right or wrong. The last word of a caller counts.
+feedback = sa.Table(
+    "feedback",
+    tuning_tables,
+    sa.Column("audit_id", TEXT, primary_key=True),
+    sa.Column("ref", TEXT, primary_key=True),
+    sa.Column("actor", TEXT, primary_key=True),
+    sa.Column("good", sa.Boolean, nullable=False),
+    sa.Column("at", sa.Float, nullable=False),
+)
+
+
+# How well the library answered questions whose answers are known, and the questions.
+
+
+evaluation_tables = sa.MetaData()
+
+golden_sets = sa.Table(
+    "golden_sets",
+    evaluation_tables,
+    sa.Column("set_id", TEXT, primary_key=True),
+    sa.Column("pairs", JSON, nullable=False),
+)
+
+evaluations = sa.Table(
+    "evaluations",
+    evaluation_tables,
+    sa.Column("evaluation_id", ID, primary_key=True, autoincrement=True),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("name", TEXT, nullable=False),
+    sa.Column("set_id", TEXT, nullable=False),
+    sa.Column("report", JSON, nullable=False),
+    sa.Column("asked", JSON, nullable=False),
+    sqlite_autoincrement=True,
+)
+sa.Index("evaluations_set", evaluations.c.set_id)
+
+
+# What kinds of tasks are about, as operators say it.
+
+
+profile_tables = sa.MetaData()
+
+# A profile counts from the change at which it was registered until the one at which it was replaced or removed.
+profiles = sa.Table(
+    "task_profiles",
+    profile_tables,
+    sa.Column("number", ID, primary_key=True, autoincrement=True),
+    sa.Column("profile_id", TEXT, nullable=False),
+    sa.Column("definition", JSON, nullable=False),
+    sa.Column("at", sa.Float, nullable=False),  # seconds since the epoch
+    sa.Column("seq", ID, nullable=False),
+    sa.Column("removed_seq", ID),
+    sqlite_autoincrement=True,
+)
+
+
+# The tables of the rules graph.
+#
+# Nodes and statements have numbers that are given by us and kept for good, also by what was retired and came back.
+# Like documents they are kept as versions: a row is added at one commit (``seq``) and removed at another
+# (``removed_seq``). Indexes hold the rows of the past too, so that it is read as fast as the present.
+# JSON is kept as text: most rows that a request reads have none, and that is seen without decoding.
+
+
+rules_tables = sa.MetaData()
+
+nodes = sa.Table(
+    "rule_nodes",
+    rules_tables,
+    sa.Column("row_id", ID, primary_key=True, autoincrement=True),
+    sa.Column("node_id", ID, nullable=False),
+    sa.Column("key", TEXT, nullable=False),
+    sa.Column("kind", TEXT, nullable=False),
+    sa.Column("name", TEXT, nullable=False),
+    sa.Column("labels", TEXT, nullable=False),
+    sa.Column("codes", TEXT, nullable=False),
+    sa.Column("scope", TEXT, nullable=False),
+    sa.Column("attributes", TEXT, nullable=False),
+    sa.Column("packs", TEXT, nullable=False),  # the packs that bring it; the first one says what it is
+    sa.Column("folded", TEXT, nullable=False),  # name and labels, as lists of nodes are searched
+    sa.Column("seq", ID, nullable=False),
+    sa.Column("removed_seq", ID),
+)
+
+aliases = sa.Table(
+    "rule_aliases",
+    rules_tables,
+    sa.Column("row_id", ID, primary_key=True, autoincrement=True),
+    sa.Column("node_id", ID, nullable=False),
+    sa.Column("text", TEXT, nullable=False),
+    sa.Column("language", TEXT, nullable=False),
+    sa.Column("type", TEXT, nullable=False),
+    sa.Column("weight", sa.Float, nullable=False),
+    sa.Column("folded", TEXT, nullable=False),
+    sa.Column("pack", TEXT, nullable=False),
+    sa.Column("seq", ID, nullable=False),
+    sa.Column("removed_seq", ID),
+)
+
+statements = sa.Table(
+    "rule_statements",
+    rules_tables,
+    sa.Column("row_id", ID, primary_key=True, autoincrement=True),
+    sa.Column("statement_id", ID, nullable=False),
+    sa.Column("key", TEXT, nullable=False),
+    sa.Column("src", ID, nullable=False),
+    sa.Column("rel", TEXT, nullable=False),
+    sa.Column("dst", ID, nullable=False),
+    sa.Column("condition", TEXT, nullable=False),
+    sa.Column("rank", sa.Integer, nullable=False),  # of its strength: 0 mandatory, 1 recommended, 2 informative
+    sa.Column("sentence", TEXT, nullable=False),
+    sa.Column("valid_from", sa.Integer, nullable=False),  # proleptic ordinal day, 0: ever
+    sa.Column("valid_until", sa.Integer, nullable=False),  # core.model.FOREVER: without end
+    sa.Column("weight", sa.Float, nullable=False),
+    sa.Column("status", TEXT, nullable=False),
+    sa.Column("restores", TEXT, nullable=False),  # retired for want of evidence: its status when that comes back
+    sa.Column("reason", TEXT, nullable=False),  # of its status, where it was not its author who gave it
+    sa.Column("pack", TEXT, nullable=False),  # the pack whose wording it has
+    sa.Column("seq", ID, nullable=False),
+    sa.Column("removed_seq", ID),
+)
+
+evidences = sa.Table(
+    "rule_evidences",
+    rules_tables,
+    sa.Column("row_id", ID, primary_key=True, autoincrement=True),
+    sa.Column("statement_id", ID, nullable=False),
+    sa.Column("source_id", TEXT, nullable=False),
+    sa.Column("uri", TEXT, nullable=False),
+    sa.Column("clause", TEXT, nullable=False),
+    sa.Column("quote", TEXT, nullable=False),
+    sa.Column("quote_sha256", TEXT, nullable=False),
+    sa.Column("trust", sa.Integer),  # null: its source's
+    sa.Column("reviewer", TEXT, nullable=False),
+    sa.Column("pack", TEXT, nullable=False),
+    sa.Column("seq", ID, nullable=False),
+    sa.Column("removed_seq", ID),
+    sa.Column("verified", sa.Integer, nullable=False, server_default="0"),  # 1: a document here has the words
+)
+
+# What people decided; rows are only ever added.
+reviews = sa.Table(
+    "rule_reviews",
+    rules_tables,
+    sa.Column("review_id", ID, primary_key=True, autoincrement=True),
+    sa.Column("statement_id", ID, nullable=False),
+    sa.Column("action", TEXT, nullable=False),
+    sa.Column("actor", TEXT, nullable=False),
+    sa.Column("reason", TEXT, nullable=False),
+    sa.Column("at", sa.Float, nullable=False),  # seconds since the epoch
+    sa.Column("before", TEXT, nullable=False),
+    sa.Column("after", TEXT, nullable=False),
+    sa.Column("seq", ID, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+
+PROPOSED: sa.ColumnElement[str] = sa.literal_column("'proposed'")
+"""The status as an index knows it: a bound value would not let it be used."""
+
+
+NOWHERE: sa.ColumnElement[str] = sa.literal_column("''")
+"""No URI, as an index knows it."""
+
+
+def _one_live(column: sa.Column[sa.Text]) -> None:
+    where = column.table.c.removed_seq.is_(None)
+    name = f"{column.table.name}_live"
+    sa.Index(name, column, unique=True, sqlite_where=where, postgresql_where=where)
+
+
+# SQLite plans without statistics. So no index but the right one may fit what a walk asks: none by status, and none
+# of the evidence by source or pack, which are asked for when a source or a pack goes, and then all rows are read.
+# `cited` is one by source that no walk can use, since it asks nothing about the URI.
+sa.Index("rule_nodes_id", nodes.c.node_id)
+sa.Index("rule_nodes_key", nodes.c.key)
+_one_live(nodes.c.key)
+sa.Index("rule_aliases_node", aliases.c.node_id)
+sa.Index("rule_statements_id", statements.c.statement_id)
+sa.Index("rule_statements_src", *(statements.c[name] for name in ("src", "rel", "removed_seq", "status")))
+sa.Index("rule_statements_dst", *(statements.c[name] for name in ("dst", "rel", "removed_seq", "status")))
+_one_live(statements.c.key)
+_waiting = sa.and_(statements.c.removed_seq.is_(None), statements.c.status == PROPOSED)
+sa.Index("rule_statements_proposed", statements.c.statement_id, sqlite_where=_waiting, postgresql_where=_waiting)
+sa.Index("rule_evidences_statement", evidences.c.statement_id)
+sa.Index("rule_reviews_statement", reviews.c.statement_id)
+
+_placed = sa.and_(evidences.c.removed_seq.is_(None), evidences.c.uri != NOWHERE)
+cited = sa.Index("rule_evidences_cited", evidences.c.source_id, sqlite_where=_placed, postgresql_where=_placed)
+_unplaced = sa.and_(evidences.c.removed_seq.is_(None), evidences.c.uri == NOWHERE)
+unplaced = sa.Index(
+    "rule_evidences_unplaced", evidences.c.source_id, sqlite_where=_unplaced, postgresql_where=_unplaced
+)
+
+
+# What people say for what documents say, as operators enter it.
+
+
+synonym_tables = sa.MetaData()
+
+# An entry counts from the change at which it was entered until the one at which it was replaced or removed.
+synonyms = sa.Table(
+    "synonyms",
+    synonym_tables,
+    sa.Column("number", ID, primary_key=True, autoincrement=True),
+    sa.Column("term", TEXT, nullable=False),
+    sa.Column("synonym", TEXT, nullable=False),
+    sa.Column("both", sa.Boolean, nullable=False),
+    sa.Column("actor", TEXT, nullable=False),
+    sa.Column("at", sa.Float, nullable=False),  # seconds since the epoch
+    sa.Column("seq", ID, nullable=False),
+    sa.Column("removed_seq", ID),
+    sqlite_autoincrement=True,
+)
+sa.Index("synonyms_seq", synonyms.c.seq)
+sa.Index("synonyms_removed", synonyms.c.removed_seq)
+
+
+# The tables of the catalog, and the numbered steps by which an older library becomes a current one.
+#
+# Rows are never rewritten: a document or passage is added at one commit (``seq``) and removed at another
+# (``removed_seq``), so the state at any commit can be read back, and an index can follow by number.
+
 
 tables = sa.MetaData()
 
@@ -226,34 +498,34 @@ def _governance(connection: sa.Connection) -> None:
 
 
 def _rules(connection: sa.Connection) -> None:
-    rules_tables.tables.create_all(connection)
+    rules_tables.create_all(connection)
 
 
 def _tunings(connection: sa.Connection) -> None:
-    tuning_tables.tables.create_all(connection)
+    tuning_tables.create_all(connection)
 
 
 def _cited(connection: sa.Connection) -> None:
-    rules_tables.cited.create(connection, checkfirst=True)
+    cited.create(connection, checkfirst=True)
 
 
 def _profiles(connection: sa.Connection) -> None:
-    profile_tables.tables.create_all(connection)
+    profile_tables.create_all(connection)
 
 
 def _evaluations(connection: sa.Connection) -> None:
-    evaluation_tables.tables.create_all(connection)
+    evaluation_tables.create_all(connection)
 
 
 def _verified(connection: sa.Connection) -> None:
     """Adds which quotes were found in a document that the library holds."""
     if "verified" not in {column["name"] for column in sa.inspect(connection).get_columns("rule_evidences")}:
         connection.execute(sa.text("ALTER TABLE rule_evidences ADD COLUMN verified INTEGER NOT NULL DEFAULT 0"))
-    rules_tables.unplaced.create(connection, checkfirst=True)
+    unplaced.create(connection, checkfirst=True)
 
 
 def _synonyms(connection: sa.Connection) -> None:
-    synonym_tables.tables.create_all(connection)
+    synonym_tables.create_all(connection)
 
 
 def _leads(connection: sa.Connection) -> None:
@@ -278,7 +550,7 @@ MIGRATIONS = (
 SCHEMA_VERSION = len(MIGRATIONS)
 
 ALL = (
-    tables, rules_tables.tables, tuning_tables.tables, profile_tables.tables, evaluation_tables.tables,
-    synonym_tables.tables,
+    tables, rules_tables, tuning_tables, profile_tables, evaluation_tables,
+    synonym_tables,
 )  # fmt: skip
 """Every table of a catalog."""

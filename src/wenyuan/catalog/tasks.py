@@ -17,11 +17,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from wenyuan.catalog.connect import connect_writer, let_go, translated
-from wenyuan.catalog.dialect import alone
+from wenyuan.catalog.sql import alone, connect_writer, let_go, translated
 from wenyuan.core.errors import CatalogBusy, CatalogError
-
-__all__ = ["KEPT", "MOST", "TaskLedger", "ledger_file", "tables"]
 
 KEPT = 30 * 86_400.0
 """Seconds after its last context that a task is remembered for."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-__all__ = ["main"]
-
 _UNTOLD = (None, 0, 3, 4)  # exit codes of commands that have told of no failure
 
 
@@ -38,8 +36,8 @@ def _written(code: str | int | None) -> str | int | None:
         if isinstance(error, BrokenPipeError):
             return code or 1  # whoever read our output has gone
         if code in _UNTOLD:
+            from wenyuan.cli.options import foreseen
             from wenyuan.cli.root import unexpected
-            from wenyuan.cli.usage import foreseen
 
             return foreseen(sys.argv[1:]).failed(unexpected(error))
     return code

@@ -1,22 +1,28 @@
-"""``agent list``, ``show``, ``set`` and ``remove``."""
+"""``agent``, ``key`` and ``task``."""
 
 from __future__ import annotations
 
+import re
+import time
+import unicodedata
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, interactive, opened
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, interactive, opened, words
 from wenyuan.cli.terminal import OK, Terminal
 
 if TYPE_CHECKING:
-    from wenyuan.core.agents import Agent
-    from wenyuan.service.facade import Library
+    from wenyuan.core.access import Agent, Key
+    from wenyuan.service.library import Library
 
-__all__ = ["app"]
 
-_HELP = """Register agents: which knowledge each may ask for.
+# ``agent list``, ``show_agent``, ``set`` and ``remove_agent``.
+
+
+_AGENT_HELP = """Register agents: which knowledge each may ask for.
 
 管理智能体及其知识范围。
 
@@ -25,11 +31,11 @@ Example 示例:
   wenyuan agent set support --scope crm_policy:3 --scope faq:auto
   wenyuan agent list
 """
-app = typer.Typer(help=_HELP, short_help="Register agents. 管理智能体", no_args_is_help=True)
-_Id = Annotated[str, typer.Argument(metavar="ID", help="The agent. 智能体标识")]
+agents_app = typer.Typer(help=_AGENT_HELP, short_help="Register agents. 管理智能体", no_args_is_help=True)
+_AgentId = Annotated[str, typer.Argument(metavar="ID", help="The agent. 智能体标识")]
 
 
-def list_all(
+def list_agents(
     ctx: typer.Context, library: LibraryOption = None, lang: LangOption = None, as_json: JsonOption = False
 ) -> None:
     """List all agents.
@@ -42,8 +48,8 @@ def list_all(
     from rich.table import Table
     from rich.text import Text
 
-    from wenyuan.core.agents import agent_to_wire
-    from wenyuan.service.governed import governed
+    from wenyuan.core.access import agent_to_wire
+    from wenyuan.service.catalog import governed
 
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
@@ -64,9 +70,9 @@ def _scope(agent: Agent) -> str:
     return ", ".join(f"{part.domain}:{part.top_k}" for part in agent.knowledge_scope)
 
 
-def show(
+def show_agent(
     ctx: typer.Context,
-    agent: _Id,
+    agent: _AgentId,
     library: LibraryOption = None,
     lang: LangOption = None,
     as_json: JsonOption = False,
@@ -78,8 +84,8 @@ def show(
     Example 示例:
       wenyuan agent show support
     """
-    from wenyuan.core.agents import agent_to_wire
-    from wenyuan.service.governed import governed
+    from wenyuan.core.access import agent_to_wire
+    from wenyuan.service.catalog import governed
 
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
@@ -94,9 +100,9 @@ def show(
             terminal.show(f"{terminal.text(name)}: {shown[name]}", wrap=False)
 
 
-def put(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+def put_agent(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ctx: typer.Context,
-    agent: _Id,
+    agent: _AgentId,
     scope: Annotated[
         list[str] | None,
         typer.Option("--scope", metavar="DOMAIN[:K]", help="A domain and its top_k (repeatable). 知识范围"),
@@ -138,8 +144,8 @@ def put(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
 
 def _put(library: Library, agent_id: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Returns the agent as it is now, and those of its domains that no source has."""
-    from wenyuan.core.agents import agent_to_wire, parse_agent
-    from wenyuan.service.governed import governed
+    from wenyuan.core.access import agent_to_wire, parse_agent
+    from wenyuan.service.catalog import governed
 
     catalog = governed(library)
     known = {agent.agent_id: agent for agent in catalog.agents()}.get(agent_id)
@@ -159,9 +165,9 @@ def _domain(text: str) -> dict[str, Any]:
     return {"domain": text}
 
 
-def remove(
+def remove_agent(
     ctx: typer.Context,
-    agent: _Id,
+    agent: _AgentId,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. 不再确认")] = False,
     library: LibraryOption = None,
     lang: LangOption = None,
@@ -174,7 +180,7 @@ def remove(
     Example 示例:
       wenyuan agent remove support
     """
-    from wenyuan.service.governed import governed
+    from wenyuan.service.catalog import governed
 
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
@@ -187,11 +193,337 @@ def remove(
     terminal.show(terminal.text("agent_removed", agent=known, keys=revoked))
 
 
+_AGENT_COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
+    "list": (list_agents, "List all agents. 列出智能体"),
+    "show": (show_agent, "Show one. 查看智能体"),
+    "set": (put_agent, "Register or change one. 登记或修改"),
+    "remove": (remove_agent, "Remove one and revoke its keys. 移除智能体"),
+}
+for name, (function, short) in _AGENT_COMMANDS.items():
+    agents_app.command(name, help=helped(function), short_help=short)(function)
+
+
+# ``key create``, ``list`` and ``revoke``.
+
+
+_KEY_HELP = """Make and revoke keys: who may ask the served library, and for what.
+
+管理访问密钥。
+
+\b
+Example 示例:
+  wenyuan key create --agent support --rights retrieve,search --expires 90d
+  wenyuan key list
+"""
+keys_app = typer.Typer(help=_KEY_HELP, short_help="Make and revoke keys. 管理密钥", no_args_is_help=True)
+_SPAN = re.compile(r"([0-9]{1,5})([hdw])")
+_HOURS = {"h": 1, "d": 24, "w": 7 * 24}
+
+
+def create(
+    ctx: typer.Context,
+    rights: Annotated[
+        str, typer.Option(metavar="A,B", help="retrieve, search, ingest, registry, audit, admin. 权限")
+    ],
+    agent: Annotated[str | None, typer.Option(metavar="ID", help="The agent it acts for. 智能体")] = None,
+    expires: Annotated[
+        str | None, typer.Option(metavar="90d|DATE", help="After 12h, 90d, 4w, or that day. 有效期  [default: never]")
+    ] = None,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a key. Its secret is shown this once; the library keeps only a hash of it.
+
+    新建密钥；密钥内容只显示这一次，知识库只保存其摘要。
+
+    Example 示例:
+      wenyuan key create --agent support --rights retrieve,search --expires 90d
+    """
+    from wenyuan.service.catalog import governed
+
+    terminal: Terminal = ctx.obj
+    allowed, until = _rights(words(rights) or []), _expiry(expires)
+    with opened(terminal) as found:
+        key, token = governed(found).create_key(agent, allowed, until)
+    terminal.document({"status": "SUCCESS", "key": _document(key), "token": token})
+    terminal.show(token, wrap=False)
+    terminal.say("key_made", id=key.key_id, until=_day(until) or terminal.text("no_end"))
+
+
+def _rights(named: list[str]) -> frozenset[str]:
+    from wenyuan.core.access import RIGHTS
+    from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean
+
+    faults = [Fault("rights", f"{n!r} is no right{did_you_mean(n, RIGHTS)}") for n in named if n not in RIGHTS]
+    if not named:
+        faults.append(Fault("rights", "a key needs at least one right"))
+    if faults:
+        hint = f"rights: {', '.join(RIGHTS)}"
+        raise InvalidRequest("; ".join(fault.message for fault in faults), faults=tuple(faults), hint=hint)
+    return frozenset(named)
+
+
+def _expiry(text: str | None) -> float | None:
+    """When a key ends, in seconds since the epoch: a span from now, or the end of a day here."""
+    from wenyuan.core.errors import InvalidRequest
+    from wenyuan.core.terms_of_use import parse_date
+
+    if text is None:
+        return None
+    plain = unicodedata.normalize("NFKC", text).strip().lower()
+    span = _SPAN.fullmatch(plain)
+    hint = "write 12h, 90d, 4w, or a day such as 2027-01-31"
+    try:
+        if span:
+            end = datetime.now().astimezone() + timedelta(hours=int(span[1]) * _HOURS[span[2]])
+        else:
+            end = datetime.combine(parse_date(plain) + timedelta(days=1), datetime.min.time()).astimezone()
+    except (ValueError, OverflowError) as error:
+        raise InvalidRequest(f"{text!r} says no time until which a key could be valid", hint=hint) from error
+    if end.timestamp() <= time.time():
+        raise InvalidRequest(f"{text!r} is over already", hint=hint)
+    return end.timestamp()
+
+
+def _day(at: float | None) -> str:
+    return "" if at is None else datetime.fromtimestamp(at).astimezone().isoformat(" ", "minutes")
+
+
+def _document(key: Key) -> dict[str, Any]:
+    times = {"created_at": key.created_at, "expires_at": key.expires_at, "revoked_at": key.revoked_at}
+    shown = {n: None if at is None else datetime.fromtimestamp(at, UTC).isoformat() for n, at in times.items()}
+    return {
+        "key_id": key.key_id,
+        "agent_id": key.agent_id,
+        "rights": sorted(key.rights),
+        **shown,
+        "state": _state(key),
+    }
+
+
+def _state(key: Key) -> str:
+    if key.revoked_at is not None:
+        return "revoked"
+    return "expired" if key.expires_at is not None and key.expires_at <= time.time() else "valid"
+
+
+def list_keys(
+    ctx: typer.Context, library: LibraryOption = None, lang: LangOption = None, as_json: JsonOption = False
+) -> None:
+    """List all keys, without their secrets.
+
+    列出全部密钥，不含密钥内容。
+
+    Example 示例:
+      wenyuan key list
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    from wenyuan.service.catalog import governed
+
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        keys = governed(found).keys()
+    terminal.document({"status": "SUCCESS", "keys": [_document(key) for key in keys]})
+    if not keys:
+        terminal.say("no_keys")
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("col_key", "col_agent", "col_rights", "col_until", "col_state"):
+        table.add_column(terminal.text(name), overflow="fold")
+    for key in keys:
+        until = _day(key.expires_at) or terminal.text("no_end")
+        state = terminal.text(f"state_{_state(key)}")
+        table.add_row(*map(Text, (key.key_id, key.agent_id or "–", ", ".join(sorted(key.rights)), until, state)))
+    terminal.show(table)
+
+
+def revoke(
+    ctx: typer.Context,
+    key: Annotated[str, typer.Argument(metavar="ID", help="The key's id, not its secret. 密钥标识")],
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Revoke a key, at once and for good.
+
+    立即吊销密钥，不可恢复。
+
+    Example 示例:
+      wenyuan key revoke 1f2e3d4c
+    """
+    from wenyuan.service.catalog import governed
+
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        governed(found).revoke_key(key)
+    terminal.document({"status": "SUCCESS", "key_id": key})
+    terminal.show(terminal.text("key_revoked", id=key))
+
+
+_KEY_COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
+    "create": (create, "Make a key. 新建密钥"),
+    "list": (list_keys, "List all keys. 列出密钥"),
+    "revoke": (revoke, "Revoke one. 吊销密钥"),
+}
+for name, (function, short) in _KEY_COMMANDS.items():
+    keys_app.command(name, help=helped(function), short_help=short)(function)
+
+
+# ``task list``, ``show``, ``set`` and ``remove``: what kinds of tasks are about.
+
+
+_HELP = """Say what kinds of tasks are about: what fits them ranks higher when their id comes with a question.
+
+登记任务画像：请求带有 task_id 时，符合该类任务的内容排名靠前。
+
+\b
+Example 示例:
+  wenyuan task set complaint --task "ticket-*" --domain crm_policy --term 投诉 --term complaint
+  wenyuan task list
+"""
+app = typer.Typer(help=_HELP, short_help="Say what tasks are about. 管理任务画像", no_args_is_help=True)
+_Id = Annotated[str, typer.Argument(metavar="ID", help="The profile. 画像标识")]
+_FIELDS = ("tasks", "domains", "terms")
+
+
+def list_all(
+    ctx: typer.Context, library: LibraryOption = None, lang: LangOption = None, as_json: JsonOption = False
+) -> None:
+    """List all profiles of tasks.
+
+    列出全部任务画像。
+
+    Example 示例:
+      wenyuan task list
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    from wenyuan.core.access import profile_to_wire
+    from wenyuan.service.catalog import governed
+
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        profiles = [profile_to_wire(profile) for profile in governed(found).profiles()]
+    terminal.document({"status": "SUCCESS", "profiles": profiles})
+    if not profiles:
+        terminal.say("no_profiles")
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for key in ("col_profile", "col_tasks", "col_domains", "col_terms", "col_title"):
+        table.add_column(terminal.text(key), overflow="fold")
+    for profile in profiles:
+        lists = (", ".join(profile[name]) for name in _FIELDS)
+        table.add_row(*map(Text, (profile["profile_id"], *lists, profile["title"])))
+    terminal.show(table)
+
+
+def show(
+    ctx: typer.Context,
+    profile: _Id,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a profile.
+
+    查看一个任务画像。
+
+    Example 示例:
+      wenyuan task show complaint
+    """
+    from wenyuan.core.access import profile_to_wire
+    from wenyuan.core.errors import NotPermitted
+    from wenyuan.service.catalog import governed
+
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        known = {one.profile_id: one for one in governed(found).profiles()}
+    if profile not in known:
+        raise NotPermitted(f"there is no profile {profile!r}", hint="wenyuan task list")
+    described = profile_to_wire(known[profile])
+    terminal.document({"status": "SUCCESS", "profile": described})
+    for name in ("profile_id", "title", *_FIELDS):
+        value = described[name] if isinstance(described[name], str) else ", ".join(described[name])
+        if value:
+            terminal.show(f"{terminal.text(name)}: {value}", wrap=False)
+
+
+def put(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+    ctx: typer.Context,
+    profile: _Id,
+    task: Annotated[
+        list[str] | None,
+        typer.Option("--task", metavar="TASK", help="A task's id; ticket-* stands for all that begin so. 任务标识"),
+    ] = None,
+    domain: Annotated[
+        list[str] | None, typer.Option("--domain", metavar="DOMAIN", help="Where they look first (repeatable). 领域")
+    ] = None,
+    term: Annotated[
+        list[str] | None, typer.Option("--term", metavar="TERM", help="What they speak of (repeatable). 词语")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="What people call it. 标题")] = None,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Register a profile of tasks, or change one; what is not named stays. Without --task: ids that begin with ID.
+
+    登记或修改任务画像；未给出的字段不变。未给出 --task 时，适用于以 ID 开头的任务。
+
+    Example 示例:
+      wenyuan task set complaint --task "ticket-*" --domain crm_policy --term 投诉 --term complaint
+    """
+    from wenyuan.core.access import parse_profile, profile_to_wire
+    from wenyuan.service.catalog import governed
+
+    terminal: Terminal = ctx.obj
+    given: Mapping[str, Any] = {"tasks": task, "domains": domain, "terms": term, "title": title}
+    with opened(terminal) as found:
+        catalog = governed(found)
+        known = {one.profile_id: profile_to_wire(one) for one in catalog.profiles()}
+        kept = known.get(profile, {"profile_id": profile})
+        wanted = parse_profile({**kept, **{name: value for name, value in given.items() if value is not None}})
+        catalog.put_profile(wanted)
+        domains = {source.domain for source in found.sources()}
+    unknown = [name for name in wanted.domains if name not in domains]
+    terminal.document({"status": "SUCCESS", "profile": profile_to_wire(wanted), "unknown_domains": unknown})
+    terminal.show(terminal.text("profile_set", profile=profile))
+    if unknown:
+        terminal.say("unknown_domains", domains=", ".join(unknown))
+
+
+def remove(
+    ctx: typer.Context,
+    profile: _Id,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Remove a profile; its tasks go on without.
+
+    移除任务画像；相关任务照常进行，不再参照它。
+
+    Example 示例:
+      wenyuan task remove complaint
+    """
+    from wenyuan.service.catalog import governed
+
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        governed(found).remove_profile(profile)
+    terminal.document({"status": "SUCCESS", "profile_id": profile})
+    terminal.show(terminal.text("profile_removed", profile=profile))
+
+
 _COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
-    "list": (list_all, "List all agents. 列出智能体"),
-    "show": (show, "Show one. 查看智能体"),
+    "list": (list_all, "List all profiles. 列出任务画像"),
+    "show": (show, "Show one. 查看任务画像"),
     "set": (put, "Register or change one. 登记或修改"),
-    "remove": (remove, "Remove one and revoke its keys. 移除智能体"),
+    "remove": (remove, "Remove one. 移除任务画像"),
 }
 for name, (function, short) in _COMMANDS.items():
     app.command(name, help=helped(function), short_help=short)(function)

@@ -17,14 +17,12 @@ from wenyuan.core.ports import Engine
 from wenyuan.server.app import create_app
 from wenyuan.server.run import start_in_thread
 
-__all__ = ["FAULT", "Breaker", "own_service"]
-
 FAULT = "engine"
 """What the fault header names."""
 
 
 class Breaker:
-    """Makes an engine fail on order: a `wenyuan.server.seams.FaultSwitch`.
+    """Makes an engine fail on order: a `wenyuan.server.settings.FaultSwitch`.
 
     The engine's own legs raise, in the threads in which they run, so that a request goes all the way that a
     broken index would send it. Every request that comes in the meantime fails with it.

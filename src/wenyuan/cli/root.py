@@ -11,39 +11,29 @@ import typer
 from typer.core import TyperGroup
 
 from wenyuan import __version__
-from wenyuan.cli.agents import app as agent_app
-from wenyuan.cli.ask import search
+from wenyuan.cli.agents import agents_app as agent_app
+from wenyuan.cli.agents import app as task_app
+from wenyuan.cli.agents import keys_app as key_app
 from wenyuan.cli.audit import app as audit_app
-from wenyuan.cli.conform import conformance
-from wenyuan.cli.connecting import connect
-from wenyuan.cli.context import context
-from wenyuan.cli.demonstrate import demo
-from wenyuan.cli.diagnose import doctor
-from wenyuan.cli.evaluate import evaluation
-from wenyuan.cli.feedback import feedback
-from wenyuan.cli.keys import app as key_app
-from wenyuan.cli.models import app as encoder_app
-from wenyuan.cli.moving import migrate
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped
-from wenyuan.cli.reembedding import backup, reembed
-from wenyuan.cli.refreshing import refresh, worker
-from wenyuan.cli.registry import apply
+from wenyuan.cli.conformance import conformance
+from wenyuan.cli.connect import connect, mcp, serve
+from wenyuan.cli.demo import demo
+from wenyuan.cli.doctor import app as encoder_app
+from wenyuan.cli.doctor import doctor
+from wenyuan.cli.evaluate import evaluation, tune
+from wenyuan.cli.library import add, backup, ingest, init, migrate, reembed
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, foreseen, helped, is_usage_error, usage_error
+from wenyuan.cli.registry import apply, refresh, worker
+from wenyuan.cli.retrieve import retrieve
 from wenyuan.cli.rules import app as rules_app
+from wenyuan.cli.search import context, feedback, search
 from wenyuan.cli.sources import app as source_app
-from wenyuan.cli.speak import mcp
-from wenyuan.cli.stock import add, ingest, init
 from wenyuan.cli.synonyms import app as synonyms_app
-from wenyuan.cli.tasks import app as task_app
 from wenyuan.cli.terminal import Terminal
-from wenyuan.cli.tune import tune
-from wenyuan.cli.unified import retrieve
-from wenyuan.cli.usage import foreseen, is_usage_error, usage_error
-from wenyuan.cli.web import serve
 
 if TYPE_CHECKING:
     from wenyuan.core.errors import KnowledgeError
 
-__all__ = ["app"]
 
 _HELP = """Wenyuan: a knowledge service for LLM agents. Governed sources in, checkable evidence out.
 

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, interactive, opened
+from wenyuan.cli.retrieve import indented, infer, quoted, show_address
 from wenyuan.cli.rules_files import export, take, template
 from wenyuan.cli.sources import stars
 from wenyuan.cli.terminal import OK, Terminal
-from wenyuan.cli.unified import indented, infer, quoted, show_address
 
 if TYPE_CHECKING:
-    from wenyuan.core.rules.graph import GraphNode
+    from wenyuan.core.rules.inference import GraphNode
     from wenyuan.core.rules.schema import Kind
-    from wenyuan.service.facade import Library
+    from wenyuan.service.library import Library
 
-__all__ = ["app"]
 
 _HELP = """Keep rules, and derive what follows from them.
 
@@ -86,7 +85,7 @@ def list_nodes(
 def _kind(written: str | None, kinds: Mapping[str, Kind]) -> str | None:
     """The kind that somebody means, by its id or a label."""
     from wenyuan.core.errors import InvalidRequest
-    from wenyuan.core.rules.naming import Words
+    from wenyuan.core.rules.names import Words
 
     if written is None:
         return None

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from wenyuan.cli.options import SCREEN, JsonOption, LangOption, LibraryOption, opened
+from wenyuan.cli.retrieve import indented
 from wenyuan.cli.terminal import FAILED, OK, Terminal
-from wenyuan.cli.unified import indented
 
 if TYPE_CHECKING:
-    from wenyuan.core.rules.book import Book, BookFault
-    from wenyuan.service.facade import Library
-    from wenyuan.service.rulebook import ImportReport
+    from wenyuan.core.rules import Book, BookFault
+    from wenyuan.service.library import Library
+    from wenyuan.service.rules.rulebook import ImportReport
 
-__all__ = ["export", "take", "template"]
 
 Format = Literal["yaml", "jsonl", "xlsx"]
 _MOST_NOTES = 5  # shown one by one, as a screen of errors is; more are grouped
@@ -92,8 +91,8 @@ def _say_next(terminal: Terminal, report: ImportReport, read: Book) -> None:
 
 def _pack_that_knows(kinds: Collection[str]) -> str:
     """The shipped pack that declares most of some kinds; empty: none declares half of them."""
-    from wenyuan.core.rules.naming import Words
-    from wenyuan.core.rules.schema_reading import parse_schema
+    from wenyuan.core.rules.names import Words
+    from wenyuan.core.rules.schema import parse_schema
     from wenyuan.packs import PACK_FILE, located, shipped
     from wenyuan.readers.rulebooks import read_book
 
@@ -126,9 +125,8 @@ def _located(book: str) -> Iterator[Path]:
     Raises:
         InvalidRequest: there is neither.
     """
-    from wenyuan.core.errors import InvalidRequest
-    from wenyuan.core.suggest import did_you_mean
-    from wenyuan.core.uri import local_path
+    from wenyuan.core.addresses import local_path
+    from wenyuan.core.errors import InvalidRequest, did_you_mean
     from wenyuan.packs import located, shipped
 
     if local_path(Path(book)).exists():
@@ -207,7 +205,7 @@ def export(
       wenyuan rules export --pack construction -o construction.yaml
       wenyuan rules export --format xlsx -o rules.xlsx
     """
-    from wenyuan.readers.rulebooks.template import can_write_workbooks
+    from wenyuan.readers.rulebooks.export import can_write_workbooks
 
     terminal: Terminal = ctx.obj
     form = format_ or _form_of(file)
@@ -232,11 +230,10 @@ def _form_of(file: Path | None) -> Format:
 
 
 def _exported(library: Library, pack: str | None, form: Format, language: str) -> tuple[bytes, dict[str, int]]:
-    from wenyuan.core.errors import InvalidRequest
-    from wenyuan.core.rules.book import DeclaredSource
-    from wenyuan.core.suggest import did_you_mean
+    from wenyuan.core.errors import InvalidRequest, did_you_mean
+    from wenyuan.core.rules import DeclaredSource
     from wenyuan.readers.rulebooks import book_to_jsonl, book_to_yaml
-    from wenyuan.readers.rulebooks.template import excel_template
+    from wenyuan.readers.rulebooks.export import excel_template
 
     known = library.rules.packs()
     if pack is not None and pack not in known:
@@ -287,10 +284,10 @@ def template(
       wenyuan rules template rules.xlsx --pack construction
     """
     from wenyuan.core.errors import InvalidRequest
-    from wenyuan.core.rules.schema_reading import parse_schema
+    from wenyuan.core.rules.schema import parse_schema
     from wenyuan.packs import located
     from wenyuan.readers.rulebooks import read_book
-    from wenyuan.readers.rulebooks.template import can_write_workbooks, excel_template
+    from wenyuan.readers.rulebooks.export import can_write_workbooks, excel_template
 
     terminal: Terminal = ctx.obj
     can_write_workbooks()

@@ -1,24 +1,129 @@
-"""``source list``, ``show`` and ``remove``; with them, ``set`` and ``export``."""
+"""``source``: list, add, change, describe and remove sources."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.describe import describe
 from wenyuan.cli.messages import MESSAGES
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, interactive, opened
-from wenyuan.cli.registry import export
-from wenyuan.cli.terminal import OK, Terminal
+from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, interactive, opened, words
+from wenyuan.cli.registry import exit_code, export, outcome_document, show_outcome
+from wenyuan.cli.terminal import FAILED, OK, Terminal
 
 if TYPE_CHECKING:
-    from wenyuan.service.facade import Library
+    from wenyuan.core.model import Source
+    from wenyuan.service.library import Library
+    from wenyuan.service.operations.refresh import RefreshOutcome
 
-__all__ = ["app", "stars"]
+
+# ``source set``: another description for a source that is registered.
+
+
+def describe(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+    ctx: typer.Context,
+    source: Annotated[str, typer.Argument(metavar="ID", help="The source. 来源标识")],
+    title: Annotated[str | None, typer.Option(help="What people call it. 标题")] = None,
+    trust: Annotated[int | None, typer.Option(help="1 (hearsay) to 5 (binding). 可信度")] = None,
+    domain: Annotated[str | None, typer.Option(help="Knowledge domain. 知识领域")] = None,
+    refresh_cycle: Annotated[
+        str | None, typer.Option(metavar="CYCLE", help="never, daily, PT6H, '30 2 * * 1-5'. 更新周期")
+    ] = None,
+    copyright: Annotated[str | None, typer.Option(help="deny, excerpt<=200, CC-BY-4.0 … 版权")] = None,
+    owner: Annotated[str | None, typer.Option(help="Who answers for it. 负责人")] = None,
+    sensitivity: Annotated[
+        str | None, typer.Option(help="public, internal, confidential, restricted. 敏感级别")
+    ] = None,
+    tags: Annotated[str | None, typer.Option(metavar="A,B", help="Tags. 标签")] = None,
+    status: Annotated[str | None, typer.Option(help="in_force, draft, retired. 状态")] = None,
+    effective_from: Annotated[str | None, typer.Option(metavar="DATE", help="In force from. 生效日期")] = None,
+    effective_until: Annotated[str | None, typer.Option(metavar="DATE", help="In force until. 失效日期")] = None,
+    supersedes: Annotated[str | None, typer.Option(metavar="A,B", help="What it replaces. 取代的来源")] = None,
+    collection: Annotated[str | None, typer.Option(help="A name to filter by. 集合")] = None,
+    language: Annotated[str | None, typer.Option(help="zh, en … 语言")] = None,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Change how a source is described; what is not named stays, and "" takes a value away.
+
+    A higher sensitivity makes it be read again at once.
+
+    修改来源的说明；未给出的字段不变，空字符串表示清除；提高敏感级别会立即重新读取。
+
+    Example 示例:
+      wenyuan source set policies --trust 5 --refresh-cycle daily
+      wenyuan source set policies --effective-until ""
+    """
+    given = {
+        "title": title,
+        "trust_level": trust,
+        "domain": domain,
+        "refresh_cycle": refresh_cycle,
+        "copyright": copyright,
+        "owner": owner,
+        "sensitivity": sensitivity,
+        "tags": words(tags),
+        "status": status,
+        "effective_from": effective_from,
+        "effective_until": effective_until,
+        "supersedes": words(supersedes),
+        "collection": collection,
+        "language": language,
+    }
+    terminal: Terminal = ctx.obj
+    changes = {name: value for name, value in given.items() if value is not None}
+    if not changes:
+        raise typer.BadParameter(terminal.text("set_what"))
+    with opened(terminal) as found:
+        changed, outcomes = _set(found, source, changes)
+    code = exit_code(outcomes)
+    terminal.document(
+        {
+            "status": "FAILED" if code == FAILED else "SUCCESS",
+            "source_id": source,
+            "changed": changed,
+            "refreshed": [outcome_document(outcome) for outcome in outcomes],
+        }
+    )
+    terminal.show(
+        terminal.text(
+            "set_done" if changed else "set_same", source=source, fields=", ".join(map(terminal.label, changed))
+        )
+    )
+    for outcome in outcomes:
+        show_outcome(terminal, outcome)
+    raise typer.Exit(code)
+
+
+def _set(library: Library, source_id: str, changes: dict[str, Any]) -> tuple[list[str], Sequence[RefreshOutcome]]:
+    """Returns the names of the fields that have another value now, and how reading again ended where it had to be."""
+    from wenyuan.core.registry import Registry, diff
+    from wenyuan.core.sources import parse_source, source_to_wire
+    from wenyuan.service.ingest.registry import apply
+
+    known = library.catalog.source(source_id)
+    wanted = parse_source(source_to_wire(known) | changes)
+    _check_supersession(library, wanted)
+    made = diff(Registry(sources=(known,)), Registry(sources=(wanted,)))
+    outcomes = apply(library, made)
+    return [change.field for change in made.changed], outcomes
+
+
+def _check_supersession(library: Library, wanted: Source) -> None:
+    from wenyuan.core.errors import InvalidRequest
+    from wenyuan.core.sources import supersession_faults
+
+    faults = supersession_faults([wanted], library.sources())
+    if faults:
+        raise InvalidRequest("; ".join(fault.message for fault in faults), faults=faults)
+
+
+# ``source list``, ``show`` and ``remove``; with them, ``set`` and ``export``.
+
 
 _HELP = """Look at the sources of a library, describe them, or remove one.
 
@@ -138,8 +243,8 @@ def _spoken(terminal: Terminal, key: str, value: Any) -> str:
 
 
 def _state(library: Library, source: str) -> dict[str, Any]:
-    from wenyuan.service.governed import governed
-    from wenyuan.service.refresh import describe_state
+    from wenyuan.service.catalog import governed
+    from wenyuan.service.operations.refresh import describe_state
 
     catalog = governed(library)
     return describe_state(catalog.source_states().get(source), catalog.source(source), time.time())

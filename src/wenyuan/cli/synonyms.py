@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from wenyuan.cli.options import SCREEN, AllOption, JsonOption, LangOption, LibraryOption, helped, interactive, opened
+from wenyuan.cli.retrieve import indented
 from wenyuan.cli.terminal import FAILED, OK, Terminal, printable
-from wenyuan.cli.unified import indented
 
 if TYPE_CHECKING:
-    from wenyuan.core.marked import LineFault
-    from wenyuan.core.synonyms import Synonym
-    from wenyuan.readers.synonyms import SynonymFile
+    from wenyuan.core.registry import LineFault
+    from wenyuan.core.text.synonyms import Synonym
+    from wenyuan.readers.golden import SynonymFile
 
-__all__ = ["app"]
 
 _LOCAL = "local"
 _HELP = """Say what people say for what documents say: questions are asked with both, by the keyword leg.
@@ -53,9 +52,9 @@ def list_all(
     from rich.table import Table
     from rich.text import Text
 
-    from wenyuan.core.synonyms import containing as kept
-    from wenyuan.core.synonyms import described
-    from wenyuan.service.governed import governed
+    from wenyuan.core.text.synonyms import containing as kept
+    from wenyuan.core.text.synonyms import described
+    from wenyuan.service.catalog import governed
 
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
@@ -96,8 +95,8 @@ def add(
       wenyuan synonyms add 晚交楼 逾期交付
       wenyuan synonyms add "sick day" "paid medical leave" --one-way
     """
-    from wenyuan.core.synonyms import described, parse_synonym
-    from wenyuan.service.governed import governed
+    from wenyuan.core.text.synonyms import described, parse_synonym
+    from wenyuan.service.catalog import governed
 
     terminal: Terminal = ctx.obj
     entry = parse_synonym({"term": term, "synonym": synonym, "direction": "one_way" if one_way else "both"})
@@ -132,8 +131,8 @@ def take(
       wenyuan synonyms import synonyms.csv
       wenyuan synonyms import synonyms.csv --prune
     """
-    from wenyuan.readers.synonyms import read_synonyms
-    from wenyuan.service.governed import governed
+    from wenyuan.readers.golden import read_synonyms
+    from wenyuan.service.catalog import governed
 
     terminal: Terminal = ctx.obj
     read = read_synonyms(file)
@@ -159,7 +158,7 @@ def take(
 
 def _absent(entries: Iterable[Synonym], read: SynonymFile) -> list[Synonym]:
     """What a file does not hold, whichever way it goes; of a file with faults none: a wrong row may have meant it."""
-    from wenyuan.core.synonyms import stems
+    from wenyuan.core.text.synonyms import stems
 
     held = {frozenset((stems(entry.term), stems(entry.synonym))) for entry in read.entries}
     pairs = [(entry, frozenset((stems(entry.term), stems(entry.synonym)))) for entry in entries]
@@ -202,9 +201,9 @@ def export(
       wenyuan synonyms export -o synonyms.csv
     """
     from wenyuan.core.errors import InvalidRequest
-    from wenyuan.core.synonyms import described
-    from wenyuan.readers.synonyms import synonyms_file
-    from wenyuan.service.governed import governed
+    from wenyuan.core.text.synonyms import described
+    from wenyuan.readers.golden import synonyms_file
+    from wenyuan.service.catalog import governed
 
     terminal: Terminal = ctx.obj
     form = file.suffix.lower() if file is not None else ".csv"
@@ -256,8 +255,8 @@ def remove(
       wenyuan synonyms remove WFH
     """
     from wenyuan.core.errors import NotPermitted
-    from wenyuan.core.synonyms import described
-    from wenyuan.service.governed import governed
+    from wenyuan.core.text.synonyms import described
+    from wenyuan.service.catalog import governed
 
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
@@ -274,7 +273,7 @@ def remove(
 
 def _meant(entries: Iterable[Synonym], term: str, synonym: str | None) -> list[Synonym]:
     """The entries of two words, whichever way they go, or those in which one word stands."""
-    from wenyuan.core.synonyms import stems
+    from wenyuan.core.text.synonyms import stems
 
     named = {stems(word) for word in (term, synonym) if word is not None}
     return [entry for entry in entries if named <= {stems(entry.term), stems(entry.synonym)}]

@@ -13,18 +13,14 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from wenyuan.client.agent import AgentClient
-from wenyuan.client.caller import Client
-from wenyuan.client.governed import Knowledge, Passages
+from wenyuan.client.caller import AgentClient, Client
+from wenyuan.client.replies import Knowledge, Passages
 from wenyuan.client.rules import Item, Rules, United
 from wenyuan.core.errors import InvalidRequest, NotPermitted, RetrievalFailed
 from wenyuan.core.model import Fragment
 
 if TYPE_CHECKING:
-    from wenyuan.client.anyone import get_context_from
-
-# A failure is raised: where nobody has asked for logs, Python would print it to standard error as well.
-logging.getLogger("wenyuan.client").addHandler(logging.NullHandler())
+    from wenyuan.client.context import get_context_from
 
 __all__ = [
     "AgentClient",
@@ -42,10 +38,14 @@ __all__ = [
 ]
 
 
+# A failure is raised: where nobody has asked for logs, Python would print it to standard error as well.
+logging.getLogger("wenyuan.client").addHandler(logging.NullHandler())
+
+
 def __getattr__(name: str) -> Any:
     """Loads what builds contexts when it is first used: it takes half a second that most callers need not pay."""
     if name != "get_context_from":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from wenyuan.client.anyone import get_context_from
+    from wenyuan.client.context import get_context_from
 
     return get_context_from

@@ -1,4 +1,4 @@
-"""`Client`: one call, its deadline and its retries."""
+"""The HTTP client of the service, and a client bound to one agent."""
 
 from __future__ import annotations
 
@@ -10,22 +10,34 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import monotonic, sleep
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
 
-from wenyuan.client.governed import Knowledge, Passages, read_context, read_kept, read_passages
-from wenyuan.client.replies import Reply, read_answer, read_reply, says_failed
+from wenyuan.client.replies import (
+    Knowledge,
+    Passages,
+    Reply,
+    read_answer,
+    read_context,
+    read_kept,
+    read_passages,
+    read_reply,
+    says_failed,
+)
 from wenyuan.client.rules import RulesCalls
-from wenyuan.core.closing import refusing_once_closed
-from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, RetrievalFailed
+from wenyuan.core.contract import required_query
+from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, RetrievalFailed, refusing_once_closed
 from wenyuan.core.model import Fragment, RetrievalRequest
-from wenyuan.core.naming import required_query
 from wenyuan.core.ports import Deadline
 
 if TYPE_CHECKING:
     import httpx2
 
-__all__ = ["Client"]
+__all__ = ["AgentClient", "Client"]
+
+
+# `Client`: one call, its deadline and its retries.
+
 
 T = TypeVar("T")
 _log = logging.getLogger("wenyuan.client")
@@ -85,7 +97,7 @@ class Client(RulesCalls):
     ) -> None:
         import httpx2  # 200 ms that only a caller pays
 
-        from wenyuan.punctual import punctual, until
+        from wenyuan.runtime.http import punctual, until
 
         self._url, self._component = _endpoint(url)
         if not 0 < timeout < float("inf") or retries < 0:
@@ -358,3 +370,65 @@ def _no_answer(error: Exception) -> str:
 def _one_line(text: str) -> str:
     """For a log, where a line break in a service's message would look like an entry of its own."""
     return "".join(char if char.isprintable() else " " for char in text)
+
+
+# An agent's own client.
+#
+# >>> from wenyuan.client import AgentClient
+# >>> agent = AgentClient("http://127.0.0.1:8765", "support")  # doctest: +SKIP
+# >>> agent.get_context(retrieval_query="客户投诉多久响应").snippets  # doctest: +SKIP
+
+
+class Asks(Protocol):
+    """What an agent asks through; `Client` is one."""
+
+    def get_context(self, retrieval_query: str, **members: Any) -> Knowledge: ...
+
+    def close(self) -> None: ...
+
+
+@refusing_once_closed()
+class AgentClient:
+    """One agent's client. Closing it closes the connections that it made itself.
+
+    Args:
+        url_or_client: Of the service, or a `Client` that is shared.
+        agent_id: Who asks.
+        options: For the `Client` that is made: ``key``, ``timeout``, ``retries``.
+    """
+
+    _closed = False
+
+    def __init__(self, url_or_client: str | Asks, agent_id: str, **options: Any) -> None:
+        self._own = isinstance(url_or_client, str)
+        self._client: Asks = Client(url_or_client, **options) if isinstance(url_or_client, str) else url_or_client
+        self.agent_id = agent_id
+
+    def get_context(
+        self,
+        retrieval_query: str | None = None,
+        *,
+        query: str | None = None,
+        extra_queries: Sequence[str] = (),
+        top_k: Mapping[str, int | Literal["auto"]] | None = None,
+        **members: Any,
+    ) -> Knowledge:
+        """What the agent needs to know now; see `Client.get_context` for `query` and for what it raises."""
+        text = required_query("retrieval_query", retrieval_query, query)
+        return self._client.get_context(
+            text, agent_id=self.agent_id, extra_queries=extra_queries, top_k=top_k, **members
+        )
+
+    def close(self) -> None:
+        """Close the connections, if they are its own. Later calls raise `Closed`."""
+        self._closed = True
+        if self._own:
+            self._client.close()
+
+    def __enter__(self) -> AgentClient:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

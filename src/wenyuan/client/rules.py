@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlencode
 
-from wenyuan.core.naming import named_twice
+from wenyuan.core.contract import named_twice
 
 __all__ = ["Item", "Rules", "RulesCalls", "United", "read_rules", "read_united"]
+
 
 T = TypeVar("T")
 Origin = Literal["kg_rule", "vector", "template"]

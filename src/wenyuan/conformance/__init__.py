@@ -18,13 +18,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from wenyuan.conformance.adapters import AdapterTarget
-    from wenyuan.conformance.answer import Answer, Target
-    from wenyuan.conformance.dataset import export_data
-    from wenyuan.conformance.faults import CommandFault, EnvFault, FaultSwitch, HeaderFault, fault_from_options
-    from wenyuan.conformance.http_target import HttpTarget
-    from wenyuan.conformance.python_target import PythonTarget
-    from wenyuan.conformance.report import CaseResult, Report, render
-    from wenyuan.conformance.runner import run
+    from wenyuan.conformance.bench import (
+        CommandFault,
+        EnvFault,
+        FaultSwitch,
+        HeaderFault,
+        export_data,
+        fault_from_options,
+    )
+    from wenyuan.conformance.report import CaseResult, Report, render, run
+    from wenyuan.conformance.targets import Answer, HttpTarget, PythonTarget, Target
 
 __all__ = [
     "AdapterTarget",
@@ -44,22 +47,23 @@ __all__ = [
     "run",
 ]
 
+
 _HOMES = {
     "AdapterTarget": "adapters",
-    "Answer": "answer",
+    "Answer": "targets",
     "CaseResult": "report",
-    "CommandFault": "faults",
-    "EnvFault": "faults",
-    "FaultSwitch": "faults",
-    "HeaderFault": "faults",
-    "HttpTarget": "http_target",
-    "PythonTarget": "python_target",
+    "CommandFault": "bench",
+    "EnvFault": "bench",
+    "FaultSwitch": "bench",
+    "HeaderFault": "bench",
+    "HttpTarget": "targets",
+    "PythonTarget": "targets",
     "Report": "report",
-    "Target": "answer",
-    "export_data": "dataset",
-    "fault_from_options": "faults",
+    "Target": "targets",
+    "export_data": "bench",
+    "fault_from_options": "bench",
     "render": "report",
-    "run": "runner",
+    "run": "report",
 }
 
 

@@ -12,12 +12,11 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from wenyuan.conformance.answer import Answer
-from wenyuan.conformance.http_target import HttpTarget
-from wenyuan.conformance.python_target import PythonTarget
+from wenyuan.conformance.targets import Answer, HttpTarget, PythonTarget
 from wenyuan.core.errors import ConfigError, InvalidRequest
 
 __all__ = ["ADAPTERS", "AdapterTarget"]
+
 
 Headers = Mapping[str, str]
 Way = Callable[[Mapping[str, Any], Headers], Iterable[Mapping[str, Any]]]

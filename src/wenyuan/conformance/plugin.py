@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from wenyuan.conformance.answer import Target
-    from wenyuan.conformance.bench import Bench
-    from wenyuan.conformance.faults import FaultSwitch
+    from wenyuan.conformance.bench import Bench, FaultSwitch
+    from wenyuan.conformance.targets import Target
 
 __all__ = ["ConformanceSuite"]
+
 
 _OPTIONS = (
     ("--wenyuan-url", "URL", "service to test"),
@@ -51,8 +51,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     wanted = {"wenyuan_case", "wenyuan_extra"}.intersection(metafunc.fixturenames)
     if not wanted:
         return
-    from wenyuan.conformance.extras import EXTRAS
-    from wenyuan.conformance.outline import OUTLINE
+    from wenyuan.conformance.cases import EXTRAS, OUTLINE
 
     cases = OUTLINE if "wenyuan_case" in wanted else EXTRAS
     if metafunc.config.getoption("--wenyuan-python"):
@@ -113,7 +112,7 @@ class ConformanceSuite:
 
 
 def _check(bench: Bench, name: str) -> None:
-    from wenyuan.conformance.runner import CASES, run_case
+    from wenyuan.conformance.report import CASES, run_case
 
     case = CASES[name]
     if case.needs_bytes and not bench.target.takes_bytes:

@@ -1,13 +1,23 @@
-"""What came of a run: as JSON, as JUnit XML, and for a terminal of 80 columns."""
+"""Running the cases, and the report of a run."""
 
 from __future__ import annotations
 
+import difflib
 import unicodedata
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-__all__ = ["CaseResult", "Report", "render"]
+from wenyuan.conformance.bench import Bench, Case, FaultSwitch, Mismatch
+from wenyuan.conformance.cases import EXTRAS, OUTLINE
+from wenyuan.conformance.targets import Target, clip
+from wenyuan.core.errors import ConfigError
+
+__all__ = ["CASES", "CaseResult", "Report", "render", "run", "run_case"]
+
+
+# What came of a run: as JSON, as JUnit XML, and for a terminal of 80 columns.
+
 
 COLUMNS = 80
 
@@ -129,3 +139,63 @@ def _cells(char: str) -> int:
     if unicodedata.combining(char):
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+# Run the cases against a target.
+
+
+CASES = {case.id: case for case in (*OUTLINE, *EXTRAS)}
+"""Every case by id, the outline's first."""
+
+
+def run(target: Target, *, fault: FaultSwitch | None = None, only: Iterable[str] | None = None) -> Report:
+    """Put the cases to a target.
+
+    Args:
+        target: It must hold the documents that `export_data` writes, and nothing else.
+        fault: How to make it fail on purpose; without, ``TC-DP3-06`` fails.
+        only: Ids of the cases wanted; all when None.
+
+    Raises:
+        ConfigError: `only` names a case that does not exist, or is empty.
+    """
+    wanted = _selected(only)
+    fitting = [case for case in wanted if target.takes_bytes or not case.needs_bytes]
+    bench = Bench(target, fault)
+    results = {case.id: run_case(bench, case) for case in sorted(fitting, key=_when)}
+    outline = {case.id for case in OUTLINE}
+    return Report(
+        target=target.name,
+        cases=tuple(results[case.id] for case in fitting if case.id in outline),
+        extra=tuple(results[case.id] for case in fitting if case.id not in outline),
+        not_applicable=tuple(case.id for case in wanted if case not in fitting),
+    )
+
+
+def run_case(bench: Bench, case: Case) -> CaseResult:
+    """One case; what it finds wrong is its detail."""
+    try:
+        return CaseResult(case.id, True, f"{case.title}: {clip(case.check(bench))}")
+    except Mismatch as found:
+        return CaseResult(case.id, False, f"{case.title}: {found} ({case.section})")
+
+
+def _when(case: Case) -> bool:
+    """Those that break the service run last, for it may stay broken."""
+    return case.needs_fault
+
+
+def _selected(only: Iterable[str] | None) -> list[Case]:
+    if only is None:
+        return list(CASES.values())
+    names = set(only)
+    if not names:
+        raise ConfigError("no case was asked for")
+    for name in sorted(names - CASES.keys()):
+        raise ConfigError(f"there is no case {name!r}", hint=_nearest(name, CASES))
+    return [case for case in CASES.values() if case.id in names]
+
+
+def _nearest(name: str, known: Collection[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]!r}?" if close else "the cases are TC-DP3-01 to TC-DP3-11 and the extra ones"

@@ -1,17 +1,54 @@
-"""What a browser sends: forms, bounded, and only from the console's own pages."""
+"""Forms that browsers send, with files or without, and the filters of the templates."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.requests import Request
 
-from wenyuan.console.multipart import parts_of
-from wenyuan.server.body import Body
-from wenyuan.server.problem import Problem
+from wenyuan.server.handling import Body
+from wenyuan.server.problems import Problem
 
-__all__ = ["MAX_FORM", "MAX_UPLOAD", "BadForm", "Form", "read_form", "whole_number"]
+# Forms with files (``multipart/form-data``, RFC 7578), as browsers send them.
+
+
+_BOUNDARY = re.compile(r'multipart/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"\r\n]{1,70})"|([^\s";,]{1,70}))', re.I)
+_ABOUT = re.compile(rb'^content-disposition:\s*form-data((?:;\s*[a-z*]+="[^"\r\n]*")+)\s*$', re.I | re.M)
+_GIVEN = re.compile(rb';\s*([a-z]+)="([^"\r\n]*)"', re.I)
+
+
+def parts_of(kind: str, content: bytes) -> Iterator[tuple[str, str | None, bytes]]:
+    """Name, name of the file (None for a plain field) and value of each part.
+
+    Args:
+        kind: The Content-Type, whose boundary counts.
+
+    Raises:
+        ValueError: it is no such form.
+    """
+    named = _BOUNDARY.match(kind)
+    if named is None:
+        raise ValueError("no boundary")
+    fence = b"\r\n--" + (named[1] or named[2]).encode("ascii")
+    first, *parts = (b"\r\n" + content).split(fence)
+    if first.strip() or not parts or not parts.pop().startswith(b"--"):
+        raise ValueError("the form does not begin and end with its boundary")
+    for part in parts:
+        head, mark, value = part.partition(b"\r\n\r\n")
+        about = _ABOUT.search(head.replace(b"\r\n", b"\n"))
+        given = {key.lower(): text for key, text in _GIVEN.findall(about[1])} if about and mark else {}
+        if b"name" not in given:
+            raise ValueError("a part has no name")
+        file = given.get(b"filename")
+        yield given[b"name"].decode(), None if file is None else file.decode(), value
+
+
+# What a browser sends: forms, bounded, and only from the console's own pages.
+
 
 MAX_FORM = 64 * 1024
 """Bytes of a form; the longest that a page has is a question of 8,000 characters."""
@@ -120,3 +157,39 @@ def _with_files(declared: str, content: bytes) -> Form:
         raise ValueError("too many fields")
     pairs = [(name, value.decode()) for name, file, value in parts if file is None]
     return Form(pairs, {name: (file, value) for name, file, value in parts if file is not None})
+
+
+# What templates do with values: days and times, numbers, and words of a query made visible.
+
+
+def moment(seconds: float | str | None) -> str:
+    """Seconds since the epoch, or a time in ISO form, as ``2026-11-22 06:21 UTC``; nothing for none."""
+    if not seconds:
+        return ""
+    at = datetime.fromisoformat(seconds) if isinstance(seconds, str) else datetime.fromtimestamp(seconds, UTC)
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def stars(trust: int | None) -> str:
+    """Trust 1..5 as stars."""
+    return "★" * (trust or 0) + "☆" * (5 - (trust or 0))
+
+
+def pieces(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[str, bool]]:
+    """A text in pieces, each with whether it is one of the spans."""
+    reached = 0
+    for start, end in spans:
+        yield text[reached:start], False
+        yield text[start:end], True
+        reached = end
+    yield text[reached:], False
+
+
+def grouped(number: float) -> str:
+    """A number with its thousands apart."""
+    return f"{number:,}"
+
+
+FILTERS: Mapping[str, Callable[..., Any]] = {
+    "moment": moment, "stars": stars, "pieces": pieces, "grouped": grouped,
+}  # fmt: skip

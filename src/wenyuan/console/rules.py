@@ -1,20 +1,142 @@
-"""The rules: what is in the graph, what follows for a process, and which words of which law say so."""
+"""The pages of rules: the graph, its drawing, reviews and imports."""
 
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
 
-from wenyuan.console.api import Refused
-from wenyuan.console.forms import Form, whole_number
-from wenyuan.console.graph import drawn
-from wenyuan.console.visit import Page, Visit
+from wenyuan.console.forms import MAX_UPLOAD, Form, read_form, whole_number
+from wenyuan.console.visit import Page, Refused, Visit, checked_next
+from wenyuan.packs import shipped
 
-__all__ = ["PAGES", "names_of"]
+# A node and its neighbours as a drawing: what leads to it at the left, what follows from it at the right.
+#
+# Drawn by the server as SVG, so that it needs no script, can be read aloud, and looks the same everywhere.
+
+
+DRAWN = 40
+"""Neighbours that are drawn at each side; the table has the others."""
+_WIDTH, _BOX, _ROW, _MIDDLE = 960, 250, 34, 200
+_LONGEST = 30  # columns of a name in a box; a Chinese character takes two
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A neighbour, with the line that joins it to the middle."""
+
+    x: int
+    y: int
+    text: str
+    full: str
+    node_id: int
+    kind: str
+    line: str
+    mandatory: bool
+    conditional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """The name of a relation above those whom it joins."""
+
+    x: int
+    y: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Where everything is, in units of an SVG of ``width`` by ``height``."""
+
+    width: int
+    height: int
+    middle: str
+    boxes: tuple[Box, ...]
+    labels: tuple[Label, ...]
+    left_out: int
+    box_width: int = _BOX
+    box_height: int = _ROW - 8
+    middle_width: int = _MIDDLE
+
+
+def drawn(
+    name: str,
+    edges: Mapping[str, Sequence[Mapping[str, Any]]],
+    *,
+    relations: Mapping[str, str],
+    language: str,
+) -> Drawing:
+    """A node with its neighbours.
+
+    Args:
+        name: What is written in the middle.
+        edges: As the API tells them, by direction: ``in`` and ``out``.
+        relations: Their labels, by id.
+    """
+    rows = {side: _rows(edges[side][:DRAWN], relations) for side in ("in", "out")}
+    height = max(3, *(len(found) for found in rows.values())) * _ROW + 16
+    boxes: list[Box] = []
+    labels: list[Label] = []
+    for side, found in rows.items():
+        x = 8 if side == "in" else _WIDTH - _BOX - 8
+        top = (height - len(found) * _ROW) // 2
+        for place, row in enumerate(found):
+            y = top + place * _ROW
+            if isinstance(row, str):
+                labels.append(Label(x + 4, y + 22, row))
+            else:
+                boxes.append(_box(row, side, x, y, height, language))
+    left_out = sum(max(0, len(edges[side]) - DRAWN) for side in rows)
+    return Drawing(_WIDTH, height, _short(name, 24), tuple(boxes), tuple(labels), left_out)
+
+
+def _rows(edges: Sequence[Mapping[str, Any]], relations: Mapping[str, str]) -> list[str | Mapping[str, Any]]:
+    """Neighbours by relation, each group below its name."""
+    rows: list[str | Mapping[str, Any]] = []
+    for relation in dict.fromkeys(edge["relation"] for edge in edges):
+        rows.append(relations.get(relation, relation))
+        rows += [edge for edge in edges if edge["relation"] == relation]
+    return rows
+
+
+def _box(edge: Mapping[str, Any], side: str, x: int, y: int, height: int, language: str) -> Box:
+    node = edge["node"]
+    full = node["labels"].get(language) or node["name"]
+    at = y + _ROW // 2
+    middle = height // 2
+    near, far = (x + _BOX, (_WIDTH - _MIDDLE) // 2) if side == "in" else (x, (_WIDTH + _MIDDLE) // 2)
+    bend = (near + far) // 2
+    return Box(
+        x=x,
+        y=y + 4,
+        text=_short(full, _LONGEST),
+        full=full,
+        node_id=node["node_id"],
+        kind=node["kind"],
+        line=f"M{near} {at}C{bend} {at} {bend} {middle} {far} {middle}",
+        mandatory=edge["strength"] == "mandatory",
+        conditional=bool(edge["condition"]),
+    )
+
+
+def _short(text: str, columns: int) -> str:
+    """At most so many columns of a text."""
+    taken = 0
+    for at, character in enumerate(text):
+        taken += 2 if ord(character) > 0x2E7F else 1
+        if taken > columns:
+            return text[:at] + "…"
+    return text
+
+
+# The rules: what is in the graph, what follows for a process, and which words of which law say so.
+
 
 _PAGE = 60  # nodes of one page
 _SHOWN = 200  # statements of one direction
@@ -121,4 +243,105 @@ PAGES: Mapping[tuple[str, str], Page] = {
     ("GET", "rules"): overview,
     ("GET", "rules/nodes/{node_id}"): node,
     ("GET", "rules/statements/{statement_id}"): statement,
+}
+
+
+# What waits for a person's decision, and what an import would change before it does.
+
+
+_REVIEW_PAGE = 25
+_DECIDED = ("approve", "reject")
+
+
+async def queue(visit: Visit) -> Response:
+    """Statements that wait for a review, and what was just decided on several."""
+    return await _queue(visit)
+
+
+async def _queue(visit: Visit, status: int = 200, **shown: Any) -> Response:
+    asked = Form(visit.request.query_params.multi_items())
+    waiting = await visit.get("v1", "rules", "review", limit=_REVIEW_PAGE, after=asked["after"])
+    about = await visit.get("v1", "rules")
+    given = {
+        "decided": asked["decided"] if asked["decided"] in _DECIDED else "",
+        "changed": asked.number("changed"), "form": {}, "refused": None, **shown,
+    }  # fmt: skip
+    return visit.page(
+        "review.html", status, waiting=waiting, names=names_of(about["schema"], visit),
+        count=about["counts"]["statements"].get("proposed", 0), **given,
+    )  # fmt: skip
+
+
+async def decided(visit: Visit) -> Response:
+    """One or several statements approved, rejected or retired; several by their numbers, as they are written."""
+    form = await read_form(visit.request)
+    if "which" in form:
+        return await _decided_many(visit, form)
+    numbers = [whole_number(n) for n in form.all("statement_id")]
+    body = {"statement_ids": numbers, "action": form["action"], "reason": form["reason"]}
+    await visit.post("v1", "rules", "review", body=body)
+    return visit.see(checked_next(form["next"] or "/console/review"))
+
+
+async def _decided_many(visit: Visit, form: Form) -> Response:
+    body = {"statement_ids": form["which"], "action": form["action"], "reason": form["reason"]}
+    try:
+        told = await visit.post("v1", "rules", "review", body=body)
+    except Refused as refused:
+        if refused.status not in (400, 404):
+            raise
+        return await _queue(visit, refused.status, refused=refused, form=form.given("which", "reason"))
+    return visit.see(f"/console/review?decided={told['action']}&changed={told['changed']}")
+
+
+async def importing(visit: Visit) -> Response:
+    """The form for an import, and the packs that are there."""
+    return await _importing(visit)
+
+
+async def _importing(visit: Visit, status: int = 200, **shown: Any) -> Response:
+    about = await visit.get("v1", "rules")
+    given = {"report": None, "refused": None, "form": {}, **shown}
+    return visit.page("rules_import.html", status, packs=about["packs"], shipped=shipped(), **given)
+
+
+async def imported(visit: Visit) -> Response:
+    """First what would change; where that was seen and confirmed, the change."""
+    form = await read_form(visit.request, most=MAX_UPLOAD)
+    given = form.given("path", "pack", "default_source", "status")
+    body: dict[str, Any] = {**given, "dry_run": form["sure"] != "yes"}
+    fields = dict(given)
+    if (file := _file(form)) is not None:
+        body["file"] = file
+        fields |= {"file_name": file["name"], "file_base64": file["base64"]}
+    try:
+        report = await visit.post("v1", "rules", "import", body=body)
+    except Refused as refused:
+        if refused.status not in (400, 403, 413):
+            raise
+        return await _importing(visit, refused.status, refused=refused, form=fields)
+    return await _importing(visit, report=report, form=fields)
+
+
+def _file(form: Form) -> dict[str, str] | None:
+    """The file that was chosen, or the one of the dry run that is now confirmed."""
+    if (chosen := form.file("file")) is not None:
+        return {"name": chosen[0], "base64": b64encode(chosen[1]).decode()}
+    return {"name": form["file_name"], "base64": form["file_base64"]} if form["file_name"] else None
+
+
+async def removed(visit: Visit) -> Response:
+    """All that a pack has brought taken back, where that was said twice."""
+    form = await read_form(visit.request)
+    if form["sure"] == "yes":
+        await visit.call("DELETE", "v1", "rules", "packs", *form["pack"].split("/"))
+    return visit.see("/console/rules")
+
+
+REVIEW_PAGES: Mapping[tuple[str, str], Page] = {
+    ("GET", "review"): queue,
+    ("POST", "review"): decided,
+    ("GET", "rules/import"): importing,
+    ("POST", "rules/import"): imported,
+    ("POST", "rules/remove"): removed,
 }

@@ -1,18 +1,21 @@
-"""The sources: what is held, how fresh it is, and adding, editing, refreshing and removing it."""
+"""The pages of sources, agents, tasks, keys and synonyms."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from starlette.responses import Response
 
-from wenyuan.console.api import Refused
 from wenyuan.console.forms import Form, read_form
-from wenyuan.console.visit import Page, Visit
+from wenyuan.console.visit import Page, Refused, Visit, begin_session
+from wenyuan.core.access import RIGHTS
 
-__all__ = ["PAGES"]
+# The sources: what is held, how fresh it is, and adding, editing, refreshing and removing it.
+
 
 TYPES = ("static_doc", "api", "vector_index")
 SENSITIVITIES = ("public", "internal", "confidential", "restricted")
@@ -187,4 +190,153 @@ PAGES: Mapping[tuple[str, str], Page] = {
     ("POST", "sources/{source_id}/edit"): edited,
     ("POST", "sources/{source_id}/refresh"): refreshed,
     ("POST", "sources/{source_id}/remove"): removed,
+}
+
+
+# Agents with what they may know, tasks with what they are about, what people say for what documents say, and keys.
+
+
+_SYNONYMS = 50  # of one page
+_SIDE = 64
+_BETWEEN = re.compile(r"[\n,，、;；]")  # one term and the next, however they were typed
+
+
+async def list_people(visit: Visit) -> Response:
+    """Agents, tasks, synonyms and keys."""
+    return await _listed(visit)
+
+
+async def _listed(visit: Visit, status: int = 200, **shown: Any) -> Response:
+    agents = await visit.glance("v1", "agents")
+    tasks = await visit.glance("v1", "tasks")
+    synonyms = await _synonyms(visit)
+    keys = await visit.glance("v1", "keys")
+    if agents is None and keys is None:  # not even a part of the page: say which right is missing
+        await visit.get("v1", "agents")
+    sources = await visit.glance("v1", "sources")
+    domains = sorted({source["domain"] for source in (sources or {"sources": ()})["sources"]})
+    given = {"refused": None, "made": None, "form": Form([]), **shown}
+    found = {"agents": agents, "tasks": tasks, "synonyms": synonyms, "keys": keys, "domains": domains}
+    return visit.page("people.html", status, rights=RIGHTS, **found, **given)
+
+
+async def agent_put(visit: Visit) -> Response:
+    """An agent registered, or changed."""
+    form = await read_form(visit.request)
+    scope = [{"domain": domain, "top_k": form.number(f"top_k.{domain}") or 3} for domain in form.all("domain")]
+    body: dict[str, Any] = {"agent_id": form["agent_id"], "title": form["title"], "knowledge_scope": scope}
+    numbers = {name: form.number(name) for name in ("min_trust", "token_budget")}
+    body |= {name: number for name, number in numbers.items() if number is not None}
+    if form["allow_low_trust"] == "yes":
+        body["allow_low_trust"] = True
+    return await _done(visit, form, "POST", "agents", body=body)
+
+
+async def agent_removed(visit: Visit) -> Response:
+    """An agent removed and its keys revoked, where that was said twice."""
+    return await _removed(visit, "agents", "agent_id")
+
+
+async def task_put(visit: Visit) -> Response:
+    """What tasks of one kind are about, said or changed."""
+    form = await read_form(visit.request)
+    body: dict[str, Any] = {"profile_id": form["profile_id"], "title": form["title"], "domains": form.all("domain")}
+    body |= {name: [one.strip() for one in _BETWEEN.split(form[name]) if one.strip()] for name in ("tasks", "terms")}
+    return await _done(visit, form, "POST", "tasks", body=body)
+
+
+async def task_removed(visit: Visit) -> Response:
+    """A profile of tasks removed, where that was said twice."""
+    return await _removed(visit, "tasks", "profile_id")
+
+
+async def _synonyms(visit: Visit) -> Any:
+    """A page of the table, of the entries that hold what was looked for; None where the key may not see it."""
+    asked = Form(visit.request.query_params.multi_items())
+    after = asked.number("after")
+    containing = asked["containing"][:_SIDE]
+    more = {} if after is None else {"after": after}
+    found = await visit.glance("v1", "synonyms", limit=_SYNONYMS, containing=containing, **more)
+    return None if found is None else {**found, "containing": containing}
+
+
+async def synonym_put(visit: Visit) -> Response:
+    """A synonym entered, or its direction changed."""
+    form = await read_form(visit.request)
+    entry = {"term": form["term"], "synonym": form["synonym"], "direction": form["direction"] or "both"}
+    return await _done(visit, form, "POST", "synonyms", body=entry)
+
+
+async def synonym_removed(visit: Visit) -> Response:
+    """A synonym removed, where that was said twice."""
+    return await _removed(visit, "synonyms", "number")
+
+
+async def key_made(visit: Visit) -> Response:
+    """A new key; its secret is shown this once."""
+    form = await read_form(visit.request)
+    body: dict[str, Any] = {"rights": form.all("right")}
+    if form["agent_id"]:
+        body["agent_id"] = form["agent_id"]
+    if form["expires"]:
+        try:
+            body["expires_at"] = datetime.fromisoformat(form["expires"]).replace(tzinfo=UTC).timestamp()
+        except ValueError:
+            body["expires_at"] = form["expires"]  # for the API to refuse
+    try:
+        made = await visit.post("v1", "keys", body=body)
+    except Refused as refused:
+        return await _form_again(visit, form, refused)
+    try:
+        return await _listed(visit, made=made)
+    except Refused as refused:
+        if refused.status != 401 or visit.token:
+            raise
+    # It is the first one: from now on every page needs a key. This one is shown, and its maker signed in with it.
+    response = visit.page("key_made.html", made=made, admin="admin" in made["rights"])
+    known = frozenset(RIGHTS if "admin" in made["rights"] else made["rights"])
+    begin_session(visit, response, made["key"], known)
+    return response
+
+
+async def key_revoked(visit: Visit) -> Response:
+    """A key revoked, where that was said twice."""
+    form = await read_form(visit.request)
+    if form["sure"] != "yes":
+        return visit.see("/console/people")
+    return await _done(visit, form, "DELETE", "keys", form["key_id"])
+
+
+async def _removed(visit: Visit, kind: str, field: str) -> Response:
+    """What a field of the form names, removed where that was said twice."""
+    form = await read_form(visit.request)
+    if form["sure"] != "yes":
+        return visit.see("/console/people")
+    return await _done(visit, form, "DELETE", kind, form[field])
+
+
+async def _done(visit: Visit, form: Form, method: str, *segments: str, **asked: Any) -> Response:
+    try:
+        await visit.call(method, "v1", *segments, **asked)
+    except Refused as refused:
+        return await _form_again(visit, form, refused)
+    return visit.see("/console/people")
+
+
+async def _form_again(visit: Visit, form: Form, refused: Refused) -> Response:
+    if refused.status not in (400, 403, 404, 409):
+        raise refused
+    return await _listed(visit, refused.status, refused=refused, form=form)
+
+
+PEOPLE_PAGES: Mapping[tuple[str, str], Page] = {
+    ("GET", "people"): list_people,
+    ("POST", "people/agents"): agent_put,
+    ("POST", "people/agents/remove"): agent_removed,
+    ("POST", "people/tasks"): task_put,
+    ("POST", "people/tasks/remove"): task_removed,
+    ("POST", "people/synonyms"): synonym_put,
+    ("POST", "people/synonyms/remove"): synonym_removed,
+    ("POST", "people/keys"): key_made,
+    ("POST", "people/keys/revoke"): key_revoked,
 }

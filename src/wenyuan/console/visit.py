@@ -1,23 +1,256 @@
-"""One visit of a page: who asks, in which language and light, and what the API says to them."""
+"""One page request: session, sign-in, language, and calls of the HTTP API."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import ipaddress
+import json
+import math
 import re
-from collections.abc import Awaitable, Callable, Coroutine
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message
 
-from wenyuan.console.api import Refused, Reply
+from wenyuan.console.forms import read_form
 from wenyuan.console.messages import MESSAGES
-from wenyuan.console.sessions import COOKIE
+from wenyuan.server.access import Bucket
+from wenyuan.server.problems import PROBLEM_JSON
 
 if TYPE_CHECKING:
-    from wenyuan.console.front import Site
+    from wenyuan.console.app import Site
 
-__all__ = ["HEADERS", "LANGUAGE", "LIGHT", "Page", "Visit"]
+
+# Who is signed in: a random id in a cookie stands for an API key, for as long as the server runs. And who tries to.
+
+
+COOKIE = "wenyuan_session"
+LASTS = 12 * 3600
+"""Seconds after which a key has to be given again."""
+_MOST = 1_000
+_AT_ONCE = 5.0  # attempts to sign in that fail, before there is a wait
+_EVERY = 10.0  # seconds of that wait
+
+
+class Sessions:
+    """Keys by session, and what each may do. The id itself is not kept: with what is in here alone, no cookie can be made.
+
+    The key counts only as long as the API accepts it: each call is made with it, so one that was revoked or has
+    expired ends its sessions at once.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._kept: OrderedDict[bytes, tuple[float, str, frozenset[str]]] = OrderedDict()
+
+    def begin(self, token: str, rights: frozenset[str]) -> str:
+        """A new session for a key with these rights; returns its id. Beyond a thousand, the oldest ends."""
+        session = secrets.token_urlsafe(32)
+        self._kept[_digest(session)] = (self._clock() + LASTS, token, rights)
+        while len(self._kept) > _MOST:
+            self._kept.popitem(last=False)
+        return session
+
+    def held(self, session: str) -> tuple[str, frozenset[str]]:
+        """The key of a session and its rights; ``""`` and none when there is no such session or it has ended."""
+        until, token, rights = self._kept.get(_digest(session), (0.0, "", frozenset()))
+        if until <= self._clock():
+            self._kept.pop(_digest(session), None)
+            return "", frozenset()
+        return token, rights
+
+    def end(self, session: str) -> None:
+        """Sign out."""
+        self._kept.pop(_digest(session), None)
+
+
+class Attempts:
+    """Keys that were tried and did not count, by where they were tried from: so many at once, then one now and then.
+
+    Args:
+        clock: Seconds that never go back.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._kept: OrderedDict[str, Bucket] = OrderedDict()
+
+    def begun(self, address: str) -> int:
+        """Seconds until a key may be tried from an address; 0, and one attempt less, where that is now."""
+        place, now = _place(address), self._clock()
+        tried = self._kept.setdefault(place, Bucket(1 / _EVERY, now, _AT_ONCE))
+        self._kept.move_to_end(place)
+        while len(self._kept) > _MOST:
+            self._kept.popitem(last=False)
+        return math.ceil(tried.wait(now))
+
+    def counted(self, address: str) -> None:
+        """The key that was tried counts: nothing is held against where it came from."""
+        self._kept.pop(_place(address), None)
+
+
+def _place(address: str) -> str:
+    """What one visitor has of addresses: one of version 4, or a network of version 6."""
+    try:
+        known = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    return str(known) if known.version == 4 else str(ipaddress.ip_network((known, 64), strict=False))
+
+
+def _digest(session: str) -> bytes:
+    return hashlib.sha256(session.encode("utf-8", "replace")).digest()
+
+
+# Calls of the HTTP API from within the process: the console's only way to the library.
+#
+# Each call goes through everything that a call from outside goes through, with the key of whoever is signed in: rights,
+# limits, counting, audit. So no page can show or do what its reader could not ask for with curl.
+
+
+_STATUS = "x-retrieval-status"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the API answered."""
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+    @property
+    def said(self) -> str:
+        """``SUCCESS`` or ``FAILED`` where the answer is one to a question, else ``""``."""
+        return self.headers.get(_STATUS, "")
+
+    @property
+    def value(self) -> Any:
+        """The body as JSON; a body that is none is a ValueError."""
+        return json.loads(self.body)
+
+
+class Refused(Exception):
+    """The API answered with a problem document."""
+
+    def __init__(self, reply: Reply) -> None:
+        problem = reply.value
+        super().__init__(problem["detail"])
+        self.status: int = problem["status"]
+        self.code: str = problem["code"]
+        self.detail: str = problem["detail"]
+        self.request_id: str = problem["request_id"]
+        self.faults: Mapping[str, str] = {fault["path"]: fault["message"] for fault in problem["errors"]}
+
+
+class Api:
+    """The server's own application, asked without a network in between.
+
+    Args:
+        app: The whole application, the layer that checks keys included.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def call(
+        self,
+        method: str,
+        segments: Iterable[str],
+        *,
+        host: str,
+        token: str = "",
+        query: Mapping[str, object] | None = None,
+        body: object = None,
+    ) -> Reply:
+        """The answer to one request.
+
+        Args:
+            segments: Of the path; one that is empty or has a slash in it leads nowhere, so that no id can name
+                another route.
+            host: What the caller's own request had as Host: the API refuses foreign ones.
+            token: The key to ask with; ``""`` for none.
+            body: A JSON value; None for no body.
+
+        Raises:
+            Refused: a problem document. An answer that says FAILED is returned.
+        """
+        names = tuple(segments)
+        if not all(names) or any("/" in name for name in names):
+            raise Refused(_nowhere())
+        content = b"" if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        headers = [(b"host", host.encode("latin-1", "replace"))]
+        if token:
+            headers.append((b"authorization", f"Bearer {token}".encode("latin-1", "replace")))
+        if body is not None:
+            headers += [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode())]
+        reply = await self._asked(method, names, headers, query or {}, content)
+        if reply.headers.get("content-type") == PROBLEM_JSON:
+            raise Refused(reply)
+        return reply
+
+    async def _asked(
+        self,
+        method: str,
+        names: tuple[str, ...],
+        headers: list[tuple[bytes, bytes]],
+        query: Mapping[str, object],
+        content: bytes,
+    ) -> Reply:
+        path = "/" + "/".join(names)
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.4"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": path,
+            "raw_path": quote(path).encode(),
+            "root_path": "",
+            "query_string": urlencode({n: v for n, v in query.items() if v not in (None, "")}).encode(),
+            "headers": headers,
+            "client": None,
+            "server": None,
+        }
+        sent: list[Message] = [{"type": "http.request", "body": content, "more_body": False}]
+        parts: list[bytes] = []
+        begun: dict[str, Any] = {}
+
+        async def receive() -> Message:
+            return sent.pop() if sent else {"type": "http.disconnect"}
+
+        async def send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                begun.update(message)
+            else:
+                parts.append(message.get("body", b""))
+
+        await self._app(scope, receive, send)
+        told = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in begun["headers"]}
+        return Reply(begun["status"], told, b"".join(parts))
+
+
+def _nowhere() -> Reply:
+    problem = {
+        "status": 404,
+        "code": "not_found",
+        "detail": "there is nothing at this path",
+        "errors": [],
+        "request_id": "",
+    }
+    return Reply(404, {}, json.dumps(problem).encode())
+
+
+# One visit of a page: who asks, in which language and light, and what the API says to them.
+
 
 LANGUAGE, LIGHT = "wenyuan_lang", "wenyuan_light"
 HEADERS = {
@@ -175,3 +408,117 @@ def checked_next(path: str) -> str:
         if re.fullmatch(r"/console/[^\\\x00-\x20]*", path) and "//" not in path.partition("?")[0]
         else "/console/search"
     )
+
+
+# Signing in with a key and out again, and the choices that a browser keeps: language and light.
+
+
+_A_YEAR = 365 * 24 * 3600
+_SIGNING_MOST = 200  # characters of a key
+
+
+async def sign_in(visit: Visit) -> Response:
+    """The page that asks for a key."""
+    return _asked(visit, checked_next(visit.request.query_params.get("next", "")))
+
+
+async def signed_in(visit: Visit) -> Response:
+    """A session for a key that the API knows."""
+    form = await read_form(visit.request)
+    token, following = form["key"][:_SIGNING_MOST], checked_next(form["next"])
+    address = visit.request.client.host if visit.request.client else ""
+    if wait := visit.site.attempts.begun(address):
+        refused = _asked(visit, following, visit.text("key_too_often", seconds=wait), 429)
+        refused.headers["Retry-After"] = str(wait)
+        return refused
+    if not token or not await _counts(visit, token):
+        return _asked(visit, following, visit.text("key_unknown"), 401)
+    visit.site.attempts.counted(address)
+    rights = await _rights(visit)
+    if following == "/console/search" and "search" not in rights:
+        following = "/console/" + next(
+            name for name, right in visit.site.menu.items() if right in rights or not right
+        )
+    response = visit.see(following)
+    begin_session(visit, response, token, rights)
+    return response
+
+
+def begin_session(visit: Visit, response: Response, token: str, rights: frozenset[str]) -> None:
+    """Give the browser a session for a key, in the place of the one that it has."""
+    visit.site.sessions.end(visit.request.cookies.get(COOKIE, ""))
+    secure = urlsplit(visit.request.headers.get("origin", "")).scheme == "https"
+    response.set_cookie(
+        COOKIE, visit.site.sessions.begin(token, rights), max_age=LASTS, path="/console", secure=secure,
+        httponly=True, samesite="strict",
+    )  # fmt: skip
+
+
+async def sign_out(visit: Visit) -> Response:
+    """The session ends here, and its cookie in the browser."""
+    await read_form(visit.request)
+    visit.site.sessions.end(visit.request.cookies.get(COOKIE, ""))
+    response = visit.see("/console/sign-in")
+    response.delete_cookie(COOKIE, path="/console")
+    return response
+
+
+async def choose(visit: Visit) -> Response:
+    """Another language or light."""
+    form = await read_form(visit.request)
+    response = visit.see(checked_next(form["next"]))
+    for name, value, known in (
+        (LANGUAGE, form["language"], ("zh", "en")),
+        (LIGHT, form["light"], ("light", "dark", "auto")),
+    ):
+        if value in known:
+            response.set_cookie(name, value, max_age=_A_YEAR, path="/console", httponly=True, samesite="lax")
+    return response
+
+
+def _asked(visit: Visit, following: str, fault: str = "", status: int = 200) -> Response:
+    return visit.page("sign_in.html", status, following=following, fault=fault)
+
+
+async def _counts(visit: Visit, token: str) -> bool:
+    """Whether the API lets a key in at all, whatever its rights."""
+    visit.token = token
+    try:
+        await visit.call("GET", "v1", "sources")
+    except Refused as refused:
+        if refused.status == 401:
+            visit.token = ""
+            return False
+        if refused.status != 403:
+            raise
+    return True
+
+
+_TRIED: Mapping[str, tuple[str, tuple[str, ...], object]] = {
+    "registry": ("GET", ("v1", "agents"), None),
+    "audit": ("GET", ("v1", "audit"), None),
+    "search": ("POST", ("v1", "search"), {}),  # no search: the right is looked at first, then the body is refused
+}
+
+
+async def _rights(visit: Visit) -> frozenset[str]:
+    """What the key that is signed in with may do, of what pages ask for: the API is asked, and says 403 where not."""
+    found = set()
+    for right, (method, segments, body) in _TRIED.items():
+        try:
+            await visit.call(method, *segments, body=body)
+        except Refused as refused:
+            if refused.status == 403:
+                continue
+            if refused.status != 400:
+                raise
+        found.add(right)
+    return frozenset(found)
+
+
+PAGES: Mapping[tuple[str, str], Page] = {
+    ("GET", "sign-in"): sign_in,
+    ("POST", "sign-in"): signed_in,
+    ("POST", "sign-out"): sign_out,
+    ("POST", "choose"): choose,
+}

@@ -35,12 +35,18 @@
 
 An exception is the only way for a part to say that it failed; an empty result never is.
 Adapters translate their driver's exceptions here, in one place each, with ``raise … from error``.
-Only ``service.facade`` turns a `KnowledgeError` into a response whose status is FAILED.
+Only ``service.library`` turns a `KnowledgeError` into a response whose status is FAILED.
 """
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import wraps
+from types import FunctionType
+from typing import Any, TypeVar
 
 __all__ = [
     "CatalogBusy",
@@ -250,3 +256,84 @@ class Closed(RetrievalFailed):
     """What was asked had been closed before: a library, a client, a retriever."""
 
     code = "closed"
+
+
+# A word that a person may have meant.
+
+
+def did_you_mean(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
+    """``"; did you mean 'allow'?"``, or ``""`` when nothing known is near: at least `cutoff` alike, 0..1."""
+    near = get_close_matches(word[:64].lower(), sorted(known), n=1, cutoff=cutoff)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+# The version of the program: one place for all who tell it.
+
+
+VERSION = "0.1.0"
+
+
+# What was closed says so: no method of it answers any more, or waits for what is gone.
+
+
+T = TypeVar("T")
+_AFTERWARDS = ("close", "__exit__")  # may be called again
+
+
+def refusal(thing: object) -> Closed:
+    """What whoever asks a closed thing is told."""
+    return Closed(f"this {type(thing).__name__} is closed, and answers nothing any more", hint="open it again")
+
+
+def refusing_once_closed(*but: str) -> Callable[[type[T]], type[T]]:
+    """A class all of whose public methods and properties raise `Closed` once an object's ``_closed`` is true.
+
+    Those of its bases too; ``close`` sets it, and may be called twice.
+
+    Args:
+        but: Methods that say so themselves, in another way.
+    """
+
+    def guarded(cls: type[T]) -> type[T]:
+        for name in dir(cls):
+            found = inspect.getattr_static(cls, name)
+            if name in (*_AFTERWARDS, *but) or (name.startswith("_") and name != "__enter__"):
+                continue
+            if isinstance(found, FunctionType):
+                setattr(cls, name, _refusing(found))
+            elif isinstance(found, property) and found.fget is not None:
+                setattr(cls, name, property(_refusing(found.fget), found.fset, found.fdel, found.__doc__))
+        return cls
+
+    return guarded
+
+
+def _refusing(call: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(call)
+    def asked(self: Any, *given: Any, **named: Any) -> Any:
+        if self._closed:
+            raise refusal(self)
+        return call(self, *given, **named)
+
+    return asked
+
+
+# How many, in English: the noun and what goes with it follow the number.
+
+
+class Counted(str):
+    """A value of a message that may be counted: ``{count:fault|faults}`` becomes ``1 fault`` or ``2 faults``.
+
+    Raises:
+        ValueError: what stands after the colon is not the two forms, the singular first.
+    """
+
+    __slots__ = ()
+
+    def __format__(self, forms: str) -> str:
+        if not forms:
+            return str(self)
+        one, separator, many = forms.partition("|")
+        if not separator:
+            raise ValueError(f"{forms!r} are not two forms like 'fault|faults'")
+        return f"{self} {one if self == '1' else many}"

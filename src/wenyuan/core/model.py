@@ -7,33 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import pairwise
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from wenyuan.core.errors import Fault, InvalidRequest
-
-__all__ = [
-    "ORIGIN_PRIORITY",
-    "RULE_IDS",
-    "Block",
-    "BlockKind",
-    "Document",
-    "Draft",
-    "EncoderFingerprint",
-    "Facet",
-    "Fragment",
-    "IndexRow",
-    "NewDocument",
-    "NewPassage",
-    "Passage",
-    "RetrievalRequest",
-    "RetrievalResponse",
-    "Source",
-    "SourceType",
-    "embedded_text",
-    "heading_text",
-    "label_text",
-    "shown_title",
-]
 
 Facet = str | int | float | bool
 SourceType = Literal["static_doc", "vector_index", "api"]
@@ -61,8 +37,8 @@ class Source:
         trust: 1 (hearsay) … 5 (binding).
         path: Where a ``static_doc`` source is read from.
         supersedes: Ids of the sources that this one replaces from its ``effective_from`` on.
-        refresh_cycle: ``never``, ``daily``, an ISO 8601 duration or a cron line; see `core.refresh`.
-        sensitivity: Which redaction is applied before anything is stored; see `core.redact`.
+        refresh_cycle: ``never``, ``daily``, an ISO 8601 duration or a cron line; see `core.sources`.
+        sensitivity: Which redaction is applied before anything is stored; see `core.redaction`.
         settings: What its type needs, e.g. ``url`` for ``api``; ``required: false`` lets it fail.
         language: BCP 47 primary tag, or ``""`` when mixed.
     """
@@ -154,13 +130,13 @@ class Document:
         metadata: Facets: scalar values by name (front matter, file properties).
         stated: The address that it states of itself: `uri` where a reader takes it for one; ``""`` for none.
         cells: Where the text holds cells of tables whose column says what kind of value they are: start, end and kind
-            (see `core.redaction.columns`), in order.
+            (see `core.redaction.names`), in order.
         collection: As the document itself says; ``""``: that of its source.
         refused: What else stands in the same file and cannot be taken in: its address and why.
         titled: Whether `title` is one; else it is only what the file is called.
         part_of: What the parts have in common that one text was cut into before it was written to the file: the first one's
             lead is that of all. ``""``: it is a whole. It is not stored.
-        lead: Its first words, in place of a title; see `core.lead`. It is found in what is stored, so readers give none.
+        lead: Its first words, in place of a title; see `core.text.summaries`. It is found in what is stored, so readers give none.
     """
 
     uri: str
@@ -202,7 +178,7 @@ class Draft:
         headings: Path of headings and clause labels above and at the passage, outermost first.
         fragment: URI fragment (unescaped) that opens the place: ``第三章-投诉处理``, ``page=4``, ``_options``.
         directive: What narrows it further, escaped: ``text=`` with the passage's first words where these find it,
-            else ``part=2``; see `core.address`.
+            else ``part=2``; see `core.addresses`.
     """
 
     start: int
@@ -224,7 +200,7 @@ class Passage:
         start: Character offset in the document's text (``end`` exclusive).
         sha256: Of ``text`` in UTF-8.
         facets: Scalar metadata of its document.
-        lead: Of its document; see `core.lead`. It is read with the text, and not shown.
+        lead: Of its document; see `core.text.summaries`. It is read with the text, and not shown.
     """
 
     passage_id: int
@@ -369,7 +345,7 @@ class IndexRow:
 
     Attributes:
         heading_text: Title, heading path and clause labels, indexed with the text and marked as its own.
-        text: Of the passage, below the lead of its document where it has one (`core.lead.with_lead`).
+        text: Of the passage, below the lead of its document where it has one (`core.text.summaries.with_lead`).
         valid_from: Proleptic ordinal day, 0 when open; ``valid_until`` likewise, inclusive, `FOREVER` when open.
         vector: ``(dim,)`` float32 unit vector, or None where the library has no encoder.
     """
@@ -452,3 +428,27 @@ class RetrievalResponse:
         scores = [f.retrieval_score for f in self.fragments]
         if any(b > a for a, b in pairwise(scores)):
             raise ValueError("fragments are not sorted by falling score")
+
+
+# What a passage stands under, for those who need no more of it; and the vector of that.
+
+
+class Label(NamedTuple):
+    """Of one passage: its document's title, its headings, and its language."""
+
+    title: str
+    headings: tuple[str, ...]
+    language: str
+
+
+class LabelVector(NamedTuple):
+    """The vector of a passage's `core.model.label_text`; passages with the same label have the same.
+
+    Attributes:
+        key: What it is stored under.
+        vector: ``(dim,)`` float32.
+    """
+
+    passage_id: int
+    key: str
+    vector: Any

@@ -7,15 +7,84 @@ answer is ``LegResult.ok(())`` and nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import date
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from wenyuan.core.errors import EngineTimeout
 from wenyuan.core.filters import Scope
-from wenyuan.core.model import Document, EncoderFingerprint, IndexRow
-from wenyuan.core.ranking import LegResult
+from wenyuan.core.model import Document, EncoderFingerprint, Facet, IndexRow
 
-__all__ = ["Change", "ChangeFeed", "Deadline", "Encoder", "Engine", "EngineStatus", "IndexSpec", "Reader", "Reranker"]
+# Hits, rankings and what a leg answers. A `Ranking` cannot be wrong in form: it refuses to exist.
+
+
+class Hit(NamedTuple):
+    """A passage with its score; a tuple, since a question makes hundreds.
+
+    Attributes:
+        score: 0..1, absolute: it does not depend on the other hits.
+        parts: The scores it is made of, by name (``keyword``, ``vector``, ``cosine``, ``context`` …).
+    """
+
+    passage_id: int
+    score: float
+    origin: str = "vector"
+    parts: Mapping[str, float] = MappingProxyType({})
+
+
+class Ranking(Sequence[Hit]):
+    """Hits, best first.
+
+    Raises:
+        ValueError: a score outside 0..1 or NaN, a score that rises, a passage twice.
+    """
+
+    __slots__ = ("_hits",)
+
+    def __init__(self, hits: Sequence[Hit] = ()) -> None:
+        seen: set[int] = set()
+        last = 1.0
+        for rank, hit in enumerate(hits, start=1):
+            if not 0.0 <= hit.score <= 1.0:  # false for NaN too
+                raise ValueError(f"score {hit.score!r} at rank {rank} is not in 0..1")
+            if hit.score > last:
+                raise ValueError(f"score rises at rank {rank}: {last} → {hit.score}")
+            if hit.passage_id in seen:
+                raise ValueError(f"passage {hit.passage_id} stands twice in the ranking")
+            seen.add(hit.passage_id)
+            last = hit.score
+        self._hits = tuple(hits)
+
+    def __getitem__(self, index):  # type: ignore[no-untyped-def]
+        return self._hits[index]
+
+    def __len__(self) -> int:
+        return len(self._hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self._hits)
+
+    def __repr__(self) -> str:
+        return f"Ranking({list(self._hits)!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class LegResult:
+    """What one leg answered. Made by `ok` alone, so that "nothing found" is always said on purpose."""
+
+    hits: Ranking
+    _made_by_ok: bool = False
+
+    def __post_init__(self) -> None:
+        if not self._made_by_ok:
+            raise TypeError("use LegResult.ok(hits); a leg that failed raises instead")
+
+    @classmethod
+    def ok(cls, hits: Sequence[Hit]) -> LegResult:
+        return cls(Ranking(hits), _made_by_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +161,7 @@ class ChangeFeed(Protocol):
 
 @runtime_checkable
 class Engine(Protocol):
-    """Stores rows and ranks them. Scores are absolute, 0..1 (see `core.score`).
+    """Stores rows and ranks them. Scores are absolute, 0..1 (see `core.scoring`).
 
     An engine or encoder that computes in this process, instead of waiting for another one, may say so by an attribute
     ``works_here = True``: then no more requests are worked on at once than there are cores.
@@ -194,3 +263,87 @@ class Reader(Protocol):
     """
 
     def __call__(self, content: bytes, *, uri: str, name: str) -> Sequence[Document]: ...
+
+
+# Until when what this thread does must be done, for what is called without being told.
+
+
+_deadline: ContextVar[Deadline | None] = ContextVar("wenyuan_deadline", default=None)
+
+
+@contextmanager
+def until(deadline: Deadline) -> Iterator[None]:
+    """Within it, whatever this thread does on a timed connection ends at the deadline, however the other side behaves."""
+    token = _deadline.set(deadline)
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+@contextmanager
+def patient() -> Iterator[None]:
+    """Within it no deadline of this thread counts: for what is done once for all, and would never be done in time."""
+    token = _deadline.set(None)
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+def time_left() -> float | None:
+    """Seconds until the deadline of this thread, 0 when it has passed; None where there is none."""
+    deadline = _deadline.get()
+    return None if deadline is None else deadline.remaining()
+
+
+# Sources that are searched where they are: somebody else's service, somebody else's table.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutsideHit:
+    """A passage of a source that is not ours, with its score.
+
+    Attributes:
+        uri: Where it can be found; `key` names it within its source and is the same at every call.
+        score: 0..1, as the source itself gives it.
+        effective_from, effective_until: The first and the last day on which it counts, as far as its source says.
+        dated: False where the source says a day that is none: then nobody knows whether it counts.
+    """
+
+    key: str
+    uri: str
+    content: str
+    score: float
+    title: str = ""
+    headings: tuple[str, ...] = ()
+    facets: Mapping[str, Facet] = field(default_factory=dict)
+    effective_from: date | None = None
+    effective_until: date | None = None
+    dated: bool = True
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.score <= 1.0:
+            raise ValueError(f"score {self.score!r} is not in 0..1")
+
+    def in_force_on(self, day: date) -> bool:
+        """Whether it counts on a day; what has no day that can be read does not."""
+        return self.dated and (self.effective_from or date.min) <= day <= (self.effective_until or date.max)
+
+
+class Outside(Protocol):
+    """One source that is searched in place, read only.
+
+    Raises, from `ask`:
+        EngineTimeout, EngineUnavailable: it did not answer, refused, or answered FAILED or nonsense; never an
+            empty result instead.
+    """
+
+    source_id: str
+    needs_vector: bool
+
+    def ask(self, query: str, *, vector: Any, limit: int, as_of: date, deadline: Deadline) -> Sequence[OutsideHit]:
+        """The best passages for a query, best first; ``vector`` is its (dim,) embedding where `needs_vector`."""
+        ...
+
+    def close(self) -> None: ...

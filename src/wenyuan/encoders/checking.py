@@ -17,12 +17,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from wenyuan.core.cores import usable_cores
 from wenyuan.core.errors import EncoderUnavailable, VectorRejected
-from wenyuan.core.measures import Change, changed
-from wenyuan.encoders.onnx_dir import OnnxEncoder, Pooling, open_onnx_dir, pooled, stated
-
-__all__ = ["PREFIXES", "Checked", "Probe", "Tried", "check_folder", "probes"]
+from wenyuan.core.scoring.evaluation import Change, changed
+from wenyuan.encoders.onnx import OnnxEncoder, Pooling, open_onnx_dir, pooled, stated
+from wenyuan.runtime import usable_cores
 
 PREFIXES: tuple[tuple[str, str], ...] = (
     ("", ""),

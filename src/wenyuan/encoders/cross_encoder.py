@@ -14,14 +14,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from wenyuan.core.cores import usable_cores
 from wenyuan.core.errors import EncoderError, RerankerTimeout, RerankerUnavailable, ScoresRejected
 from wenyuan.core.ports import Deadline
-from wenyuan.core.rerank import checked_scores
-from wenyuan.encoders.folder import MODELS, first_file, input_types, load_tokenizer, model_sha256, most_tokens
-from wenyuan.encoders.sessions import open_session, run_session
-
-__all__ = ["CrossEncoder"]
+from wenyuan.core.scoring.rerank import checked_scores
+from wenyuan.encoders.onnx import (
+    MODELS,
+    first_file,
+    input_types,
+    load_tokenizer,
+    model_sha256,
+    most_tokens,
+    open_session,
+    run_session,
+)
+from wenyuan.runtime import usable_cores
 
 _PROBES = (("年假有几天", "员工每年有五天年假。"), ("annual leave", "The lift is inspected every year."))
 

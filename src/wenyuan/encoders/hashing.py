@@ -20,9 +20,7 @@ from numpy.typing import NDArray
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline
-from wenyuan.core.vectors import check_deadline, checked_vectors
-
-__all__ = ["HashingEncoder"]
+from wenyuan.core.scoring.vectors import check_deadline, checked_vectors
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _RUN = re.compile(f"[{_HAN}]+|[^\\W_{_HAN}]+")

@@ -16,13 +16,10 @@ import numpy as np
 from wenyuan.core.errors import IndexMismatch
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import IndexRow
-from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, IndexSpec
-from wenyuan.core.ranking import Hit, LegResult
-from wenyuan.core.score import bm25, rescale, squash, term_weights
-from wenyuan.core.sums import CHINESE
+from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, Hit, IndexSpec, LegResult
+from wenyuan.core.scoring import bm25, rescale, squash, term_weights
+from wenyuan.core.scoring.vectors import CHINESE
 from wenyuan.core.text import passage_terms
-
-__all__ = ["MemoryEngine"]
 
 
 class MemoryEngine:

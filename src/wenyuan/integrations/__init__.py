@@ -5,3 +5,73 @@ Each takes the URL of a service, a `wenyuan.Client`, or any object that keeps th
 A failure raises `wenyuan.RetrievalFailed`: no framework gets an empty list instead. What came though a part was down
 says so in ``metadata["degraded"]`` of each document.
 """
+
+from __future__ import annotations
+
+import json
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from wenyuan.client.caller import Client
+from wenyuan.client.context import Contract, asked_of
+from wenyuan.core.errors import ConfigError
+from wenyuan.core.model import Fragment, RetrievalRequest
+
+__all__ = ["Asker", "flat", "told"]
+
+
+# What the adapters share: who is asked, and metadata in the forms that frameworks can hold.
+
+
+class Asker:
+    """Asks a service, wherever it is.
+
+    Args:
+        service: Its URL, a `Client` that is shared, or an object that keeps the contract.
+        key: For a URL: the API key.
+        options: For a URL: ``timeout`` and ``retries`` of the `Client`.
+
+    Raises:
+        ConfigError: it is none of these.
+    """
+
+    def __init__(self, service: str | Client | Contract, *, key: str | None = None, **options: Any) -> None:
+        if isinstance(service, str):
+            made = Client(service, key=key, **options)
+            self._service: Client | Contract = made
+            weakref.finalize(self, made.close)  # frameworks have no word for closing
+        elif hasattr(service, "retrieve_fragments"):
+            self._service = service
+        else:
+            raise ConfigError(
+                f"{type(service).__name__} cannot be asked: it has no retrieve_fragments",
+                hint="give the URL of a service, a Client or a Library",
+            )
+
+    def __call__(self, query: str, max_results: int, context: Mapping[str, Any] | None = None) -> Sequence[Fragment]:
+        """Fragments, best first; empty only when the service found nothing.
+
+        Raises:
+            InvalidRequest, NotPermitted: the request.
+            RetrievalFailed: there is no answer.
+        """
+        return asked_of(self._service, RetrievalRequest(query=query, max_results=max_results, context=context))
+
+
+def told(fragment: Fragment) -> dict[str, Any]:
+    """All that is known of a fragment besides its words."""
+    return {"source": fragment.source, "retrieval_score": fragment.retrieval_score, **fragment.metadata}
+
+
+def flat(metadata: Mapping[str, Any]) -> dict[str, str | int | float | bool | None]:
+    """Metadata without nesting, which many stores refuse: ``scores.keyword``, and lists as JSON."""
+    found: dict[str, Any] = {}
+    for name, value in metadata.items():
+        if isinstance(value, Mapping):
+            found |= {f"{name}.{inner}": one for inner, one in flat(value).items()}
+        elif isinstance(value, (str, int, float, bool, type(None))):
+            found[name] = value
+        else:
+            found[name] = json.dumps(value, ensure_ascii=False, default=str)
+    return found

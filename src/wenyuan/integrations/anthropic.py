@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from wenyuan.core.framing import visible
 from wenyuan.core.model import Fragment
+from wenyuan.core.text.summaries import visible
 
 __all__ = ["failed_result", "search_results"]
 

@@ -11,15 +11,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from wenyuan.core.errors import ConfigError, InvalidRequest
-from wenyuan.integrations.asking import Asker, flat, told
+from wenyuan.integrations import Asker, flat, told
+
+__all__ = ["WenyuanRetriever"]
+
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict
     from haystack.utils import Secret
 except ImportError as error:
     raise ImportError("Haystack is not installed: pip install haystack-ai") from error
-
-__all__ = ["WenyuanRetriever"]
 
 
 @component

@@ -10,7 +10,10 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from wenyuan.integrations.asking import Asker, told
+from wenyuan.integrations import Asker, told
+
+__all__ = ["WenyuanRetriever"]
+
 
 try:
     from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -19,8 +22,6 @@ try:
     from pydantic import Field, SecretStr
 except ImportError as error:
     raise ImportError("LangChain is not installed: pip install langchain-core") from error
-
-__all__ = ["WenyuanRetriever"]
 
 
 class WenyuanRetriever(BaseRetriever):

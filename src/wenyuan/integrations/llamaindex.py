@@ -10,15 +10,16 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from wenyuan.integrations.asking import Asker, flat, told
+from wenyuan.integrations import Asker, flat, told
+
+__all__ = ["WenyuanRetriever"]
+
 
 try:
     from llama_index.core.base.base_retriever import BaseRetriever
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 except ImportError as error:
     raise ImportError("LlamaIndex is not installed: pip install llama-index-core") from error
-
-__all__ = ["WenyuanRetriever"]
 
 
 class WenyuanRetriever(BaseRetriever):

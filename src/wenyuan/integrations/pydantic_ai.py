@@ -11,14 +11,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.integrations.asking import Asker, told
+from wenyuan.integrations import Asker, told
+
+__all__ = ["knowledge_tool"]
+
 
 try:
     from pydantic_ai import ModelRetry, Tool
 except ImportError as error:
     raise ImportError("Pydantic AI is not installed: pip install pydantic-ai-slim") from error
-
-__all__ = ["knowledge_tool"]
 
 
 def knowledge_tool(

@@ -8,7 +8,7 @@ with KnowledgeRetriever.from_storage("library") as retriever:
         print(item.priority, f"{item.score:.2f}", item.content)
 """
 
-from wenyuan.knowledge_retriever.config import (
+from wenyuan.knowledge_retriever.engines import (
     CHAPTERS_NEED_KG,
     DEFAULT_VECTOR_THRESHOLD,
     DEFAULT_VECTOR_TOP_K,
@@ -17,14 +17,13 @@ from wenyuan.knowledge_retriever.config import (
     PRIORITY_TEMPLATE,
     PRIORITY_VECTOR_CASE,
     TEMPLATE_COLLECTION,
-)
-from wenyuan.knowledge_retriever.engines import KGRetriever, VectorRetriever
-from wenyuan.knowledge_retriever.models import (
     Items,
+    KGRetriever,
     ProcessRequirements,
     RetrievalItem,
     RetrievalResponse,
     RetrievalResult,
+    VectorRetriever,
 )
 from wenyuan.knowledge_retriever.retriever import KnowledgeRetriever
 

@@ -1,21 +1,142 @@
-"""The two engines of unified retrieval, each on an open library: similar cases, and rules of the graph."""
+"""The engines of unified retrieval, ours and other people's, with their names and values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar, overload
+from typing import Any, Protocol, TypeVar, overload
 
 import wenyuan
-from wenyuan.core.closing import refusing_once_closed
-from wenyuan.core.errors import InvalidRequest, UnknownName
+from wenyuan.core.errors import (
+    EngineError,
+    EngineUnavailable,
+    InvalidRequest,
+    KnowledgeError,
+    NotPermitted,
+    UnknownName,
+    refusing_once_closed,
+)
 from wenyuan.core.filters import In
-from wenyuan.knowledge_retriever.models import Items, ProcessRequirements, RetrievalItem, RetrievalResult
-from wenyuan.service.facade import Library
-from wenyuan.service.unified import CaseQuestion, RuleItems, RuleQuestion
+from wenyuan.core.model import ORIGIN_PRIORITY
+from wenyuan.core.rules.results import PRIORITY_FREE_GEN, Items, RetrievalItem
+from wenyuan.core.rules.results import UnifiedResponse as RetrievalResponse
+from wenyuan.core.scoring import support_factor
+from wenyuan.service.library import Library
+from wenyuan.service.rules import CaseQuestion, RuleItems, RuleQuestion
+from wenyuan.settings import RulesSettings
 
-__all__ = ["KGRetriever", "VectorRetriever"]
+__all__ = [
+    "CHAPTERS_NEED_KG",
+    "DEFAULT_VECTOR_THRESHOLD",
+    "DEFAULT_VECTOR_TOP_K",
+    "PRIORITY_FREE_GEN",
+    "PRIORITY_KG_RULE",
+    "PRIORITY_TEMPLATE",
+    "PRIORITY_VECTOR_CASE",
+    "TEMPLATE_COLLECTION",
+    "ForeignCases",
+    "Graph",
+    "Items",
+    "KGRetriever",
+    "ProcessRequirements",
+    "RetrievalItem",
+    "RetrievalResponse",
+    "RetrievalResult",
+    "VectorRetriever",
+    "Vectors",
+    "foreign_rules",
+]
+
+
+# Names and numbers of unified retrieval. A library's own settings, section ``rules``, come before them.
+
+
+_DEFAULTS = RulesSettings()
+
+PRIORITY_KG_RULE = ORIGIN_PRIORITY["kg_rule"]
+PRIORITY_VECTOR_CASE = ORIGIN_PRIORITY["vector"]
+PRIORITY_TEMPLATE = ORIGIN_PRIORITY["template"]
+
+DEFAULT_VECTOR_TOP_K: int = _DEFAULTS.case_top_k
+DEFAULT_VECTOR_THRESHOLD: float = _DEFAULTS.case_threshold
+"""Least score of a case, 0..1: of the score that it is given with; not of a raw cosine."""
+
+CHAPTERS_NEED_KG: set[str] = set(_DEFAULTS.chapters_need_rules)
+TEMPLATE_COLLECTION: str = _DEFAULTS.template_collection
+
+
+# What unified retrieval speaks in.
+
+
+@dataclass(slots=True)
+class RetrievalResult:
+    """A passage that `VectorRetriever` found.
+
+    Attributes:
+        score: 0..1.
+        file_id: URI of the document, with the fragment that finds the place.
+        context: Title and headings above the passage.
+        uri, title: Of the document; the URI with the fragment that finds the place.
+        trust: Of its source, 1..5; None: not known.
+        audit_id: Of the record of the search; ``""`` where there is none.
+        probability: That the passage answers, 0..1: falls with how many others answer as well. None: not known.
+    """
+
+    content: str
+    score: float
+    collection: str = ""
+    file_id: str = ""
+    context: str = ""
+    uri: str = ""
+    title: str = ""
+    trust: int | None = None
+    audit_id: str = ""
+    probability: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(slots=True)
+class ProcessRequirements:
+    """What a process demands, by the rules graph.
+
+    Attributes:
+        safety_measures: By hazard, the measures against it.
+        other: What else the pattern collects, by group (``mandatory``, ``emergency`` …).
+        items: The same as results with score, path and evidence, where the engine knows them.
+        cut: Limits that cut what there is, in words; empty: this is the complete chain.
+    """
+
+    process_name: str
+    equipment: list[str] = field(default_factory=list)
+    hazards: list[str] = field(default_factory=list)
+    safety_measures: dict[str, list[str]] = field(default_factory=dict)
+    quality_points: list[str] = field(default_factory=list)
+    other: dict[str, list[str]] = field(default_factory=dict)
+    items: list[RetrievalItem] = field(default_factory=list)
+    cut: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it, without `items`; `other` and `cut` where there are any."""
+        return {
+            "process_name": self.process_name,
+            "equipment": list(self.equipment),
+            "hazards": list(self.hazards),
+            "safety_measures": {hazard: list(measures) for hazard, measures in self.safety_measures.items()},
+            "quality_points": list(self.quality_points),
+            **({"other": {group: list(names) for group, names in self.other.items()}} if self.other else {}),
+            **({"cut": list(self.cut)} if self.cut else {}),
+        }
+
+
+# The two engines of unified retrieval, each on an open library: similar cases, and rules of the graph.
+
 
 _Engine = TypeVar("_Engine", bound="_OnLibrary")
 
@@ -254,3 +375,162 @@ def requirements_of(name: str, items: Iterable[RetrievalItem], cut: Sequence[str
         if end not in listed:
             listed.append(end)
     return found
+
+
+# Engines of other people: what is asked of them, and what they answer in our terms.
+
+
+T = TypeVar("T")
+_UNKNOWN_TRUST = 3  # of a rule whose engine does not say what it rests on
+_TOLD = ("uri", "title", "trust", "audit_id")
+
+
+class Vectors(Protocol):
+    """What is asked of an engine for cases; `VectorRetriever` is one.
+
+    It is called by keyword, with as many of ``query, collection, engineering_type, limit, threshold`` as it takes.
+    Each result has ``content``, ``score`` (0..1), and perhaps ``collection``, ``file_id``, ``context``, ``uri``, ``title``,
+    ``trust`` and ``audit_id``.
+    """
+
+    @property
+    def search(self) -> Callable[..., Any]: ...
+
+
+class Graph(Protocol):
+    """What is asked of an engine for rules; `KGRetriever` is one, and can do more."""
+
+    def infer_process_chain(self, name: str, /) -> Any: ...
+
+
+class ForeignCases:
+    """Cases of an engine that is not ours.
+
+    Args:
+        templates: Collection of the templates.
+    """
+
+    def __init__(self, engine: Any, templates: str) -> None:
+        self._search: Callable[..., Any] = engine.search
+        self._takes = _takes(engine.search)
+        self._templates = templates
+
+    def find(self, question: CaseQuestion) -> Items:
+        """Cases of the chapter's collection, of all where that has none, and templates in places of their own.
+
+        The engine is asked once, and again only where it found no case of the chapter, or no template and takes a
+        collection.
+        """
+        narrow = self._takes("collection")
+        found = self._asked(question, question.chapter if narrow else "", question.limit)
+        notes: tuple[str, ...] = ()
+        if question.chapter and not narrow:
+            notes = ("the engine for cases takes no collection: the chapter does not narrow them",)
+        elif question.chapter and not found:
+            found = self._asked(question, "", question.limit)
+            if found:
+                notes = (f"chapter {question.chapter!r} has no such case: others stand in for it",)
+        plans = [item for item in found if item.source == "template"]
+        if narrow and question.templates and not plans:
+            asked = self._asked(question, self._templates, question.templates)
+            plans = [item for item in asked if item.source == "template"]
+        cases = [item for item in found if item.source == "vector"][: question.limit]
+        reason = "" if cases else f"the engine for cases has none that scores {question.threshold:g}"
+        return Items([*cases, *plans[: question.templates]], reason=reason, notes=notes)
+
+    def _asked(self, question: CaseQuestion, collection: str, limit: int) -> list[RetrievalItem]:
+        given: dict[str, Any] = {
+            "query": question.query,
+            "collection": collection or None,
+            "engineering_type": question.engineering_type or None,
+            "limit": limit,
+            "threshold": question.threshold,
+        }
+        named = {name: value for name, value in given.items() if self._takes(name)}
+        first = () if "query" in named else (question.query,)
+        found = _called("vector", lambda: [self._case(one) for one in self._search(*first, **named)])
+        return sorted((one for one in found if one.score >= question.threshold), key=lambda one: -one.score)
+
+    def _case(self, result: Any) -> RetrievalItem:
+        collection = getattr(result, "collection", None) or ""
+        template = collection == self._templates
+        told = {name: value for name in _TOLD if (value := getattr(result, name, None))}
+        try:
+            return RetrievalItem(
+                content=result.content,
+                source="template" if template else "vector",
+                priority=PRIORITY_TEMPLATE if template else PRIORITY_VECTOR_CASE,
+                score=result.score,
+                metadata={
+                    "collection": collection,
+                    "file_id": getattr(result, "file_id", "") or "",
+                    "context": getattr(result, "context", "") or "",
+                    **told,
+                },
+            )
+        except InvalidRequest as error:  # it is not the request that is wrong
+            raise EngineError(f"it gave a result that is none: {error.message}", component="vector") from error
+
+
+def _takes(call: Callable[..., Any]) -> Callable[[str], bool]:
+    """Whether a call takes an argument by its name; one that does not tell takes all."""
+    try:
+        given = inspect.signature(call).parameters.values()
+    except (TypeError, ValueError):
+        return lambda _: True
+    if any(one.kind is one.VAR_KEYWORD for one in given):
+        return lambda _: True
+    names = {one.name for one in given if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)}
+    return lambda name: name in names
+
+
+def foreign_rules(engine: Any, question: RuleQuestion) -> RuleItems:
+    """Rules of an engine that tells what a process demands, by the name of the process alone."""
+    items: list[RetrievalItem] = []
+    unmatched: list[str] = []
+    cut: list[str] = []
+    for name in dict.fromkeys(question.processes or ()):
+        try:
+            chain = _called("kg_rule", partial(engine.infer_process_chain, name))
+        except NotPermitted:
+            chain = None
+        if chain is None:
+            unmatched.append(name)
+        else:
+            items += _called("kg_rule", partial(_items_of, chain))
+            cut += getattr(chain, "cut", ()) or ()
+    reason = "" if items else "no process was named" if not question.processes else "no rule was found"
+    return RuleItems(
+        items=tuple(items), unmatched=tuple(unmatched), reason=reason, truncated=tuple(dict.fromkeys(cut))
+    )
+
+
+def _called(name: str, call: Callable[[], T]) -> T:
+    """What an engine answers; whatever it raises becomes a `KnowledgeError`."""
+    try:
+        return call()
+    except KnowledgeError:
+        raise
+    except Exception as error:
+        raise EngineUnavailable(f"{type(error).__name__}: {error}", component=name) from error
+
+
+def _items_of(chain: Any) -> list[RetrievalItem]:
+    """Requirements of an engine that tells names alone."""
+    name = chain.process_name
+    measures: Mapping[str, Any] = chain.safety_measures
+    said = [("equipment", name, f"{name}：需要设备 {one}", one) for one in chain.equipment]
+    said += [("hazards", name, f"{name}：危险源 {one}", one) for one in chain.hazards]
+    for hazard, against in measures.items():
+        said += [("safety_measures", hazard, f"{name}：危险源 {hazard}，安全措施 {one}", one) for one in against]
+    said += [("quality_points", name, f"{name}：质量要点 {one}", one) for one in chain.quality_points]
+    return [
+        RetrievalItem(
+            content=content,
+            source="kg_rule",
+            priority=PRIORITY_KG_RULE,
+            score=support_factor(_UNKNOWN_TRUST),
+            metadata={"process_name": name, "group": group, "subject": subject, "name": one},
+        )
+        for group, subject, content, one in said
+    ]

@@ -11,21 +11,21 @@ from types import TracebackType
 from typing import Any
 
 import wenyuan
-from wenyuan.core.closing import refusing_once_closed
-from wenyuan.core.errors import ConfigError
-from wenyuan.core.naming import named_twice
-from wenyuan.knowledge_retriever.config import CHAPTERS_NEED_KG, TEMPLATE_COLLECTION
-from wenyuan.knowledge_retriever.engines import KGRetriever, VectorRetriever
-from wenyuan.knowledge_retriever.foreign import ForeignCases, Graph, Vectors, foreign_rules
-from wenyuan.knowledge_retriever.models import Items, RetrievalResponse
-from wenyuan.service.unified import (
-    CaseQuestion,
-    RuleItems,
-    RuleQuestion,
-    UnifiedRequest,
-    Unifier,
-    names_of,
+from wenyuan.core.contract import named_twice
+from wenyuan.core.errors import ConfigError, refusing_once_closed
+from wenyuan.knowledge_retriever.engines import (
+    CHAPTERS_NEED_KG,
+    TEMPLATE_COLLECTION,
+    ForeignCases,
+    Graph,
+    Items,
+    KGRetriever,
+    RetrievalResponse,
+    VectorRetriever,
+    Vectors,
+    foreign_rules,
 )
+from wenyuan.service.rules import CaseQuestion, RuleItems, RuleQuestion, UnifiedRequest, Unifier, names_of
 from wenyuan.settings import RulesSettings
 
 __all__ = ["KnowledgeRetriever"]

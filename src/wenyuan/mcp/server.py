@@ -1,12 +1,18 @@
-"""The library as an MCP server: for standard input and output, and for one HTTP exchange at a time."""
+"""The library as an MCP server, over standard input and output or one HTTP exchange at a time."""
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+import os
+import re
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from itertools import islice
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 import anyio
 import anyio.to_thread
@@ -15,12 +21,18 @@ from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.message import SessionMessage
 from mcp_types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
+    INVALID_REQUEST,
+    PARSE_ERROR,
     Annotations,
     CallToolRequestParams,
     CallToolResult,
+    ErrorData,
+    JSONRPCError,
     ListResourcesResult,
     ListResourceTemplatesResult,
     ListToolsResult,
@@ -32,20 +44,185 @@ from mcp_types import (
     TextContent,
     TextResourceContents,
     ToolAnnotations,
+    jsonrpc_message_adapter,
 )
 from mcp_types import Tool as ToolShape
+from pydantic import ValidationError
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
 
-from wenyuan.core.agents import Principal
-from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
-from wenyuan.core.version import VERSION
-from wenyuan.mcp.messages import Lines, standard_input
+from wenyuan.core.access import Principal
+from wenyuan.core.errors import VERSION, InvalidRequest, KnowledgeError, NotPermitted
 from wenyuan.mcp.tools import DOOR, TOOLS, Block, Tool
+from wenyuan.wire import strict_json
 
 if TYPE_CHECKING:
-    from wenyuan.service.facade import Library
-    from wenyuan.service.fetch import Listed
+    from wenyuan.service.fragments import Listed
+    from wenyuan.service.library import Library
 
-__all__ = ["INSTRUCTIONS", "make_server", "serve_stdio"]
+__all__ = [
+    "INSTRUCTIONS",
+    "Exchange",
+    "Lines",
+    "make_server",
+    "refusal",
+    "serve_stdio",
+    "standard_input",
+    "wants_answer",
+]
+
+
+# One MCP request over HTTP: taken in whole, answered whole, and nothing is kept of it.
+#
+# The transport of the protocol's own library does the work. It is made anew for every exchange, so that the server needs
+# no session, no life cycle and no memory of its callers.
+
+
+logging.getLogger("mcp.server.streamable_http_manager").setLevel(logging.WARNING)  # it greets at every exchange
+
+
+class Exchange(Response):
+    """Answers a request whose body was read already.
+
+    Args:
+        limit: Bytes that a body may have.
+        status_header: Name of the header that says FAILED where a tool did.
+    """
+
+    def __init__(self, server: Server[Any], request: Request, body: bytes, *, limit: int, status_header: str) -> None:
+        super().__init__()
+        self._server = server
+        self._state = request.state
+        self._content = body
+        self._limit = limit
+        self._status_header = status_header
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        pending: list[Message] = [{"type": "http.request", "body": self._content, "more_body": False}]
+
+        async def replay() -> Message:
+            return pending.pop() if pending else await receive()
+
+        async def marked(message: Message) -> None:
+            said = getattr(self._state, "retrieval_status", "")
+            if message["type"] == "http.response.start" and said:
+                MutableHeaders(scope=message)[self._status_header] = said
+            await send(message)
+
+        # Host and Origin were checked before; see `wenyuan.server.settings`.
+        manager = StreamableHTTPSessionManager(
+            self._server, json_response=True, stateless=True, max_request_body_size=self._limit
+        )
+        async with manager.run():
+            await manager.handle_request(scope, replay, marked)
+
+
+# Messages as the other doors read JSON: what is none, or could be read in two ways, is refused and never guessed at.
+#
+# The protocol's own library drops a line that it cannot parse without a word, and whoever sent it waits for ever. It
+# takes ``NaN``, repeated keys and NUL, too, which the published schemas forbid.
+
+
+_ID = re.compile(r'"id"\s*:\s*(-?\d{1,15}|"[^"\\]{1,100}")\s*[,}]')
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)  # one without an end is looked at once
+_IDS_TRIED = 4
+_log = logging.getLogger("wenyuan.mcp")
+
+
+def refusal(text: bytes) -> JSONRPCError | None:
+    """The answer to what is no message of the protocol, with the request's id if that can be made out."""
+    try:
+        value = strict_json.loads(text)
+    except InvalidRequest as error:
+        return _messages_error(PARSE_ERROR, f"Parse error: {error.message}", text)
+    try:
+        jsonrpc_message_adapter.validate_python(value, by_name=False)
+    except ValidationError:
+        return _messages_error(INVALID_REQUEST, "Invalid request: the body is no JSON-RPC message", text)
+    return None
+
+
+def wants_answer(text: bytes) -> bool:
+    """Whether somebody may wait for an answer: not the sender of a notification, nor of an answer."""
+    envelope = _envelope(text)
+    if envelope is None:
+        return True
+    return "id" in envelope if "method" in envelope else not {"result", "error"} & set(envelope)
+
+
+def _messages_error(code: int, message: str, text: bytes) -> JSONRPCError:
+    return JSONRPCError(jsonrpc="2.0", id=_id(text), error=ErrorData(code=code, message=message))
+
+
+def _envelope(text: bytes) -> dict[str, Any] | None:
+    """What a lenient reader makes of a message that is refused: good for its id alone."""
+    try:
+        value = json.loads(text.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _id(text: bytes) -> str | int | None:
+    envelope = _envelope(text)
+    if envelope is not None:
+        value = envelope.get("id")
+        known = type(value) is int or (isinstance(value, str) and value.isprintable())
+        return value if known else None
+    whole = text.decode("utf-8", "replace")
+    for found in islice(_ID.finditer(whole), _IDS_TRIED):
+        before = _STRING.sub("", whole[: found.start()])
+        if before.count("{") - before.count("}") == 1 and before.count("[") == before.count("]"):
+            own: str | int = json.loads(found[1])  # a member of the message itself, not of its arguments
+            return own
+    return None
+
+
+class Lines:
+    """Lines as the protocol's library reads them, without those that are no messages: they are answered.
+
+    Attributes:
+        answer: Sends a message to the other side.
+    """
+
+    def __init__(self, stream: anyio.AsyncFile[bytes]) -> None:
+        self._stream = stream
+        self.answer: Callable[[SessionMessage], Awaitable[None]] | None = None
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        async for line in self._stream:
+            refused = refusal(line) if line.strip() else None
+            if refused is None:
+                yield line.decode("utf-8", "replace")
+            elif wants_answer(line) and self.answer is not None:
+                await self.answer(SessionMessage(refused))
+            else:
+                _log.warning("a message was refused that nobody waits for: %s", refused.error.message)
+
+
+@contextmanager
+def standard_input() -> Iterator[BinaryIO]:
+    """Standard input, which nobody else in this process and no child of it can read meanwhile."""
+    try:
+        ours = sys.stdin.fileno() == 0
+    except (OSError, ValueError):
+        ours = False
+    if not ours:
+        yield sys.stdin.buffer
+        return
+    kept, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    try:
+        yield os.fdopen(kept, "rb", closefd=False)  # a thread may still read it when this ends
+    finally:
+        os.dup2(kept, 0)
+
+
+# The library as an MCP server: for standard input and output, and for one HTTP exchange at a time.
+
 
 INSTRUCTIONS = (
     "Wenyuan (文渊) is a knowledge library with governed sources. Use retrieve_fragments (or search and fetch) before "
@@ -56,7 +233,6 @@ INSTRUCTIONS = (
 SCHEME = "wenyuan://documents/"
 _PAGE = 100
 _FRESH_MS = 3_600_000
-_log = logging.getLogger("wenyuan.mcp")
 
 T = TypeVar("T")
 Run = Callable[[Callable[[], Any]], Awaitable[Any]]

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
-from wenyuan.core.agents import Principal
+from wenyuan.core.access import Principal
 from wenyuan.core.errors import NotPermitted, UnknownDomain
-from wenyuan.core.framing import visible
 from wenyuan.core.model import MAX_RESULTS, Fragment, RetrievalRequest
-from wenyuan.service.doors import EVERYTHING, Given, Wanted
-from wenyuan.wire import governed, unified
-from wenyuan.wire.governed import Strict, checked
-from wenyuan.wire.shapes import ContextShape, QueryText, Text, request_from_wire
+from wenyuan.core.text.summaries import visible
+from wenyuan.service.fragments import EVERYTHING, Given, Wanted
+from wenyuan.wire import ContextShape, QueryText, Text, request_from_wire
+from wenyuan.wire import rules as unified
+from wenyuan.wire import search as governed
+from wenyuan.wire.search import Strict, checked
 
 if TYPE_CHECKING:
-    from wenyuan.service.facade import Library
+    from wenyuan.service.library import Library
 
 __all__ = ["PRIORITY", "TOOLS", "Block", "Result", "Tool"]
+
 
 DOOR = "mcp"
 _SEARCHED = 10

@@ -11,10 +11,7 @@ from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.suggest import did_you_mean
-
-__all__ = ["PACK_FILE", "located", "shipped"]
+from wenyuan.core.errors import InvalidRequest, did_you_mean
 
 PACK_FILE = "pack.yaml"
 """The file of a shipped pack that declares its schema and sources."""

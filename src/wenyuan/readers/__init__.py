@@ -17,15 +17,6 @@ from wenyuan.core.model import Document
 if TYPE_CHECKING:
     from wenyuan.core.ports import Reader
 
-__all__ = [
-    "READERS",
-    "check_signature",
-    "load_reader",
-    "read_guarded",
-    "reader_for",
-    "suffix_of",
-    "supported_suffixes",
-]
 
 READERS: Mapping[str, str] = MappingProxyType(
     {
@@ -37,7 +28,7 @@ READERS: Mapping[str, str] = MappingProxyType(
         ".htm": "wenyuan.readers.html:read_html",
         ".xhtml": "wenyuan.readers.html:read_html",
         ".pdf": "wenyuan.readers.pdf:read_pdf",
-        ".docx": "wenyuan.readers.office:read_docx",
+        ".docx": "wenyuan.readers.docx:read_docx",
         ".xlsx": "wenyuan.readers.table:read_xlsx",
         ".csv": "wenyuan.readers.table:read_csv",
         ".tsv": "wenyuan.readers.table:read_tsv",

@@ -14,8 +14,6 @@ from xml.parsers import expat
 
 from wenyuan.readers.assemble import rejected
 
-__all__ = ["check_archive"]
-
 MAX_ENTRIES = 2_000
 MAX_RATIO = 100
 RATIO_COUNTS_FROM = 1_000_000

@@ -1,29 +1,33 @@
-"""Golden files → pairs of a question and the address of what answers it: tables, and judged sets in BEIR layout.
-
-A table has a column of questions and one of addresses, in Chinese or English, and perhaps one of grades; a cell may
-hold several, one a line. Where it says *no answer* (无答案) instead, the library must not answer. A judged set is a folder with ``queries.jsonl`` and ``qrels.tsv`` (or ``qrels/*.tsv``); where
-its ``corpus.jsonl`` says the address of an entry, that is what is meant. Faults are told all at once, with their lines.
-"""
+"""Golden files of questions with known answers, and files of synonyms."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urldefrag
 
+from wenyuan.core.addresses import file_uri
 from wenyuan.core.errors import DocumentRejected, InvalidRequest
-from wenyuan.core.learned import Pair
-from wenyuan.core.marked import LineFault, refuse
 from wenyuan.core.model import MAX_QUERY_CHARS
+from wenyuan.core.records import Pair
+from wenyuan.core.registry import LineFault, refuse
 from wenyuan.core.text import query_terms
-from wenyuan.core.uri import file_uri
-from wenyuan.readers.rows import QUESTION, SIMILAR, Row, header_key
-from wenyuan.readers.table import sheets_of, values_of
+from wenyuan.core.text.synonyms import Synonym, parse_synonym, synonym_to_wire
+from wenyuan.readers.assemble import clean, decode
+from wenyuan.readers.table import QUESTION, SIMILAR, Row, header_key, sheets_of, values_of
 
-__all__ = ["GOLDEN_SUFFIXES", "read_golden"]
+# Golden files → pairs of a question and the address of what answers it: tables, and judged sets in BEIR layout.
+#
+# A table has a column of questions and one of addresses, in Chinese or English, and perhaps one of grades; a cell may
+# hold several, one a line. Where it says *no answer* (无答案) instead, the library must not answer. A judged set is a folder with ``queries.jsonl`` and ``qrels.tsv`` (or ``qrels/*.tsv``); where
+# its ``corpus.jsonl`` says the address of an entry, that is what is meant. Faults are told all at once, with their lines.
+
 
 GOLDEN_SUFFIXES = (".csv", ".tsv", ".xlsx")
 ADDRESS = frozenset(
@@ -36,10 +40,10 @@ GRADE = frozenset(
     "等级 等級 评分 評分 分值 得分 相关度 相關度 相关性 相關性 grade score relevance rating label".split()
 )
 NO_ANSWER = frozenset("noanswer none unanswerable 无答案 無答案 没有答案 沒有答案 无 無".split())
-_MAX_BYTES = 50_000_000
+_GOLDEN_MAX_BYTES = 50_000_000
 _HEADER_WITHIN = 10
 _LAYOUT = "a judged set is a folder with queries.jsonl and qrels.tsv (BEIR layout)"
-_COLUMNS = "name a column question (问题) and one uri (来源)"
+_GOLDEN_COLUMNS = "name a column question (问题) and one uri (来源)"
 
 
 def read_golden(path: Path) -> tuple[Pair, ...]:
@@ -64,8 +68,8 @@ def read_golden(path: Path) -> tuple[Pair, ...]:
 
 def _content(path: Path, hint: str = "") -> bytes:
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise InvalidRequest(f"{path} has more than {_MAX_BYTES // 1_000_000} MB")
+        if path.stat().st_size > _GOLDEN_MAX_BYTES:
+            raise InvalidRequest(f"{path} has more than {_GOLDEN_MAX_BYTES // 1_000_000} MB")
         return path.read_bytes()
     except OSError as error:
         raise InvalidRequest(f"cannot read {path}: {error.strerror}", hint=hint) from error
@@ -88,17 +92,17 @@ def _read_table(path: Path) -> tuple[Pair, ...]:
     faults: list[LineFault] = []
     read = 0
     for sheet, rows in sheets:
-        header = _header(rows)
+        header = _golden_header(rows)
         if header is not None:
             read += 1
             _take_rows(sheet, rows[header + 1 :], rows[header].cells, pairs, faults)
     if not read:
-        raise InvalidRequest(f"{name} has no header with questions and addresses", hint=_COLUMNS)
+        raise InvalidRequest(f"{name} has no header with questions and addresses", hint=_GOLDEN_COLUMNS)
     refuse(faults)
     return tuple(pairs)
 
 
-def _header(rows: Sequence[Row]) -> int | None:
+def _golden_header(rows: Sequence[Row]) -> int | None:
     for at, row in enumerate(rows[:_HEADER_WITHIN]):
         keys = {header_key(cell) for cell in row.cells}
         if keys & (QUESTION | SIMILAR) and keys & ADDRESS:
@@ -261,3 +265,130 @@ def _text(path: Path) -> str:
         return _content(path, _LAYOUT).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidRequest(f"{path} is not UTF-8 (byte {error.start})") from error
+
+
+# Files of synonyms: tables (CSV, TSV, XLSX) with a header, and JSON Lines; each entry with its line, and back.
+
+
+FORMS = (".csv", ".tsv", ".xlsx", ".jsonl")
+
+_MAX_BYTES = 10_000_000
+_TERM = frozenset("说法 說法 口语 口語 日常说法 词 詞 词语 詞語 术语 term word say".split())
+_SYNONYM = frozenset(
+    "同义词 同義詞 另一说法 另一說法 书面语 書面語 规范用语 規範用語 文档用语 synonym otherwording means".split()
+)
+_DIRECTION = frozenset("方向 direction".split())
+_SAID = {
+    "": "both", "both": "both", "双向": "both", "雙向": "both", "↔": "both",
+    "one_way": "one_way", "one way": "one_way", "one-way": "one_way", "单向": "one_way", "單向": "one_way", "→": "one_way",
+}  # fmt: skip
+_COLUMNS = "name a column term (说法), one synonym (同义词) and, where it matters, one direction (方向)"
+
+
+@dataclass(frozen=True, slots=True)
+class SynonymFile:
+    """What a file says: its entries, and the lines that say none."""
+
+    entries: tuple[Synonym, ...]
+    faults: tuple[LineFault, ...]
+
+
+def read_synonyms(path: Path) -> SynonymFile:
+    """Read a file of synonyms.
+
+    Raises:
+        InvalidRequest: it is not there, of no known kind, too large, or has no header.
+    """
+    form = path.suffix.lower()
+    if form not in FORMS:
+        raise InvalidRequest(f"{path} is no file of synonyms", hint=f"a file of {', '.join(FORMS)}")
+    if not path.exists():
+        raise InvalidRequest(f"there is no file or folder {path}", hint=f"a file of {', '.join(FORMS)}")
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise InvalidRequest(f"{path} has more than {_MAX_BYTES // 1_000_000} MB")
+        content = path.read_bytes()
+    except OSError as error:
+        raise InvalidRequest(f"cannot read {path}: {error.strerror}") from error
+    try:
+        rows = _lines(content) if form == ".jsonl" else _table(content, path.name, form)
+        return _taken(rows)
+    except DocumentRejected as error:
+        raise InvalidRequest(f"{path.name}: {error.message}") from error
+
+
+_Rows = Iterator[tuple[str, int, Mapping[str, Any] | str]]
+"""Of each row: sheet, line, and its fields or why they cannot be read."""
+
+
+def _taken(rows: _Rows) -> SynonymFile:
+    entries: list[Synonym] = []
+    faults: list[LineFault] = []
+    for sheet, line, fields in rows:
+        if isinstance(fields, str):
+            faults.append(LineFault(sheet, fields, line))
+            continue
+        try:
+            entries.append(parse_synonym(fields))
+        except InvalidRequest as error:
+            faults += [LineFault(fault.path, fault.message, line) for fault in error.faults]
+    return SynonymFile(tuple(entries), tuple(faults))
+
+
+def _lines(content: bytes) -> _Rows:
+    text, _ = clean(decode(content).text)
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            yield "", number, f"is not JSON: {error}"
+            continue
+        yield "", number, value if isinstance(value, dict) else "is no object"
+
+
+def _table(content: bytes, name: str, form: str) -> _Rows:
+    if form == ".xlsx":
+        sheets = [(sheet.name, sheet.rows) for sheet in sheets_of(content, name=name)[0]]
+    else:
+        sheets = [("", values_of(content, name=name, delimiter="\t" if form == ".tsv" else None)[0])]
+    headed = [(sheet, rows, at) for sheet, rows in sheets if (at := _header(rows)) is not None]
+    if not headed:
+        raise InvalidRequest(f"{name} has no header with terms and synonyms", hint=_COLUMNS)
+    for sheet, rows, at in headed:
+        keys = [header_key(cell) for cell in rows[at].cells]
+        places = [
+            next((n for n, key in enumerate(keys) if key in known), -1) for known in (_TERM, _SYNONYM, _DIRECTION)
+        ]
+        for row in rows[at + 1 :]:
+            term, synonym, direction = (row.cells[n] if 0 <= n < len(row.cells) else "" for n in places)
+            if term or synonym:  # else what a person notes beside
+                said = _SAID.get(direction.lower(), direction)
+                yield sheet, row.line or row.number, {"term": term, "synonym": synonym, "direction": said}
+
+
+def _header(rows: Sequence[Row]) -> int | None:
+    for at, row in enumerate(rows[:_HEADER_WITHIN]):
+        keys = {header_key(cell) for cell in row.cells}
+        if keys & _TERM and keys & _SYNONYM:
+            return at
+    return None
+
+
+def synonyms_file(entries: Iterable[Synonym], form: str) -> str:
+    """The text of a file that `read_synonyms` reads as the same entries.
+
+    Args:
+        form: ``.csv``, ``.tsv`` or ``.jsonl``.
+    """
+    told = [synonym_to_wire(entry) for entry in entries]
+    if form == ".jsonl":
+        return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in told)
+    out = io.StringIO()
+    writer = csv.DictWriter(
+        out, ("term", "synonym", "direction"), delimiter="\t" if form == ".tsv" else ",", lineterminator="\n"
+    )
+    writer.writeheader()
+    writer.writerows(told)
+    return out.getvalue()

@@ -10,15 +10,12 @@ from dataclasses import replace
 from typing import Any, NoReturn
 from urllib.parse import quote
 
+from wenyuan.core.addresses import scheme_of, stated_address
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Document, Facet
-from wenyuan.core.stated import scheme_of, stated_address
-from wenyuan.core.validity import validity_field, validity_from
-from wenyuan.readers.assemble import Original, Piece, assemble, plain_title, rejected
-from wenyuan.readers.decode import clean, decode
+from wenyuan.core.terms_of_use import validity_field, validity_from
+from wenyuan.readers.assemble import Original, Piece, assemble, clean, decode, plain_title, rejected
 from wenyuan.readers.text import read_text
-
-__all__ = ["read_jsonl"]
 
 _TITLES = ("title", "question")
 _TEXTS = ("text", "content", "answer")

@@ -16,16 +16,13 @@ from datetime import date, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from wenyuan.core.address import slug
+from wenyuan.core.addresses import slug
 from wenyuan.core.model import Block, BlockKind, Document, Facet
-from wenyuan.core.redaction.columns import Columns
-from wenyuan.core.structure import Line, Opening, openings
-from wenyuan.core.validity import day_of, validity_field
-from wenyuan.readers.assemble import rejected, stem
-from wenyuan.readers.decode import clean
+from wenyuan.core.redaction.names import Columns
+from wenyuan.core.terms_of_use import day_of, validity_field
+from wenyuan.core.text.structure import Line, Opening, openings
+from wenyuan.readers.assemble import clean, rejected, stem
 from wenyuan.readers.text import heading_label, readable, spans
-
-__all__ = ["read_markdown"]
 
 _KINDS: dict[str, BlockKind] = {
     "heading_open": "heading", "paragraph_open": "paragraph", "bullet_list_open": "list",
@@ -49,7 +46,7 @@ _OWN_ANCHOR = re.compile(r"\{[^{}]*#([^\s{}#]+)[^{}]*\}\s*$")
 _HTML_TABLE = re.compile(r"\s*<table\b", re.IGNORECASE)
 _MAX_UNDERLINED = 120
 _MAX_HEADING = 1_000  # characters of a heading that are looked at for its label
-# Other keys of validity are read as any reader's are (`service.versions`), and what is no date there is noted.
+# Other keys of validity are read as any reader's are (`service.ingest.versions`), and what is no date there is noted.
 _NAMES = {"标题": "title", "語言": "language", "语言": "language", "lang": "language",
           "生效日期": "effective_from", "施行日期": "effective_from",
           "失效日期": "effective_until"}  # fmt: skip

@@ -1,24 +1,337 @@
-"""Tables → `Document`: XLSX, CSV and TSV. Every row is a passage of its own, an FAQ's with its question first."""
+"""XLSX, CSV and TSV to a `Document`: every row a passage; hidden rows and columns left out."""
 
 from __future__ import annotations
 
 import csv
 import io
 import itertools
-from collections.abc import Iterable, Iterator
+import posixpath
+import re
+import unicodedata
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from functools import partial
+from itertools import accumulate
 from typing import Any, NamedTuple
 from urllib.parse import quote
+from xml.parsers import expat
 
 from wenyuan.core.model import Document
+from wenyuan.core.redaction.names import Columns
 from wenyuan.readers.archive import check_archive
-from wenyuan.readers.assemble import Original, assemble, rejected, stem
-from wenyuan.readers.decode import clean, decode
-from wenyuan.readers.hidden_cells import Hidden, HiddenCells
-from wenyuan.readers.rows import Row, row_pieces
+from wenyuan.readers.assemble import (
+    EMPTY_CELL,
+    Cell,
+    Original,
+    Piece,
+    assemble,
+    clean,
+    decode,
+    joined,
+    rejected,
+    stem,
+)
 
-__all__ = ["read_csv", "read_tsv", "read_xlsx", "sheets_of", "values_of"]
+# Rows of a table → pieces: which row is the header, which columns ask and answer, and a row's text.
+
+
+QUESTION = frozenset(
+    "问题 問題 提问 提問 问 問 问句 疑问 疑問 标准问 標準問 标准问题 標準問題 "
+    "标准提问 常见问题 常見問題 用户问题 用戶問題 "
+    "客户问题 咨询问题 問題描述 问题描述 问题内容 問題內容 问题标题 question questions q query queries faq ask "
+    "standardquestion userquestion".split()
+)
+SIMILAR = frozenset(
+    "相似问 相似問 相似问题 相似問題 相似问法 相似提问 扩展问 擴展問 "
+    "扩展问题 扩展问法 同义问 同義問 同义问题 其他问法 "
+    "similarquestion similarquestions similar alternativequestion alternativequestions alternatives "
+    "variant variants paraphrase paraphrases".split()
+)
+ANSWER = frozenset(
+    "答案 回答 解答 答复 答覆 答復 回复 回覆 回復 答 标准答案 標準答案 参考答案 參考答案 标准回答 回答内容 回答內容 "
+    "答案内容 答案內容 答复内容 答覆內容 回复内容 解决方案 解決方案 解决办法 解决方法 处理方法 "
+    "answer answers a reply replies response responses solution standardanswer".split()
+)
+_ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|【[^【】]*】")
+_ORNAMENT = re.compile(r"[\s*:_\-./#]+|[0-9一二三四五六七八九十]+$")
+_NUMERIC = re.compile(r"[-+]?[0-9][0-9.,:/\-%\s]*")
+_YEAR = re.compile(r"(?:19|20)[0-9]{2}年?")
+_SENTENCE = re.compile(r".*[。！？；]|\S+\s+\S+\s.*[.?!]", re.DOTALL)
+_HEADER_WITHIN = 10
+_SHORT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row with text: its number in the sheet (1-based), its cells, and its first line in a text file."""
+
+    number: int
+    cells: Sequence[str]
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """What the columns hold: their names, and for an FAQ which ask, ask otherwise, and answer.
+
+    Attributes:
+        used: Without names, the columns that hold something in some row.
+    """
+
+    names: Sequence[str] = ()
+    question: Sequence[int] = ()
+    similar: Sequence[int] = ()
+    answer: Sequence[int] = ()
+    used: frozenset[int] = frozenset()
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def name(self, at: int) -> str:
+        return self.names[at] if at < len(self.names) else ""
+
+
+def row_pieces(rows: Sequence[Row], *, table: str, anchor: Callable[[int], str]) -> tuple[list[Piece], list[str]]:
+    r"""One ``row`` piece for each row below the header, and notes; rows above it become paragraphs.
+
+    With a question and an answer column a row reads ``question\nanswer``, then its other short columns as
+    ``name: value``; in any other table ``name: value; name: value``.
+
+    Args:
+        table: Name of the sheet or file: a cell is ``table!row``.
+        anchor: What opens a row of this number.
+    """
+    at, columns = _header(rows)
+    faq = bool(columns.question and columns.answer)
+    kinds = Columns()
+    pieces: list[Piece] = []
+    for number, row in enumerate(rows):
+        told = kinds.of({column: cell for column, cell in enumerate(row.cells) if cell})
+        opened = anchor(row.number)
+        place = f"{table}!{row.number}"
+        if number < at:
+            text, cells = joined((Cell(cell, told.get(i, "")) for i, cell in enumerate(row.cells) if cell), " ")
+            pieces.append(Piece("paragraph", text, line=row.line, cell=place, anchor=opened, cells=cells))
+        elif number > at or not columns.names:
+            text, cells = _faq_text(row, columns, told) if faq else _plain_text(row, columns, told)
+            pieces.append(Piece("row", text, line=row.line, cell=place, anchor=opened, cells=cells))
+    notes = [
+        f"left out {count} cells of more than {_SHORT} characters in column {name!r}"
+        for name, count in columns.left_out.items()
+    ]
+    if columns.names and not faq and _doubtful(rows[at], rows[at + 1 :]):
+        notes.append(f"took row {rows[at].number} for the names of the columns, though it reads like an entry")
+    return pieces, notes
+
+
+def _doubtful(header: Row, below: Sequence[Row]) -> bool:
+    """Whether a header holds a sentence, or a value that its own column has again further below.
+
+    A repeated header is one, and the row next to it may be its second.
+    """
+    if any(map(_SENTENCE.fullmatch, header.cells)):
+        return True
+    names = list(header.cells)
+    return any(
+        any(name and name == value for name, value in zip(names, row.cells, strict=False))
+        for row in below[1:]
+        if list(row.cells) != names
+    )
+
+
+def _header(rows: Sequence[Row]) -> tuple[int, _Columns]:
+    """Index of the header row and its columns; without a header, 0 and no names."""
+    for at, row in enumerate(rows[:_HEADER_WITHIN]):
+        columns = _faq_columns(row)
+        if columns.question and columns.answer:
+            return at, columns
+    widest = max((sum(map(bool, row.cells)) for row in rows), default=0)
+    for at, row in enumerate(rows[:_HEADER_WITHIN]):
+        filled = [cell for cell in row.cells if cell]
+        if Columns().of(dict(enumerate(row.cells))):
+            break  # 姓名, 刘洋, 性别, 女: names stand beside their values
+        if len(filled) < max(2, widest / 2):
+            continue
+        numbers = [cell for cell in filled if _NUMERIC.fullmatch(cell)]
+        if filled[0] not in numbers:  # 指标, 2021, 2022: years name columns, too
+            numbers = [cell for cell in numbers if not _YEAR.fullmatch(cell)]
+        unlike = not numbers and len(set(filled)) == len(filled)
+        if unlike and max(map(len, filled)) <= 40 and len(rows) > at + 1:
+            return at, _Columns(names=row.cells)
+        break
+    return 0, _Columns(used=frozenset(at for row in rows for at, cell in enumerate(row.cells) if cell))
+
+
+def _faq_columns(row: Row) -> _Columns:
+    keys = [header_key(cell) for cell in row.cells]
+    question = [at for at, key in enumerate(keys) if key in QUESTION]
+    similar = [at for at, key in enumerate(keys) if key in SIMILAR]
+    if not question:
+        question, similar = similar[:1], similar[1:]
+    answer = [at for at, key in enumerate(keys) if key in ANSWER]
+    return _Columns(names=row.cells, question=question, similar=similar, answer=answer)
+
+
+def header_key(header: str) -> str:
+    """``１. 标准问（必填）`` → ``标准问``, ``Similar Question 2`` → ``similarquestion``."""
+    text = _ASIDE.sub("", unicodedata.normalize("NFKC", header).casefold())
+    return _ORNAMENT.sub("", re.sub(r"^[\s0-9.、]+|[\s0-9]+$", "", text))
+
+
+_Told = tuple[str, list[tuple[int, int, str]]]
+
+
+def _faq_text(row: Row, columns: _Columns, kinds: Mapping[int, str]) -> _Told:
+    def cells(places: Sequence[int], *, named: bool = False) -> list[Cell]:
+        return [
+            Cell(row.cells[at], kinds.get(at, ""), columns.name(at) if named else "")
+            for at in places
+            if at < len(row.cells) and row.cells[at]
+        ]
+
+    lines = [*cells(columns.question), *cells(columns.answer), *cells(columns.similar, named=True)]
+    told = {*columns.question, *columns.answer, *columns.similar}
+    for at, value in enumerate(row.cells):
+        if at in told or not value:
+            continue
+        if len(value) <= _SHORT:
+            lines += cells([at], named=True)
+        else:
+            columns.left_out[columns.name(at)] += 1
+    return joined(lines, "\n")
+
+
+def _plain_text(row: Row, columns: _Columns, kinds: Mapping[int, str]) -> _Told:
+    if columns.used:  # no names: ``–`` keeps the values after it in their columns
+        last = max(at for at, value in enumerate(row.cells) if value)
+        used = [(at, value) for at, value in enumerate(row.cells[: last + 1]) if at in columns.used]
+        return joined((Cell(value or EMPTY_CELL, kinds.get(at, "")) for at, value in used), "; ")
+    named = ((at, value) for at, value in enumerate(row.cells) if value)
+    return joined((Cell(value, kinds.get(at, ""), columns.name(at)) for at, value in named), "; ")
+
+
+# Which rows and columns of a sheet are hidden: read from the workbook's XML, since the parser of its cells does not tell.
+#
+# It is read piece by piece, and only after `archive.check_archive`, which bounds what it unpacks to.
+
+
+_PIECE = 65_536
+_MAX_ROWS, _MAX_COLUMNS = 1_048_576, 16_384
+_TELLING = ("sheet", "row", "col", "autoFilter", "filterColumn", "Relationship")
+_ROWS_OF = re.compile(r"\$?[A-Za-z]*\$?([0-9]{1,7}):\$?[A-Za-z]*\$?([0-9]{1,7})")
+
+
+class Hidden(NamedTuple):
+    """Rows and columns, counted from 0."""
+
+    rows: frozenset[int] = frozenset()
+    columns: frozenset[int] = frozenset()
+
+
+class HiddenCells:
+    """A workbook's hidden rows and columns, sheet by sheet.
+
+    Raises:
+        ValueError: its XML does not hold together.
+        KeyError: it names a part that is not there.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        self._archive = zipfile.ZipFile(io.BytesIO(content))
+        self._entries = {entry.lower(): entry for entry in self._archive.namelist()}
+        parts = self._related("xl/workbook.xml")
+        self.sheets = [parts[found["id"]] for name, found in self._elements("xl/workbook.xml") if name == "sheet"]
+        """The part of each sheet, in the workbook's order."""
+
+    def of(self, part: str) -> Hidden:
+        """What is hidden by hand; rows that a filter hides for now are not."""
+        if not self._says_hidden(part):
+            return Hidden()
+        rows: set[int] = set()
+        steps: Counter[int] = Counter()
+        number = 0
+        for name, found in self._elements(part):
+            hidden = found.get("hidden", "").strip() in ("1", "true")
+            if name == "row":
+                number = int(found.get("r", number + 1))
+                if hidden and 0 < number <= _MAX_ROWS:
+                    rows.add(number - 1)
+            elif name == "col" and hidden:
+                steps[min(int(found["min"]) - 1, _MAX_COLUMNS)] += 1
+                steps[min(int(found["max"]), _MAX_COLUMNS)] -= 1
+        depths = accumulate(steps[at] for at in range(_MAX_COLUMNS))
+        columns = frozenset(at for at, depth in enumerate(depths) if depth > 0)
+        for first, last in self._filtered(part) if rows else ():
+            rows = {row for row in rows if not first <= row < last}
+        return Hidden(frozenset(rows), columns)
+
+    def _filtered(self, sheet: str) -> Iterator[tuple[int, int]]:
+        """Rows below the headers of filters that have a criterion, the sheet's own and its tables'."""
+        tables = [part for part in map(str.lower, self._related(sheet).values()) if "/tables/" in part]
+        for part in (sheet, *filter(self._entries.__contains__, tables)):
+            ref = ""
+            for name, found in self._elements(part):
+                if name == "autoFilter":
+                    ref = found.get("ref", "")
+                elif name == "filterColumn" and (rows := _ROWS_OF.fullmatch(ref)):
+                    yield int(rows[1]), int(rows[2])
+                    ref = ""
+
+    def _related(self, part: str) -> dict[str, str]:
+        """The parts that one refers to, by id."""
+        folder, name = posixpath.split(part)
+        rels = f"{folder}/_rels/{name}.rels"
+        if rels.lower() not in self._entries:
+            return {}
+        return {
+            found["Id"]: posixpath.normpath(posixpath.join("/", folder, found["Target"])).lstrip("/")
+            for name, found in self._elements(rels)
+            if name == "Relationship" and found.get("TargetMode") != "External"
+        }
+
+    def _says_hidden(self, part: str) -> bool:
+        """Whether the word occurs at all: most sheets need not be parsed."""
+        end = b""
+        for piece in self._pieces(part):
+            seen = end + piece.replace(b"\0", b"")  # UTF-16
+            if b"hidden" in seen:
+                return True
+            end = seen[-8:]
+        return False
+
+    def _pieces(self, part: str) -> Iterator[bytes]:
+        with self._archive.open(self._entries[part.lower()]) as stream:
+            while piece := stream.read(_PIECE):
+                yield piece
+
+    def _elements(self, part: str) -> Iterator[tuple[str, dict[str, str]]]:
+        """Name and attributes, both without namespace, of each element that tells something here."""
+        found: list[tuple[str, dict[str, str]]] = []
+
+        def start(name: str, attributes: dict[str, str]) -> None:
+            if name.endswith(_TELLING):  # millions are cells
+                found.append((_local(name), attributes))
+
+        parser = expat.ParserCreate(namespace_separator=" ")
+        parser.StartElementHandler = start
+        try:
+            for piece in self._pieces(part):
+                parser.Parse(piece, False)
+                for name, attributes in found:
+                    yield name, {_local(key): value for key, value in attributes.items()}
+                found.clear()
+            parser.Parse(b"", True)
+        except (expat.ExpatError, LookupError) as error:  # the latter: an encoding it does not know
+            raise ValueError(f"its part {part!r} is not well-formed XML: {error}") from error
+
+
+def _local(name: str) -> str:
+    return name.rpartition(" ")[2]
+
+
+# Tables → `Document`: XLSX, CSV and TSV. Every row is a passage of its own, an FAQ's with its question first.
+
 
 _MAX_CELLS = 5_000_000
 _XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"

@@ -1,4 +1,4 @@
-"""Plain text: paragraphs, numbered headings and clauses."""
+"""Plain text to a `Document`: paragraphs, numbered headings and clauses."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Block, BlockKind, Document
-from wenyuan.core.structure import Line, Opening, openings
-from wenyuan.readers.assemble import rejected, stem
-from wenyuan.readers.decode import clean, decode
+from wenyuan.core.text.structure import Line, Opening, openings
+from wenyuan.readers.assemble import Piece, clean, decode, rejected, stem
 
-__all__ = ["heading_label", "read_text", "readable", "spans"]
+# Plain text: paragraphs, numbered headings and clauses.
+
 
 _BULLET = re.compile(r"\s*(?:[-*+•·●○■▪◆–—]|[0-9０-９]{1,3}[.)、．）]|[（(][^）)\s]{1,4}[）)])\s*\S")
 _INDENT = re.compile(r"\u3000| {2,}|\t")
@@ -157,3 +157,51 @@ def _levelled(blocks: Iterator[Block], *, below: int) -> list[Block]:
     kept = list(blocks)
     ranks = {level: i for i, level in enumerate(sorted({b.level for b in kept if b.level}), start=below + 1)}
     return [replace(b, level=ranks[b.level]) if b.level else b for b in kept]
+
+
+# Numbered headings and clauses among paragraphs: where the format marks none, the numbers do.
+
+
+def sectioned(pieces: Sequence[Piece], *, levels_are_sure: bool = True) -> list[Piece]:
+    """Pieces with paragraphs cut at lines that open a section: those become headings or clauses.
+
+    Args:
+        levels_are_sure: The format says what its headings' levels are; else a number in a heading decides.
+    """
+    lines: list[Line] = []
+    owners: list[int] = []
+    for index, piece in enumerate(pieces):
+        for n, text in enumerate(piece.text.split("\n") if piece.kind == "paragraph" else [piece.text]):
+            lines.append(Line(text if piece.kind in ("paragraph", "heading") else "…", first=n == 0))
+            owners.append(index)
+    found: list[list[tuple[str, Opening | None]]] = [[] for _ in pieces]
+    for owner, line, accepted in zip(owners, lines, openings(lines), strict=True):
+        found[owner].append((line.text, accepted))
+    result: list[Piece] = []
+    depth = 0  # of the marked heading above
+    for piece, parts in zip(pieces, found, strict=True):
+        if piece.kind == "paragraph":
+            result.extend(_cut(piece, parts, depth))
+        elif piece.kind == "heading" and not levels_are_sure and (first := parts[0][1]):
+            result.append(replace(piece, level=depth + first.level, label=heading_label(first)))
+        else:
+            depth = piece.level or depth
+            result.append(piece)
+    return result
+
+
+def _cut(piece: Piece, parts: Sequence[tuple[str, Opening | None]], depth: int) -> Iterator[Piece]:
+    """A paragraph's pieces: a new one at each opening, and one after a line that is all heading."""
+    now, gathered = piece, [""]
+    for text, accepted in parts:
+        if accepted is None:
+            gathered.append(text)
+            continue
+        yield replace(now, text="\n".join(gathered).strip("\n"))
+        level = depth + accepted.level
+        if accepted.heading:
+            yield replace(piece, kind="heading", text=text, level=level, label=heading_label(accepted))
+            now, gathered = piece, []
+        else:
+            now, gathered = replace(piece, kind="clause", level=level, label=accepted.label), [text]
+    yield replace(now, text="\n".join(gathered).strip("\n"))

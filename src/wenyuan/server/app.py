@@ -17,26 +17,18 @@ from starlette.routing import Route
 
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.server.access import RIGHT_OF, Handler, KeyRing, guarded
-from wenyuan.server.desk import FAULT_HEADER, STATUS_HEADER, Desk, json_response
+from wenyuan.server.handling import FAULT_HEADER, STATUS_HEADER, Desk, json_response, routes_of
+from wenyuan.server.metrics import Metrics
+from wenyuan.server.middleware import Shield, Traffic
 from wenyuan.server.openapi import openapi_document
-from wenyuan.server.pool import Pool
-from wenyuan.server.problem import Problem
-from wenyuan.server.routes_ask import Fragments, Knowledge
-from wenyuan.server.routes_audit import Audit
-from wenyuan.server.routes_dify import Dify
-from wenyuan.server.routes_evaluations import Evaluations
-from wenyuan.server.routes_feedback import Feedback
-from wenyuan.server.routes_keys import KeyRoutes
-from wenyuan.server.routes_mcp import Mcp
-from wenyuan.server.routes_metrics import Metrics
-from wenyuan.server.routes_registry import Agents, Sources
-from wenyuan.server.routes_rules import Rules, United
-from wenyuan.server.routes_stores import Stores
-from wenyuan.server.routes_synonyms import Synonyms
-from wenyuan.server.routes_tasks import Tasks
-from wenyuan.server.routes_tools import ToolPages
-from wenyuan.server.routing import routes_of
-from wenyuan.server.seams import (
+from wenyuan.server.problems import Pool, Problem
+from wenyuan.server.routes.ask import Dify, Fragments, Knowledge, Mcp, Stores
+from wenyuan.server.routes.audit import Audit
+from wenyuan.server.routes.evaluations import Evaluations, Feedback
+from wenyuan.server.routes.governance import KeyRoutes, Synonyms, Tasks, ToolPages
+from wenyuan.server.routes.registry import Agents, Sources
+from wenyuan.server.routes.rules import Rules, United
+from wenyuan.server.settings import (
     Authenticate,
     FaultSwitch,
     KnowledgeService,
@@ -44,14 +36,13 @@ from wenyuan.server.seams import (
     Service,
     open_on_loopback,
 )
-from wenyuan.server.shield import Shield
-from wenyuan.server.traffic import Traffic
-from wenyuan.service.governed import governed
+from wenyuan.service.catalog import governed
 
 if TYPE_CHECKING:
-    from wenyuan.service.facade import Library
+    from wenyuan.service.library import Library
 
 __all__ = ["FAULT_HEADER", "STATUS_HEADER", "create_app"]
+
 
 _log = logging.getLogger("wenyuan.server")
 

@@ -10,23 +10,20 @@ from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
+from wenyuan import wire as shapes
 from wenyuan.server.access import RIGHT_OF
-from wenyuan.server.dialects import DIFY
-from wenyuan.server.problem import PROBLEM_JSON
-from wenyuan.server.routes_audit import DESCRIBED, parameters_of
-from wenyuan.server.routes_evaluations import EVALUATIONS_DESCRIBED
-from wenyuan.server.routes_feedback import FEEDBACK_DESCRIBED
-from wenyuan.server.routes_keys import KEYS_DESCRIBED
-from wenyuan.server.routes_registry import REGISTRY_DESCRIBED
-from wenyuan.server.routes_rules import RULES_DESCRIBED
-from wenyuan.server.routes_synonyms import SYNONYMS_DESCRIBED
-from wenyuan.server.routes_tasks import TASKS_DESCRIBED
-from wenyuan.server.seams import ServerSettings
-from wenyuan.wire import dify, shapes, unified, uploads, vector_stores
-from wenyuan.wire import governed as knowledge
+from wenyuan.server.problems import DIFY, PROBLEM_JSON
+from wenyuan.server.routes.audit import DESCRIBED, parameters_of
+from wenyuan.server.routes.evaluations import EVALUATIONS_DESCRIBED, FEEDBACK_DESCRIBED
+from wenyuan.server.routes.governance import KEYS_DESCRIBED, SYNONYMS_DESCRIBED, TASKS_DESCRIBED
+from wenyuan.server.routes.registry import REGISTRY_DESCRIBED
+from wenyuan.server.routes.rules import RULES_DESCRIBED
+from wenyuan.server.settings import ServerSettings
+from wenyuan.wire import protocols
+from wenyuan.wire import rules as unified
+from wenyuan.wire import rules as uploads
+from wenyuan.wire import search as knowledge
 from wenyuan.wire.strict_json import MAX_DEPTH, MAX_INTEGER
-
-__all__ = ["openapi_document"]
 
 _REF = "#/components/schemas/"
 _WIRE_RULES = (
@@ -59,8 +56,8 @@ def _schemas() -> dict[str, Any]:
         knowledge.ContextRequestShape,
         unified.UnifiedRequestShape,
         unified.InferRequestShape,
-        dify.DifyRequestShape,
-        vector_stores.StoreRequestShape,
+        protocols.DifyRequestShape,
+        protocols.StoreRequestShape,
         uploads.FileShape,
     )
     answers = (
@@ -72,11 +69,11 @@ def _schemas() -> dict[str, Any]:
         knowledge.ContextAnswerShape,
         unified.UnifiedAnswerShape,
         unified.InferAnswerShape,
-        dify.DifyAnswerShape,
-        dify.DifyErrorShape,
-        vector_stores.StoreListShape,
-        vector_stores.StorePageShape,
-        vector_stores.StoreErrorShape,
+        protocols.DifyAnswerShape,
+        protocols.DifyErrorShape,
+        protocols.StoreListShape,
+        protocols.StorePageShape,
+        protocols.StoreErrorShape,
     )
     _, document = models_json_schema(
         [*((m, "validation") for m in requests), *((m, "serialization") for m in answers)],
@@ -189,7 +186,7 @@ def _foreign() -> dict[str, Any]:
     named = {"name": "vector_store_id", "in": "path", "required": True, "schema": {"type": "string"}}
     stores["post"]["parameters"] = [named]
     listed = _get("list_vector_stores", "OpenAI's list of vector stores", _content("StoreListShape"))
-    listed["get"]["parameters"] = parameters_of(vector_stores.StoresQueryShape)
+    listed["get"]["parameters"] = parameters_of(protocols.StoresQueryShape)
     listed["get"]["responses"] |= _in_words_of("StoreErrorShape", 400, 401, 403, 429, 500, 503)
     return {
         DIFY: _told("dify_retrieval", "Dify's External Knowledge API", *dify_shapes),

@@ -1,4 +1,4 @@
-"""Running the server: in the foreground until a signal, or in a thread until told to stop."""
+"""Running the server: start, signals, shutdown, and the HTTP protocol below it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ import gc
 import socket
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from wenyuan.core.errors import ConfigError
-from wenyuan.server.pool import close_pools
-from wenyuan.server.protocol import StrictProtocol
-from wenyuan.server.seams import (
+from wenyuan.server.problems import PROBLEM_JSON, close_pools, problem_body
+from wenyuan.server.settings import (
     Authenticate,
     FaultSwitch,
     ServerSettings,
@@ -26,13 +28,96 @@ from wenyuan.server.seams import (
     open_on_loopback,
     open_to_all,
 )
+from wenyuan.wire import encode
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from wenyuan.server.access import Keys
 
-__all__ = ["serve", "start_in_thread"]
+
+# HTTP/1.1 below the application: bytes that are no request, and requests that never come.
+
+
+HEAD_TIMEOUT = 10.0
+"""Seconds in which the head of a request must arrive once it, or its connection, has begun."""
+
+_LINGER = 1.0
+"""Seconds in which a client that still sends can read why it was refused; closing at once would reset it."""
+
+
+class StrictProtocol(H11Protocol):
+    """uvicorn's protocol, with a time limit on request heads and problem documents for what is no HTTP."""
+
+    head_timeout = HEAD_TIMEOUT
+    _head_timer: asyncio.TimerHandle | None = None
+    _refused = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # uvicorn writes its access log, with the query string, to any handler that the root logger has.
+        self.access_log = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        if self._refused:
+            return
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._unwatch()
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        # IDLE: the client has sent no complete head yet. Between requests uvicorn's keep-alive timer rules,
+        # which it drops as soon as the first byte of the next head is there.
+        if self._refused or self.conn.their_state is not h11.IDLE or self.timeout_keep_alive_task is not None:
+            self._unwatch()
+        elif self._head_timer is None:
+            self._head_timer = self.loop.call_later(self.head_timeout, self._give_up)
+
+    def _unwatch(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _give_up(self) -> None:
+        self._head_timer = None
+        if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
+            self.transport.close()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer bytes that are not HTTP/1.1; called by uvicorn, whose own answer is plain text."""
+        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):  # an answer is under way: only cut it off
+            self.transport.close()
+            return
+        request_id = uuid.uuid4().hex
+        body = encode(problem_body(400, "invalid_http", "this is not a valid HTTP/1.1 request", request_id))
+        headers = [
+            (b"content-type", PROBLEM_JSON.encode()),
+            (b"content-length", str(len(body)).encode()),
+            (b"x-request-id", request_id.encode()),
+            (b"x-content-type-options", b"nosniff"),
+            (b"cache-control", b"no-store"),
+            (b"connection", b"close"),
+        ]
+        for event in (
+            h11.Response(status_code=400, headers=headers, reason=b"Bad Request"),
+            h11.Data(data=body),
+            h11.EndOfMessage(),
+        ):
+            self.transport.write(self.conn.send(event) or b"")
+        self._refused = True
+        self.transport.write_eof()
+        self.loop.call_later(_LINGER, self.transport.close)
+
+
+# Running the server: in the foreground until a signal, or in a thread until told to stop.
+
 
 _BACKLOG = 512
 _TICK = 0.1

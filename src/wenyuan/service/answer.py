@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Literal
 
-from wenyuan.core.calibrate import Curve
-from wenyuan.core.copies import Copies
 from wenyuan.core.filters import Filter, Scope
 from wenyuan.core.model import Passage
-from wenyuan.core.ranking import Hit, Ranking
-from wenyuan.core.synonyms import Wording
-from wenyuan.service.derive import Derived
-
-__all__ = ["Answer", "LegReport", "Query"]
+from wenyuan.core.ports import Hit, Ranking
+from wenyuan.core.scoring.probability import Curve
+from wenyuan.core.scoring.rerank import Copies
+from wenyuan.core.text.synonyms import Wording
+from wenyuan.service.rules.derive import Derived
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,15 +12,12 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Protocol
 
-from wenyuan.core.agents import TOKEN_BUDGET, Agent, DomainScope, Principal
-from wenyuan.core.copies import limited as is_limited
+from wenyuan.core.access import TOKEN_BUDGET, Agent, DomainScope, Principal
 from wenyuan.core.errors import InvalidRequest
-from wenyuan.core.snippets import ContextBuild, ContextPolicy, ScoredPassage, build_context, document_key
-from wenyuan.service.recorded import Bounds, RecordedSearch
-from wenyuan.service.search import LOCAL, Found, Searcher, SearchRequest, SearchResult
-from wenyuan.service.witness import one_question
-
-__all__ = ["Context", "ContextRequest", "ContextService", "Ledger"]
+from wenyuan.core.prompt import ContextBuild, ContextPolicy, ScoredPassage, build_context, document_key
+from wenyuan.core.scoring.rerank import limited as is_limited
+from wenyuan.service.audit.recorder import Bounds, RecordedSearch, one_question
+from wenyuan.service.search.searcher import LOCAL, Found, Searcher, SearchRequest, SearchResult
 
 MAX_EXTRA_QUERIES = 8
 

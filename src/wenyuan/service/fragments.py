@@ -1,18 +1,115 @@
-"""Answers as the contract's fragments."""
+"""The fragment contract over the library: requests to queries, hits to fragments, and document text."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import re
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from wenyuan.core.address import part_of
-from wenyuan.core.copies import also_in
-from wenyuan.core.model import ORIGIN_PRIORITY, Fragment, Passage
-from wenyuan.core.ranking import Hit
-from wenyuan.core.structure import clause_label
-from wenyuan.service.answer import Answer
+from wenyuan.core.access import Principal
+from wenyuan.core.addresses import part_of
+from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotPermitted, UnknownDomain, did_you_mean
+from wenyuan.core.filters import And, Condition, Conditions, Filter, compiled, of_sources
+from wenyuan.core.model import ORIGIN_PRIORITY, Facet, Fragment, Passage, RetrievalRequest, Source
+from wenyuan.core.ports import Deadline, Hit
+from wenyuan.core.rules import Evidence
+from wenyuan.core.rules.inference import View
+from wenyuan.core.rules.names import condition_labels, relation_labels
+from wenyuan.core.scoring.rerank import also_in
+from wenyuan.core.terms_of_use import Copyright, parse_copyright
+from wenyuan.core.text.sentences import sentences
+from wenyuan.core.text.structure import clause_label
+from wenyuan.service.answer import Answer, Query
+from wenyuan.service.audit.recorder import Witness
+from wenyuan.service.rules import MAX_PROCESSES, SCHEMAS, stored_schema
+from wenyuan.service.rules.quotes import CitedPlaces
+from wenyuan.service.search.retriever import Retriever
+from wenyuan.service.search.searcher import LOCAL, Searcher
+from wenyuan.settings import RulesSettings, Settings
 
-__all__ = ["fragments_of"]
+# What a request of the contract asks, as a query.
+
+
+_TEXTS = ("source_document_uri", "task_id", "chapter", "engineering_type")
+
+
+def asked(request: RetrievalRequest, settings: RulesSettings | None = None) -> Query:
+    """The query of a request; InvalidRequest lists what is wrong with its context.
+
+    Args:
+        settings: Which chapters need rules.
+    """
+    context = request.context or {}
+    told = {name: context.get(name) for name in _TEXTS}
+    faults = [
+        Fault(f"context.{name}", "must be a string")
+        for name, value in told.items()
+        if not (value is None or isinstance(value, str))
+    ]
+    faults += _rule_faults(context)
+    min_trust = context.get("min_trust", 1)
+    if type(min_trust) is not int or not 1 <= min_trust <= 5:
+        faults.append(Fault("context.min_trust", "must be an integer from 1 to 5"))
+    as_of = None
+    try:
+        as_of = _day(context.get("as_of"))
+    except InvalidRequest as error:
+        faults += error.faults
+    if faults:
+        raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=tuple(faults))
+    processes = context.get("processes")
+    return Query(
+        text=request.query.strip(),
+        limit=request.max_results,
+        min_trust=min_trust,
+        as_of=as_of,
+        source_document_uri=told["source_document_uri"] or "",
+        task_id=told["task_id"] or "",
+        rules=_rules(told["chapter"], settings or RulesSettings()),
+        engineering_type=told["engineering_type"] or "",
+        processes=None if processes is None else tuple(processes),
+        parameters=context.get("parameters") or {},
+    )
+
+
+def _rules(chapter: str | None, settings: RulesSettings) -> Literal["within", "none"]:
+    return "within" if chapter is None or chapter in settings.chapters_need_rules else "none"
+
+
+def _rule_faults(context: Mapping[str, Any]) -> list[Fault]:
+    """What is wrong with ``processes`` and ``parameters``."""
+    faults = []
+    processes, parameters = context.get("processes"), context.get("parameters")
+    if processes is not None and not (
+        isinstance(processes, (list, tuple)) and all(isinstance(name, str) for name in processes)
+    ):
+        faults.append(Fault("context.processes", "must be an array of strings"))
+    elif processes is not None and len(processes) > MAX_PROCESSES:
+        faults.append(Fault("context.processes", f"has {len(processes):,} names; at most {MAX_PROCESSES}"))
+    if parameters is not None and not (
+        isinstance(parameters, Mapping)
+        and all(isinstance(value, (str, int, float, bool)) for value in parameters.values())
+    ):
+        faults.append(Fault("context.parameters", "must be an object of strings, numbers and booleans"))
+    return faults
+
+
+def _day(value: object) -> date | None:
+    """A day from a request's context (``as_of``), or None when it is not given."""
+    if value is None:
+        return None
+    try:
+        return date.fromisoformat(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        fault = Fault("context.as_of", f"is {value!r}, not a date like 2026-11-21")
+        raise InvalidRequest(f"{fault.path} {fault.message}", faults=(fault,)) from error
+
+
+# Answers as the contract's fragments.
 
 
 def fragments_of(answer: Answer) -> tuple[Fragment, ...]:
@@ -82,3 +179,336 @@ def _metadata(hit: Hit, passage: Passage, mode: str) -> dict[str, Any]:
         **{name: value for name, value in place.items() if value is not None},
         **{name: day.isoformat() for name, day in force.items() if day is not None},
     }
+
+
+# What the doors of other protocols ask of a library: the contract's fragments, within a domain and conditions.
+
+
+EVERYTHING = "all"
+"""The domain that stands for all that the caller may see, unless a source has it for its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is asked, in any protocol.
+
+    Attributes:
+        request: As the contract has it.
+        domain: A knowledge domain, or `EVERYTHING`.
+        least_score: Fragments below are left out.
+        door: By which protocol, for the audit.
+    """
+
+    request: RetrievalRequest
+    domain: str = EVERYTHING
+    conditions: Condition | Conditions | None = None
+    least_score: float = 0.0
+    door: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What was found, best first: exactly what ``retrieve_fragments`` finds.
+
+    Attributes:
+        degraded: Names of the legs that failed though they were allowed to.
+        reason: Why there are no fragments.
+        searched: Number of sources.
+        stale_by: See `Answer`.
+    """
+
+    fragments: tuple[Fragment, ...]
+    degraded: tuple[str, ...] = ()
+    reason: str = ""
+    searched: int = 0
+    stale_by: float = 0.0
+
+
+class WideDoor:
+    """Answers in more words than the contract has. Mixed into `Library`."""
+
+    settings: Settings
+    catalog: Any
+    witness: Witness
+    _retriever: Retriever
+    _searcher: Searcher
+    _fields: Fields
+
+    if TYPE_CHECKING:
+
+        def _record_failure(self, query: Query, error: KnowledgeError, principal: Principal, door: str) -> None: ...
+
+    def fragments(self, wanted: Wanted, principal: Principal = LOCAL) -> Given:
+        """The fragments that ``retrieve_fragments`` would give, narrowed.
+
+        Raises:
+            UnknownDomain: there is no such domain, or none that the caller may ask.
+            InvalidRequest, NotPermitted: the request.
+            KnowledgeError: a leg that had to answer did not; never an empty answer instead.
+        """
+        query = asked(wanted.request, self.settings.rules)
+        try:
+            query = self._narrowed(self._searcher.bounded(query, principal), wanted)
+            answer = self._retriever.retrieve(query)
+        except (InvalidRequest, NotPermitted):
+            raise
+        except KnowledgeError as error:
+            self._record_failure(query, error, principal, wanted.door)
+            raise
+        answer = self.witness.attested(query, answer, principal, door=wanted.door)
+        found = tuple(f for f in fragments_of(answer) if f.retrieval_score >= wanted.least_score)
+        too_low = f"all that was found scores below {wanted.least_score:g}" if answer.hits and not found else ""
+        return Given(
+            fragments=found,
+            degraded=answer.degraded,
+            reason=too_low or answer.reason,
+            searched=len(answer.scope.sources) if answer.scope else 0,
+            stale_by=answer.stale_by,
+        )
+
+    def _narrowed(self, query: Query, wanted: Wanted) -> Query:
+        sources = self._retriever.registry()
+        names = set(sources.by_id if query.sources is None else query.sources)
+        inside = {name for name in names if sources.by_id[name].domain == wanted.domain}
+        if not inside and wanted.domain != EVERYTHING:
+            known = {sources.by_id[name].domain for name in names}  # to an agent, others' domains are not there
+            why = f"there is no domain {wanted.domain[:64]!r}"
+            raise UnknownDomain(why + did_you_mean(wanted.domain, known), hint=f"{EVERYTHING!r} asks every domain")
+        if inside:
+            names = inside
+            query = replace(query, sources=tuple(sorted(names)))
+        if wanted.conditions is None:
+            return query
+        held = self._fields.held(self.catalog.seq(), self.settings.search.deadline)
+        day = query.as_of or date.today()
+        seen = [s for n in sorted(names) if sources.in_force(n, day) for s in (sources.by_id[n],)]
+        chosen = compiled(wanted.conditions, of_sources([s for s in seen if s.trust >= query.min_trust], held))
+        return replace(query, filter=_both(query.filter, chosen))
+
+
+def _both(one: Filter | None, other: Filter) -> Filter:
+    return other if one is None else And((one, other))
+
+
+class FieldValues(Protocol):
+    """Where documents are kept."""
+
+    def field_values(self, deadline: Deadline | None = None) -> Mapping[str, Mapping[str, Sequence[Facet]]]: ...
+
+
+class Fields:
+    """Which fields the documents of each source have, with their values; read anew after a change of the catalog."""
+
+    def __init__(self, catalog: FieldValues) -> None:
+        self._catalog = catalog
+        self._lock = threading.Lock()
+        self._at: tuple[int, Mapping[str, Mapping[str, Sequence[Facet]]]] | None = None
+
+    def held(self, change: int, seconds: float) -> Mapping[str, Mapping[str, Sequence[Facet]]]:
+        """As of `change` or later; a `KnowledgeError` when that takes longer than `seconds`."""
+        with self._lock:
+            if self._at is None or self._at[0] != change:
+                deadline = Deadline(time.monotonic() + seconds, time.monotonic)
+                self._at = (change, self._catalog.field_values(deadline))
+            return self._at[1]
+
+
+# Reading what was found: a document's own words, as far as its terms allow, to callers that may see its source.
+
+
+MOST_CHARS = 50_000
+"""Characters of one document that are given at once; of a longer one, those around what was asked for."""
+
+_BEFORE = MOST_CHARS // 5
+_PASSAGE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.\-]{0,63})#([0-9]{1,18})")
+_RULE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.\-]{0,63})#rule-([0-9]{1,18})")
+_DOCUMENT = re.compile(r"document-([0-9]{1,18})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """What may be given of a document, or of a rule.
+
+    Attributes:
+        ref: The id under which it was asked for.
+        text: Its words; ``""`` where its terms allow none.
+        notice: What must be known beside the text: that it is cut, or withheld, and why. In Chinese and English.
+    """
+
+    ref: str
+    uri: str
+    title: str
+    text: str
+    notice: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A document that the library holds."""
+
+    document_id: int
+    source_id: str
+    uri: str
+    title: str
+    trust: int
+    ingested_at: float
+
+    @property
+    def ref(self) -> str:
+        return f"document-{self.document_id}"
+
+
+class FetchDoor:
+    """Gives documents to read. Mixed into `Library`."""
+
+    catalog: Any
+    witness: Witness
+    cited: CitedPlaces
+    _retriever: Retriever
+    _searcher: Searcher
+
+    def fetch(self, ref: str, principal: Principal = LOCAL, *, door: str = "fetch") -> Fetched:
+        """The words of a document, around a passage of it, or a rule with the clauses that support it.
+
+        Args:
+            ref: ``source#42`` or ``source#rule-7`` as answers name them, or ``document-3``.
+
+        Raises:
+            NotPermitted: there is no such thing, or none that the caller may see; the two are told alike.
+            KnowledgeError: the library cannot be read.
+        """
+        sources = self.readable_sources(principal)
+        if match := _RULE.fullmatch(ref):
+            found = self._rule(ref, int(match[2]), self.readable_rules(principal))
+        elif match := _PASSAGE.fullmatch(ref):
+            passage = self.catalog.passages([int(match[2])]).get(int(match[2]))
+            if passage is None or passage.source_id != match[1]:
+                raise _nothing(ref)
+            found = self._document(ref, passage, sources)
+        elif match := _DOCUMENT.fullmatch(ref):
+            first = self.catalog.first_passage(int(match[1]))
+            if first is None or first[1] not in sources:  # asked no further: what is another's takes no longer
+                raise _nothing(ref)
+            passage = self.catalog.passages([first[0]]).get(first[0])
+            if passage is None:
+                raise _nothing(ref)
+            found = self._document(ref, passage, sources)
+        else:
+            raise _nothing(ref)
+        audit_id = self.witness.fetched(ref, found.uri, len(found.text), principal, door=door)
+        return replace(found, metadata={**found.metadata, "audit_id": audit_id}) if audit_id else found
+
+    def documents(self, principal: Principal = LOCAL, *, after: int = 0, limit: int = 100) -> tuple[Listed, ...]:
+        """Documents that the caller may read today, oldest first, those after a document's number."""
+        sources = self.readable_sources(principal)
+        rows = self.catalog.documents_after(sorted(sources), after, limit, date.today())
+        return tuple(Listed(**row, trust=sources[row["source_id"]].trust) for row in rows)
+
+    def readable_sources(self, principal: Principal = LOCAL) -> Mapping[str, Source]:
+        """The sources that are in force and that the caller may see, by id."""
+        registry = self._retriever.registry()
+        allowed, day = self._searcher.allowed(principal), date.today()
+        return {
+            name: source
+            for name, source in registry.by_id.items()
+            if (allowed is None or name in allowed.trusted) and registry.in_force(name, day)
+        }
+
+    def readable_rules(self, principal: Principal = LOCAL) -> View:
+        """What of the rules graph the caller may see today."""
+        allowed = self._searcher.allowed(principal)
+        trusts = {name: source.trust for name, source in self.readable_sources(principal).items()}
+        return View(trusts=trusts, day=date.today(), min_trust=1 if allowed is None else allowed.min_trust)
+
+    def _document(self, ref: str, passage: Passage, sources: Mapping[str, Source]) -> Fetched:
+        today = date.today()
+        starts, ends = passage.effective_from or date.min, passage.effective_until or date.max
+        if passage.source_id not in sources or not starts <= today <= ends:
+            raise _nothing(ref)
+        text, at = _joined(self.catalog.document_passages(passage.document_id), passage)
+        terms = parse_copyright(passage.copyright)
+        given, notice = _allowed(text, at, terms)
+        told = {
+            "source_id": passage.source_id,
+            "trust": passage.trust,
+            "language": passage.language,
+            "copyright": passage.copyright,
+            "credit": terms.credit,
+            "effective_from": passage.effective_from and passage.effective_from.isoformat(),
+            "effective_until": passage.effective_until and passage.effective_until.isoformat(),
+            "stale_since": self._retriever.stale().get(passage.source_id),
+            "notice": notice,
+        }
+        return Fetched(
+            ref=ref,
+            uri=passage.uri,
+            title=passage.title,
+            text=given,
+            notice=notice,
+            metadata={name: value for name, value in told.items() if value},
+        )
+
+    def _rule(self, ref: str, statement_id: int, view: View) -> Fetched:
+        try:
+            held = self.catalog.rules.statement(statement_id)
+        except NotPermitted as error:
+            raise _nothing(ref) from error
+        live = [one.evidence for one in held.seen(view)]
+        if not live:
+            raise _nothing(ref)
+        nodes = self.catalog.rules.nodes(sorted({held.src, held.dst}), deadline=self._retriever.deadline())
+        ends = [nodes[end].name if end in nodes else key for end, key in ((held.src, held.statement.src), (held.dst, held.statement.dst))]  # fmt: skip
+        schema = stored_schema(self.catalog.value(SCHEMAS))
+        relation = " / ".join(dict.fromkeys(relation_labels(schema, held.statement.rel).values()))
+        said = f"{ends[0]} — {relation} → {ends[1]}"
+        cite = self.cited.now()
+        quotes = [f"{e.clause} {e.quote}".strip() + f" <{cite(e)}>{_unverified(e)}" for e in live]
+        conditions = dict.fromkeys(condition_labels(held.statement.condition, schema.parameters).values())
+        condition = f"\n条件 condition: {' / '.join(conditions)}" if conditions else ""
+        trusts = (view.support(e.source_id, e.trust) for e in live)
+        metadata = {"strength": held.statement.strength, "trust": max(filter(None, trusts))}
+        return Fetched(
+            ref=ref, uri=cite(live[0]), title=said, text="\n".join((said + condition, *quotes)), metadata=metadata
+        )
+
+
+def _unverified(evidence: Evidence) -> str:
+    return " (引文未核对 quote not verified)" if evidence.quote and not evidence.verified else ""
+
+
+def _nothing(ref: str) -> NotPermitted:
+    return NotPermitted(
+        f"there is nothing to read under {ref[:80]!r}",
+        hint="ids are those of search results; what a source elsewhere found is whole in the result itself",
+    )
+
+
+def _joined(pieces: Sequence[tuple[int, str]], wanted: Passage) -> tuple[str, int]:
+    """The text of a document, passage by passage, and where in it the wanted one begins."""
+    text, at = "", 0
+    for passage_id, piece in pieces:
+        text += "\n" if text else ""
+        at = len(text) if passage_id == wanted.passage_id else at
+        text += piece
+    return text, at
+
+
+def _allowed(text: str, at: int, terms: Copyright) -> tuple[str, str]:
+    """What of a document may be given around an offset, and the notice that must stand beside it."""
+    room = terms.room(len(text))
+    if room == 0:
+        return "", "版权条款不允许摘录，仅给出标题与出处。Its terms allow no excerpt: title and address only."
+    if room is not None and room < len(text):
+        return _cut(text[at:], room), "按版权条款仅摘录部分原文。An excerpt: its terms allow no more."
+    if len(text) > MOST_CHARS:
+        start = max(0, min(at - _BEFORE, len(text) - MOST_CHARS))
+        said = f"characters {start}-{start + MOST_CHARS} of {len(text)}"
+        return text[start : start + MOST_CHARS], f"原文较长，仅给出其中一段。A part of a long document: {said}."
+    return text, ""
+
+
+def _cut(text: str, room: int) -> str:
+    """The beginning of a text, no more than `room` characters, up to the end of a sentence where one has room."""
+    ends = [end for _, end in sentences(text, 0, min(len(text), room + 1)) if end <= room]
+    return text[: max(ends, default=room)]

@@ -1,0 +1,346 @@
+"""The JSON shapes of the contract: what comes in is checked whole, what goes out is made in one place."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic.config import JsonDict
+from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from wenyuan.core.errors import Fault, InvalidRequest
+from wenyuan.core.model import (
+    MAX_QUERY_CHARS,
+    MAX_RESULTS,
+    ORIGIN_PRIORITY,
+    Fragment,
+    Passage,
+    RetrievalRequest,
+    RetrievalResponse,
+)
+from wenyuan.core.ports import Hit
+from wenyuan.core.scoring.rerank import also_in
+from wenyuan.wire.strict_json import MAX_FAULTS, NO_NUL, ROOT, SAID_OF_NUL, shown, walk
+
+# The JSON shapes of the contract: what comes in is checked whole, what goes out is made in one place.
+#
+# `request_from_wire` and `response_to_wire` serve the server, their inverses the client. The models are
+# the source of the OpenAPI document too, so that what is published is what is enforced.
+
+
+MAX_CONTEXT_KEYS = 64
+MAX_CONTEXT_DEPTH = 8
+MAX_CONTEXT_BYTES = 16 * 1024
+
+# What `str.strip` removes, spelled out because "\s" differs between regular expression dialects.
+_BLANK = r"\u0009-\u000d\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_NOT_BLANK = rf"^[^\u0000]*[^\u0000{_BLANK}][^\u0000]*$"
+
+
+def _query(text: str) -> str:
+    if "\0" in text:
+        raise PydanticCustomError("nul", SAID_OF_NUL)
+    length = len(text.strip())
+    if not length:
+        raise PydanticCustomError("blank", "must not be blank")
+    if length > MAX_QUERY_CHARS:
+        raise PydanticCustomError("query_too_long", f"has {length} characters; at most {MAX_QUERY_CHARS}")
+    return text
+
+
+def _day(text: str) -> str:
+    try:
+        # fromisoformat also takes week dates and 20240520; the round trip leaves one spelling.
+        valid = date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        valid = False
+    if not valid:
+        raise PydanticCustomError("date", "must be a date such as 2024-05-20")
+    return text
+
+
+def no_default(schema: JsonDict) -> None:
+    """A member that is left out when there is none has no default to publish."""
+    schema.pop("default", None)
+
+
+Text = Annotated[str, Field(pattern=NO_NUL)]
+QueryText = Annotated[
+    str,
+    AfterValidator(_query),
+    Field(
+        description=f"1 to {MAX_QUERY_CHARS} characters, not counting white space around them.",
+        json_schema_extra={"minLength": 1, "maxLength": MAX_QUERY_CHARS, "pattern": _NOT_BLANK},
+    ),
+]
+Day = Annotated[str, AfterValidator(_day), Field(json_schema_extra={"format": "date"})]
+
+
+class ContextShape(BaseModel):
+    """Background of the query. Further keys are accepted and ignored unless the service knows them."""
+
+    model_config = ConfigDict(extra="allow", strict=True, title="Context")
+
+    source_document_uri: Text | None = Field(None, description="URI of the document being worked on.")
+    task_id: Text | None = Field(None, description="Identifier of the task that asks.")
+    as_of: Day | None = Field(None, description="Answer as of this day (YYYY-MM-DD).")
+    min_trust: Annotated[int, Field(ge=1, le=5)] = Field(
+        1, description="Sources that are trusted less are not asked."
+    )
+
+
+class RetrievalRequestShape(BaseModel):
+    """A request of the contract."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, title="RetrievalRequest")
+
+    query: QueryText
+    context: ContextShape | None = Field(
+        None,
+        description=f"At most {MAX_CONTEXT_KEYS} keys, {MAX_CONTEXT_DEPTH} levels and {MAX_CONTEXT_BYTES} bytes.",
+    )
+    max_results: int = Field(ge=1, le=MAX_RESULTS, description="How many fragments at most.")
+
+
+class FragmentShape(BaseModel):
+    """One piece of evidence."""
+
+    # A reader is more lenient than the writer: later versions may add keys.
+    model_config = ConfigDict(extra="ignore", strict=True, title="KnowledgeFragment")
+
+    source: str = Field(description="URI of the fragment, down to the clause or heading.")
+    content: str
+    retrieval_score: Annotated[float, Field(ge=0.0, le=1.0)]
+    metadata: dict[str, Any] | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
+
+
+class RetrievalResponseShape(BaseModel):
+    """SUCCESS with fragments by falling score, perhaps none; or FAILED with a reason and no fragments."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, title="RetrievalResponse")
+
+    status: Literal["SUCCESS", "FAILED"]
+    fragments: list[FragmentShape]
+    error_message: str | SkipJsonSchema[None] = Field(
+        None, description="Only when FAILED.", json_schema_extra=no_default
+    )
+
+
+class FaultShape(BaseModel):
+    """One thing that is wrong in a request."""
+
+    model_config = ConfigDict(title="Fault")
+
+    path: str = Field(description=f"Where, such as context.task_id; {ROOT} is the whole body.")
+    message: str
+
+
+class ProblemShape(BaseModel):
+    """Why there is no answer (RFC 9457)."""
+
+    model_config = ConfigDict(title="Problem")
+
+    type: str
+    title: str
+    status: int
+    code: str = Field(description="For programs: invalid_request, unsupported_media_type, overloaded …")
+    detail: str = Field(description="For people.")
+    errors: list[FaultShape]
+    request_id: str
+
+
+class PartShape(BaseModel):
+    """The state of one part of the service."""
+
+    model_config = ConfigDict(extra="allow", title="Part")
+
+    state: Literal["ok", "degraded", "failed"]
+    detail: str
+
+
+class ReadinessShape(BaseModel):
+    """Whether the service can answer, and the state of each of its parts."""
+
+    model_config = ConfigDict(title="Readiness")
+
+    ready: bool
+    parts: dict[str, PartShape]
+
+
+class SourceListShape(BaseModel):
+    """The registered sources."""
+
+    model_config = ConfigDict(title="SourceList")
+
+    sources: list[dict[str, Any]]
+
+
+_MESSAGES = {
+    "missing": "is required",
+    "string_type": "must be a string",
+    "int_type": "must be an integer",
+    "model_type": "must be an object",
+    "greater_than_equal": f"must be from 1 to {MAX_RESULTS}",
+    "less_than_equal": f"must be from 1 to {MAX_RESULTS}",
+}
+
+
+def _unknown(key: str) -> Fault:
+    close = difflib.get_close_matches(key[:40].lower(), list(RetrievalRequestShape.model_fields), n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else "; unknown keys are accepted only inside context"
+    return Fault(shown(key), f"is unknown{hint}")
+
+
+def _fault(error: ErrorDetails) -> Fault:
+    if error["type"] == "extra_forbidden":
+        return _unknown(str(error["loc"][-1]))
+    path = ".".join(str(part) for part in error["loc"])
+    # pydantic's own texts describe the rule and do not repeat the input.
+    return Fault(path or ROOT, _MESSAGES.get(error["type"], error["msg"]))
+
+
+def _context_faults(context: dict[str, Any]) -> list[Fault]:
+    faults = []
+    if len(context) > MAX_CONTEXT_KEYS:
+        faults.append(Fault("context", f"has {len(context)} keys; at most {MAX_CONTEXT_KEYS}"))
+    # The context itself is level 1, and a scalar inside it is no level of its own.
+    levels = 1 + max(depth for _, depth, value in walk(context) if isinstance(value, dict | list))
+    if levels > MAX_CONTEXT_DEPTH:
+        faults.append(Fault("context", f"is nested {levels} levels deep; at most {MAX_CONTEXT_DEPTH}"))
+    size = len(json.dumps(context, ensure_ascii=False, separators=(",", ":")).encode())
+    if size > MAX_CONTEXT_BYTES:
+        faults.append(Fault("context", f"takes {size} bytes; at most {MAX_CONTEXT_BYTES}"))
+    return faults
+
+
+def request_from_wire(payload: object) -> RetrievalRequest:
+    """The request that a body asks for.
+
+    Args:
+        payload: What `strict_json.loads` made of the body.
+
+    Raises:
+        InvalidRequest: `faults` lists everything that is wrong, each with its path.
+    """
+    faults = []
+    try:
+        RetrievalRequestShape.model_validate(payload)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_context=False, include_input=False)
+        faults = [_fault(detail) for detail in details[:MAX_FAULTS]]
+    context = payload.get("context") if isinstance(payload, dict) else None
+    if isinstance(context, dict):
+        faults += _context_faults(context)
+    if faults or not isinstance(payload, dict):
+        raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults[:3]), faults=tuple(faults))
+    return RetrievalRequest(query=payload["query"], max_results=payload["max_results"], context=context)
+
+
+def request_to_wire(request: RetrievalRequest) -> dict[str, Any]:
+    """The body that asks for a request: the inverse of `request_from_wire`."""
+    body: dict[str, Any] = {"query": request.query, "max_results": request.max_results}
+    if request.context is not None:
+        body["context"] = dict(request.context)
+    return body
+
+
+def response_to_wire(response: RetrievalResponse) -> dict[str, Any]:
+    """The body of a response; `error_message` is there only when it FAILED."""
+    body: dict[str, Any] = {
+        "status": response.status,
+        "fragments": [
+            {
+                "source": f.source,
+                "content": f.content,
+                "retrieval_score": f.retrieval_score,
+                "metadata": f.metadata,
+            }
+            for f in response.fragments
+        ],
+    }
+    if response.status == "FAILED":
+        body["error_message"] = response.error_message
+    return body
+
+
+def response_from_wire(payload: object) -> RetrievalResponse:
+    """The response that a body carries; ``error_message: null`` is read as absent.
+
+    Raises:
+        ValueError: the body breaks the contract (a pydantic `ValidationError` is one too).
+    """
+    shape = RetrievalResponseShape.model_validate(payload)
+    return RetrievalResponse(
+        status=shape.status,
+        fragments=tuple(
+            Fragment(
+                source=f.source,
+                content=f.content,
+                retrieval_score=f.retrieval_score,
+                metadata=f.metadata or {},
+            )
+            for f in shape.fragments
+        ),
+        error_message=shape.error_message,
+    )
+
+
+def encode(payload: Mapping[str, Any]) -> bytes:
+    """A payload as JSON in UTF-8: dates in ISO form, no NaN.
+
+    Raises:
+        ValueError: NaN, an infinity, or half of a surrogate pair.
+        TypeError: a value that JSON has no form for.
+    """
+    text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
+    return text.encode()
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+# What every door tells of a hit.
+
+
+def hit_to_wire(
+    hit: Hit, passage: Passage, stale: Mapping[str, str], copies: Sequence[Passage] = ()
+) -> dict[str, Any]:
+    """What every door tells of a hit besides its address, its words and its score.
+
+    Args:
+        stale: Since when each overdue source is, by its id.
+        copies: Passages that say the same, which are not given themselves.
+    """
+    place = {"page": passage.page, "line": passage.line, "cell": passage.cell}
+    force = {"effective_from": passage.effective_from, "effective_until": passage.effective_until}
+    return {
+        "source_id": passage.source_id,
+        "title": passage.title,
+        "heading": " > ".join(passage.headings),
+        "trust": passage.trust,
+        "origin": hit.origin,
+        "priority": ORIGIN_PRIORITY[hit.origin],
+        "sha256": passage.sha256,
+        "copyright": passage.copyright,
+        "language": passage.language,
+        "scores": {name: round(value, 6) for name, value in hit.parts.items()},
+        **{name: value for name, value in place.items() if value is not None},
+        **{name: day.isoformat() for name, day in force.items() if day is not None},
+        **staleness(passage.source_id, stale),
+        **({"also_in": also_in(copies)} if copies else {}),
+    }
+
+
+def staleness(source_id: str, stale: Mapping[str, str]) -> dict[str, str]:
+    """The member that says since when a source is overdue; nothing while it is not."""
+    return {"stale_since": stale[source_id]} if source_id in stale else {}

@@ -9,7 +9,7 @@ from llama_index.core import VectorStoreIndex
 from llama_index.core.embeddings import BaseEmbedding
 from llama_index.core.schema import TextNode
 
-from wenyuan.conformance.dataset import documents
+from wenyuan.conformance.bench import documents
 from wenyuan.encoders.hashing import HashingEncoder
 
 _ENCODER = HashingEncoder()

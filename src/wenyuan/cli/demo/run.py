@@ -12,21 +12,18 @@ from shlex import quote
 from typing import Any
 
 from wenyuan.app import IN_FOLDER, create_library, open_library
-from wenyuan.cli.ask import answer_document, show_answer
+from wenyuan.cli.library import note_keyword_only
 from wenyuan.cli.options import unlogged
-from wenyuan.cli.progress import Bar
+from wenyuan.cli.retrieve import indented
+from wenyuan.cli.search import answer_document, show_answer
 from wenyuan.cli.sources import stars
-from wenyuan.cli.stock import note_keyword_only
-from wenyuan.cli.terminal import Terminal, printable
-from wenyuan.cli.unified import indented
+from wenyuan.cli.terminal import Bar, Terminal, printable
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.model import RetrievalRequest, RetrievalResponse, Source
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
-from wenyuan.service.facade import Library
-from wenyuan.service.unified import RuleQuestion
-
-__all__ = ["SOURCES", "run"]
+from wenyuan.service.library import Library
+from wenyuan.service.rules import RuleQuestion
 
 SOURCES: Mapping[str, tuple[str, str, int]] = {
     "policy": ("Company policies", "公司制度", 5),

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from wenyuan.cli.messages import asking, connecting, governing, learning, rules, taking_in, testing
-
-__all__ = ["AREAS", "MESSAGES"]
+from wenyuan.cli.messages import asking, learning, taking_in
 
 AREAS = (
     taking_in.MESSAGES,
-    governing.MESSAGES,
     asking.MESSAGES,
-    rules.MESSAGES,
-    testing.MESSAGES,
-    connecting.MESSAGES,
+    asking.ASKING_MESSAGES,
+    taking_in.RULES_MESSAGES,
     learning.MESSAGES,
+    asking.CONNECTING_MESSAGES,
+    learning.LEARNING_MESSAGES,
 )
 MESSAGES: Mapping[str, tuple[str, str]] = {key: said for area in AREAS for key, said in area.items()}

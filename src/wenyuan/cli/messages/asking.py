@@ -1,12 +1,13 @@
-"""Questions: search, contexts, the server."""
+"""Messages: questions, connecting agents, and governance."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["MESSAGES"]
+# Questions: search, contexts, the server.
 
-MESSAGES: Mapping[str, tuple[str, str]] = {
+
+ASKING_MESSAGES: Mapping[str, tuple[str, str]] = {
     # -- search
     "found": (
         "Found {count} · {mode} · {ms} ms",
@@ -88,4 +89,269 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "stop_hint": ("Stop with Ctrl-C.", "按 Ctrl-C 停止。"),
     "stopped": ("Stopped; open requests were finished.", "已停止，进行中的请求均已完成。"),
     "curl_query": ("how long until a complaint is answered", "投诉多久答复"),
+}
+
+
+# What is said to those who connect agents.
+
+
+CONNECTING_MESSAGES: Mapping[str, tuple[str, str]] = {
+    "mcp_missing": ("the package for MCP is not installed", "未安装 MCP 所需的软件包"),
+    "connect_claude_desktop": (
+        "Claude Desktop: in claude_desktop_config.json (Settings > Developer > Edit Config)",
+        "Claude Desktop：写入 claude_desktop_config.json（设置 > 开发者 > 编辑配置）",
+    ),
+    "connect_claude_code": ("Claude Code, on this machine", "Claude Code，本机"),
+    "connect_claude_code_http": ("Claude Code, by the server", "Claude Code，通过服务"),
+    "connect_cursor_stdio": (
+        "Cursor, on this machine: in ~/.cursor/mcp.json",
+        "Cursor，本机：写入 ~/.cursor/mcp.json",
+    ),
+    "connect_cursor_http": (
+        "Cursor, by the server: in ~/.cursor/mcp.json",
+        "Cursor，通过服务：写入 ~/.cursor/mcp.json",
+    ),
+    "connect_dify_fields": (
+        "Dify: Knowledge > External Knowledge API > Add; then a knowledge base with this id",
+        "Dify：知识库 > 外部知识库 API > 添加；再以此 ID 连接外部知识库",
+    ),
+    "connect_coze_fields": (
+        "Coze: create a plugin, import from an OpenAPI document, authorise with a service token",
+        "扣子：创建插件，从 OpenAPI 文档导入，授权方式选择 Service token",
+    ),
+    "connect_left_out": (
+        "Left out what would start wenyuan here, because it could not: {why}. Next: {hint}",
+        "已略去在本机启动文渊的配置，因为现在无法启动：{why}。下一步：{hint}",
+    ),
+    "connect_install": ("Install", "安装"),
+    "connect_python": ("Python", "Python"),
+    "connect_key": (
+        "{word} stands for an API key: wenyuan key create --rights retrieve,search. Where the server needs none, leave it out",
+        "{word} 代表 API 密钥：wenyuan key create --rights retrieve,search。服务不需要密钥时，请删去该项",
+    ),
+    "connect_any_key": (
+        "{word} stands for an API key: wenyuan key create --rights search. Where the server needs none, leave any word "
+        "there: the client wants one",
+        "{word} 代表 API 密钥：wenyuan key create --rights search。服务不需要密钥时，可保留任意文字：该客户端要求填写",
+    ),
+    "connect_serve": ("The server must run at {url}: wenyuan serve", "需先启动服务 {url}：wenyuan serve"),
+}
+
+
+# Registry files, agents, keys and the audit.
+
+
+MESSAGES: Mapping[str, tuple[str, str]] = {
+    # -- registry files
+    "faults": ("{count:fault|faults} in the file", "文件中有 {count} 处错误"),
+    "at_line": ("line {line}  {path}", "第 {line} 行  {path}"),
+    "kind_source": ("source", "来源"),
+    "kind_agent": ("agent", "智能体"),
+    "kind_task": ("task profile", "任务画像"),
+    "left_alone": ("not in the file; left alone", "文件中没有；保持不变"),
+    "removed_by_prune": ("not in the file; removed", "文件中没有；移除"),
+    "really_prune": (
+        "Remove {count:entry|entries} that the file does not name, with all that came from them?",
+        "确定移除文件中没有的 {count} 项及其全部内容？",
+    ),
+    "applied": (
+        "Applied: {added} added, {changed} changed, {unchanged} unchanged, {missing} not in the file",
+        "已应用：新增 {added}，修改 {changed}，未变 {unchanged}，文件中没有 {missing}",
+    ),
+    "would_apply": (
+        "Dry run, nothing done: {added} added, {changed} changed, {unchanged} unchanged,\n{missing} not in the file",
+        "试运行，未作改动：新增 {added}，修改 {changed}，未变 {unchanged}，文件中没有 {missing}",
+    ),
+    "wrote_registry": ("Wrote {count:source|sources} to {file}", "已将 {count} 个来源写入 {file}"),
+    # -- agents and keys
+    "no_agents": (
+        "There are no agents yet. Register one: wenyuan agent set ID --scope DOMAIN:3",
+        "还没有智能体。登记：wenyuan agent set ID --scope DOMAIN:3",
+    ),
+    "col_agent": ("agent", "智能体"),
+    "col_scope": ("scope", "知识范围"),
+    "col_key": ("key", "密钥"),
+    "col_rights": ("rights", "权限"),
+    "rights": ("rights", "权限"),
+    "col_until": ("until", "有效期至"),
+    "col_state": ("state", "状态"),
+    "agent_id": ("agent", "智能体"),
+    "knowledge_scope": ("scope", "知识范围"),
+    "min_trust": ("least trust", "最低可信度"),
+    "allow_low_trust": ("low trust allowed", "允许低可信内容"),
+    "token_budget": ("token budget", "令牌上限"),
+    "keys": ("keys", "密钥"),
+    "agent_set": ("Agent {agent} is registered", "智能体 {agent} 已登记"),
+    "unknown_domains": (
+        "Note: no source has these domains yet: {domains}",
+        "注意：尚无来源属于这些领域：{domains}",
+    ),
+    "really_agent": ("Remove agent {agent} and revoke its keys?", "确定移除智能体 {agent} 并吊销其密钥？"),
+    "agent_removed": ("Removed agent {agent}; keys revoked: {keys}", "已移除智能体 {agent}，吊销密钥 {keys} 个"),
+    "no_synonyms": (
+        "There are no synonyms yet. Enter one: wenyuan synonyms add TERM SYNONYM",
+        "还没有同义词。添加：wenyuan synonyms add 说法 同义词",
+    ),
+    "no_such_synonyms": ("No synonym holds that.", "没有包含该文字的同义词。"),
+    "col_term": ("term", "说法"),
+    "col_synonym": ("synonym", "同义词"),
+    "col_by": ("by", "操作者"),
+    "synonyms_more": (
+        "{count} more: --all, or --containing TEXT",
+        "另有 {count} 条，可用 --all 或 --containing 查看",
+    ),
+    "synonym_added": ("Added: {synonym}", "已添加：{synonym}"),
+    "synonym_changed": ("Changed: {synonym}", "已修改：{synonym}"),
+    "synonym_known": ("Nothing changed, it is there already: {synonym}", "没有变化，已有此条：{synonym}"),
+    "synonym_removed": ("Removed: {synonym}", "已移除：{synonym}"),
+    "synonyms_imported": (
+        "Imported: {added} added, {changed} changed, {unchanged} unchanged, {refused} refused",
+        "已导入：新增 {added}，修改 {changed}，未变 {unchanged}，拒绝 {refused}",
+    ),
+    "synonym_absent": ("Not in the file: {synonym}", "文件中没有：{synonym}"),
+    "really_prune_synonyms": (
+        "Remove {count:synonym|synonyms} that the file does not hold?",
+        "确定移除文件中没有的 {count} 条同义词？",
+    ),
+    "synonyms_pruned": ("Removed: {count}", "已移除：{count}"),
+    "synonyms_not_pruned": (
+        "Nothing is removed as long as lines of the file are refused",
+        "文件中仍有被拒绝的行，因此没有移除任何条目",
+    ),
+    "synonyms_faults": (
+        "{count:fault|faults} more; --json has all of them",
+        "另有 {count} 处错误，可用 --json 查看全部",
+    ),
+    "synonyms_exported": ("Wrote {count:synonym|synonyms} to {file}", "已将 {count} 条同义词写入 {file}"),
+    "no_profiles": (
+        "There are no profiles of tasks yet. Register one: wenyuan task set ID --domain DOMAIN --term TERM",
+        "还没有任务画像。登记：wenyuan task set ID --domain 领域 --term 词语",
+    ),
+    "col_profile": ("profile", "画像"),
+    "col_tasks": ("tasks", "任务"),
+    "col_domains": ("domains", "领域"),
+    "col_terms": ("terms", "词语"),
+    "profile_id": ("profile", "画像"),
+    "tasks": ("tasks", "任务"),
+    "domains": ("domains", "领域"),
+    "terms": ("terms", "词语"),
+    "profile_set": ("Profile {profile} is registered", "画像 {profile} 已登记"),
+    "profile_removed": ("Removed profile {profile}", "已移除画像 {profile}"),
+    "key_made": (
+        "Key {id}, valid until: {until}. Keep the secret above; it is not shown again.",
+        "密钥 {id}，有效期至：{until}。请保存上面的密钥内容，之后不再显示。",
+    ),
+    "never": ("never", "永不"),
+    "no_end": ("no end", "长期"),
+    "no_keys": (
+        "There are no keys yet. Make one: wenyuan key create --rights retrieve,search",
+        "还没有密钥。新建：wenyuan key create --rights retrieve,search",
+    ),
+    "key_revoked": ("Key {id} is revoked", "密钥 {id} 已吊销"),
+    "state_valid": ("valid", "有效"),
+    "state_expired": ("expired", "已过期"),
+    "state_revoked": ("revoked", "已吊销"),
+    # -- audit
+    "no_records": ("No record.", "没有记录。"),
+    "audit_retrieval": ("retrieval", "检索"),
+    "audit_registry": ("registry", "来源登记"),
+    "audit_agent": ("agent", "智能体"),
+    "audit_task": ("task", "任务"),
+    "audit_key": ("key", "密钥"),
+    "audit_rule": ("rule", "规则"),
+    "audit_fetch": ("read", "阅读原文"),
+    "audit_refresh": ("refresh", "刷新"),
+    "audit_tuning": ("tuning", "调优"),
+    "audit_evaluation": ("evaluation", "评测"),
+    "audit_feedback": ("feedback", "反馈"),
+    "audit_synonym": ("synonym", "同义词"),
+    "audit_audit": ("audit", "审计"),
+    "audit_parts": ("{count} more parts", "另有 {count} 个部分"),
+    "audit_part_of": ("part of", "同一问题的首条记录"),
+    "audit_given": ("passages: {count}", "段落 {count} 个"),
+    "audit_gone": ("records: {count}", "记录 {count} 条"),
+    "did_added": ("added", "新增"),
+    "did_changed": ("changed", "修改"),
+    "did_removed": ("removed", "移除"),
+    "did_created": ("created", "新建"),
+    "did_revoked": ("revoked", "吊销"),
+    "did_expire": ("expired records", "清除到期记录"),
+    "did_read": ("read", "阅读"),
+    "did_renew head": ("took the end for the end", "将现有末尾确认为末尾"),
+    "did_erase queries": ("erased queries", "抹除问题原文"),
+    "audit_id": ("record", "记录"),
+    "audit_number": ("no. {seq}", "第 {seq} 条"),
+    "audit_at": ("time", "时间"),
+    "audit_kind": ("kind", "种类"),
+    "audit_by": ("by", "操作者"),
+    "audit_door": ("asked by way of", "接口"),
+    "audit_asked": ("asked", "问题"),
+    "audit_wording": ("also asked with", "同时换用"),
+    "query_erased": ("the beginning; the query was erased", "仅开头；问题原文已抹除"),
+    "query_not kept": ("the beginning; queries are not kept", "仅开头；按设置不保存问题原文"),
+    "query_none": ("no query", "无问题"),
+    "audit_scope": ("searched", "检索范围"),
+    "audit_as_of": ("as of {day}", "日期 {day}"),
+    "audit_state": ("library at change", "知识库变更序号"),
+    "audit_outcome": ("given", "结果"),
+    "audit_cached": ("from the cache", "来自缓存"),
+    "audit_error": ("why it failed", "失败原因"),
+    "audit_degraded": ("degraded", "降级"),
+    "audit_bounds": ("bounds", "限制"),
+    "audit_low_trust": ("low trust allowed", "允许低可信度来源"),
+    "audit_budget": ("budget {count:token|tokens}", "预算 {count} 个 token"),
+    "audit_withheld": ("withheld", "未给出"),
+    "audit_lost": ("not given ({why}): {count:character|characters}", "未给出（{why}）：{count} 个字符"),
+    "audit_why_low_trust": ("low trust", "可信度低"),
+    "audit_why_copyright": ("copyright", "版权限制"),
+    "audit_why_budget": ("over budget", "超出预算"),
+    "audit_why_duplicate": ("duplicate", "重复"),
+    "audit_why_top_k": ("cut by top_k auto", "top_k 为 auto 时截去"),
+    "audit_did": ("what", "操作"),
+    "audit_hash": ("hash", "哈希"),
+    "audit_whole": ("The audit is whole; records: {count}", "审计记录完整，共 {count} 条"),
+    "audit_fault": ("FAULT at record {seq}: {what}", "第 {seq} 条记录有问题：{what}"),
+    "audit_head": ("head: {head}", "链头：{head}"),
+    "audit_sound": ("sound up to: {head}", "此前完好：{head}"),
+    "audit_exported": ("Wrote all records to {file}", "已将全部记录写入 {file}"),
+    "replay_now": ("the library as it is", "现在的知识库"),
+    "replay_then": ("the library as it was then", "当时的知识库"),
+    "replay_same": ("Identical: {library} gives the same answer.", "一致：{library}给出同样的答案。"),
+    "replay_other": ("Different: {library} gives another answer, because of", "不同：{library}的答案不一样，原因："),
+    "replay_not": (
+        "Not asked: {library} cannot be asked this again, because of",
+        "无法重放：不能再向{library}提出此问题，原因：",
+    ),
+    "cause_texts not kept": ("texts not kept", "文本未保留"),
+    "cause_query erased": ("query erased", "问题原文已抹除"),
+    "cause_query not kept": ("query not kept", "未保存问题原文"),
+    "cause_query redacted": ("query redacted", "问题已脱敏"),
+    "cause_status": ("status", "状态不同"),
+    "cause_settings changed": ("settings changed", "设置已修改"),
+    "cause_encoder changed": ("encoder changed", "编码器已更换"),
+    "cause_document changed": ("document changed", "文档已更新"),
+    "cause_document removed": ("document removed", "文档已移除"),
+    "cause_source removed": ("source removed", "来源已移除"),
+    "cause_source changed": ("source changed", "来源已修改"),
+    "cause_validity": ("validity", "有效期"),
+    "cause_left the scope": ("left the scope", "已不在范围内"),
+    "cause_passages added": ("passages added", "新增段落"),
+    "cause_reranker changed": ("reranker changed", "重排序已变"),
+    "cause_tuning changed": ("tuning changed", "调优已改"),
+    "cause_synonyms changed": ("synonyms changed", "同义词已改"),
+    "cause_measured anew": ("measured anew", "已重新测定"),
+    "cause_index merged": ("index merged", "索引已合并"),
+    "cause_calibration changed": ("calibration changed", "校准已改"),
+    "cause_program changed": ("program changed", "程序已改"),
+    "cause_rule retired": ("rule retired", "规则已停用"),
+    "cause_rule expired": ("rule expired", "规则已过期"),
+    "cause_rule withdrawn": ("rule withdrawn", "规则已撤回"),
+    "cause_rule not derived": ("rule no longer follows", "规则不再推出"),
+    "cause_rule changed": ("rule changed", "规则已改"),
+    "cause_outranked": ("outranked", "排名被超过"),
+    "cause_order": ("order", "顺序不同"),
+    "cause_scores changed": ("scores changed", "得分变化"),
+    "cause_outside source": ("outside source", "外部来源"),
+    "cause_unknown passage": ("unknown passage", "未知段落"),
+    "cause_unexplained": ("unexplained", "原因不明"),
 }

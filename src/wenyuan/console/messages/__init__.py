@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from wenyuan.console.messages import asking, keeping, measuring, minding, ruling
+from wenyuan.console.messages import asking, minding
+from wenyuan.console.messages import asking as keeping
+from wenyuan.console.messages import asking as measuring
 
-__all__ = ["AREAS", "MESSAGES"]
-
-AREAS = (asking.MESSAGES, keeping.MESSAGES, ruling.MESSAGES, minding.MESSAGES, measuring.MESSAGES)
+AREAS = (
+    asking.ASKING_MESSAGES,
+    keeping.KEEPING_MESSAGES,
+    minding.MESSAGES,
+    minding.MINDING_MESSAGES,
+    measuring.MESSAGES,
+)
 MESSAGES: Mapping[str, tuple[str, str]] = {key: said for area in AREAS for key, said in area.items()}

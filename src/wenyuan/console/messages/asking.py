@@ -1,12 +1,13 @@
-"""The frame of every page, signing in, search and contexts."""
+"""Messages: the frame, signing in, search, sources and evaluations."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["MESSAGES"]
+# The frame of every page, signing in, search and contexts.
 
-MESSAGES: Mapping[str, tuple[str, str]] = {
+
+ASKING_MESSAGES: Mapping[str, tuple[str, str]] = {
     # -- the frame of every page
     "product": ("Wenyuan", "文渊"),
     "skip": ("Skip to the content", "跳到正文"),
@@ -199,4 +200,238 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "withheld_duplicate": ("says the same as another", "与其他片段重复"),
     "withheld_sensitivity": ("sensitive", "敏感内容"),
     "tokens": ("tokens", "token"),
+}
+
+
+# Sources.
+
+
+KEEPING_MESSAGES: Mapping[str, tuple[str, str]] = {
+    "sources_count": ("{count:source|sources}", "{count} 个来源"),
+    "sources_none": ("No source is registered yet.", "还没有登记来源。"),
+    "sources_quoted": (
+        "{count:source|sources} that rules quote, without documents",
+        "{count} 个来源仅被规则引用，没有文档",
+    ),
+    "source": ("Source", "来源"),
+    "source_add": ("Add a source", "添加来源"),
+    "source_edit": ("Edit", "编辑"),
+    "source_save": ("Save", "保存"),
+    "source_refresh": ("Refresh now", "立即更新"),
+    "source_remove": ("Remove", "移除"),
+    "source_remove_sure": (
+        "Yes, remove it with its {documents:document|documents}. What was answered from it stays in the audit.",
+        "确认移除，连同其 {documents} 个文档。审计中已有的回答保留。",
+    ),
+    "source_removed": (
+        "{id} was removed with {documents:document|documents}.",
+        "{id} 已移除，共 {documents} 个文档。",
+    ),
+    "documents": ("Documents", "文档"),
+    "passages": ("Passages", "段落"),
+    "freshness": ("Freshness", "新鲜度"),
+    "fresh_fresh": ("fresh", "最新"),
+    "fresh_overdue": ("overdue", "逾期"),
+    "fresh_failed": ("last refresh failed", "上次更新失败"),
+    "fresh_busy": ("being refreshed", "正在更新"),
+    "fresh_never": ("not refreshed by itself", "不自动更新"),
+    "fresh_outside": ("searched in place", "就地检索"),
+    "last_success": ("Last refresh", "上次更新"),
+    "last_failure": ("Last failure", "上次失败"),
+    "next_refresh": ("Next refresh", "下次更新"),
+    "failures_in_a_row": ("{count:failure|failures} in a row", "连续失败 {count} 次"),
+    "unreadable": ("{count:document|documents} cannot be read", "{count} 个文档无法读取"),
+    "not_since_added": ("not since it was added", "添加后尚未更新"),
+    "cycle_never": ("never", "不自动更新"),
+    "cycle_hourly": ("hourly", "每小时"),
+    "cycle_daily": ("daily", "每天"),
+    "cycle_weekly": ("weekly", "每周"),
+    "cycle_monthly": ("monthly", "每月"),
+    "type_static_doc": ("documents", "文档"),
+    "type_api": ("external service", "外部服务"),
+    "type_vector_index": ("vector index", "向量索引"),
+    "sensitivity_public": ("public", "公开"),
+    "sensitivity_internal": ("internal", "内部"),
+    "sensitivity_confidential": ("confidential", "保密"),
+    "sensitivity_restricted": ("restricted", "严格限制"),
+    "source_status_in_force": ("in force", "有效"),
+    "source_status_draft": ("draft", "草案"),
+    "source_status_retired": ("retired", "停用"),
+    # fields
+    "f_source_id": ("Id", "标识"),
+    "f_title": ("Title", "标题"),
+    "f_type": ("Type", "类型"),
+    "f_path": ("Folder or file", "目录或文件"),
+    "f_domain": ("Domain", "领域"),
+    "f_collection": ("Collection", "集合"),
+    "f_trust_level": ("Trust", "可信度"),
+    "f_language": ("Language", "语言"),
+    "f_refresh_cycle": ("Refresh cycle", "更新周期"),
+    "f_copyright": ("Copyright", "版权"),
+    "f_owner": ("Owner", "负责人"),
+    "f_sensitivity": ("Sensitivity", "敏感级别"),
+    "f_tags": ("Tags", "标签"),
+    "f_status": ("Status", "状态"),
+    "f_effective_from": ("In force from", "施行日期"),
+    "f_effective_until": ("In force until", "失效日期"),
+    "f_supersedes": ("Supersedes", "取代的来源"),
+    "f_settings": ("Settings", "设置"),
+    "hint_path": (
+        "On the server: absolute, below a folder that server.ingest_roots in wenyuan.toml names.",
+        "服务器上的绝对路径，须在 wenyuan.toml 的 server.ingest_roots 所列目录之下。",
+    ),
+    "hint_refresh_cycle": (
+        "never, daily, P7D, or a cron line",
+        "可填 never（不自动）、daily（每天）、P7D（每七天），或 cron 表达式",
+    ),
+    "hint_domain": ("the id, when left blank", "留空则同标识"),
+    "hint_copyright": ("for example: excerpt<=200", "例如 excerpt<=200（摘录不超过 200 字）"),
+    "hint_commas": ("separated by commas", "用逗号分隔"),
+    "hint_supersedes": ("ids, separated by commas", "来源标识，用逗号分隔"),
+    "hint_settings": (
+        "a JSON object; external services and vector indexes need it",
+        "JSON 对象；外部服务与向量索引需要",
+    ),
+    "form_again": ("Please correct what is marked below.", "请更正下面标出的内容。"),
+    "not_json": ("is no JSON object", "不是 JSON 对象"),
+    # what redaction takes out, by kind
+    "redacted_secret": ("secrets", "密钥"),
+    "redacted_cn_id": ("identity numbers", "身份证号"),
+    "redacted_cn_uscc": ("company codes", "统一社会信用代码"),
+    "redacted_iban": ("bank accounts (IBAN)", "IBAN"),
+    "redacted_bank_card": ("bank cards", "银行卡号"),
+    "redacted_us_ssn": ("social security numbers", "社会保障号"),
+    "redacted_hmt_permit": ("travel permits", "港澳台证件"),
+    "redacted_passport": ("passports", "护照号"),
+    "redacted_cn_mobile": ("mobile numbers", "手机号"),
+    "redacted_email": ("mail addresses", "邮箱"),
+    "redacted_cn_landline": ("landline numbers", "座机号"),
+    "redacted_phone": ("telephone numbers", "电话号"),
+    "redacted_ip": ("IP addresses", "IP 地址"),
+    "redacted_plate": ("number plates", "车牌号"),
+    "redacted_im_account": ("messenger accounts", "社交账号"),
+    "redacted_address": ("addresses", "地址"),
+    "redacted_person": ("names", "姓名"),
+    # a run
+    "run": ("Refresh", "更新"),
+    "run_now": ("Running for {seconds} s", "已运行 {seconds} 秒"),
+    "run_files": ("{files} of {total:file|files}", "第 {files} 个文件，共 {total} 个"),
+    "run_passages": ("{passages:passage|passages}, {embedded} embedded", "{passages} 个段落，已向量化 {embedded}"),
+    "run_rate": ("{rate:file|files} a second, about {left} s left", "每秒 {rate} 个文件，约剩 {left} 秒"),
+    "run_at": ("now: {name}", "当前：{name}"),
+    "run_begun": ("Begun; the page follows it.", "已开始，页面会自动跟进。"),
+    "run_well": ("The last run succeeded", "上次读取成功"),
+    "run_partly": (
+        "The last run succeeded in part: {count:file|files} could not be read",
+        "上次读取部分成功：{count} 个文件无法读取",
+    ),
+    "run_badly": ("The last run FAILED", "上次读取失败"),
+    "run_report": (
+        "{files:file|files} in {seconds} s: {added} added, {changed} changed, {unchanged} unchanged, {retired} retired",
+        "{files} 个文件，{seconds} 秒：新增 {added}，变更 {changed}，未变 {unchanged}，停用 {retired}",
+    ),
+    "run_held_back": (
+        "{held_back:document that was|documents that were} not met may be in a file that failed, and may still be found",
+        "{held_back} 个文档未见，但可能位于失败的文件中，仍可被检索到",
+    ),
+    "run_failed": ("Files that could not be read", "无法读取的文件"),
+    "run_redacted": ("Redacted", "已脱敏"),
+    "run_skipped": ("Skipped", "已跳过"),
+    "run_notes": ("Notes", "说明"),
+    "reload": ("Look again", "刷新页面"),
+}
+
+
+# Evaluations.
+
+
+MESSAGES: Mapping[str, tuple[str, str]] = {
+    "eval_lead": (
+        "Questions whose answers are known, asked of the library from time to time: is it better or worse than last month?",
+        "用已知答案的问题不时询问知识库：比上个月好还是差？",
+    ),
+    "eval_better": ("Better than before", "比以前好"),
+    "eval_worse": ("WORSE than before", "比以前差"),
+    "eval_no difference": ("No difference that these questions can tell", "这些问题看不出差别"),
+    "eval_change": (
+        "nDCG@10 {mean} since {day}, by 90 % between {lower} and {upper}; {gained:question|questions} gained, {lost} lost.",
+        "自 {day} 以来 nDCG@10 {mean}，九成把握在 {lower} 与 {upper} 之间；{gained} 个问题变好，{lost} 个变差。",
+    ),
+    "eval_compare": ("See the questions", "逐题查看"),
+    "eval_unknown": (
+        "{count:question has|questions have} no answer in the library any more, and count as not found.",
+        "知识库中已没有 {count} 个问题的答案，计为未找到。",
+    ),
+    "eval_astray": ("Addresses that are not in the library, some of them:", "知识库中没有的地址（部分）："),
+    "eval_running": ("Asking {name}: {seconds} s", "正在评测 {name}：{seconds} 秒"),
+    "eval_stage_read": ("Reading what the library holds", "正在读取知识库内容"),
+    "eval_stage_ask": ("{done} of {total:question|questions}", "第 {done} 个问题，共 {total} 个"),
+    "eval_stage_nonsense": ("Nonsense: {done} of {total}", "无意义问题：{done}/{total}"),
+    "eval_stop": ("Stop it", "停止评测"),
+    "eval_stopping": ("It stops after the question it is at.", "当前问题答完后即停止。"),
+    "eval_stopped": ("The evaluation of {name} was stopped", "{name} 的评测已停止"),
+    "eval_stopped_lead": ("nothing of it is kept", "未保留任何结果"),
+    "eval_failed": ("The last evaluation FAILED", "上次评测失败（FAILED）"),
+    "eval_over_time": ("Over time", "历次评测"),
+    "eval_picture": (
+        "Figures of {count:evaluation|evaluations}; the table below has the same",
+        "{count} 次评测的数字；下表内容相同",
+    ),
+    "eval_reliability": ("What a score means", "得分的含义"),
+    "eval_reliability_lead": (
+        "Scores from left to right, the share of right answers upwards; the larger the circle, the more answers. On the "
+        "dotted line a score is the probability of being right.",
+        "横轴为得分，纵轴为正确答案的比例，圆越大答案越多；虚线上得分即为正确的概率。",
+    ),
+    "eval_reliability_picture": (
+        "Reliability diagram of {count:group|groups} of answers",
+        "{count} 组答案的可靠性图",
+    ),
+    "eval_bin": ("score {score}: {share} of {count} right", "得分 {score}：{count} 个中正确 {share}"),
+    "eval_set": ("Questions", "问题集"),
+    "eval_questions": ("Questions", "问题数"),
+    "fig_ndcg": ("nDCG@10", "nDCG@10"),
+    "fig_recall": ("recall@10", "召回@10"),
+    "fig_mrr": ("MRR@10", "MRR@10"),
+    "fig_hit": ("right at first", "首位即正确"),
+    "fig_answered": ("answered", "有答案"),
+    "fig_no_answer_refused": ("without answer, refused", "无答案而拒答"),
+    "fig_no_answer_first": ("without answer, first score", "无答案的首位得分"),
+    "fig_refused": ("nonsense refused", "无意义被拒"),
+    "fig_ece": ("calibration error", "校准误差"),
+    "fig_p50_ms": ("ms, median", "毫秒，中位"),
+    "fig_p95_ms": ("ms, p95", "毫秒，p95"),
+    "eval_figure": ("Figure", "指标"),
+    "eval_now": ("Now", "现在"),
+    "eval_then": ("Then", "当时"),
+    "eval_library": ("Library", "知识库"),
+    "eval_library_said": (
+        "{documents:document|documents}, {passages:passage|passages}, change {change}",
+        "{documents} 个文档，{passages} 个段落，变更号 {change}",
+    ),
+    "eval_tuning": ("tuned", "已调优"),
+    "eval_keyword_only": ("keyword only", "仅关键词"),
+    "eval_new": ("Ask questions from a file", "用文件中的问题评测"),
+    "eval_file": ("Golden file (CSV, TSV, XLSX)", "标准问题文件（CSV、TSV、XLSX）"),
+    "eval_file_hint": (
+        'Columns question (问题) and uri (来源; "no answer" where nothing may be answered); at most 700 kB',
+        "含“问题”与“来源”两列（不应作答的写“无答案”）；最大 700 kB",
+    ),
+    "eval_begin": ("Evaluate", "开始评测"),
+    "eval_again": ("Ask the same questions again", "用相同问题再次评测"),
+    "eval_none": ("Nothing was evaluated yet.", "尚未评测。"),
+    "eval_one": ("Evaluation {number}", "第 {number} 次评测"),
+    "eval_against": ("Compare with", "与之比较"),
+    "eval_compare_button": ("Compare", "比较"),
+    "eval_worst": ("The questions, the worst first", "问题（最差的在前）"),
+    "eval_moved": ("The questions, those that lost most first", "问题（退步最多的在前）"),
+    "eval_rank": ("Rank of the answer", "答案名次"),
+    "eval_not_found": ("not found", "未找到"),
+    "eval_gone": ("no answer in the library", "库中没有答案"),
+    "eval_more": ("{count} more are not shown.", "另有 {count} 个未显示。"),
+    "eval_remove": ("Forget this evaluation", "删除这次评测"),
+    "eval_remove_sure": (
+        "Yes, forget it, and its questions where no other evaluation has them",
+        "确认删除；若无其他评测使用，问题也一并删除",
+    ),
 }

@@ -1,12 +1,13 @@
-"""Audit, agents, tasks, keys and health."""
+"""Messages: audit, agents, tasks, keys, health, rules and imports."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["MESSAGES"]
+# Audit, agents, tasks, keys and health.
 
-MESSAGES: Mapping[str, tuple[str, str]] = {
+
+MINDING_MESSAGES: Mapping[str, tuple[str, str]] = {
     "audit_kind": ("What", "种类"),
     "kind_retrieval": ("answer", "检索"),
     "kind_fetch": ("document read", "读取文档"),
@@ -210,4 +211,117 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
     "hours": ("{n} h", "{n} 小时"),
     "health_hidden": ("The numbers are not shown: {why}", "不显示数字：{why}"),
     "health_failures": ("Failures since the start", "启动以来的故障"),
+}
+
+
+# Rules, reviews and imports.
+
+
+MESSAGES: Mapping[str, tuple[str, str]] = {
+    "rules_counts": (
+        "{nodes:node|nodes}, {statements:rule|rules} in force, {proposed} waiting for a review",
+        "{nodes} 个节点，{statements} 条生效规则，{proposed} 条待审核",
+    ),
+    "rules_search": ("A process, hazard, clause …", "工序、危险源、条款……"),
+    "rules_none": ("The graph has no such node.", "规则图中没有这样的节点。"),
+    "rules_kinds": ("Kinds", "类别"),
+    "rules_packs": ("Packs", "规则包"),
+    "rules_import": ("Import rules", "导入规则"),
+    "kind": ("Kind", "类别"),
+    "around": ("What is said of it", "相关规则"),
+    "around_in": ("leads here", "指向此节点"),
+    "around_out": ("follows from it", "由此推出"),
+    "around_picture": ("{name} with {count:neighbour|neighbours}", "{name} 及其 {count} 个相邻节点"),
+    "around_more": (
+        "There are more: the {count} most important statements of each direction are shown.",
+        "还有更多：每个方向仅列出最重要的 {count} 条。",
+    ),
+    "around_undrawn": (
+        "{count} more are in the table, not in the picture.",
+        "另有 {count} 个只在表中列出，未画入图中。",
+    ),
+    "around_none": ("Nothing is said of it today.", "目前没有相关规则。"),
+    "relation": ("Relation", "关系"),
+    "node": ("Node", "节点"),
+    "strength": ("Strength", "强度"),
+    "strength_mandatory": ("mandatory", "强制"),
+    "strength_recommended": ("recommended", "推荐"),
+    "strength_informative": ("informative", "参考"),
+    "legend_mandatory": ("mandatory", "强制"),
+    "legend_conditional": ("under a condition", "有条件"),
+    "follows": ("What follows for it", "推理结果"),
+    "follows_lead": (
+        "Rules that are in force today, inherited ones included, by falling score. With parameters, conditions are checked.",
+        "今日生效的规则（含继承），按得分排列。填写参数后会核实条件。",
+    ),
+    "follows_check": ("Check conditions", "核实条件"),
+    "follows_none": ("No rule follows.", "没有推出规则。"),
+    "truncated": ("Not everything is shown: {names}", "结果有截断：{names}"),
+    "statement": ("Rule", "规则"),
+    "statement_status": ("Status", "状态"),
+    "status_proposed": ("proposed", "待审核"),
+    "status_approved": ("approved", "已批准"),
+    "status_rejected": ("rejected", "已驳回"),
+    "status_retired": ("retired", "已停用"),
+    "weight": ("Weight", "权重"),
+    "valid": ("Valid", "有效期"),
+    "pack": ("Pack", "规则包"),
+    "quote_unverified": ("Quote not verified", "引文未核对"),
+    "evidence_lost": ("No longer supports it", "已不再支持"),
+    "since": ("Since", "始于"),
+    "reviews": ("Decisions", "审核记录"),
+    "review_none": ("Nothing waits for a review.", "没有待审核的规则。"),
+    "review_lead": (
+        "Keys: j and k move, a approves, r rejects.",
+        "按键：j、k 移动，a 批准，r 驳回。",
+    ),
+    "review_reason": ("Reason", "理由"),
+    "review_waiting": ("{count:rule waits|rules wait} for a review.", "待审核的规则 {count} 条。"),
+    "review_many": ("Several at once", "批量审核"),
+    "review_shown": ("The {count} on this page, {first} to {last}", "本页 {count} 条（编号 {first} 至 {last}）"),
+    "review_which": ("Numbers", "编号"),
+    "review_which_example": ("1-50, 60 or all", "1-50、60 或“全部”"),
+    "review_which_hint": (
+        "Of a range, and of “all”, what waits for a review is meant; at most 1,000 at once, the first ones first.",
+        "范围与“全部”只涉及待审核的规则；一次最多 1,000 条，编号小的在前。",
+    ),
+    "review_did_approve": ("{count:rule|rules} approved.", "已批准 {count} 条规则。"),
+    "review_did_reject": ("{count:rule|rules} rejected.", "已驳回 {count} 条规则。"),
+    "approve": ("Approve", "批准"),
+    "reject": ("Reject", "驳回"),
+    "retire": ("Retire", "停用"),
+    "import_lead": (
+        "First a dry run shows what would change, and every fault by its line; nothing is written.",
+        "先试运行：列出会发生的变更和每一处错误（含行号），不写入任何内容。",
+    ),
+    "import_path": ("File or folder on the server", "服务器上的文件或目录"),
+    "import_file": ("File of yours", "您的文件"),
+    "import_file_hint": ("Workbook, table, pack or graph; at most 700 kB", "工作簿、表格、规则包或图；最大 700 kB"),
+    "import_pack": ("Pack that comes with the program", "随附的规则包"),
+    "import_default_source": ("Source of statements without evidence", "无依据语句的来源"),
+    "import_status": ("Status of statements that say none", "未注明状态的语句"),
+    "import_dry": ("Show what would change", "查看变更"),
+    "import_apply": ("Import now", "立即导入"),
+    "import_would": ("This is what an import would change. Nothing was written.", "以下是导入后的变更，尚未写入。"),
+    "import_done": ("Imported, as change {change} of the library.", "已导入，知识库变更号 {change}。"),
+    "import_faults": ("{errors:error|errors}, {notes:note|notes}", "{errors} 处错误，{notes} 处提示"),
+    "import_refused": (
+        "Where a pack has errors, nothing is retired; entries without errors would be taken.",
+        "规则包有错误时不会停用任何内容，无错误的条目仍可导入。",
+    ),
+    "change_added": ("added", "新增"),
+    "change_changed": ("changed", "变更"),
+    "change_retired": ("retired", "停用"),
+    "change_conflicting": ("in conflict", "冲突"),
+    "change_unchanged": ("unchanged", "未变"),
+    "severity_error": ("error", "错误"),
+    "severity_note": ("note", "提示"),
+    "place": ("Place", "位置"),
+    "message": ("Message", "内容"),
+    "pack_remove": ("Remove the pack", "移除规则包"),
+    "pack_remove_sure": (
+        "Yes, take back all that “{pack}” has brought; what others support stays.",
+        "确认撤回“{pack}”带来的全部内容；其他来源支持的规则保留。",
+    ),
+    "first_page": ("From the beginning", "从头开始"),
 }

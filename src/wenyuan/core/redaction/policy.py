@@ -28,18 +28,6 @@ from typing import Any, Literal, get_args
 
 from wenyuan.core.errors import ConfigError, Fault, InvalidRequest
 
-__all__ = [
-    "KINDS",
-    "LABELS",
-    "LEVELS",
-    "RULES_VERSION",
-    "Action",
-    "Level",
-    "RedactionPolicy",
-    "parse_policy",
-    "policy_for",
-]
-
 RULES_VERSION = "6"
 """Version of the rules and of what they write; texts redacted by another one are redacted anew."""
 

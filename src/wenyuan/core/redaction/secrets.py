@@ -1,13 +1,200 @@
-"""Rules for what opens doors: private keys, tokens, API keys, passwords."""
+"""Redaction rules for network addresses, accounts, keys, tokens and passwords."""
 
 from __future__ import annotations
 
 import re
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
-from wenyuan.core.redaction.rule import Rule, Span
-from wenyuan.core.redaction.view import View
+from wenyuan.core.redaction.matching import Rule, Span, View, near
 
-__all__ = ["RULES"]
+# Rules for addresses on the net: e-mail, IP, accounts of messengers.
+
+
+# What stands before the @ is read backwards from it: forwards, each letter of a text would begin an address.
+_LOCAL_BACKWARDS = re.compile(r"[a-z0-9.!#$%&'+/=?^_`{|}~\-]{1,64}")
+_AT = re.compile(
+    r"@[a-z0-9](?:[a-z0-9\-]{0,62}[.]){1,6}(?P<end>[a-z]{2,24}|xn--[a-z0-9\-]{2,20})(?![a-z0-9@]|-[a-z0-9])"
+)
+_LEADING = "./=?&'`{|}!#$%^~-"
+_FILES = frozenset("png jpg jpeg gif svg webp js ts css py json md txt".split())
+_SCALE = re.compile(r"@[0-9]x\.")  # icon@2x.min.js
+_NOBODY = frozenset({"git", "noreply", "no-reply"})
+
+
+def _email(view: View, match: re.Match[str]) -> Span | None:
+    low = max(0, match.start() - 65)
+    backwards = _LOCAL_BACKWARDS.match(view.lower[low : match.start()][::-1])
+    host = _host(match[0])
+    if not backwards or not host:
+        return None
+    local = backwards[0][::-1].lstrip(_LEADING)
+    for mark in "=|":  # ?to=a@b.c, and the edge of a cell
+        local = local.rpartition(mark)[2]
+    if not local or local in _NOBODY:
+        return None
+    return match.start() - len(local), match.start() + len(host), local + host
+
+
+def _host(written: str) -> str:
+    """What follows the local part, without the extensions of a file that is named by an address; ``""`` for none."""
+    while written.rpartition(".")[2] in _FILES:
+        written = written.rpartition(".")[0]
+    match = _AT.fullmatch(written)
+    return written if match and not _SCALE.match(written) else ""
+
+
+# An address whose marks are written out, to hide it from programs: zhang [at] example (dot) com, 张艾特example点com.
+_TOP = (
+    "com|net|org|edu|gov|mil|int|info|biz|name|io|ai|app|dev|tech|top|xyz|vip|club|site|online|store|cloud|cn|hk|tw|mo|sg|jp"
+    "|kr|uk|de|fr|eu|ru|ca|ch|nl|es|se|pl|br|au|nz"
+)
+# Those that are words, too, and other countries: only where nothing but the @ is written out.
+_MORE_TOPS = "|us|hu|it|be|at|in|id|me|th|vn|ph|il|ir|tr|za|mx|ar|cl|gr|cz|sk|ro|bg|hr|rs|ua|fi|dk|no|pt|ie|lt|lv|ee|is|lu|li|cc|tv|co|my"
+_OPEN, _CLOSE = r"[\[({<【「『〔]", r"[\])}>】」』〕]"
+_AT_SAID = rf"(?:{_OPEN}\s{{0,2}}(?:at|a|@|艾特|圈a)\s{{0,2}}{_CLOSE}|艾特|%40)\s{{0,3}}"
+_DOT_SAID = rf"(?:\.|\s{{0,3}}{_OPEN}\s{{0,2}}(?:dot|d0t|\.|点)\s{{0,2}}{_CLOSE}\s{{0,3}}|\s{{0,2}}点\s{{0,2}}|%2e)"
+_DOT_WORD = r"(?:\s{1,3}dot\s{1,3}|_dot_|-dot-)"
+_LABEL = r"[a-z0-9][a-z0-9\-]{0,62}"
+_NO_MORE = r"(?![a-z0-9@]|-[a-z0-9]|[(]|\.[a-z0-9])"
+_HIDDEN_AT = re.compile(
+    rf"{_AT_SAID}(?P<said>(?:{_LABEL}(?:{_DOT_SAID}|{_DOT_WORD})){{1,6}}[a-z]{{2,24}}){_NO_MORE}"
+    rf"|@\s{{0,3}}(?P<near>(?:{_LABEL}(?:{_DOT_SAID}|{_DOT_WORD})){{1,6}}(?:{_TOP}{_MORE_TOPS})"
+    rf"|(?:{_LABEL}\s{{0,2}}\.\s{{0,2}}){{1,6}}(?:{_TOP})){_NO_MORE}"
+)
+_AT_WORD = re.compile(
+    rf"(?P<word>\sat\s{{1,3}}|_at_|-at-)(?P<far>(?:{_LABEL}{_DOT_WORD}){{1,6}}(?P<top>{_TOP}{_MORE_TOPS})){_NO_MORE}"
+)
+_TOPS = frozenset(_TOP.split("|"))
+_WORDS = frozenset("us it be at in id is me no my to".split())
+_GOES_ON = re.compile(r"\s+[a-z0-9]")
+_DOT = re.compile(rf"{_DOT_SAID}|{_DOT_WORD}|\s{{0,2}}\.\s{{0,2}}")
+_HIDDEN_LOCAL = re.compile(
+    rf"[a-z0-9_+%\-](?:[a-z0-9_+\-]|{_DOT_SAID}(?=[a-z0-9])|{_DOT_WORD}(?=[a-z0-9])){{0,63}}(?=\s{{0,3}}$)"
+)
+_MAIL_CUE = re.compile(r"mail|contact|reach|write|send|联系|邮件|邮箱|信箱|郵")
+_WORDS_BEFORE_HOST = frozenset(
+    "with your the my our an a any valid or and of in for via to from use using at by is are".split()
+)
+_WORDS_BEFORE_AT = frozenset(
+    "look looks looking meet meets met work works worked working is are was were be at arrive arrived stay him her them us me"
+    " it you price sold available buy held found visit shop aim aimed here there only".split()
+)
+
+
+def _hidden(view: View, match: re.Match[str]) -> Span | None:
+    """An address whose ``@`` or dots are said in words, brackets or spaces; its value is the address."""
+    written = match["said"] or match["near"]
+    local = _local_before(view, match.start())
+    if local is None or written.rpartition(".")[2] in _FILES:
+        return None
+    if local[1] in _WORDS_BEFORE_HOST and view.lower[match.start() - 1].isspace():
+        return None  # sign in with @example.com
+    return local[0], match.end(), f"{local[1]}@{_DOT.sub('.', written)}"
+
+
+def _local_before(view: View, at: int) -> tuple[int, str] | None:
+    """Where the local part begins that ends at `at`, and how it reads."""
+    low = max(0, at - 80)
+    local = _HIDDEN_LOCAL.search(view.lower[low:at])
+    name = _DOT.sub(".", local[0]) if local else ""
+    return (low + local.start(), name) if local and name not in _NOBODY else None
+
+
+def _worded(view: View, match: re.Match[str]) -> Span | None:
+    """*at* and *dot* between words: an address where the name is no word, or where a word speaks of mail.
+
+    Of some countries only with such a word; where theirs is a word itself (dot us), no sentence may go on after it.
+    """
+    local = _local_before(view, match.start())
+    if local is None or local[1] in _WORDS_BEFORE_AT:
+        return None
+    told = near(view, local[0], _MAIL_CUE, 40)
+    if match["word"][0].isspace() and local[1].isalpha() and not told:
+        return None
+    if match["top"] not in _TOPS and not told:
+        return None
+    if match["top"] in _WORDS and _GOES_ON.match(view.lower, match.end()):
+        return None
+    return local[0], match.end(), f"{local[1]}@{_DOT.sub('.', match['far'])}"
+
+
+_IP_CUE = re.compile(
+    r"(?<![a-z])ips?(?:v4)?(?![a-z])|地址|主机|服务器|网关|网段|内网|登录|节点|ping|host|server|address|subnet|://|@|from"
+)
+_VERSION = re.compile(r"(?:版本号?|version|release|条款?|章|节|(?<![a-z])v(?:er)?)[ .:]{0,2}$")
+_IPV4 = re.compile(r"[1-9](?<![0-9.].)[0-9]{0,2}(?:\.[0-9]{1,3}){3}(?![0-9]|\.[0-9])")
+_SAYS_NOTHING = ("127.", "255.")
+_LARGE = 64
+
+
+def _ipv4(view: View, match: re.Match[str]) -> Span | None:
+    """Four small numbers are the number of a clause or of a version, unless a word says otherwise."""
+    start, written = match.start(), match[0]
+    try:
+        address = str(IPv4Address(written))
+    except AddressValueError:
+        return None
+    if address.startswith(_SAYS_NOTHING) or _VERSION.search(view.lower, max(0, start - 10), start):
+        return None
+    if max(map(int, address.split("."))) < _LARGE and not near(view, start, _IP_CUE, 16):
+        follows = view.lower[match.end() : match.end() + 2]
+        if not (follows[:1] in {":", "/"} and follows[1:].isdigit()):
+            return None
+    return start, match.end(), address
+
+
+_IPV6 = re.compile(
+    r"[0-9a-f:](?<![0-9a-z.].)(?=[0-9a-f:]{0,3}[0-9a-f])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?:(?<=:[0-9])[0-9]{0,2}(?:\.[0-9]{1,3}){3})?(?![0-9a-z])"
+)
+
+
+def _ipv6(view: View, match: re.Match[str]) -> Span | None:
+    start, end = match.span()
+    written = match[0]
+    if written[0] == ":" != written[1]:  # punctuation, as in "IP:2001:db8::1:"
+        start, written = start + 1, written[1:]
+    if written[-1] == ":" != written[-2]:
+        end, written = end - 1, written[:-1]
+    groups = [group for group in written.split(":") if group]
+    telling = any(len(group) >= 3 and any(c.isdigit() for c in group) for group in groups)  # else a::b of C++
+    if len(groups) < 2 or not (telling or len(groups) >= 4):
+        return None
+    try:
+        address = IPv6Address(written)
+    except AddressValueError:
+        return None
+    return None if address.is_loopback else (start, end, str(address))
+
+
+_ACCOUNT = re.compile(
+    r"(?:微信|wechat|weixin|wx|vx)(?P<said>号|账号|id)?(?P<colon>[\s:为是*]{0,4})"
+    r"(?P<name>(?!id[\s:])[a-z](?<![a-z_].)[a-z0-9_\-]{5,19})(?![a-z0-9_\-])"
+    r"|qq(?:号码?|群号?|账号)?[\s:为是*]{0,4}(?P<qq>[1-9][0-9]{4,10})(?![0-9])"
+)
+
+
+def _account(view: View, match: re.Match[str]) -> Span | None:
+    before = view.lower[match.start() - 1 : match.start()]
+    if match[0][0].isascii() and before.isascii() and before.isalnum():
+        return None
+    group = "qq" if match["qq"] else "name"
+    if group == "name" and match["name"].isalpha() and not (match["said"] or ":" in match["colon"]):
+        return None  # "wechat official"
+    return match.start(group), match.end(group), match[group]
+
+
+NETWORK_RULES = (
+    Rule("email", _AT, _email, needs=("@",)),
+    Rule("email", _HIDDEN_AT, _hidden, needs=("@", "at", "艾特", "圈a", "(a)", "[a]", "%40")),
+    Rule("email", _AT_WORD, _worded, needs=("dot",)),
+    Rule("ip", _IPV4, _ipv4),
+    Rule("ip", _IPV6, _ipv6, needs=(":",)),
+    Rule("im_account", _ACCOUNT, _account, needs=("微信", "wechat", "weixin", "wx", "vx", "qq")),
+)
+
+
+# Rules for what opens doors: private keys, tokens, API keys, passwords.
+
 
 _PEM_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_END = re.compile(r"-----END [A-Z0-9 ]{3,60}-----")

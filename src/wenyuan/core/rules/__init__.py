@@ -1,5 +1,333 @@
-"""Rules: what must be done, known as a graph of statements with evidence, and how it is derived without a model.
+"""The rules graph: nodes, directed statements and their evidence, and the books that bring them."""
 
-``book`` what people write → checked nodes and statements · ``schema`` which kinds and relations there are ·
-``linking`` text → nodes · ``conditions`` true, false or not known · ``inference`` nodes → derived rules.
-"""
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Literal, TypeVar, get_args
+
+from wenyuan.core.addresses import address_of, without_clause
+from wenyuan.core.errors import InvalidRequest
+from wenyuan.core.model import Source
+
+# The values of the rules graph: nodes, directed typed statements about them, and the evidence for each.
+
+
+Strength = Literal["mandatory", "recommended", "informative"]
+StatementStatus = Literal["proposed", "approved", "rejected", "retired"]
+AliasType = Literal["pref", "alt", "abbr", "typo", "code"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something was written: a file, and its line (1-based), or a sheet and row as ``cell`` (``工序!5``)."""
+
+    file: str = ""
+    line: int | None = None
+    cell: str = ""
+
+    def __str__(self) -> str:
+        where = self.cell or (str(self.line) if self.line is not None else "")
+        return f"{self.file}:{where}" if where else self.file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alias:
+    """Another way to write a node's name; ``weight`` (0..1] says how surely it means this node."""
+
+    text: str
+    language: str = ""
+    type: AliasType = "alt"
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A thing that statements are about.
+
+    Attributes:
+        key: Unique in the graph and stable: ``kind/name`` unless its author gave another.
+        name: Its preferred name, in whichever language; ``labels`` has one for each language (``zh``, ``en``).
+        codes: Its code in a classification, by scheme (``{"GB/T 13861": "2103"}``).
+        scope: Names of the engineering types (or whatever the pack's scope kind is) it is limited to; empty: all.
+    """
+
+    key: str
+    kind: str
+    name: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    aliases: tuple[Alias, ...] = ()
+    codes: Mapping[str, str] = field(default_factory=dict)
+    scope: tuple[str, ...] = ()
+    attributes: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    place: Place = field(default=Place(), compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.key.strip() or not self.kind or not self.name.strip():
+            raise InvalidRequest(f"a node needs key, kind and name, not {self.key!r}, {self.kind!r}, {self.name!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What supports a statement: a place in a registered source, with the words it has there.
+
+    Attributes:
+        uri: The document, with an anchor where it has one there; one that only repeats the clause is left out.
+        clause: As people say it (``第十条``).
+        quote: Verbatim words of the source; may be empty.
+        trust: 1..5, at most the source's own; None: the source's.
+        reviewer: Who has compared it with the source; ``""``: nobody yet.
+        verified: The library holds a document of the source that has the words: it has compared them itself.
+    """
+
+    source_id: str
+    uri: str
+    clause: str = ""
+    quote: str = ""
+    trust: int | None = None
+    reviewer: str = ""
+    place: Place = field(default=Place(), compare=False)
+    verified: bool = field(default=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.trust is not None and (type(self.trust) is not int or not 1 <= self.trust <= 5):
+            raise InvalidRequest(f"the trust of an evidence is {self.trust!r}; it must be an integer from 1 to 5")
+        if not self.source_id:
+            raise InvalidRequest("an evidence names its source")
+        object.__setattr__(self, "uri", without_clause(self.uri, self.clause))
+
+    @property
+    def address(self) -> str:
+        """Where it is opened."""
+        return address_of(self.uri, self.clause, self.quote)
+
+    @property
+    def quote_sha256(self) -> str:
+        return hashlib.sha256(self.quote.encode()).hexdigest() if self.quote else ""
+
+
+def statement_key(src: str, rel: str, dst: str, condition: str = "") -> str:
+    """Identity of a statement: what it says of what, under which condition; not how well it is supported."""
+    return hashlib.sha256("\x00".join((src, rel, dst, condition)).encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """``src —rel→ dst``, directed and typed.
+
+    Attributes:
+        src, dst: Keys of nodes.
+        condition: A CEL expression over the request's parameters (``depth_m >= 5.0``); ``""``: always.
+        sentence: The rule as a sentence, by language; where it is missing, one is made from the relation.
+        valid_from, valid_until: Days, the last one inclusive.
+        weight: 0..1, how typical it is.
+        status: Only ``approved`` is served.
+    """
+
+    src: str
+    rel: str
+    dst: str
+    condition: str = ""
+    strength: Strength = "mandatory"
+    sentence: Mapping[str, str] = field(default_factory=dict)
+    valid_from: date | None = None
+    valid_until: date | None = None
+    weight: float = 1.0
+    status: StatementStatus = "approved"
+    evidences: tuple[Evidence, ...] = ()
+    place: Place = field(default=Place(), compare=False)
+
+    def __post_init__(self) -> None:
+        if self.strength not in get_args(Strength):
+            raise InvalidRequest(f"{self.strength!r} is no strength: {', '.join(get_args(Strength))}")
+        if self.status not in get_args(StatementStatus):
+            raise InvalidRequest(f"{self.status!r} is no status: {', '.join(get_args(StatementStatus))}")
+        if not 0.0 <= self.weight <= 1.0:
+            raise InvalidRequest(f"the weight of a statement is {self.weight!r}; it must be from 0 to 1")
+        if self.valid_from and self.valid_until and self.valid_until < self.valid_from:
+            raise InvalidRequest(f"valid_until {self.valid_until} lies before valid_from {self.valid_from}")
+
+    @property
+    def key(self) -> str:
+        return statement_key(self.src, self.rel, self.dst, self.condition)
+
+
+# What people and programs write about rules, as it was written: names not yet resolved, nothing decided.
+#
+# A reader makes a `Book`; `core.rules.checking` turns it into nodes and statements. Whatever is wrong is a
+# `BookFault` with its place. Each written entry is either in the book or counted in `Book.refused`, so that
+# what was written, imported, merged and refused can be added up.
+
+
+Severity = Literal["error", "note"]
+Direction = Literal["stated", "likely", "none"]
+"""How much the order of the ends says: everything, a default that the kinds may overrule, or nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class BookFault:
+    """One thing that is wrong (``error``: something was refused) or worth knowing (``note``: it was taken).
+
+    Attributes:
+        code: Stable, for programs: ``unknown_kind``, ``dangling_end`` …
+        message: For people, with what was probably meant.
+    """
+
+    code: str
+    message: str
+    place: Place = field(default=Place())
+    severity: Severity = "error"
+
+    def __str__(self) -> str:
+        where = str(self.place)
+        return f"{where}: {self.message}" if where else self.message
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """A number of nodes and a number of statements, as entries that somebody wrote."""
+
+    nodes: int = 0
+    statements: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(self.nodes + other.nodes, self.statements + other.statements)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawEvidence:
+    """An evidence as written. ``source`` is ``""`` where the importer's default source is meant."""
+
+    source: str = ""
+    uri: str = ""
+    clause: str = ""
+    quote: str = ""
+    trust: int | None = None
+    reviewer: str = ""
+    place: Place = field(default=Place(), compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawStatement:
+    """A statement as written: ends and relation are words, not keys.
+
+    Attributes:
+        src, dst: A key, a name, a label or an alias; ``kind:name`` where that is not enough.
+        rel: A relation's id, label or alias, or several words for it, separated by commas.
+        under: The relation whose object `src` is, where a statement is written below another one.
+        status: None: what is usual for the kind of file.
+    """
+
+    src: str
+    rel: str
+    dst: str
+    condition: str = ""
+    strength: Strength = "mandatory"
+    sentence: Mapping[str, str] = field(default_factory=dict)
+    valid_from: date | None = None
+    valid_until: date | None = None
+    weight: float = 1.0
+    status: StatementStatus | None = None
+    evidences: tuple[RawEvidence, ...] = ()
+    under: str = ""
+    direction: Direction = "stated"
+    place: Place = field(default=Place(), compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredSource:
+    """A source that a pack brings along. ``uri``: the document of evidences that name none themselves."""
+
+    source: Source
+    uri: str = ""
+    place: Place = field(default=Place(), compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Book:
+    """All that one import brings.
+
+    Attributes:
+        schema_tree: The schema that the pack declares, not yet parsed; None: it uses the library's.
+        nodes: Kinds as written (id or label); a key is ``kind/name`` unless its author gave another.
+        refused: Entries that could not even be read; each has an error among `faults`.
+        machine_files: Files that a program made (a graph export): their statements are proposals, and what
+            people are only told about is refused there.
+    """
+
+    pack: str
+    schema_tree: Mapping[str, Any] | None = None
+    sources: tuple[DeclaredSource, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    links: tuple[RawStatement, ...] = ()
+    faults: tuple[BookFault, ...] = ()
+    refused: Tally = Tally()
+    machine_files: frozenset[str] = frozenset()
+
+    @property
+    def written(self) -> Tally:
+        """What stands in the files, read or not."""
+        return Tally(len(self.nodes), len(self.links)) + self.refused
+
+
+def joined(pack: str, books: Iterable[Book]) -> Book:
+    """One book of several files of one pack.
+
+    A schema or a source that is declared in two of them is a fault (``duplicate_schema``,
+    ``duplicate_source``); the first one stays.
+    """
+    parts = tuple(books)
+    faults = [fault for part in parts for fault in part.faults]
+    schemas = [part.schema_tree for part in parts if part.schema_tree is not None]
+    if len(schemas) > 1:
+        faults.append(BookFault("duplicate_schema", f"pack {pack!r} declares its schema in {len(schemas)} files"))
+    sources: dict[str, DeclaredSource] = {}
+    for declared in (s for part in parts for s in part.sources):
+        first = sources.setdefault(declared.source.source_id, declared)
+        if first is not declared:
+            message = f"source {declared.source.source_id!r} is declared already at {first.place}"
+            faults.append(BookFault("duplicate_source", message, declared.place))
+    return Book(
+        pack=pack,
+        schema_tree=schemas[0] if schemas else None,
+        sources=tuple(sources.values()),
+        nodes=tuple(node for part in parts for node in part.nodes),
+        links=tuple(link for part in parts for link in part.links),
+        faults=tuple(faults),
+        refused=sum((part.refused for part in parts), Tally()),
+        machine_files=frozenset().union(*(part.machine_files for part in parts)),
+    )
+
+
+# A cut that leaves something for everyone: what is kept of ordered rules when there are more than may be given.
+
+
+T = TypeVar("T")
+
+
+def kept_fairly(
+    ordered: Sequence[T], most: int, *, statement: Callable[[T], int], owners: Callable[[T], Collection[int]]
+) -> frozenset[int]:
+    """Which statements are kept, at most `most`: of every owner the first ones up to an equal share, then the first ones.
+
+    Args:
+        ordered: Rules, the most important ones first. Several may give the same statement, which counts once.
+        owners: For whom a rule holds: the nodes that were asked about. What several own fills the share of each.
+    """
+    names = {owner for one in ordered for owner in owners(one)}
+    share = max(1, most // max(1, len(names)))
+    kept: set[int] = set()
+    has: Counter[int] = Counter()
+    for one in ordered:
+        if statement(one) not in kept and (len(kept) >= most or all(has[owner] >= share for owner in owners(one))):
+            continue
+        kept.add(statement(one))
+        has.update(owners(one))
+    for one in ordered:
+        if len(kept) >= most:
+            break
+        kept.add(statement(one))
+    return frozenset(kept)

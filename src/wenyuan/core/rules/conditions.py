@@ -1,27 +1,287 @@
-"""Under which condition a statement holds: a CEL expression over the request's parameters, in three values.
-
-``depth_m >= 5.0 && soil == 'soft'`` is met, not met, or not known, because a parameter was not given. ``&&``, ``||``
-and ``!`` follow Kleene: what is missing does not matter where the rest decides. They are taken apart here; what is
-between them is left to the CEL library, and is asked only when all that it names was given.
-
-Of CEL only what cannot run long is let in: comparisons, arithmetic, ``in`` over a written list, and a few string
-functions. No macros, no regular expressions, no fields; also no ``size``, which counts bytes in the library.
-"""
+"""Conditions of rules: CEL expressions over a request's parameters, parsed and evaluated."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
 from typing import Any, Literal, cast
 
-from wenyuan.core.errors import Fault, InvalidRequest
-from wenyuan.core.rules.expressions import Leaf, Tree, Unknown, value_of, wrong
-from wenyuan.core.rules.expressions import read as read_expression
+from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, did_you_mean
 from wenyuan.core.rules.schema import Parameter, label_in
-from wenyuan.core.suggest import did_you_mean
 
-__all__ = ["Condition", "Outcome", "checked_parameters", "compile_condition", "described"]
+# The text of a condition → a tree of ``&&``, ``||`` and ``!`` over leaves that the CEL library evaluates.
+
+
+MAX_CHARS = 1000
+MAX_NESTING = 16
+_FUNCTIONS = frozenset(("int", "double", "string"))
+_METHODS = frozenset(("contains", "startsWith", "endsWith"))
+_WORDS = frozenset(("true", "false", "in"))
+WORDS = _FUNCTIONS | _METHODS | _WORDS | {"and", "or", "not", "null"}
+"""Words that name no parameter in a condition, whatever parameters are called."""
+_TOKEN = re.compile(
+    r"""(?P<space>[ \t\r\n]+)
+    |(?P<string>'(?:[^'\\\r\n]|\\.)*'|"(?:[^"\\\r\n]|\\.)*")
+    |(?P<number>0x[0-9a-fA-F]+|(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?)
+    |(?P<name>[A-Za-z_][A-Za-z0-9_]*)
+    |(?P<sign>&&|\|\||[=!<>]=|[-+*/%<>!()\[\],.])""",
+    re.VERBOSE | re.ASCII,
+)
+_MEANT: Mapping[str, str] = {
+    **dict(
+        zip("≥≤≠＞＜＝＆｜！（）“”‘’，。－＋", ">= <= != > < == && || ! ( ) \" \" ' ' , . - +".split(), strict=True)
+    ),
+    "=": "==",
+    "&": "&&",
+    "|": "||",
+    "and": "&&",
+    "or": "||",
+    "not": "!",
+}
+_OPEN, _CLOSE = ("(", "["), (")", "]")
+
+
+def wrong(text: str, why: str, *, hint: str = "") -> InvalidRequest:
+    """What to raise about a condition."""
+    return InvalidRequest(f"condition {text!r:.200}: {why}", faults=(Fault("condition", why),), hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word, number, text or sign of a condition (``kind``: name, number, string, sign), and where it stands."""
+
+    kind: str
+    text: str
+    at: int
+
+    @property
+    def end(self) -> int:
+        return self.at + len(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """No value: for want of parameters, or because there is none (`faults`; `clash`: the types do not fit)."""
+
+    missing: frozenset[str] = frozenset()
+    faults: tuple[str, ...] = ()
+    clash: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A piece without ``&&``, ``||`` and ``!`` at its top.
+
+    Attributes:
+        names: The parameters that it names.
+        parts: The two sides of an ``==``, ``!=`` or ``in``, as programs: CEL finds them unlike without complaint.
+    """
+
+    source: str
+    names: frozenset[str]
+    program: Any
+    parts: tuple[Any, ...] = ()
+
+    def value(self, parameters: Mapping[str, object]) -> bool | Unknown:
+        """What it comes to with those values."""
+        missing = self.names - parameters.keys()
+        if missing:
+            return Unknown(missing)
+        try:
+            value = self.program.execute(dict(parameters))
+        except (ArithmeticError, RuntimeError, ValueError) as error:
+            return Unknown(faults=(_first_sentence(error),))
+        except TypeError as error:
+            return Unknown(faults=(_first_sentence(error),), clash=True)
+        if type(value) is not bool:
+            return Unknown(faults=(f"{self.source!r} is {value!r:.60}, neither true nor false",), clash=True)
+        return value
+
+    def sides(self, parameters: Mapping[str, object]) -> tuple[Any, Any]:
+        """Both values that are compared; two times true where nothing is."""
+        if not self.parts:
+            return True, True
+        left, right = (part.execute(dict(parameters)) for part in self.parts)
+        return left, right
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """``decisive``: the value of one part that settles all: true for ``||``, false for ``&&``."""
+
+    decisive: bool
+    parts: tuple[Tree, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Not:
+    part: Tree
+
+
+Tree = Leaf | _Joined | _Not
+
+
+def value_of(tree: Tree, parameters: Mapping[str, object]) -> bool | Unknown:
+    """The value after Kleene: unknown parts do not matter where another one decides."""
+    if isinstance(tree, Leaf):
+        return tree.value(parameters)
+    if isinstance(tree, _Not):
+        value = value_of(tree.part, parameters)
+        return value if isinstance(value, Unknown) else not value
+    missing: frozenset[str] = frozenset()
+    faults: tuple[str, ...] = ()
+    for part in tree.parts:
+        value = value_of(part, parameters)
+        if isinstance(value, Unknown):
+            missing, faults = missing | value.missing, faults + value.faults
+        elif value is tree.decisive:
+            return value
+    return Unknown(missing, faults) if missing or faults else not tree.decisive
+
+
+def read(text: str) -> tuple[Tree, tuple[Leaf, ...]]:
+    """Take a condition apart: its tree, and all leaves of it.
+
+    Raises:
+        InvalidRequest: too long, too deep, not CEL, or more of CEL than conditions may use.
+    """
+    if len(text) > MAX_CHARS:
+        raise wrong(text, f"has {len(text)} characters; at most {MAX_CHARS}")
+    tokens = tuple(tokens_of(text))
+    if not tokens:
+        raise wrong(text, "is blank; what holds always has no condition")
+    _check_use(text, tokens)
+    _program(text, text)  # what CEL takes as a whole is taken apart at the right places
+    leaves: list[Leaf] = []
+    tree = _tree(text, tokens, leaves)
+    return tree, tuple(leaves)
+
+
+def _first_sentence(error: Exception) -> str:
+    return str(error).split(". ")[0].split(" CEL does")[0].rstrip(".")
+
+
+def _program(text: str, source: str) -> Any:
+    try:
+        return CEL.compile(source)
+    except ValueError as error:
+        found = re.search(r"<input>:\d+:(\d+): (?:Syntax error: )?([^\n]+)", str(error))
+        why = f"column {found[1]}: {found[2].split(' expecting {')[0]}" if found else _first_sentence(error)
+        raise wrong(text, f"is no CEL: {why}") from error
+
+
+def tokens_of(text: str) -> Iterator[Token]:
+    """The tokens of a condition.
+
+    Raises:
+        InvalidRequest: a character that cannot stand where it stands.
+    """
+    at, before = 0, ""
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        kind = (found and found.lastgroup) or ""
+        if not found or (kind in ("string", "name", "number") and before in ("string", "name", "number")):
+            meant = _MEANT.get(text[at], "")
+            raise wrong(
+                text,
+                f"column {at + 1}: {text[at]!r} cannot stand here" + (f"; did you mean {meant!r}?" if meant else ""),
+                hint="a condition is CEL in ASCII signs; other characters stand in quotes: soil == '软土'",
+            )
+        if kind != "space":
+            yield Token(kind, found[0], at)
+        at, before = found.end(), kind
+
+
+def _check_use(text: str, tokens: tuple[Token, ...]) -> None:
+    depth = 0
+    for i, token in enumerate(tokens):
+        depth += (token.text in _OPEN) - (token.text in _CLOSE)
+        if depth > MAX_NESTING:
+            raise wrong(text, f"has brackets nested deeper than {MAX_NESTING}")
+        why = _misuse(tokens[i - 1] if i else None, token, tokens[i + 1] if i + 1 < len(tokens) else None)
+        if why:
+            raise wrong(text, f"column {token.at + 1}: {why}")
+
+
+def _misuse(before: Token | None, token: Token, after: Token | None) -> str:
+    """Why a token that CEL knows is refused here; ``""``: it is not."""
+    called = after is not None and after.text == "("
+    method = before is not None and before.text == "."
+    if token.kind == "name" and method and not (called and token.text in _METHODS):
+        return f"'.{token.text}' is not to be had; there are {', '.join(sorted(_METHODS))}"
+    if token.kind == "name" and not method and called and token.text not in _FUNCTIONS | _WORDS:
+        return f"the function {token.text!r} is not to be had; there are {', '.join(sorted(_FUNCTIONS))}"
+    if token.text in _MEANT:
+        return f"{token.text!r} cannot stand here; did you mean {_MEANT[token.text]!r}?"
+    if token.text == "/" and before is not None and before.text == "/":
+        return "a comment cannot stand here"
+    if token.text == "null":
+        return "'null' is not to be had: a parameter that was not given is unknown"
+    if token.text == "[" and before is not None and before.text != "in" and before.text not in "([,":
+        return "a list can stand after 'in' only, and nothing can be indexed"
+    return "'!!' says nothing" if token.text == "!" and before is not None and before.text == "!" else ""
+
+
+def _split(tokens: tuple[Token, ...], *signs: str) -> list[tuple[Token, ...]]:
+    """The pieces between those signs, as far as they stand outside of brackets."""
+    pieces, start, depth = [], 0, 0
+    for i, token in enumerate(tokens):
+        depth += (token.text in _OPEN) - (token.text in _CLOSE)
+        if depth == 0 and token.text in signs and token.kind != "string":
+            pieces.append(tokens[start:i])
+            start = i + 1
+    return [*pieces, tokens[start:]]
+
+
+def _in_brackets(tokens: tuple[Token, ...]) -> bool:
+    """Whether one pair of round brackets holds all of it."""
+    depth = 0
+    for i, token in enumerate(tokens):
+        depth += (token.text in _OPEN) - (token.text in _CLOSE)
+        if depth == 0:
+            return token.text == ")" and i == len(tokens) - 1
+    return False
+
+
+def _tree(text: str, tokens: tuple[Token, ...], leaves: list[Leaf]) -> Tree:
+    joins: tuple[tuple[Literal["||", "&&"], bool], ...] = (("||", True), ("&&", False))  # the looser one first
+    for sign, decisive in joins:
+        pieces = _split(tokens, sign)
+        if len(pieces) > 1:
+            return _Joined(decisive, tuple(_tree(text, piece, leaves) for piece in pieces))
+    if _in_brackets(tokens):
+        return _tree(text, tokens[1:-1], leaves)
+    if tokens[0].text == "!" and _in_brackets(tokens[1:]):
+        return _Not(_tree(text, tokens[2:-1], leaves))
+    leaves.append(_leaf(text, tokens))
+    return leaves[-1]
+
+
+def _leaf(text: str, tokens: tuple[Token, ...]) -> Leaf:
+    def source(piece: tuple[Token, ...]) -> str:
+        return text[piece[0].at : piece[-1].end]
+
+    called = [after.text == "(" for after in tokens[1:]] + [False]
+    names = {t.text for t, call in zip(tokens, called, strict=True) if t.kind == "name" and not call} - _WORDS
+    sides = _split(tokens, "==", "!=", "in")
+    parts = tuple(_program(text, source(s)) for s in sides) if len(sides) == 2 else ()
+    return Leaf(source(tokens), frozenset(names), _program(text, source(tokens)), parts)
+
+
+# Under which condition a statement holds: a CEL expression over the request's parameters, in three values.
+#
+# ``depth_m >= 5.0 && soil == 'soft'`` is met, not met, or not known, because a parameter was not given. ``&&``, ``||``
+# and ``!`` follow Kleene: what is missing does not matter where the rest decides. They are taken apart here; what is
+# between them is left to the CEL library, and is asked only when all that it names was given.
+#
+# Of CEL only what cannot run long is let in: comparisons, arithmetic, ``in`` over a written list, and a few string
+# functions. No macros, no regular expressions, no fields; also no ``size``, which counts bytes in the library.
+
 
 _MOST = 2**53  # beyond, a JSON number is not the same everywhere (RFC 7493, section 2.2)
 _TYPICAL: Mapping[str, object] = {"number": 7.5, "integer": 7, "string": "7", "boolean": True}
@@ -122,7 +382,7 @@ def compile_condition(text: str, parameters: Mapping[str, Parameter] | None = No
 
 @lru_cache(maxsize=4096)
 def _compiled(text: str, parameters: tuple[Parameter, ...] | None) -> Condition:
-    tree, leaves = read_expression(text)
+    tree, leaves = read(text)
     names = sorted({name for leaf in leaves for name in leaf.names})
     if not names:
         raise wrong(text, "names no parameter; what holds always has no condition")
@@ -159,3 +419,32 @@ def _family(value: Any) -> str:
     if isinstance(value, list):
         return " or ".join(sorted({_family(v) for v in value})) or "nothing"
     return {bool: "true or false", int: "a number", float: "a number", str: "a text"}.get(type(value), "?")
+
+
+# The compiled half of the package ``cel``: importing all of it loads its command line, too, for a second.
+#
+# It can be loaded once only, so it stands where the package itself would look for it; and by one thread only, which
+# Python sees to where it is loaded as this module is.
+
+
+_NAME = "cel.cel"
+
+
+def _loaded() -> Any:
+    if _NAME in sys.modules:
+        return sys.modules[_NAME]
+    package = find_spec("cel")
+    folders = package.submodule_search_locations if package else None
+    found = PathFinder.find_spec(_NAME, folders) if folders else None
+    if found is None or found.loader is None:
+        raise ConfigError(
+            "conditions cannot be read: the package common-expression-language is not installed",
+            component="rules",
+            hint="pip install common-expression-language",
+        )
+    module = sys.modules[_NAME] = module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+CEL: Any = _loaded()

@@ -10,12 +10,10 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import cast
 
+from wenyuan.core.rules import Evidence, Node, Place, Statement, StatementStatus
 from wenyuan.core.rules.checking import Checked
-from wenyuan.core.rules.labelled import condition_labels, kind_labels, relation_labels
-from wenyuan.core.rules.model import Evidence, Node, Place, Statement, StatementStatus
+from wenyuan.core.rules.names import condition_labels, kind_labels, relation_labels
 from wenyuan.core.rules.schema import Schema
-
-__all__ = ["Change", "Diff", "LiveNode", "LiveStatement", "diff", "next_status"]
 
 _NODE_FIELDS = ("kind", "name", "labels", "aliases", "codes", "scope", "attributes")
 _STATEMENT_FIELDS = ("strength", "sentence", "valid_from", "valid_until", "weight")

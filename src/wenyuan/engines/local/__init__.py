@@ -32,16 +32,12 @@ from wenyuan.core.errors import (
     KnowledgeError,
 )
 from wenyuan.core.filters import Scope
-from wenyuan.core.ports import Change, ChangeFeed, Deadline, EngineStatus, IndexSpec
-from wenyuan.core.ranking import Hit, LegResult
-from wenyuan.core.score import rescale
-from wenyuan.core.sums import CHINESE
+from wenyuan.core.ports import Change, ChangeFeed, Deadline, EngineStatus, Hit, IndexSpec, LegResult
+from wenyuan.core.scoring import rescale
+from wenyuan.core.scoring.vectors import CHINESE
 from wenyuan.engines.local.columns import Columns
 from wenyuan.engines.local.keyword import KeywordIndex
-from wenyuan.engines.local.row_files import RowFiles
-from wenyuan.engines.local.vectors import VectorScan, as_vectors
-
-__all__ = ["LocalEngine"]
+from wenyuan.engines.local.vectors import RowFiles, VectorScan, as_vectors
 
 log = logging.getLogger(__name__)
 

@@ -19,10 +19,8 @@ import numpy as np
 from wenyuan.core.errors import IndexCorrupt
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, matches
 from wenyuan.core.model import FOREVER, Facet, IndexRow
-from wenyuan.core.sums import CHINESE
-from wenyuan.engines.local.grown import Array, Grown
-
-__all__ = ["Columns", "leaf_values"]
+from wenyuan.core.scoring.vectors import CHINESE
+from wenyuan.engines.local.files import Array, Grown
 
 _NUMBERS = ("passage_id", "document_id", "valid_from", "valid_until", "crc")
 _WORDS = ("source_id", "language", "collection")

@@ -1,28 +1,335 @@
-"""The keyword half: a tantivy index of our own terms, as of one change of the catalog."""
+"""The keyword index on tantivy, and the files that it is published in."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
+import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import tantivy
 
-from wenyuan.core.bodies import passage_bodies
 from wenyuan.core.errors import EngineError, EngineUnavailable, IndexCorrupt
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope
 from wenyuan.core.model import Facet, IndexRow
-from wenyuan.core.score import PAIRED, squash, term_weights
+from wenyuan.core.scoring import PAIRED, squash, term_weights
+from wenyuan.core.scoring.vectors import passage_bodies
 from wenyuan.core.text import PAIR
 from wenyuan.engines.local.columns import Columns, leaf_values
-from wenyuan.engines.local.segments import Segments, State
+from wenyuan.engines.local.files import OpenFile, Signature, signature
 
-__all__ = ["KeywordIndex"]
+# The files of the keyword index: published in the library's folder, read from copies that nobody else can reach.
+#
+# tantivy maps its files into memory, and the system ends a process (SIGBUS) that reads a mapped page which somebody has
+# cut off the file. So nothing that has a name in the folder is mapped. A process copies what was published into files
+# without a name, compares them with the hashes of the manifest while it does, and lets tantivy map these. A writer works
+# in a folder of its own, which holds links to the copies; what it has made is moved in place, then the manifest.
+#
+# The manifest, ``watermark.json``, is one file, replaced as a whole: what tantivy says of its segments, the size and
+# SHA-256 of each file, the change of the catalog as of which they were made, and what tells that change from one of that
+# number in another catalog (`ChangeFeed.stamp`).
+
 
 _COMPONENT = "engine local/keyword"
+_MANIFEST = "watermark.json"
+_META = "meta.json"  # tantivy's own list of its segments
+_BLOCK = 1 << 20
+_TRIES = 20  # each time because another process has published anew meanwhile
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """A file without a name, and the one that it was copied from as it was then."""
+
+    file: OpenFile
+    size: int
+    sha256: str
+    source: Signature | None
+
+    def content(self) -> bytes:
+        return os.pread(self.file.handle, self.size, 0)
+
+    def made_of(self, content: bytes) -> bool:
+        return len(content) == self.size and hashlib.sha256(content).hexdigest() == self.sha256
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What was published at one moment; nothing, before the first time.
+
+    Attributes:
+        seq: The change of the catalog that it holds.
+        stamp: What tells that change from another catalog's.
+        meta: What tantivy says of its segments.
+        raw: The manifest, as it stands in its file.
+    """
+
+    seq: int = 0
+    stamp: str = ""
+    meta: str = ""
+    copies: Mapping[str, _Copy] = field(default_factory=dict)
+    raw: bytes = b""
+
+
+class Segments:
+    """The folder of a keyword index.
+
+    Args:
+        key: What the index was made for; one that was made for anything else is not read.
+    """
+
+    def __init__(self, folder: Path, key: str) -> None:
+        self._folder, self._key = folder, key
+        self._manifest = folder / _MANIFEST
+        self._seen: dict[str, Signature | None] = {}  # the files as they were when they were read or written
+        self.state = State()
+        _made(folder)
+
+    # -- reading --------------------------------------------------------------------------------------
+
+    def read(self) -> State:
+        """What is published now, copied as far as it is not held already. It counts once it is given to `hold`.
+
+        Raises:
+            IndexCorrupt: a file is missing, or is not the one that was published.
+            EngineUnavailable: it cannot be copied.
+        """
+        for _ in range(_TRIES):
+            raw = self._read_manifest()
+            if raw == self.state.raw:
+                return self.state
+            try:
+                return self._state_of(raw)
+            except IndexCorrupt:
+                if raw == self._read_manifest():
+                    raise
+        raise EngineUnavailable("it is published again and again while it is read", component=_COMPONENT)
+
+    def hold(self, state: State) -> None:
+        """From now on this is what was published."""
+        self.state = state
+        self._seen = {name: copy.source for name, copy in state.copies.items()}
+        self._seen[_MANIFEST] = signature(self._manifest)
+
+    def _read_manifest(self) -> bytes:
+        try:
+            return self._manifest.read_bytes()
+        except FileNotFoundError as error:
+            if self.state.raw or (self._folder.is_dir() and any(self._folder.glob("*.idx"))):
+                raise IndexCorrupt("the index has no watermark", component=_COMPONENT) from error
+            return b""
+        except OSError as error:
+            raise IndexCorrupt(f"{_MANIFEST}: {error.strerror}", component=_COMPONENT) from error
+
+    def _state_of(self, raw: bytes) -> State:
+        said = _manifest_of(raw)
+        if said["key"] != self._key:
+            raise IndexCorrupt("the watermark belongs to another index", component=_COMPONENT)
+        copies = {}
+        for name, (size, digest) in said["files"].items():
+            held = self.state.copies.get(name)
+            if held is None or held.sha256 != digest:
+                held = self._copied(self._folder / name)
+                if (held.size, held.sha256) != (size, digest):
+                    raise IndexCorrupt(f"{name} is not the file that was published", component=_COMPONENT)
+            copies[name] = held
+        return State(said["seq"], said["stamp"], said["meta"], copies, raw)
+
+    def _copied(self, path: Path) -> _Copy:
+        digest, size = hashlib.sha256(), 0
+        with _told(f"copying {path}"):
+            copy = _nameless(self._folder)
+            try:
+                origin = OpenFile(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+            except FileNotFoundError as error:
+                raise IndexCorrupt(f"{path.name} is missing", component=_COMPONENT) from error
+            source = origin.signature()
+            while block := os.read(origin.handle, _BLOCK):
+                digest.update(block)
+                size += os.write(copy.handle, block)
+        return _Copy(copy, size, digest.hexdigest(), source)
+
+    @contextmanager
+    def opened(self, state: State) -> Iterator[Path]:
+        """A folder in which tantivy finds the copies; what it has opened by the end stays open."""
+        with tempfile.TemporaryDirectory(prefix="wenyuan-index-") as made:
+            _link(Path(made), state)
+            yield Path(made)
+
+    # -- writing (only while the library's writer lock is held) -----------------------------------------
+
+    @contextmanager
+    def written(self, seq: int, stamp: str) -> Iterator[Path]:
+        """A folder for tantivy to write in; at the end, what it has committed is published as of change `seq`."""
+        with tempfile.TemporaryDirectory(prefix=".writing-", dir=self._folder, ignore_cleanup_errors=True) as made:
+            _link(Path(made), self.state)
+            yield Path(made)
+            self._publish(Path(made), seq, stamp)
+
+    def _publish(self, made: Path, seq: int, stamp: str) -> None:
+        meta = (made / _META).read_text("utf-8")
+        copies = {}
+        for name in _names(meta, made):
+            if (made / name).is_symlink():
+                copies[name] = self.state.copies[name]
+                continue
+            copies[name] = self._copied(made / name)
+            (made / name).replace(self._folder / name)
+            self._seen[name] = signature(self._folder / name)
+        self._record(State(seq, stamp, meta, copies))
+
+    def mark(self, seq: int, stamp: str) -> None:
+        """Record that what is published holds everything up to change `seq`."""
+        self._record(State(seq, stamp, self.state.meta, self.state.copies))
+
+    def _record(self, state: State) -> None:
+        files = {name: [copy.size, copy.sha256] for name, copy in sorted(state.copies.items())}
+        said = {"seq": state.seq, "stamp": state.stamp, "key": self._key, "meta": state.meta, "files": files}
+        raw = json.dumps(said | {"sha256": _hash(said)}).encode()
+        part = self._manifest.with_suffix(".part")
+        with _told(f"writing {self._manifest}"):
+            _sync(self._folder)
+            with part.open("wb") as file:
+                file.write(raw)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(self._manifest)
+        self.state = State(state.seq, state.stamp, state.meta, state.copies, raw)
+        self._seen = {name: self._seen[name] for name in state.copies}
+        self._seen[_MANIFEST] = signature(self._manifest)
+        self._tidy()
+
+    def _tidy(self) -> None:
+        """Remove what no manifest names: segments that were merged, and what a writer that was ended left behind."""
+        for path in self._folder.iterdir():
+            if path.name == _MANIFEST or path.name in self.state.copies:
+                continue
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+
+    # -- watching -------------------------------------------------------------------------------------
+
+    def changed(self) -> bool:
+        """Whether a file is not as it was when it was read or written, as far as the system tells without reading it."""
+        return any(signature(self._folder / name) != seen for name, seen in self._seen.items())
+
+    def restore(self) -> list[str]:
+        """Write what is held over what is published and is not that, while the writer lock is held; the names of these."""
+        _made(self._folder)
+        restored = [name for name in self.state.copies if self._restored(name)]
+        if self.state.raw and (restored or _content(self._manifest) != self.state.raw):
+            restored.append(_MANIFEST)
+            self._record(self.state)
+        self._seen[_MANIFEST] = signature(self._manifest)
+        return restored
+
+    def _restored(self, name: str) -> bool:
+        copy, path = self.state.copies[name], self._folder / name
+        now = signature(path)
+        if now == self._seen[name]:
+            return False
+        same = now is not None and copy.made_of(_content(path))
+        if not same:
+            part = path.with_name(name + ".part")
+            with _told(f"writing {path}"):
+                part.write_bytes(copy.content())
+                part.replace(path)
+        self._seen[name] = signature(path)
+        return not same
+
+
+def _manifest_of(raw: bytes) -> Any:
+    """IndexCorrupt when it is none, or was written by an earlier version, or is not what was written."""
+    try:
+        said = json.loads(raw)
+        digest = said.pop("sha256")
+        if digest != _hash(said):
+            raise ValueError("its hash is another")
+        return said
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        why = f"{_MANIFEST} holds no watermark of this version: {error}"
+        raise IndexCorrupt(why, component=_COMPONENT) from error
+
+
+def _hash(said: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def _names(meta: str, made: Path) -> list[str]:
+    """The files of the segments that tantivy lists."""
+    deleted = {_stem(s): s["deletes"] and s["deletes"]["opstamp"] for s in json.loads(meta)["segments"]}
+    found = []
+    for path in made.iterdir():
+        stem, _, kind = path.name.partition(".")
+        if stem not in deleted or kind.endswith("temp"):
+            continue
+        if not kind.endswith("del") or kind == f"{deleted[stem]}.del":
+            found.append(path.name)
+    return found
+
+
+def _stem(segment: Mapping[str, Any]) -> str:
+    return str(segment["segment_id"]).replace("-", "")
+
+
+def _link(folder: Path, state: State) -> None:
+    if state.meta:
+        (folder / _META).write_text(state.meta, "utf-8")
+    for name, copy in state.copies.items():
+        (folder / name).symlink_to(f"/proc/self/fd/{copy.file.handle}")
+
+
+def _nameless(near: Path) -> OpenFile:
+    """A file that nobody else can open: on the disk of a folder, or where that cannot be written, on that of others."""
+    for folder in (near, None):
+        with suppress(OSError), tempfile.TemporaryFile(dir=folder) as made:
+            return OpenFile(os.dup(made.fileno()))
+    raise EngineUnavailable(f"cannot make a file in {near} or {tempfile.gettempdir()}", component=_COMPONENT)
+
+
+def _content(path: Path) -> bytes:
+    """Nothing, where it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def _made(folder: Path) -> None:
+    with _told(f"making {folder}"):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _told(doing: str) -> Iterator[None]:
+    """What the disk does not take is no damage: nothing is rebuilt for it."""
+    try:
+        yield
+    except OSError as error:
+        raise EngineUnavailable(f"{doing}: {error.strerror}", component=_COMPONENT) from error
+
+
+# The keyword half: a tantivy index of our own terms, as of one change of the catalog.
+
+
 _HEAP = 128_000_000
 _SEPARATOR = "\x1f"
 _EVERY = _SEPARATOR  # a term that every row has, so that rows can be counted as tantivy counts them
@@ -200,7 +507,7 @@ class KeywordIndex:
         return sorted(found, key=lambda pair: (-pair[1], pair[0]))
 
     def _asking(self, term: str) -> Any:
-        """For a term, with the score that `core.score` says."""
+        """For a term, with the score that `core.scoring` says."""
         query = tantivy.Query.term_query(self._schema, "body", term, "freq")
         return tantivy.Query.boost_query(query, PAIRED) if PAIR in term else query
 

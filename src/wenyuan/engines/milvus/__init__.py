@@ -24,19 +24,17 @@ from wenyuan.core.errors import (
     IndexMismatch,
 )
 from wenyuan.core.filters import Scope
-from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, IndexSpec
-from wenyuan.core.ranking import Hit, LegResult
-from wenyuan.core.score import rescale
-from wenyuan.engines.errands import Errands, TooLate
-from wenyuan.engines.milvus import keyword
-from wenyuan.engines.milvus.collections import MOST_DIMENSIONS, Names, check_server, find, make
-from wenyuan.engines.milvus.conditions import condition
-from wenyuan.engines.milvus.marks import Mark, newest
+from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, Hit, IndexSpec, LegResult
+from wenyuan.core.scoring import rescale
+from wenyuan.engines.milvus import search as keyword
+from wenyuan.engines.milvus.collections import MOST_DIMENSIONS, Mark, Names, check_server, find, make, newest
+from wenyuan.engines.milvus.search import Query, condition
 from wenyuan.engines.milvus.sessions import Place, Session, Sessions
-from wenyuan.engines.milvus.words import Query
 from wenyuan.engines.milvus.writing import advance, check_same, renew
+from wenyuan.runtime import Errands, TooLate
 
 __all__ = ["MilvusEngine", "Place"]
+
 
 MAX_LAG = 3_600.0
 """Seconds for which whoever else is writing may keep answers behind before that is an error."""

@@ -18,16 +18,11 @@ import numpy as np
 from wenyuan.core.errors import EngineError, IndexMismatch, VectorRejected
 from wenyuan.core.model import IndexRow
 from wenyuan.core.ports import Change, ChangeFeed
-from wenyuan.core.sums import CHINESE
+from wenyuan.core.scoring.vectors import CHINESE
 from wenyuan.core.text import passage_terms
-from wenyuan.engines.milvus.collections import MOST_TOKENS, Names
-from wenyuan.engines.milvus.conditions import compared, token, tokens
-from wenyuan.engines.milvus.keyword import frequency, norm, weighed
-from wenyuan.engines.milvus.marks import Mark, add_mark
+from wenyuan.engines.milvus.collections import MOST_TOKENS, Mark, Names, add_mark
+from wenyuan.engines.milvus.search import FIELDS, compared, digest, frequency, norm, token, tokens, weighed
 from wenyuan.engines.milvus.sessions import Session, parts
-from wenyuan.engines.milvus.words import FIELDS, digest
-
-__all__ = ["advance", "check_same", "renew"]
 
 _STEP = 64  # changes of the catalog
 _BATCH = 1_000

@@ -16,17 +16,13 @@ from psycopg import Connection
 
 from wenyuan.core.errors import EngineError, EngineTimeout, IndexMismatch
 from wenyuan.core.filters import Scope
-from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, IndexSpec
-from wenyuan.core.ranking import Hit, LegResult
-from wenyuan.core.score import rescale
-from wenyuan.core.sums import Sums
-from wenyuan.engines.errands import Errands, TooLate
-from wenyuan.engines.postgres import keyword, nearest, upkeep
-from wenyuan.engines.postgres.conditions import Condition, visible
-from wenyuan.engines.postgres.sessions import Mode, Sessions
+from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, Hit, IndexSpec, LegResult
+from wenyuan.core.scoring import rescale
+from wenyuan.core.scoring.vectors import Sums
+from wenyuan.engines.postgres import search, writing
+from wenyuan.engines.postgres.sessions import Condition, Mode, Sessions, visible
 from wenyuan.engines.postgres.tables import find_vector, make_tables, schema_name
-
-__all__ = ["PostgresEngine"]
+from wenyuan.runtime import Errands, TooLate
 
 MAX_LAG = 3_600.0
 """Seconds for which whoever else is writing may keep answers behind before that is an error."""
@@ -111,7 +107,7 @@ class PostgresEngine:
     def sync(self, feed: ChangeFeed, *, deadline: Deadline) -> int:
         target, hurried = feed.seq(), deadline.remaining() < _TIME_TO_BUILD
         while True:
-            watermark = self._sessions.run(upkeep.watermark, deadline)
+            watermark = self._sessions.run(writing.watermark, deadline)
             self._seen = watermark
             if watermark >= target:
                 self._empty = target == 0
@@ -125,7 +121,7 @@ class PostgresEngine:
 
     def _not_ahead(self, feed: ChangeFeed, watermark: int) -> int:
         if watermark and not self._same:  # once is enough: later changes are checked as they are applied
-            self._sessions.run(lambda connection: upkeep.check_same(connection, feed), _soon())
+            self._sessions.run(lambda connection: writing.check_same(connection, feed), _soon())
             self._same = True
         end = feed.seq()  # anew: another thread may have followed a later change
         if watermark > end:
@@ -161,7 +157,7 @@ class PostgresEngine:
 
     def _advance(self, feed: ChangeFeed, target: int) -> bool:
         def work(connection: Connection[Any]) -> int | None:
-            return upkeep.step(connection, feed, target, self.schema, self._dimension)
+            return writing.step(connection, feed, target, self.schema, self._dimension)
 
         at: int | None = 0
         while at is not None and at < target:
@@ -174,7 +170,7 @@ class PostgresEngine:
         if not (always or self._unsettled):
             return
         self._sessions.run(
-            lambda connection: upkeep.settle(connection, self.schema, self._dimension),
+            lambda connection: writing.settle(connection, self.schema, self._dimension),
             _unhurried(),
             mode=Mode.MAINTAIN,
             settings=_EVERYTHING,
@@ -185,7 +181,7 @@ class PostgresEngine:
         """Forget what was removed: terms that no passage holds any more, and dead rows in the tables' files."""
         self.sync(feed, deadline=_unhurried())
         self._sessions.run(
-            lambda connection: upkeep.purge(connection, self.schema, self._dimension),
+            lambda connection: writing.purge(connection, self.schema, self._dimension),
             _unhurried(),
             mode=Mode.MAINTAIN,
             settings=_EVERYTHING,
@@ -196,7 +192,7 @@ class PostgresEngine:
     def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
         condition = Condition(scope)
         found = self._sessions.run(
-            lambda connection: keyword.best(connection, terms, condition, limit),
+            lambda connection: search.best(connection, terms, condition, limit),
             deadline,
             settings={"wenyuan.sources": visible(scope), **_JOINED_BY_KEY},
         )
@@ -205,7 +201,7 @@ class PostgresEngine:
     def vector(self, vector: Any, *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
         condition, written = Condition(scope), self._written(vector)
         found = self._sessions.run(
-            lambda connection: nearest.nearest(connection, written, condition, limit),
+            lambda connection: search.nearest(connection, written, condition, limit),
             deadline,
             settings={"wenyuan.sources": visible(scope)},
         )
@@ -230,31 +226,31 @@ class PostgresEngine:
     ) -> Mapping[int, float]:
         if not passage_ids:
             return {}
-        return self._sessions.run(lambda connection: keyword.given(connection, terms, passage_ids), deadline)
+        return self._sessions.run(lambda connection: search.keyword_given(connection, terms, passage_ids), deadline)
 
     def cosines(self, vector: Any, passage_ids: Sequence[int], *, deadline: Deadline) -> Mapping[int, float]:
         written = self._written(vector)
         if not passage_ids:
             return {}
-        return self._sessions.run(lambda connection: nearest.given(connection, written, passage_ids), deadline)
+        return self._sessions.run(lambda connection: search.given(connection, written, passage_ids), deadline)
 
     def mean_cosine(self, vector: Any, *, chinese: bool | None = None) -> float:
         self._written(vector)
         at, sums = self._sums
         if at != self._seen:
-            at, sums = self._sessions.run(lambda connection: upkeep.sums(connection, self._dimension), _soon())
+            at, sums = self._sessions.run(lambda connection: writing.sums(connection, self._dimension), _soon())
             self._sums = at, sums
         return sums.mean_cosine(vector, chinese)
 
     def information(self, terms: Sequence[str]) -> Mapping[str, float]:
-        return self._sessions.run(lambda connection: keyword.Query.of(connection, terms).weights, _soon())
+        return self._sessions.run(lambda connection: search.Query.of(connection, terms).weights, _soon())
 
     def removed_share(self) -> float:
         return 0.0
 
     def status(self) -> EngineStatus:
         watermark, passages, vectors = self._sessions.run(
-            lambda connection: upkeep.counted(connection, self._dimension), _soon(), settings=_EVERYTHING
+            lambda connection: writing.counted(connection, self._dimension), _soon(), settings=_EVERYTHING
         )
         return EngineStatus(name=self.name, watermark=watermark, passages=passages, vectors=vectors)
 

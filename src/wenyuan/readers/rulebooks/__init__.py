@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import IO
 
 from wenyuan.core.errors import DocumentRejected, InvalidRequest
-from wenyuan.core.rules.book import Book, BookFault, joined
-from wenyuan.core.rules.model import Place
-from wenyuan.readers.rulebooks.writing import book_to_jsonl, book_to_yaml
+from wenyuan.core.rules import Book, BookFault, Place, joined
+from wenyuan.readers.rulebooks.export import book_to_jsonl, book_to_yaml
 
 __all__ = ["MAX_BYTES", "MAX_GRAPH_BYTES", "SUFFIXES", "book_to_jsonl", "book_to_yaml", "read_book"]
+
 
 MAX_BYTES = 50_000_000
 MAX_GRAPH_BYTES = 300_000_000
@@ -26,13 +26,13 @@ MAX_GRAPH_BYTES = 300_000_000
 _READERS = {
     ".yaml": "yaml_pack:read_yaml",
     ".yml": "yaml_pack:read_yaml",
-    ".xlsx": "excel:read_excel",
-    ".csv": "table:read_csv_book",
-    ".tsv": "table:read_csv_book",
-    ".jsonl": "jsonl:read_jsonl_book",
-    ".ndjson": "jsonl:read_jsonl_book",
-    ".graphml": "graphml:read_graphml",
-    ".json": "graph_json:read_graph_json",
+    ".xlsx": "tables:read_excel",
+    ".csv": "tables:read_csv_book",
+    ".tsv": "tables:read_csv_book",
+    ".jsonl": "yaml_pack:read_jsonl_book",
+    ".ndjson": "yaml_pack:read_jsonl_book",
+    ".graphml": "lightrag:read_graphml",
+    ".json": "lightrag:read_graph_json",
 }
 SUFFIXES = tuple(_READERS)
 _STORES = re.compile(r"(?:kv_store|vdb)_[a-z_]+\.json", re.IGNORECASE)
@@ -76,12 +76,12 @@ def _read(path: Path, name: str) -> Book:
     module, _, function = _READERS[path.suffix.lower()].partition(":")
     read: Callable[..., Book] = getattr(import_module(f"{__name__}.{module}"), function)
     try:
-        limit = MAX_GRAPH_BYTES if module == "graphml" else MAX_BYTES
+        limit = MAX_GRAPH_BYTES if function == "read_graphml" else MAX_BYTES
         size = path.stat().st_size
         if size > limit:
             raise DocumentRejected(f"it has {size // 1_000_000} MB; at most {limit // 1_000_000} MB are read")
         with path.open("rb") as stream:
-            return read(stream if module == "graphml" else _whole(stream, limit), file=name, pack="")
+            return read(stream if function == "read_graphml" else _whole(stream, limit), file=name, pack="")
     except DocumentRejected as error:
         return Book(pack="", faults=(BookFault("bad_file", error.message, Place(name)),))
     except OSError as error:

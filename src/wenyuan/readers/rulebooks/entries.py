@@ -1,38 +1,378 @@
-"""The entries that every format is brought to: a node, a statement, a source, each a mapping with known keys."""
+"""Entries of rule files to a `Book`: fields checked, each problem with its line."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from datetime import date
+from difflib import get_close_matches
+from typing import Any, NoReturn, cast
 
-from wenyuan.core.errors import InvalidRequest
+import yaml
+
+from wenyuan.core.errors import DocumentRejected, InvalidRequest, did_you_mean
 from wenyuan.core.model import Source
-from wenyuan.core.rules.book import (
+from wenyuan.core.rules import (
+    Alias,
+    AliasType,
     Book,
     BookFault,
     DeclaredSource,
     Direction,
+    Node,
+    Place,
     RawEvidence,
     RawStatement,
+    StatementStatus,
+    Strength,
     Tally,
 )
-from wenyuan.core.rules.model import Alias, AliasType, Node, Place, StatementStatus, Strength
-from wenyuan.core.text import language_of
-from wenyuan.readers.rulebooks.form import Form, place_in
-from wenyuan.readers.rulebooks.tree import doubled_keys
+from wenyuan.core.text import fold, language_of
 
-__all__ = [
-    "ALIAS_TYPES",
-    "EVIDENCE_KEYS",
-    "LANGUAGES",
-    "NODE_KEYS",
-    "SOURCE_KEYS",
-    "STATEMENT_KEYS",
-    "STATUSES",
-    "STRENGTHS",
-    "Writing",
-]
+# Trees of plain values that remember their lines: what YAML and JSON files become before they mean anything.
+#
+# YAML is read from the parser's events, so that nothing is built that was not looked at: no aliases (a few of
+# them unfold to gigabytes), no tags, no key twice, bounded nesting. Plain scalars follow the JSON-like part of
+# YAML: ``no`` and ``2018-06-01`` are text, numbers are numbers.
+
+
+_MAX_DEPTH = 32
+_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")
+_FLOAT = re.compile(r"[-+]?[0-9]{1,18}\.[0-9]{0,24}(?:[eE][-+][0-9]{1,3})?")
+_WORDS: dict[str, bool | None] = {"": None, "~": None, "null": None, "Null": None, "NULL": None}
+_WORDS |= dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(("false", "False", "FALSE"), False)
+
+
+class Tree(dict[str, Any]):
+    """A mapping with its line, the line of each key, and what stood under a key that was there already."""
+
+    def __init__(self, line: int | None = None) -> None:
+        super().__init__()
+        self.line = line
+        self.lines: dict[str, int] = {}
+        self.doubled: list[tuple[str, int | None, Any]] = []
+
+    def add(self, key: str, value: Any, line: int | None) -> None:
+        """Put a pair; of a key that is there already the first value stays, and the fact is kept."""
+        if key in self:
+            self.doubled.append((key, line, value))
+            return
+        self[key] = value
+        if line is not None:
+            self.lines[key] = line
+
+
+class Items(list[Any]):
+    """A sequence with its line, and the line of each item."""
+
+    def __init__(self, line: int | None = None) -> None:
+        super().__init__()
+        self.line = line
+        self.lines: list[int] = []
+
+
+def doubled_keys(value: object) -> Iterator[tuple[str, int | None]]:
+    """Every key in a tree that stands twice in its mapping, with the line of the second one."""
+    if isinstance(value, Tree):
+        yield from ((key, line) for key, line, _ in value.doubled)
+    if isinstance(value, (Tree, Items, list)):
+        for inner in value.values() if isinstance(value, Tree) else value:
+            yield from doubled_keys(inner)
+
+
+def _refuse(what: str, mark: Any) -> NoReturn:
+    raise DocumentRejected(f"line {mark.line + 1}: {what}")
+
+
+class _Builder:
+    """Events in, one value out."""
+
+    def __init__(self) -> None:
+        self.stack: list[Tree | Items] = []
+        self.keys: list[tuple[str, int] | None] = []
+        self.root: Any = None
+
+    def take(self, event: Any) -> None:
+        if isinstance(event, yaml.AliasEvent):
+            _refuse(f"the alias *{event.anchor} is not read: write out what it stands for", event.start_mark)
+        if isinstance(event, yaml.NodeEvent):
+            self._node(event)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            self.stack.pop()
+            self.keys.pop()
+
+    def _node(self, event: Any) -> None:
+        if event.tag not in (None, "!", "tag:yaml.org,2002:str"):
+            _refuse(f"the tag {event.tag!r} is not read", event.start_mark)
+        line = event.start_mark.line + 1
+        if isinstance(event, yaml.ScalarEvent):
+            self._put(_scalar(event), line, event)
+            return
+        if len(self.stack) >= _MAX_DEPTH:
+            _refuse(f"it is nested deeper than {_MAX_DEPTH} levels", event.start_mark)
+        value = Tree(line) if isinstance(event, yaml.MappingStartEvent) else Items(line)
+        self._put(value, line, event)
+        self.stack.append(value)
+        self.keys.append(None)
+
+    def _put(self, value: Any, line: int, event: Any) -> None:
+        if not self.stack:
+            self.root = value
+            return
+        parent = self.stack[-1]
+        if isinstance(parent, Items):
+            parent.append(value)
+            parent.lines.append(line)
+            return
+        key = self.keys[-1]
+        if key is None:
+            if not isinstance(event, yaml.ScalarEvent):
+                _refuse("a key must be text", event.start_mark)
+            self.keys[-1] = (event.value, line)
+            return
+        parent.add(key[0], value, key[1])
+        self.keys[-1] = None
+
+
+def _scalar(event: Any) -> str | int | float | bool | None:
+    text: str = event.value
+    if event.tag is not None or not event.implicit[0]:  # said to be text, quoted, or a block
+        return text
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INT.fullmatch(text):
+        return int(text)
+    return float(text) if _FLOAT.fullmatch(text) else text
+
+
+def yaml_tree(text: str) -> Any:
+    """The value of a YAML file of one document; mappings are `Tree`, sequences `Items`.
+
+    Raises:
+        DocumentRejected: it is not well-formed, has aliases, tags or several documents, or is nested too deeply.
+    """
+    builder, documents = _Builder(), 0
+    try:
+        for event in yaml.parse(text, yaml.CSafeLoader):
+            documents += isinstance(event, yaml.DocumentStartEvent)
+            if documents > 1:
+                _refuse("one YAML document a file is read, and here a second one begins", event.start_mark)
+            builder.take(event)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f"line {mark.line + 1}: " if mark else ""
+        raise DocumentRejected(f"{where}it is not well-formed YAML: {error.problem or error.context}") from error
+    except yaml.YAMLError as error:
+        raise DocumentRejected(f"it is not well-formed YAML: {error}") from error
+    return builder.root
+
+
+def json_tree(text: str, line: int | None = None) -> Any:
+    """The value of a JSON text; objects are `Tree` at the given line.
+
+    Raises:
+        DocumentRejected: it is not JSON, has NaN or infinity, or is nested too deeply.
+    """
+
+    def tree(pairs: list[tuple[str, Any]]) -> Tree:
+        made = Tree(line)
+        for key, value in pairs:
+            made.add(key, value, line)
+        return made
+
+    def constant(name: str) -> NoReturn:
+        raise ValueError(f"{name} is no number in JSON")
+
+    try:
+        return json.loads(text, object_pairs_hook=tree, parse_constant=constant)
+    except RecursionError as error:
+        raise DocumentRejected("it is nested too deeply") from error
+    except ValueError as error:
+        raise DocumentRejected(f"it is not well-formed JSON: {error}") from error
+
+
+# One written entry, field by field: values are checked, and what was not asked for is a fault.
+
+
+_DAY = re.compile(r"([0-9]{4})[-/.年]([0-9]{1,2})[-/.月]([0-9]{1,2})日?")
+_NUMBER = re.compile(r"[-+]?[0-9]{1,15}(?:\.[0-9]{1,24})?(?:[eE][-+]?[0-9]{1,3})?")
+_LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}")
+_MAX_TEXT = 20_000
+
+
+def folded(text: str) -> str:
+    """How words of files are compared: folded, white space as single blanks."""
+    return " ".join(fold(text).split())
+
+
+def near(key: str, known: Collection[str]) -> bool:
+    """Whether a key is most likely a known one with a slip of the pen, rather than another word."""
+    close = get_close_matches(key[:64].lower(), known, n=1, cutoff=0.75)
+    return bool(close) and abs(len(close[0]) - len(key)) <= 1
+
+
+def place_in(tree: object, outer: Place) -> Place:
+    """The place of a tree inside a file, or the place around it where the tree knows no line."""
+    line = getattr(tree, "line", None)
+    return outer if line is None or outer.cell else Place(outer.file, line)
+
+
+def _is_scalar(value: object) -> bool:
+    return isinstance(value, (str, int)) or (isinstance(value, float) and math.isfinite(value))
+
+
+class Form:
+    """The fields of one entry, each taken once.
+
+    Args:
+        known: The fields that this kind of entry may have: any other one is an ``unknown_key``.
+    """
+
+    def __init__(
+        self, tree: Mapping[str, Any], place: Place, faults: list[BookFault], known: Collection[str]
+    ) -> None:
+        self.tree = tree
+        self.place = place_in(tree, place)
+        self.faults = faults
+        self.sound = True
+        for key, line, _ in tree.doubled if isinstance(tree, Tree) else ():
+            self.fault("duplicate_key", f"the key {key!r} stands twice in one entry", self._at(line))
+        for key in tree:
+            if key not in known:
+                self.fault("unknown_key", f"no such key: {key!r}{did_you_mean(key, known)}", self.at(key))
+
+    def at(self, key: str) -> Place:
+        """The place of one field."""
+        return self._at(self.tree.lines.get(key)) if isinstance(self.tree, Tree) else self.place
+
+    def _at(self, line: int | None) -> Place:
+        return self.place if line is None or self.place.cell else Place(self.place.file, line)
+
+    def fault(self, code: str, message: str, place: Place | None = None) -> None:
+        """Record what is wrong: the entry is refused."""
+        self.sound = False
+        self.faults.append(BookFault(code, message, place or self.place))
+
+    def wrong(self, key: str, wanted: str, code: str = "bad_value") -> None:
+        """Record that a field has another kind of value than it should."""
+        self.fault(code, f"{key} is {self.tree[key]!r:.80}; it must be {wanted}", self.at(key))
+
+    def text(self, key: str, *, required: bool = False) -> str:
+        """A text without white space around it; a number is taken as it was written."""
+        value = self.tree.get(key)
+        if isinstance(value, bool) or not isinstance(value, (str, int, float, type(None))):
+            self.wrong(key, "text")
+            return ""
+        text = "" if value is None else str(value).strip()
+        if len(text) > _MAX_TEXT:
+            self.fault(
+                "bad_value", f"{key} has {len(text):,} characters; at most {_MAX_TEXT:,} are read", self.at(key)
+            )
+        if required and not text:
+            self.fault("bad_value", f"{key} is missing", self.at(key))
+        return text
+
+    def word(self, key: str, words: Mapping[str, str], default: str) -> str:
+        """One of a few words, in any of the spellings that `words` knows (folded)."""
+        written = self.text(key)
+        if not written:
+            return default
+        found = words.get(folded(written))
+        if found is None:
+            hint = did_you_mean(written, words)
+            self.wrong(key, f"one of {', '.join(dict.fromkeys(words.values()))}{hint}")
+        return found or default
+
+    def number(self, key: str, default: float, low: float, high: float) -> float:
+        """A number from `low` to `high`."""
+        value = self.tree.get(key)
+        if value is None or value == "":
+            return default
+        if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+            value = float(value)
+        if type(value) not in (int, float) or math.isnan(value) or not low <= value <= high:
+            self.wrong(key, f"a number from {low:g} to {high:g}")
+            return default
+        return float(value)
+
+    def trust(self, key: str = "trust") -> int | None:
+        """A trust level, 1 to 5; None where none is written."""
+        value = self.tree.get(key)
+        if value is None or value == "":
+            return None
+        number = int(value) if isinstance(value, str) and value.strip() in {"1", "2", "3", "4", "5"} else value
+        if type(number) is not int or not 1 <= number <= 5:
+            self.wrong(key, "an integer from 1 to 5", "bad_trust")
+            return None
+        return number
+
+    def day(self, key: str) -> date | None:
+        """A day: ``2018-06-01``, ``2018/6/1`` or ``2018年6月1日``."""
+        written = self.text(key)
+        if not written:
+            return None
+        match = _DAY.fullmatch(folded(written))
+        try:
+            if match:
+                return date(int(match[1]), int(match[2]), int(match[3]))
+        except ValueError:  # a day that the calendar does not have; said below, as any other that is none
+            pass
+        self.wrong(key, "a day such as 2018-06-01", "bad_date")
+        return None
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A list of texts; a single text is a list of one."""
+        value = self.tree.get(key)
+        if value is None:
+            return ()
+        items = value if isinstance(value, list) else [value]
+        if not all(isinstance(i, (str, int, float)) and not isinstance(i, bool) for i in items):
+            self.wrong(key, "a list of texts")
+            return ()
+        return tuple(dict.fromkeys(t for t in (str(i).strip() for i in items) if t))
+
+    def languages(self, key: str) -> dict[str, str]:
+        """Texts by language; a bare text goes under its own language."""
+        value = self.tree.get(key)
+        if isinstance(value, str):
+            text = value.strip()
+            return {language_of(text) or "und": text} if text else {}
+        written = self.table(key)
+        made = {tag: text.strip() for tag, text in written.items() if isinstance(text, str)}
+        if len(made) < len(written) or not all(_LANGUAGE.fullmatch(tag) for tag in made):
+            self.wrong(key, "texts by language, e.g. {zh: …, en: …}")
+            return {}
+        return {tag: text for tag, text in made.items() if text}
+
+    def table(self, key: str) -> dict[str, str | int | float | bool]:
+        """Scalar values by name."""
+        value = self.tree.get(key)
+        if value is None:
+            return {}
+        if not isinstance(value, Mapping) or not all(map(_is_scalar, value.values())):
+            self.wrong(key, "names with one value each")
+            return {}
+        for doubled, line, _ in value.doubled if isinstance(value, Tree) else ():
+            self.fault("duplicate_key", f"the key {doubled!r} stands twice in {key}", self._at(line))
+        return dict(value)
+
+    def entries(self, key: str) -> Sequence[Mapping[str, Any]]:
+        """A list of mappings; a single one is a list of one."""
+        value = self.tree.get(key)
+        if value is None:
+            return ()
+        items = value if isinstance(value, list) else [value]
+        if not all(isinstance(item, Mapping) for item in items):
+            self.wrong(key, "a list of entries")
+            return ()
+        return items
+
+
+# The entries that every format is brought to: a node, a statement, a source, each a mapping with known keys.
+
 
 LANGUAGES = ("zh", "en", "zh-Hant", "zh-Hans", "ja", "ko", "fr", "de", "es", "pt", "it", "ru", "ar", "vi", "th")
 """The tags that a node may have among its keys; any other language goes under ``labels``."""

@@ -1,4 +1,6 @@
-"""YAML packs: what people write and keep under version control.
+"""Rule packs as YAML, and books of rules as JSON lines.
+
+YAML packs: what people write and keep under version control.
 
 Beside ``nodes`` and ``statements`` in full there are two short forms: a list of nodes under the name of their
 kind (``process: [{name: …}]``), and statements below what they are about::
@@ -16,15 +18,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from wenyuan.core.rules.book import Book
-from wenyuan.core.rules.model import Place
-from wenyuan.core.suggest import did_you_mean
-from wenyuan.readers.decode import clean, decode
-from wenyuan.readers.rulebooks.entries import STATEMENT_KEYS, Writing
-from wenyuan.readers.rulebooks.form import near, place_in
-from wenyuan.readers.rulebooks.tree import Items, Tree, yaml_tree
-
-__all__ = ["read_yaml"]
+from wenyuan.core.errors import DocumentRejected, did_you_mean
+from wenyuan.core.rules import Book, Place
+from wenyuan.readers.assemble import clean, decode
+from wenyuan.readers.rulebooks.entries import (
+    STATEMENT_KEYS,
+    Items,
+    Tree,
+    Writing,
+    json_tree,
+    near,
+    place_in,
+    yaml_tree,
+)
 
 _LISTS = ("sources", "nodes", "statements")
 _ABOUT_THE_PACK = ("title", "description", "version", "license")
@@ -200,3 +206,60 @@ def _count_statements(value: Any) -> int:
 
 def _count_below(item: Tree, own: set[str]) -> int:
     return sum(_count(value) for key, value in item.items() if key not in own)
+
+
+# JSON Lines: one object a line, with one key that says what it is; what programs exchange line by line.
+
+
+_PARTS = ("node", "statement", "source", "schema", "pack")
+
+
+def read_jsonl_book(content: bytes, *, file: str, pack: str) -> Book:
+    """Read ``{"node": {…}}``, ``{"statement": {…}}``, ``{"source": {…}}``, ``{"schema": {…}}``, ``{"pack": "…"}``.
+
+    Raises:
+        DocumentRejected: it is no text.
+    """
+    decoded = decode(content)
+    text, cleaned = clean(decoded.text)
+    writing = Writing(pack, file)
+    for remark in (*decoded.notes, *cleaned):
+        writing.note("cleaned", remark, Place(file))
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            _take(line, Place(file, number), writing)
+    return writing.book()
+
+
+def _take(line: str, place: Place, writing: Writing) -> None:
+    try:
+        tree = json_tree(line, place.line)
+    except DocumentRejected as error:
+        writing.refuse("bad_json", error.message, place, **_guess(line))
+        return
+    if not isinstance(tree, Tree) or len(tree) != 1 or tree.doubled:
+        message = f"a line is an object with one key, one of {', '.join(_PARTS)}"
+        writing.refuse("bad_value", message, place, **_guess(line))
+        return
+    ((part, value),) = tree.items()
+    if part == "node":
+        writing.node(value, place)
+    elif part == "statement":
+        writing.statement(value, place)
+    elif part == "source":
+        writing.source(value, place)
+    elif part == "schema":
+        writing.schema(value, place)
+    elif part == "pack" and isinstance(value, str) and value.strip():
+        writing.pack = value.strip()
+    else:
+        message = f"no such key: {part!r}{did_you_mean(part, _PARTS)}" if part != "pack" else "pack must be a name"
+        writing.refuse("unknown_key" if part != "pack" else "bad_value", message, place, **_guess(line))
+
+
+def _guess(line: str) -> dict[str, int]:
+    """What a line that cannot be read is counted as: what it begins with, or else a statement."""
+    said = line.lstrip("{ \t")
+    if said.startswith(('"pack', '"source', '"schema')):
+        return {}
+    return {"nodes": 1} if said.startswith('"node') else {"statements": 1}

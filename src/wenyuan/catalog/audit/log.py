@@ -1,0 +1,488 @@
+"""The audit log: what is recorded, chained by hashes, and written in groups."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import sqlalchemy as sa
+
+from wenyuan.catalog.audit import EXPIRED, RENEWED, Head, HeadFile, Ids, canonical, commitment, row_hash
+from wenyuan.catalog.audit.reads import KINDS, AuditReads, AuditRecord, Verification, verify_export
+from wenyuan.catalog.audit.tables import AuditFiles, AuditPlace, audit, cuts, last_head, ours, queries
+from wenyuan.catalog.sql import reading
+from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest, KnowledgeError
+from wenyuan.core.records import AuditProgress
+
+__all__ = ["KINDS", "RETENTION", "AuditLog", "AuditRecord", "GroupWriter", "Verification", "verify_export"]
+
+
+# Writing in groups: whoever has something to write hands it over and goes on; one thread commits many at once.
+
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_MOST = 1_000  # in one transaction
+_MOST_WAITING = 20_000  # then the disk is too slow for what is asked, and nothing more is taken
+_RETRY = 0.25  # seconds after a failure; meanwhile every answer is refused
+
+
+class GroupWriter(Generic[T]):
+    """Takes entries and writes them in order, in groups, from a thread of its own.
+
+    When writing fails, nothing is dropped: what was taken waits, new entries are refused, and the writing is
+    tried again each second, and by every `flush`, until it succeeds.
+
+    Args:
+        write: Makes a group durable, or raises. All errors count: none may kill the thread unseen.
+        after: Seconds to wait for more entries after the first.
+    """
+
+    def __init__(self, name: str, write: Callable[[Sequence[T]], None], *, after: float) -> None:
+        self._name = name
+        self._write = write
+        self._after = after
+        self._change = threading.Condition()
+        self._waiting: list[T] = []
+        self._since = 0.0  # when the oldest of them came, about
+        self._taken = 0  # entries ever taken
+        self._durable = 0  # of them, written
+        self._tries = 0  # groups that were tried
+        self._failure: Exception | None = None
+        self._hurry = False
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    @property
+    def waiting(self) -> int:
+        """Entries that are not durable yet."""
+        return self._taken - self._durable
+
+    def state(self) -> tuple[int, float, bool]:
+        """Entries that are not durable yet, seconds since the oldest of them came, whether writing fails."""
+        with self._change:
+            lag = time.monotonic() - self._since if self.waiting else 0.0
+            return self.waiting, lag, self._failure is not None
+
+    def check(self) -> None:
+        """Whether an entry would be taken; raises as `add` does."""
+        if self._closed:
+            raise CatalogUnavailable("closed; nothing can be written any more", component=self._name)
+        if self._failure is not None:
+            raise self._failed(self._failure) from self._failure
+        if self.waiting >= _MOST_WAITING:
+            raise CatalogUnavailable(f"{self.waiting} entries wait to be written", component=self._name)
+
+    def add(self, entry: T) -> None:
+        """Hand over an entry.
+
+        Raises:
+            CatalogUnavailable: the last writing failed, too much is waiting, or this is closed.
+        """
+        with self._change:
+            self.check()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                self._thread.start()
+            if not self._waiting:
+                self._since = time.monotonic()
+            self._waiting.append(entry)
+            self._taken += 1
+            if len(self._waiting) == 1 or len(self._waiting) == _MOST:
+                self._change.notify_all()
+
+    def flush(self, timeout: float = 30.0) -> None:
+        """Wait until all that was taken before is durable.
+
+        Raises:
+            CatalogUnavailable: writing failed, or took longer than `timeout` seconds.
+        """
+        until = time.monotonic() + timeout
+        with self._change:
+            goal, tries = self._taken, self._tries
+            while self._durable < goal:
+                self._hurry = True
+                self._change.notify_all()
+                if self._failure is not None and self._tries > tries:
+                    raise self._failed(self._failure) from self._failure
+                left = until - time.monotonic()
+                if left <= 0:
+                    raise CatalogUnavailable(f"not written within {timeout:g} s", component=self._name)
+                self._change.wait(left)
+
+    def close(self, timeout: float = 30.0) -> None:
+        """Write what waits and end; may be called twice. Raises CatalogUnavailable when something was lost."""
+        with self._change:
+            self._closed = True
+        try:
+            self.flush(timeout)
+        finally:
+            with self._change:
+                lost, self._waiting, self._durable = self.waiting, [], self._taken
+                self._change.notify_all()
+            if lost:
+                log.error("%s: %d entries were not written", self._name, lost)
+            if self._thread is not None:
+                self._thread.join(timeout)
+
+    # -- the thread ---------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while True:
+            group = self._next_group()
+            if not group:
+                return
+            failure: Exception | None = None
+            try:
+                self._write(group)
+            except Exception as error:
+                failure = error
+            with self._change:
+                self._note(len(group), failure)
+
+    def _next_group(self) -> list[T]:
+        """What to write now; nothing when this is closed."""
+        with self._change:
+            while not self._waiting and not self._closed:
+                self._change.wait()
+            until = time.monotonic() + (_RETRY if self._failure is not None else self._after)
+            while self._waiting and not (self._hurry or self._closed):
+                left = until - time.monotonic()
+                if left <= 0 or (self._failure is None and len(self._waiting) >= _MOST):
+                    break
+                self._change.wait(left)
+            self._hurry = False
+            return self._waiting[:_MOST]
+
+    def _note(self, count: int, failure: Exception | None) -> None:
+        self._tries += 1
+        if failure is None:
+            del self._waiting[:count]
+            self._since = time.monotonic()  # those that came while the group was written
+            self._durable = self._taken - len(self._waiting)
+            if self._failure is not None:
+                log.warning("%s: written again", self._name)
+        elif self._failure is None:
+            log.error("%s: cannot be written: %s", self._name, failure)
+        self._failure = failure
+        self._change.notify_all()
+
+    def _failed(self, failure: Exception) -> CatalogUnavailable:
+        said = failure.message if isinstance(failure, KnowledgeError) else type(failure).__name__
+        hint = failure.hint if isinstance(failure, KnowledgeError) else ""
+        return CatalogUnavailable(f"cannot be written: {said}", component=self._name, hint=hint)
+
+
+# The audit: who asked what and was given which passages of which state of the library; who changed what.
+#
+# Records are chained by hashes (see `audit_chain`) and written in groups by a thread of their own, so that a
+# request does not wait for the disk: its record is durable about `flush_after` seconds later, or after `flush`.
+# Several processes may write; each transaction reads the chain's head anew.
+
+
+RETENTION = 180 * 86_400.0
+"""Seconds for which records are kept at least."""
+_DAY = 86_400.0
+_LOOK = 3600.0  # seconds between two looks for what is older than the retention
+_AT_ONCE, _SOON = 2_000, 2.0  # so many records go at once, since answers wait for it; the others seconds later
+
+
+class _Entry(NamedTuple):
+    """A record that waits to be chained."""
+
+    audit_id: str
+    at: float
+    kind: str
+    principal: str
+    record: str
+    salt: str
+    query: str | None
+
+
+class AuditLog(AuditReads):
+    """The audit of the library in `folder`; safe to share between threads, not across a fork.
+
+    Args:
+        folder: Where its head is kept; and the audit itself, unless `place` says otherwise.
+        place: Where the audit lies; it is closed with this.
+        flush_after: Seconds that a record waits for others to be written with.
+        clock: Seconds since the epoch.
+        keep_queries: Whether queries are kept, for replay; if not, only what proves that a given one was asked.
+        names: The ids of the library that it must be of; see `CatalogIdentity.names`. One that says none yet is given the first.
+        retention: Seconds after which records go by themselves, at most a day later; at least `RETENTION`. None: they
+            stay until `expire` is called.
+
+    Raises:
+        CatalogUnavailable, CatalogVersion: on construction.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        place: AuditPlace | None = None,
+        flush_after: float = 0.05,
+        clock: Callable[[], float] = time.time,
+        keep_queries: bool = True,
+        retention: float | None = None,
+        names: Sequence[str] = (),
+    ) -> None:
+        self._clock = clock
+        self._keep_queries = keep_queries
+        self._retention = retention
+        self._look_at = float("-inf")  # when to look again for what is older
+        self._ids = Ids()
+        self._head = HeadFile(folder / "audit.head")
+        self._place = place or AuditFiles(folder)
+        self._writer, self._reader = self._place.writer, self._place.reader
+        self._half_done: frozenset[str] = frozenset()  # committed, but the head file could not be written
+        try:
+            self._place.begin(self._head)
+            self._place.belong(names)
+        except BaseException:
+            self._dispose()
+            raise
+        self._groups = GroupWriter("audit", self._write, after=flush_after)
+        atexit.register(self.close)
+
+    # -- writing ------------------------------------------------------------------------------------
+
+    def append(self, record: Mapping[str, Any], query: Mapping[str, Any] | None = None) -> str:
+        """Take a record, and return its id at once.
+
+        Args:
+            record: ``kind`` (of `KINDS`), ``principal``, and anything that JSON can hold.
+            query: What was asked. It is kept apart from the chain, so that it can be erased.
+
+        Raises:
+            CatalogUnavailable: earlier records could not be written, or the log is closed.
+            TypeError, ValueError: the record is none.
+        """
+        entry = self._entry(record, query)
+        self._place.check()
+        self._groups.add(entry)
+        return entry.audit_id
+
+    def _entry(self, record: Mapping[str, Any], query: Mapping[str, Any] | None = None) -> _Entry:
+        said = dict(record)
+        kind, principal = said.pop("kind", None), said.pop("principal", None)
+        if kind not in KINDS:
+            raise ValueError(f"{kind!r} is no kind of audit record: {', '.join(KINDS)}")
+        if not isinstance(principal, str) or not principal or not principal.isprintable():
+            raise ValueError(f"{principal!r} is no principal")
+        salt, asked = "", None
+        if query is not None:
+            salt, asked = secrets.token_hex(16), canonical(query)
+            said["query_sha256"] = commitment(salt, asked)
+        at = self._clock()
+        return _Entry(self._ids(at), at, kind, principal, canonical(said), salt, asked)
+
+    def flush(self, timeout: float = 30.0) -> None:
+        """Wait until all that was appended is durable; CatalogUnavailable when it cannot be."""
+        self._groups.flush(timeout)
+
+    def check(self) -> None:
+        """Whether a record could be written now; none is.
+
+        Raises:
+            CatalogUnavailable, CatalogBusy: it could not, and so nothing can be answered.
+        """
+        self._groups.check()
+        self._place.check()
+        with ours("writing audit records"), self._writer.begin() as connection:
+            self._check_not_cut(last_head(connection), self._head.read())
+            self._place.touch(connection)
+
+    def progress(self) -> AuditProgress:
+        """How the writing is going; it waits for nothing."""
+        self._place.check()
+        with ours("reading the audit"), reading(self._reader, "reading the audit") as connection:
+            written = last_head(connection).seq
+        waiting, lag, failing = self._groups.state()
+        return AuditProgress(records=written, waiting=waiting, lag=lag, failing=failing)
+
+    def head(self) -> str:
+        """The chain's head; CatalogUnavailable when the chain ends before what this folder's ``audit.head`` says."""
+        known = self._head.read()  # before the records: it is never ahead of them
+        with ours("reading the audit"), reading(self._reader, "reading the audit") as connection:
+            head = last_head(connection)
+        self._check_not_cut(head, known)
+        return str(head)
+
+    def close(self) -> None:
+        """Write what waits, and let go of everything; may be called twice.
+
+        Raises:
+            CatalogUnavailable: something could not be written, and is lost.
+        """
+        atexit.unregister(self.close)
+        try:
+            self._groups.close()
+        finally:
+            self._dispose()
+
+    def _dispose(self) -> None:
+        self._place.close()
+
+    def _settle(self) -> None:
+        if self._groups.waiting:
+            self.flush()
+
+    def _write(self, group: Sequence[_Entry]) -> None:
+        """One transaction for all; the head file follows it."""
+        self._place.check(now=True)
+        self._let_expire()
+        with ours("writing audit records"):
+            with self._writer.begin() as connection:
+                head = self._chained(connection, [e for e in group if e.audit_id not in self._half_done])
+            self._half_done = frozenset(e.audit_id for e in group)
+            self._head.advance(head)
+            self._half_done = frozenset()
+
+    def _chained(self, connection: sa.Connection, entries: Sequence[_Entry], *, accepted: bool = False) -> Head:
+        """Add entries to the chain; returns its new head."""
+        head = last_head(connection)
+        if not accepted:
+            self._check_not_cut(head, self._head.read())  # going on after the end was cut off would hide it
+        rows, asked = [], []
+        for entry in entries:
+            columns = entry[:5]
+            seq = head.seq + 1
+            digest = row_hash(head.hash, seq, *columns)
+            rows.append(
+                {
+                    "seq": seq,
+                    **dict(zip(_Entry._fields, columns, strict=False)),
+                    "prev_hash": head.hash,
+                    "hash": digest,
+                }
+            )
+            head = Head(seq, digest)
+            if entry.query is not None:
+                kept = entry.query if self._keep_queries else None
+                asked.append({"audit_id": entry.audit_id, "at": entry.at, "salt": entry.salt, "query": kept})
+        if rows:
+            connection.execute(audit.insert(), rows)
+        if asked:
+            connection.execute(queries.insert(), asked)
+        return head
+
+    def _check_not_cut(self, head: Head, known: Head | None) -> None:
+        if known is not None and (known.seq > head.seq or (known.seq == head.seq and known.hash != head.hash)):
+            raise CatalogUnavailable(
+                f"the audit ends at record {head.seq}, but {self._head.path.name} says {known.seq}: "
+                "records were removed or replaced",
+                component="audit",
+                hint="restore the audit; or go on with what there is: wenyuan audit verify --renew-head",
+            )
+
+    # -- letting go ---------------------------------------------------------------------------------
+
+    def expire(self, before: float, *, principal: str = "local", early: bool = False) -> int:
+        """Remove the records up to a time (seconds since the epoch); returns how many. What stays is verifiable.
+
+        Args:
+            early: Remove also what is younger than `RETENTION`.
+
+        Raises:
+            InvalidRequest: `before` lies within the retention, and `early` was not said.
+        """
+        if before > self._clock() - RETENTION and not early:
+            raise InvalidRequest(
+                f"audit records are kept for {RETENTION / 86_400:g} days at least",
+                hint="choose an earlier day, or say that they shall go early",
+            )
+        self._settle()
+        return self._expired(before, principal)
+
+    def _let_expire(self) -> None:
+        """Remove what is older than the retention: the records of one day at an hour, so that a clock that is wrong for a
+        while takes little along, and few at once.
+        """
+        if self._retention is None or time.monotonic() < self._look_at:
+            return
+        self._look_at = time.monotonic() + _LOOK
+        try:
+            with ours("reading the audit"), reading(self._reader, "reading the audit") as connection:
+                oldest = connection.execute(sa.select(audit.c.at).order_by(audit.c.seq).limit(1)).scalar()
+            if oldest is None or oldest + _DAY > self._clock() - max(self._retention, RETENTION):
+                return
+            if self._expired(oldest + _DAY, "local", _AT_ONCE) == _AT_ONCE:
+                self._look_at = time.monotonic() + _SOON
+        except CatalogError as error:  # what happens now is to be written all the same
+            log.warning("audit: records past their retention could not be removed: %s", error)
+
+    def _expired(self, before: float, principal: str, most: int | None = None) -> int:
+        a = audit.c
+        # Up to the first that is younger: a clock that was set back must not tear a hole.
+        end = None if most is None else sa.select(sa.func.min(a.seq)).scalar_subquery() + most
+        within = sa.true() if end is None else a.seq < end
+        younger = sa.select(sa.func.min(a.seq)).where(a.at >= before, within).scalar_subquery()
+        older = sa.or_(younger.is_(None), a.seq < younger)
+        last = sa.select(a.seq, a.hash).where(older, within).order_by(a.seq.desc())
+        with self._removing("expiring audit records") as connection:
+            found = connection.execute(last.limit(1)).first()
+            if found is None:
+                return 0
+            cut = Head(found.seq, found.hash)
+            connection.execute(cuts.insert(), {**cut._asdict(), "at": self._clock()})
+            going = sa.select(a.audit_id).where(a.seq <= cut.seq)
+            connection.execute(queries.delete().where(queries.c.audit_id.in_(going)))
+            count = connection.execute(audit.delete().where(a.seq <= cut.seq)).rowcount
+            said = {"action": EXPIRED, "before": before, "records": count, "cut": str(cut)}
+            self._chained(connection, [self._entry({"kind": "audit", "principal": principal, **said})])
+        return int(count)
+
+    def erase_queries(
+        self, *, before: float | None = None, audit_ids: Sequence[str] = (), principal: str = "local"
+    ) -> int:
+        """Erase kept queries, older than a time or by id; returns how many. The chain stays whole.
+
+        What is left of a query is the preview in its record, and a hash that cannot be tested without its salt.
+
+        Raises:
+            InvalidRequest: neither is given.
+        """
+        if before is None and not audit_ids:
+            raise InvalidRequest("neither a time nor an id says which queries to erase")
+        self._settle()
+        q = queries.c
+        tests = [q.audit_id == audit_id for audit_id in audit_ids] + ([] if before is None else [q.at < before])
+        with self._removing("erasing queries") as connection:
+            count = sum(connection.execute(queries.delete().where(test)).rowcount for test in tests)
+            said = {"action": "erase queries", "before": before, "ids": list(audit_ids), "queries": count}
+            self._chained(connection, [self._entry({"kind": "audit", "principal": principal, **said})])
+        return count
+
+    def renew_head(self, *, principal: str = "local") -> str:
+        """Take the end of the chain for its end, whatever ``audit.head`` says, or if it is gone; returns the head.
+
+        That it was done, and what the file said, becomes a record of the chain.
+        """
+        doing = "renewing the head of the audit"
+        said = {"action": RENEWED, "had": self._head.text()}
+        with ours(doing):
+            with self._writer.begin() as connection:
+                entry = self._entry({"kind": "audit", "principal": principal, **said})
+                head = self._chained(connection, [entry], accepted=True)
+            self._head.replace(head)
+        return str(head)
+
+    @contextmanager
+    def _removing(self, doing: str) -> Iterator[sa.Connection]:
+        """A transaction that removes; afterwards nothing of it is left in the write-ahead log."""
+        with ours(doing):
+            with self._writer.begin() as connection:
+                yield connection
+                head = last_head(connection)
+            self._head.advance(head)
+            self._place.forget()

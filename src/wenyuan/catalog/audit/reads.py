@@ -1,0 +1,199 @@
+"""What the audit can be asked, whether it is whole, and how it leaves the house."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from wenyuan.catalog.audit import Head, HeadFile, Row, canonical, check
+from wenyuan.catalog.audit.tables import audit, chain_start, ours, queries
+from wenyuan.catalog.sql import agent_of, reading
+from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotPermitted
+from wenyuan.core.records import KINDS, AuditFault, AuditRecord, QueryState, Verification
+from wenyuan.runtime.system import exists
+
+__all__ = ["KINDS", "AuditReads", "AuditRecord", "Verification", "verify_export"]
+
+
+_MOST_LISTED = 1_000
+_HASHED = Row._fields[:8]
+_WITH_QUERY = sa.select(*audit.c, queries.c.salt, queries.c.query).outerjoin(
+    queries, queries.c.audit_id == audit.c.audit_id
+)
+
+
+class AuditReads:
+    """The reading half of `AuditLog`. A process reads what it has appended itself."""
+
+    _reader: sa.Engine
+    _head: HeadFile
+
+    if TYPE_CHECKING:
+
+        def _settle(self) -> None: ...
+
+    def show(self, audit_id: str) -> AuditRecord:
+        """Raises NotPermitted when there is no such record."""
+        self._settle()
+        with ours("reading the audit"), reading(self._reader, "reading the audit") as connection:
+            row = connection.execute(_WITH_QUERY.where(audit.c.audit_id == audit_id)).first()
+        if row is None:
+            raise NotPermitted(f"there is no audit record {audit_id!r}", hint="wenyuan audit list")
+        return _record_of(Row._make(row))
+
+    def list(
+        self,
+        *,
+        kind: str | None = None,
+        principal: str | None = None,
+        agent: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        limit: int = 50,
+        before: str | None = None,
+    ) -> tuple[AuditRecord, ...]:
+        """The newest records, newest first.
+
+        Args:
+            agent: Only answers that were given to this agent.
+            since, until: Seconds since the epoch; `until` is exclusive.
+            limit: At most 1,000.
+            before: The id of a record: go on with those that are older.
+
+        Raises:
+            InvalidRequest: an unknown kind or a limit out of bounds.
+            NotPermitted: no record has the id `before`.
+        """
+        if kind is not None and kind not in KINDS:
+            raise InvalidRequest(f"{kind!r} is no kind of audit record", hint=f"one of {', '.join(KINDS)}")
+        if not 1 <= limit <= _MOST_LISTED:
+            raise InvalidRequest(f"limit is {limit}; it must be from 1 to {_MOST_LISTED}")
+        a = audit.c
+        tests = (
+            kind is None or a.kind == kind,
+            principal is None or a.principal == principal,
+            agent is None or agent_of(audit.c.record) == agent,
+            since is None or a.at >= since,
+            until is None or a.at < until,
+            before is None or a.seq < self.show(before).seq,
+        )
+        query = _WITH_QUERY.where(*(test for test in tests if test is not True)).order_by(a.seq.desc()).limit(limit)
+        self._settle()
+        with ours("listing audit records"), reading(self._reader, "listing audit records") as connection:
+            rows = connection.execute(query).all()
+        return tuple(_record_of(Row._make(row)) for row in rows)
+
+    def verify(self, expected_head: str | None = None) -> Verification:
+        """Whether no record was edited, removed, put in or moved, and none is missing at the end.
+
+        Args:
+            expected_head: A head that was kept elsewhere; without it, only ``audit.head`` tells of a cut-off end.
+
+        Raises:
+            InvalidRequest: `expected_head` is none.
+        """
+        self._settle()
+        heads = {} if expected_head is None else {"the expected head": Head.parse(expected_head)}
+        known = self._head.read()  # before the records: it is never ahead of them
+        if known is not None:
+            heads[self._head.path.name] = known
+        with ours("verifying the audit"), reading(self._reader, "verifying the audit") as connection:
+            head, fault = check(_rows(connection), chain_start(connection), heads)
+            count = connection.scalar(sa.select(sa.func.count()).select_from(audit)) or 0
+        if fault is None and known is None:
+            fault = AuditFault(head.seq, f"{self._head.path.name} is missing or empty: the end may have been cut off")
+        return Verification(ok=fault is None, records=count, head=str(head), first_fault=fault)
+
+    def export(self, path: Path, *, with_queries: bool = False) -> str:
+        """Write all records as JSON Lines to a new file, and return the head.
+
+        A record's line holds all that is hashed; the last line is ``{"head": …, "records": n, "start": …}``.
+
+        Raises:
+            InvalidRequest: there is a file of that name.
+            CatalogUnavailable: it cannot be written.
+        """
+        self._settle()
+        part = path.with_name(path.name + ".part")
+        doing = "exporting the audit"
+        try:
+            if exists(path):
+                raise InvalidRequest(f"there is a file {path} already", hint="choose another name")
+            with part.open("w", encoding="utf-8") as file:
+                with ours(doing), reading(self._reader, doing) as connection:
+                    head = _export(connection, file.write, with_queries)
+                file.flush()
+                os.fsync(file.fileno())
+            part.rename(path)
+        except OSError as error:
+            raise CatalogUnavailable(f"cannot write {path}: {error.strerror}", component="audit") from error
+        return str(head)
+
+
+def verify_export(path: Path, expected_head: str | None = None) -> Verification:
+    """As `AuditReads.verify`, of an exported file.
+
+    Raises:
+        InvalidRequest: it is no export, or cannot be read.
+    """
+    heads = {} if expected_head is None else {"the expected head": Head.parse(expected_head)}
+    try:
+        with path.open(encoding="utf-8") as file:
+            lines = [json.loads(line) for line in file]
+        last = lines.pop()
+        start, heads["the last line"] = Head.parse(last["start"]), Head.parse(last["head"])
+        rows = [Row(**line) for line in lines]
+    except OSError as error:
+        raise InvalidRequest(f"cannot read {path}: {error.strerror}") from error
+    except (IndexError, KeyError, TypeError, ValueError) as error:
+        raise InvalidRequest(f"{path} is no whole export of an audit") from error
+    head, fault = check(rows, start, heads)
+    return Verification(ok=fault is None, records=len(rows), head=str(head), first_fault=fault)
+
+
+def _rows(connection: sa.Connection) -> Iterator[Row]:
+    # Closed by us: a fault ends the walk, and a server keeps a cursor open until then.
+    with connection.execution_options(yield_per=1_000).execute(_WITH_QUERY.order_by(audit.c.seq)) as found:
+        yield from map(Row._make, found)
+
+
+def _record_of(row: Row) -> AuditRecord:
+    try:
+        record = json.loads(row.record)
+        query = None if row.query is None else json.loads(row.query)
+    except ValueError as error:
+        raise CatalogUnavailable(
+            f"record {row.seq} cannot be read", component="audit", hint="wenyuan audit verify"
+        ) from error
+    state: QueryState = "none"
+    if "query_sha256" in record:
+        state = "kept" if query is not None else "erased" if row.salt is None else "not kept"
+    return AuditRecord(
+        seq=row.seq,
+        audit_id=row.audit_id,
+        at=row.at,
+        kind=row.kind,
+        principal=row.principal,
+        record=record,
+        hash=row.hash,
+        query=query,
+        query_state=state,
+    )
+
+
+def _export(connection: sa.Connection, write: Callable[[str], object], with_queries: bool) -> Head:
+    start = head = chain_start(connection)
+    count = 0
+    for row in _rows(connection):
+        line = dict(zip(_HASHED, row, strict=False))
+        if with_queries and row.query is not None:
+            line |= {"salt": row.salt, "query": row.query}
+        write(canonical(line) + "\n")
+        head, count = Head(row.seq, row.hash), count + 1
+    write(canonical({"head": str(head), "start": str(start), "records": count}) + "\n")
+    return head

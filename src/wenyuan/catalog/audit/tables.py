@@ -1,0 +1,360 @@
+"""The tables of the audit, in a file of their own or on a PostgreSQL."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import sqlalchemy as sa
+from sqlalchemy import event
+
+from wenyuan.catalog import schema as t
+from wenyuan.catalog.audit import GENESIS, Head, HeadFile
+from wenyuan.catalog.lock import Present
+from wenyuan.catalog.schema import ID, TEXT
+from wenyuan.catalog.sql import connect_reader, connect_writer, empty_log, insert_new, let_go, reading, translated
+from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, CatalogVersion
+from wenyuan.runtime.system import upgrade_command
+
+# The tables of the audit, apart from the catalog, so that whoever only reads can be audited too: in ``audit.db``, or
+# (`catalog.postgres`) beside the catalog's in a schema of a PostgreSQL.
+
+
+FORMAT = 1
+_SETTLE = 15.0  # seconds: several processes may make the database at once
+
+tables = sa.MetaData()
+
+audit = sa.Table(
+    "audit",
+    tables,
+    sa.Column("seq", ID, primary_key=True, autoincrement=False),
+    sa.Column("audit_id", TEXT, nullable=False, unique=True),
+    sa.Column("at", sa.Float, nullable=False, index=True),  # seconds since the epoch
+    sa.Column("kind", TEXT, nullable=False),
+    sa.Column("principal", TEXT, nullable=False),
+    sa.Column("record", TEXT, nullable=False),  # canonical JSON, hashed as it stands
+    sa.Column("prev_hash", TEXT, nullable=False),
+    sa.Column("hash", TEXT, nullable=False),
+    sa.Index("audit_kind", "kind", "seq"),
+    sa.Index("audit_principal", "principal", "seq"),
+)
+
+# Queries are apart: they may be about a person, who may want them gone; the chain holds but a commitment to each.
+queries = sa.Table(
+    "audit_queries",
+    tables,
+    sa.Column("audit_id", TEXT, primary_key=True),
+    sa.Column("at", sa.Float, nullable=False, index=True),
+    sa.Column("salt", TEXT, nullable=False),
+    sa.Column("query", TEXT),  # canonical JSON; null when queries are not kept
+    sqlite_with_rowid=False,
+)
+
+# Where retention has cut the chain; the newest one counts.
+cuts = sa.Table(
+    "audit_cuts",
+    tables,
+    sa.Column("seq", ID, primary_key=True, autoincrement=False),
+    sa.Column("hash", TEXT, nullable=False),
+    sa.Column("at", sa.Float, nullable=False),
+)
+
+# In a file of its own, the audit says whose it is; beside the catalog's tables there is nothing to be told.
+whose = sa.Table("audit_library", sa.MetaData(), sa.Column("library_id", TEXT, primary_key=True))
+
+_GUARDS = (
+    ("not_edited BEFORE UPDATE ON audit", "", "audit records are not edited"),
+    (
+        "not_removed BEFORE DELETE ON audit",
+        "WHEN OLD.seq > (SELECT COALESCE(MAX(seq), 0) FROM audit_cuts)",
+        "audit records are not removed",
+    ),
+    # Also against INSERT OR REPLACE, which removes without asking the guard above.
+    (
+        "at_the_end BEFORE INSERT ON audit",
+        "WHEN NEW.seq <= (SELECT MAX(seq) FROM audit)",
+        "audit records are added at the end",
+    ),
+    ("queries_not_edited BEFORE UPDATE ON audit_queries", "", "kept queries are erased, not edited"),
+    ("cuts_not_edited BEFORE UPDATE ON audit_cuts", "", "cuts are not edited"),
+    ("cuts_not_removed BEFORE DELETE ON audit_cuts", "", "cuts are not removed"),
+)
+
+
+@contextmanager
+def ours(doing: str) -> Iterator[None]:
+    """As `connect.translated`, with the audit named as what failed."""
+    try:
+        with translated(doing):
+            yield
+    except CatalogError as error:
+        hint = error.hint.replace("catalog.db", "audit.db")
+        raise type(error)(error.message, component="audit", hint=hint) from error
+
+
+class AuditPlace(Protocol):
+    """What the audit asks of where it lies.
+
+    Attributes:
+        writer: Its transactions follow one another, those of all processes.
+    """
+
+    reader: sa.Engine
+    writer: sa.Engine
+
+    def begin(self, head: HeadFile) -> None:
+        """Make the tables, unless they are there.
+
+        Raises:
+            CatalogVersion: they were made by a newer program.
+            CatalogUnavailable: they cannot be made or read.
+        """
+        ...
+
+    def touch(self, connection: sa.Connection) -> None:
+        """Write what is there once more: where that fails, a record could not be written either."""
+        ...
+
+    def check(self, *, now: bool = False) -> None:
+        """CatalogUnavailable where the audit is not the one any more that was opened."""
+        ...
+
+    def belong(self, names: Sequence[str]) -> None:
+        """CatalogUnavailable where the audit is not that of the library with these ids, of which the first is its own."""
+        ...
+
+    def forget(self) -> None:
+        """Overwrite what was deleted, as far as it can be reached."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class AuditFiles:
+    """``audit.db`` in the library's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "audit.db"
+        self.writer = connect_writer(self.path)
+        event.listen(self.writer, "connect", _widen, insert=True)  # before the database is made
+        self.reader = connect_reader(self.path, pool_size=4)
+        self._present = Present(self.path, "SELECT library_id FROM audit_library", "audit")
+
+    def begin(self, head: HeadFile) -> None:
+        if not self.path.parent.is_dir():
+            raise CatalogUnavailable(f"there is no folder {self.path.parent}", component="audit")
+        until = time.monotonic() + _SETTLE
+        while True:
+            try:
+                with ours("opening the audit"), reading(self.reader, "opening the audit") as connection:
+                    found = _format(connection)
+                if found == 0:
+                    self._make(head)
+                return check_format(found)
+            except CatalogBusy:
+                # Two that turn on the write-ahead log of one new database at once are not made to wait by SQLite.
+                if time.monotonic() >= until:
+                    raise
+                time.sleep(0.02)
+
+    def _make(self, head: HeadFile) -> None:
+        with ours("opening the audit"), self.writer.begin() as connection:
+            if _format(connection) == 0:
+                head.create()  # first: a database with records always has a head file, or it was removed
+                tables.create_all(connection)
+                for name, when, message in _GUARDS:
+                    connection.exec_driver_sql(
+                        f"CREATE TRIGGER audit_{name} {when} BEGIN SELECT RAISE(ABORT, '{message}'); END"
+                    )
+                connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")
+
+    def touch(self, connection: sa.Connection) -> None:
+        connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")  # a page of the log, also of the same number
+
+    def check(self, *, now: bool = False) -> None:
+        self._present.check(now=now)
+
+    def belong(self, names: Sequence[str]) -> None:
+        if not names:
+            return
+        with ours("opening the audit"), reading(self.reader, "opening the audit") as connection:
+            known = sa.inspect(connection).has_table(whose.name)
+            found = connection.scalar(sa.select(whose.c.library_id)) if known else None
+        if found is None:
+            with ours("opening the audit"), self.writer.begin() as connection:
+                whose.create(connection, checkfirst=True)
+                if connection.scalar(sa.select(whose.c.library_id)) is None:
+                    connection.execute(whose.insert(), {"library_id": names[0]})
+        elif found not in names:
+            raise CatalogUnavailable(
+                f"{self.path.name} is that of library {found}, and the catalog that of {names[0]}: one of them is "
+                "another library's",
+                component="audit",
+                hint="restore both from one backup",
+            )
+
+    def forget(self) -> None:
+        empty_log(self.writer)
+
+    def close(self) -> None:
+        let_go(self.reader, self.writer)
+
+
+def _widen(connection: Any, _record: Any) -> None:
+    # A record takes 2-4 kB: pages of 4 kB would hold one each, and be empty to a third.
+    connection.execute("PRAGMA page_size=16384")
+
+
+def _format(connection: sa.Connection) -> int:
+    return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
+
+
+def check_format(found: int) -> None:
+    """CatalogVersion when the audit's tables were made by a newer program."""
+    if found > FORMAT:
+        raise CatalogVersion(
+            f"the audit has format {found}, this program knows up to {FORMAT}",
+            component="audit",
+            hint=f"upgrade the program: {upgrade_command()}",
+        )
+
+
+def chain_start(connection: sa.Connection) -> Head:
+    """Where the chain begins."""
+    return _newest(connection, cuts) or GENESIS
+
+
+def last_head(connection: sa.Connection) -> Head:
+    """The record that the next one follows."""
+    return _newest(connection, audit) or chain_start(connection)
+
+
+def _newest(connection: sa.Connection, table: sa.Table) -> Head | None:
+    found = connection.execute(sa.select(table.c.seq, table.c.hash).order_by(table.c.seq.desc()).limit(1)).first()
+    return None if found is None else Head(found.seq, found.hash)
+
+
+# The audit on a PostgreSQL, beside the catalog's tables. Any number of servers add to one chain: a transaction that
+# does holds the row ``audit`` of ``library`` until it ends, so it follows the one before, and its record that one's.
+#
+# Each server keeps the head of the chain in its own folder, so whoever changes the database must change those, too. One
+# that joins takes the head as it finds it; so does one whose own head was cut off by retention. That a folder has joined is
+# kept in the database: a head that is missing there afterwards was taken away.
+
+
+_KEY = "audit"
+JOINED = "audit_head/"
+"""What the keys in `library` begin with that name the folders in which a head was written."""
+_LOCKED = sa.select(t.library.c.value).where(t.library.c.key == _KEY).with_for_update()
+_SERVER_GUARDS = """
+CREATE FUNCTION audit_refused() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN RAISE EXCEPTION USING MESSAGE = TG_ARGV[0]; END $$;
+CREATE FUNCTION audit_kept() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF OLD.seq > (SELECT COALESCE(MAX(seq), 0) FROM audit_cuts) THEN
+        RAISE EXCEPTION 'audit records are not removed';
+    END IF;
+    RETURN OLD;
+END $$;
+CREATE FUNCTION audit_follows() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.seq <= (SELECT MAX(seq) FROM audit) THEN
+        RAISE EXCEPTION 'audit records are added at the end';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER audit_not_edited BEFORE UPDATE ON audit FOR EACH ROW
+    EXECUTE FUNCTION audit_refused('audit records are not edited');
+CREATE TRIGGER audit_not_emptied BEFORE TRUNCATE ON audit FOR EACH STATEMENT
+    EXECUTE FUNCTION audit_refused('audit records are not removed');
+CREATE TRIGGER audit_not_removed BEFORE DELETE ON audit FOR EACH ROW EXECUTE FUNCTION audit_kept();
+CREATE TRIGGER audit_at_the_end BEFORE INSERT ON audit FOR EACH ROW EXECUTE FUNCTION audit_follows();
+CREATE TRIGGER audit_queries_not_edited BEFORE UPDATE ON audit_queries FOR EACH ROW
+    EXECUTE FUNCTION audit_refused('kept queries are erased, not edited');
+CREATE TRIGGER audit_cuts_not_edited BEFORE UPDATE ON audit_cuts FOR EACH ROW
+    EXECUTE FUNCTION audit_refused('cuts are not edited');
+CREATE TRIGGER audit_cuts_not_removed BEFORE DELETE ON audit_cuts FOR EACH ROW
+    EXECUTE FUNCTION audit_refused('cuts are not removed');
+"""
+"""Those of `audit_tables`, in the words of PostgreSQL."""
+
+
+def make_audit(connection: sa.Connection) -> None:
+    """Make the tables of the audit, in the transaction that makes the catalog's."""
+    tables.create_all(connection)
+    connection.exec_driver_sql(_SERVER_GUARDS)
+    connection.execute(t.library.insert(), {"key": _KEY, "value": str(FORMAT)})
+
+
+class AuditOnServer:
+    """See `audit_tables.AuditPlace`. The engines are this one's own, and closed with it."""
+
+    def __init__(self, reader: sa.Engine, writer: sa.Engine) -> None:
+        self.reader = reader
+        self.writer = writer
+        event.listen(writer, "begin", _follow)
+
+    def begin(self, head: HeadFile) -> None:
+        doing = "opening the audit"
+        known, key = head.read(), _folder_key(head.path.parent)
+        with ours(doing), reading(self.reader, doing) as connection:
+            found = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == _KEY))
+            if found is None:
+                raise CatalogUnavailable("the library has no audit", component="audit", hint="restore a backup")
+            check_format(int(found))
+            last = last_head(connection)
+            joined = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == key)) is not None
+            joining = not joined if known is None else _continued(connection, known)
+        if joining:  # else a head that is missing was taken away, and verifying says so
+            head.create(last)
+        if not joined:
+            with ours(doing), self.writer.begin() as connection:
+                connection.execute(insert_new(connection, t.library), {"key": key, "value": "joined"})
+
+    def touch(self, connection: sa.Connection) -> None:
+        connection.execute(t.library.update().where(t.library.c.key == _KEY).values(value=str(FORMAT)))
+
+    def check(self, *, now: bool = False) -> None:
+        """Nothing: a database that is gone says so itself."""
+
+    def belong(self, names: Sequence[str]) -> None:
+        """Nothing: it lies beside the catalog."""
+
+    def forget(self) -> None:
+        """Vacuum, as `Server.forget`."""
+        with ours("vacuuming what was removed"), self.writer.connect() as connection:
+            raw = connection.connection.driver_connection
+            assert raw is not None
+            raw.autocommit = True
+            try:
+                raw.execute("VACUUM audit, audit_queries")
+            finally:
+                raw.autocommit = False
+
+    def close(self) -> None:
+        let_go(self.reader, self.writer)
+
+
+def _follow(connection: sa.Connection) -> None:
+    connection.execute(_LOCKED)
+
+
+def _folder_key(folder: Path) -> str:
+    """What tells a folder that has joined from one that has not: that of a new container is another one."""
+    known = folder.stat()
+    said = f"{socket.gethostname()}:{known.st_dev}:{known.st_ino}"
+    return JOINED + hashlib.sha256(said.encode()).hexdigest()
+
+
+def _continued(connection: sa.Connection, known: Head) -> bool:
+    """Whether the chain goes on from a head, or begins after it."""
+    if known.seq < chain_start(connection).seq:
+        return True
+    found = connection.scalar(sa.select(audit.c.hash).where(audit.c.seq == known.seq))
+    return bool(found == known.hash)

@@ -1,0 +1,381 @@
+"""Backup of a library in use, and moving a library between a folder and a PostgreSQL."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from pydantic import SecretStr
+
+from wenyuan.catalog import MOVING, Catalog, make_tables
+from wenyuan.catalog import schema as t
+from wenyuan.catalog.audit import HeadFile
+from wenyuan.catalog.audit import tables as audit_tables
+from wenyuan.catalog.audit.log import AuditLog
+from wenyuan.catalog.audit.tables import JOINED, last_head
+from wenyuan.catalog.sql import copy_database, reading, translated
+from wenyuan.catalog.storage import Files, Place, place_of
+from wenyuan.catalog.tasks import ledger_file
+from wenyuan.catalog.tasks import tables as task_tables
+from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest
+from wenyuan.runtime.system import exists, is_dir, is_file
+from wenyuan.settings import load_settings
+
+# A copy of a library in a folder, made while it is in use.
+
+
+# The head before the audit: a head that is behind is right, one that is ahead says that records are missing. The catalog
+# last: no record is of a change that the copy does not have.
+_FILES = ("wenyuan.toml", "pseudonym.key", "audit.head")
+_DATABASES = ("audit.db", "tasks.db", "catalog.db")
+
+
+def back_up(folder: Path, to: Path) -> int:
+    """Copy all that a library in a folder consists of, each database in one state; returns the bytes.
+
+    The index is left out: it is built again. What is begun and broken off leaves ``<to>.partial``, which the next
+    attempt begins anew.
+
+    Raises:
+        InvalidRequest: the library lies on a PostgreSQL, or `to` is taken.
+        CatalogError: it cannot be read or written, its catalog was emptied, or its audit ends too early.
+    """
+    with closing(place_of(folder, load_settings(folder).catalog)) as place:
+        if not isinstance(place, Files):
+            raise InvalidRequest(
+                f"the library lies in {place}", hint="pg_dump --schema=…, see docs/postgres.md#backup-and-restore"
+            )
+        if not place.found():
+            raise CatalogUnavailable(f"there is no library in {folder}", component="catalog")
+        Catalog(place).check_not_emptied()
+    partial = to.with_name(f"{to.name}.partial")
+    try:
+        if exists(to) and not (is_dir(to) and not any(to.iterdir())):
+            raise InvalidRequest(f"{to} is there already", hint="name a folder that is new")
+        if exists(partial):
+            shutil.rmtree(partial)
+        partial.mkdir(parents=True, mode=0o700)
+        for name in _FILES:
+            if is_file(folder / name):
+                shutil.copy2(folder / name, partial / name)
+        for name in _DATABASES:
+            if is_file(folder / name):
+                copy_database(folder / name, partial / name)
+        _check_audit(partial)
+        size = sum(file.stat().st_size for file in partial.iterdir())
+        partial.replace(to)
+    except OSError as error:
+        raise CatalogError(
+            f"cannot copy the library to {to}: {error.filename or partial}: {error.strerror}",
+            component="catalog",
+            hint="what was begun can be removed: " + str(partial),
+        ) from error
+    return size
+
+
+def _check_audit(folder: Path) -> None:
+    """A copy that would be refused when it is needed is none."""
+    if HeadFile(folder / "audit.head").text():
+        with closing(AuditLog(folder)) as audit:
+            audit.head()
+
+
+# Moving a library from one place to another: from a folder to a PostgreSQL, and back.
+#
+# Rows are copied table by table in the order of their keys, so an interrupted move goes on behind the last key that is
+# there. Then every table is compared, by count and by a hash over all its rows; one that differs (the library was written
+# to between two attempts) is copied again. Until all are equal, the new place says that it is none yet. The old one is
+# only read, and held for writing meanwhile.
+
+
+_BATCH = 1_000
+_OWN = ("schema", "library_file", "tick", "audit", MOVING, t.PSEUDONYMS)
+"""Keys of `library` that belong to a place, not to what it holds."""
+_CATALOG = [table for kept in t.ALL for table in kept.sorted_tables if table is not t.library]
+_AUDIT = [audit_tables.cuts, audit_tables.audit, audit_tables.queries]
+_GROWING = (audit_tables.cuts, audit_tables.audit)  # rows are only added, and guarded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """How far a move is: rows of a table that are there, or were compared."""
+
+    table: str
+    doing: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """What was moved.
+
+    Attributes:
+        tables: Rows by table.
+        seq: The last change.
+        head: Of the audit, as its verification gave it.
+    """
+
+    tables: dict[str, int]
+    seq: int
+    head: str
+    seconds: float
+
+
+Tell = Callable[[Step], None]
+
+
+def names_server(to: str) -> bool:
+    """Whether a text is a connection string, as a URL or as ``host=… dbname=…``, and not a folder.
+
+    One that is taken for a folder would be made, with the password in its name.
+    """
+    return to.startswith(("postgresql://", "postgres://")) or "=" in to.partition("/")[0]
+
+
+def move_library(folder: str | Path, to: str, tell: Callable[[Step], None] = lambda _: None) -> Moved:
+    """Copy a library to a PostgreSQL, or from there to a folder, and compare all of it; what was begun is gone on with.
+
+    Args:
+        folder: Where the library lies, or where its settings say where it lies.
+        to: A connection string, or a folder.
+        tell: Is told how far it is.
+
+    Raises:
+        InvalidRequest: it lies in a folder, and is to go to one.
+        CatalogError, ConfigError
+    """
+    path = Path(folder)
+    settings = load_settings(path)
+    origin = place_of(path, settings.catalog)
+    if not names_server(to):
+        if isinstance(origin, Files):
+            raise InvalidRequest("the library lies in a folder already", hint="copy the folder while nobody writes")
+        target: Place = Files(Path(to))
+    else:
+        target = place_of(path, settings.catalog.model_copy(update={"dsn": SecretStr(to)}))
+    try:
+        return move(origin, target, tell)
+    finally:
+        origin.close()
+        target.close()
+
+
+def move(origin: Place, target: Place, tell: Tell = lambda _: None) -> Moved:
+    """Copy the library at `origin` to `target`, or go on with it, and compare all of it.
+
+    Raises:
+        CatalogUnavailable: there is another library at `target`, or what is there differs and cannot be mended.
+        CatalogBusy: somebody is writing to the library.
+    """
+    begun = time.monotonic()
+    with ExitStack() as stack:
+        old = Catalog.open(origin)
+        stack.callback(old.close)
+        stack.enter_context(old.writing())
+        _prepare(target, old.library_id())
+        pairs = _pairs(origin, target, stack)
+        counts = {pair.table.name: _moved(pair, tell) for pair in pairs}
+        head = _finish(origin, target, pairs)
+        seq = old.seq()
+    return Moved(tables=counts, seq=seq, head=head, seconds=time.monotonic() - begun)
+
+
+def _prepare(target: Place, library_id: str) -> None:
+    """Make the tables, marked as being filled; or see that what is there was begun for the same library."""
+    target.make()
+    with target.held(), translated(f"making {target}"), target.claims.begin() as connection:
+        names = sa.inspect(connection).get_table_names()
+        found = None
+        if "library" in names:
+            found = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == MOVING))
+        if names and found != library_id:
+            raise CatalogUnavailable(
+                f"there is a database in {target} already",
+                component="catalog",
+                hint="choose another folder, or another catalog.schema_name",
+            )
+        if not names:
+            make_tables(connection, 0, target)
+            connection.execute(t.library.insert(), {"key": MOVING, "value": library_id})
+
+
+class _Pair(NamedTuple):
+    """A table, and the engines that read the old one, and write and read the new one."""
+
+    table: sa.Table
+    old: sa.Engine
+    sink: sa.Engine
+    new: sa.Engine
+
+
+def _pairs(origin: Place, target: Place, stack: ExitStack) -> list[_Pair]:
+    audits = [place.audit() for place in (origin, target)]
+    tasks = [place.tasks() or ledger_file(place.folder) for place in (origin, target)]
+    for audit, place in zip(audits, (origin, target), strict=True):
+        stack.callback(audit.close)
+        audit.begin(HeadFile(place.folder / "audit.head"))
+    for engine in tasks:
+        stack.callback(engine.dispose)
+        if engine.dialect.name == "sqlite":
+            with translated("opening the count of tasks"), engine.begin() as connection:
+                task_tables.create_all(connection)
+    found = [_Pair(table, origin.reader, target.claims, target.reader) for table in _CATALOG]
+    found += [_Pair(table, audits[0].reader, audits[1].writer, audits[1].reader) for table in _AUDIT]
+    return found + [_Pair(table, tasks[0], tasks[1], tasks[1]) for table in task_tables.sorted_tables]
+
+
+def _moved(pair: _Pair, tell: Tell) -> int:
+    """Copy what is missing of a table, and compare; returns its rows."""
+    table = pair.table
+    _copy(pair, tell)
+    before, after = _digest(table, pair.old, tell), _digest(table, pair.new, tell)
+    if before != after and table not in _GROWING:
+        with translated(f"copying {table.name} again"), pair.sink.begin() as connection:
+            for other in _CATALOG:  # these are copied next
+                if any(key.column.table is table for key in other.foreign_keys):
+                    connection.execute(other.delete())
+            connection.execute(table.delete())
+        _copy(pair, tell)
+        before, after = _digest(table, pair.old, tell), _digest(table, pair.new, tell)
+    if before != after:
+        raise CatalogUnavailable(
+            f"table {table.name} differs: {before[0]} rows here, {after[0]} there",
+            component="catalog",
+            hint="nobody may write to the library while it is moved: stop its servers; remove what was begun, try again",
+        )
+    return before[0]
+
+
+def _copy(pair: _Pair, tell: Tell) -> None:
+    table = pair.table
+    key = list(table.primary_key.columns)
+    doing = f"copying {table.name}"
+    with reading(pair.new, doing) as there:
+        newest = sa.select(*key).order_by(*(column.desc() for column in key)).limit(1)
+        last: Sequence[Any] | None = there.execute(newest).first()
+        done = _count(there, table)
+    with reading(pair.old, doing) as here:
+        total = _count(here, table)
+        while True:
+            tell(Step(table=table.name, doing="copying", done=done, total=total))
+            query = sa.select(table).order_by(*key).limit(_BATCH)
+            if last is not None:
+                query = query.where(_after(key, last))
+            rows = [dict(row) for row in here.execute(query).mappings()]
+            if not rows:
+                return
+            with translated(doing), pair.sink.begin() as there:
+                there.execute(table.insert(), rows)
+            last = [rows[-1][column.name] for column in key]
+            done += len(rows)
+
+
+def _after(key: Sequence[sa.Column[Any]], last: Sequence[Any]) -> sa.ColumnElement[bool]:
+    """Rows behind a key: ``a > x or (a = x and b > y) …``, which both databases find by the key's index."""
+    column, value = key[0], last[0]
+    beyond: sa.ColumnElement[bool] = column > value
+    if len(key) == 1:
+        return beyond
+    return sa.and_(column >= value, sa.or_(beyond, _after(key[1:], last[1:])))
+
+
+def _count(connection: sa.Connection, table: sa.Table) -> int:
+    return int(connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0)
+
+
+def _digest(table: sa.Table, engine: sa.Engine, tell: Tell) -> tuple[int, str]:
+    """How many rows, and a hash over all their values in the order of their keys."""
+    count, hashed = 0, hashlib.sha256()
+    with reading(engine, f"comparing {table.name}") as connection:
+        total = _count(connection, table)
+        query = sa.select(table).order_by(*table.primary_key.columns)
+        with connection.execution_options(yield_per=_BATCH).execute(query) as rows:
+            for row in rows:
+                hashed.update(repr(tuple(row)).encode("utf-8", "surrogatepass"))
+                count += 1
+                if count % _BATCH == 0:
+                    tell(Step(table=table.name, doing="comparing", done=count, total=total))
+    return count, hashed.hexdigest()
+
+
+# -- what a place has besides rows ---------------------------------------------------------------------------------
+
+
+def _finish(origin: Place, target: Place, pairs: Sequence[_Pair]) -> str:
+    """Verify the audit, then let the new place be a library; returns the audit's head."""
+    audit = next(pair.new for pair in pairs if pair.table is audit_tables.audit)
+    with reading(audit, "reading the audit") as connection:
+        HeadFile(target.folder / "audit.head").advance(last_head(connection))
+    log = AuditLog(target.folder, place=target.audit())
+    try:
+        found = log.verify()
+    finally:
+        log.close()
+    if not found.ok:
+        raise CatalogUnavailable(
+            f"the audit does not verify: {found.first_fault}", component="audit", hint="wenyuan audit verify"
+        )
+    _hand_over(origin, target)
+    return found.head
+
+
+def _hand_over(origin: Place, target: Place) -> None:
+    key, value = t.library.c.key, t.library.c.value
+    with reading(origin.reader, "reading the library's values") as connection:
+        held = dict(connection.execute(sa.select(key, value)).all())
+    said = {name: text for name, text in held.items() if name not in _OWN and not name.startswith(JOINED)}
+    pseudonyms = _pseudonyms(origin, held)
+    with target.held(), translated(f"finishing {target}"), target.claims.begin() as connection:
+        connection.execute(t.library.delete().where(key.not_in(_OWN), key.not_like(JOINED + "%")))
+        connection.execute(t.library.insert(), [{"key": name, "value": text} for name, text in said.items()])
+        if pseudonyms and not isinstance(target, Files):
+            connection.execute(t.library.update().where(key == t.PSEUDONYMS).values(value=pseudonyms.hex()))
+        _count_on(connection)
+        if pseudonyms and isinstance(target, Files):
+            _keep(target, pseudonyms)
+        connection.execute(t.library.delete().where(key == MOVING))
+
+
+def _pseudonyms(place: Place, held: dict[str, str]) -> bytes:
+    if not isinstance(place, Files):
+        return bytes.fromhex(held[t.PSEUDONYMS])
+    try:
+        return (place.folder / "pseudonym.key").read_bytes()
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise CatalogError(f"cannot read {error.filename}: {error.strerror}", component="catalog") from error
+
+
+def _keep(target: Files, pseudonyms: bytes) -> None:
+    path = target.folder / "pseudonym.key"
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(pseudonyms)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise CatalogError(f"cannot write {path}: {error.strerror}", component="catalog") from error
+
+
+def _count_on(connection: sa.Connection) -> None:
+    """On PostgreSQL, numbers that it gives begin behind those that were copied; SQLite sees to that itself."""
+    if connection.dialect.name != "postgresql":
+        return
+    for table in _CATALOG:
+        column = table.autoincrement_column
+        if column is not None:
+            connection.exec_driver_sql(
+                f"SELECT setval(pg_get_serial_sequence('{table.name}', '{column.name}'), max({column.name})) "  # noqa: S608
+                f"FROM {table.name} HAVING max({column.name}) IS NOT NULL"
+            )

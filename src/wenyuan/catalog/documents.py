@@ -1,0 +1,577 @@
+"""Reads of sources, documents and passages, each from one snapshot, as they are or as they were."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from datetime import date
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import sqlite
+
+from wenyuan.catalog import schema as t
+from wenyuan.catalog.rows import Remembered, index_row, passage_of, source_of, unpack_vector, version_of
+from wenyuan.catalog.sql import now, reading, told_at_once
+from wenyuan.core.addresses import Holder
+from wenyuan.core.errors import CatalogUnavailable, NotPermitted
+from wenyuan.core.model import Facet, Label, LabelVector, Passage, Source
+from wenyuan.core.ports import Change, Deadline
+from wenyuan.core.terms_of_use import LiveVersion
+
+# The past as the catalog still has it: what became of a passage, and what was live at an earlier change.
+#
+# Documents and passages are kept with the changes at which they came and went. The registry is not: what is said of
+# a source here is what holds now. Of a removed source no text is left.
+
+
+_BATCH = 500
+
+
+def _live_at(columns: Any, seq: int) -> sa.ColumnElement[bool]:
+    return sa.and_(columns.seq <= seq, sa.or_(columns.removed_seq.is_(None), columns.removed_seq > seq))
+
+
+class CatalogHistory:
+    """Mixed into `CatalogReads`."""
+
+    _reader: sa.Engine
+
+    def passage_fate(self, passage_id: int) -> Mapping[str, Any]:
+        """What became of a passage.
+
+        Returns:
+            ``state`` (``live``, ``removed``, or ``never``: then nothing else); ``source_id``, and ``source`` as it
+            is registered now (None: not at all); ``document_uri`` (``""`` when it went with its source);
+            ``added_seq``; ``removed_at`` in seconds since the epoch; ``effective_from`` and ``effective_until``
+            of the document; ``replaced_by``, the live document of the same URI, or None: its ``document_id``,
+            ``same_content``, ``effective_until``, and ``passage_id`` of the passage with the same text.
+        """
+        p, d, c = t.passages.c, t.documents.c, t.commits.c
+        query = (
+            sa.select(p.source_id, p.sha256, p.seq, p.removed_seq, c.at)
+            .add_columns(d.uri, d.fingerprint, d.effective_from, d.effective_until)
+            .join(t.documents, d.document_id == p.document_id)
+            .outerjoin(t.commits, c.seq == p.removed_seq)
+            .where(p.passage_id == passage_id)
+        )
+        with reading(self._reader, "looking up a passage") as connection:
+            found = connection.execute(query).first()
+            if found is None:
+                return {"state": "never"}
+            registered = sa.select(t.sources).where(t.sources.c.source_id == found.source_id)
+            source = connection.execute(registered).mappings().first()
+            heir = _replacement(connection, found) if found.removed_seq is not None and found.uri else None
+        return {
+            "state": "live" if found.removed_seq is None else "removed",
+            "source_id": found.source_id,
+            "source": None if source is None else source_of(source),
+            "document_uri": found.uri,
+            "added_seq": found.seq,
+            "removed_at": found.at,
+            "replaced_by": heir,
+            "effective_from": _date(found.effective_from),
+            "effective_until": _date(found.effective_until),
+        }
+
+    def passages_at(
+        self, passage_ids: Sequence[int], seq: int, deadline: Deadline | None = None
+    ) -> Mapping[int, Passage]:
+        """Those of `passage_ids` that were live at a change, with what is said of their source now."""
+        p, d, s = t.passages.c, t.documents.c, t.sources.c
+        query = (
+            sa.select(
+                *(c for c in p if c.name not in t.INTERNAL),
+                *(d.title, d.lead, d.language, d.collection, d.effective_from, d.effective_until, d.facets),
+                *(s.trust, s.domain, s.copyright),
+            )
+            .join(t.documents, d.document_id == p.document_id)
+            .join(t.sources, s.source_id == p.source_id)
+            .where(_live_at(p, seq))
+        )
+        found: dict[int, Passage] = {}
+        with reading(self._reader, "reading passages of the past", deadline) as connection:
+            for at in range(0, len(passage_ids), _BATCH):
+                part = query.where(p.passage_id.in_(passage_ids[at : at + _BATCH]))
+                found.update((row["passage_id"], passage_of(row)) for row in connection.execute(part).mappings())
+        return found
+
+    def document_at(
+        self, uri: str, seq: int, sources: Sequence[str] | None = None, deadline: Deadline | None = None
+    ) -> tuple[int, str, str] | None:
+        """(document id, source id, title) of what was live under a URI in these sources at a change; None for none."""
+        d = t.documents.c
+        query = sa.select(d.document_id, d.source_id, d.title).where(d.uri == uri, _live_at(d, seq))
+        with reading(self._reader, "looking up a document of the past", deadline) as connection:
+            return first_within(connection, query, sources)
+
+
+def first_within(
+    connection: sa.Connection, query: sa.Select[Any], sources: Sequence[str] | None
+) -> tuple[int, str, str] | None:
+    """The oldest document that a query of documents finds in some sources; None: in any that is registered."""
+    d = t.documents.c
+    within = sa.select(t.sources.c.source_id) if sources is None else sources  # each is a place in an index
+    row = connection.execute(query.where(d.source_id.in_(within)).order_by(d.document_id).limit(1)).first()
+    return None if row is None else (row[0], row[1], row[2])
+
+
+def _replacement(connection: sa.Connection, gone: Any) -> Mapping[str, Any] | None:
+    p, d = t.passages.c, t.documents.c
+    same = sa.and_(d.source_id == gone.source_id, d.uri == gone.uri, d.removed_seq.is_(None))
+    heir = connection.execute(sa.select(d.document_id, d.fingerprint, d.effective_until).where(same)).first()
+    if heir is None:
+        return None
+    twin = sa.select(p.passage_id).where(p.document_id == heir.document_id, p.sha256 == gone.sha256).limit(1)
+    return {
+        "document_id": heir.document_id,
+        "same_content": heir.fingerprint == gone.fingerprint,
+        "effective_until": _date(heir.effective_until),
+        "passage_id": connection.scalar(twin),
+    }
+
+
+def _date(ordinal: int | None) -> date | None:
+    return date.fromordinal(ordinal) if ordinal else None
+
+
+# What the catalog can be asked. Every block of reads sees one snapshot of the library.
+
+
+_CONTENT_AT = 18
+"""Where in a document's fingerprint its content begins: before it stand 16 digits of how it was read, and a colon."""
+_NOTHING = {"documents": 0, "passages": 0, "vectors": 0, "failures": 0}
+
+
+def batches(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """`values` in pieces that fit into one statement."""
+    for at in range(0, len(values), _BATCH):
+        yield values[at : at + _BATCH]
+
+
+def _passages(among: Any) -> sa.Select[Any]:
+    """Live passages among some numbers, each with what `passage_of` needs."""
+    p, d, s = t.passages.c, t.documents.c, t.sources.c
+    columns = (
+        [c for c in p if c.name not in t.INTERNAL]
+        + [d.title, d.lead, d.language, d.collection, d.effective_from, d.effective_until, d.facets]
+        + [s.trust, s.domain, s.copyright]
+    )
+    return (
+        sa.select(*columns)
+        .join(t.documents, d.document_id == p.document_id)
+        .join(t.sources, s.source_id == p.source_id)
+        .where(p.removed_seq.is_(None), p.passage_id.in_(among))
+    )
+
+
+def _labels(among: Any) -> sa.Select[Any]:
+    p, d = t.passages.c, t.documents.c
+    return (
+        sa.select(p.passage_id, d.title, p.headings, d.language)
+        .join(t.documents, d.document_id == p.document_id)
+        .where(p.passage_id.in_(among))
+    )
+
+
+def _label_vectors(among: Any) -> sa.Select[Any]:
+    p, v = t.passages.c, t.vectors.c
+    return (
+        sa.select(p.passage_id, v.vector_key, v.vector, v.crc)
+        .join(t.vectors, v.vector_key == p.label_key)
+        .where(p.passage_id.in_(among))
+    )
+
+
+_IDS: sa.BindParameter[Any] = sa.bindparam("ids", expanding=True)
+# Numbers as one JSON value, whose text is the same however many there are.
+_IDS_SQLITE = sa.select(sa.func.json_each(sa.bindparam("ids")).table_valued("value").c.value)
+# Made once: to make it anew for each request takes longer than to read ten passages.
+_PASSAGES, _LABELS, _LABEL_VECTORS = _passages(_IDS), _labels(_IDS), _label_vectors(_IDS)
+_PASSAGES_SQLITE, _LABELS_SQLITE, _LABEL_VECTORS_SQLITE = (
+    str(made(_IDS_SQLITE).compile(dialect=sqlite.dialect())) for made in (_passages, _labels, _label_vectors)
+)
+_NAMES = tuple(c.name for c in _PASSAGES.selected_columns)
+_JSON = tuple(c.name for c in _PASSAGES.selected_columns if isinstance(c.type, sa.JSON))
+
+
+def _from_sqlite(values: Sequence[Any]) -> dict[str, Any]:
+    row = dict(zip(_NAMES, values, strict=True))
+    for name in _JSON:
+        row[name] = json.loads(row[name])
+    return row
+
+
+class CatalogReads(CatalogHistory):
+    """The reading half of `Catalog`; also the change feed that engines follow (`core.ports.ChangeFeed`)."""
+
+    _reader: sa.Engine
+    _remembered: Remembered
+
+    def value(self, key: str) -> Any:
+        """A stored JSON value, or None.
+
+        Raises:
+            CatalogUnavailable: it cannot be read, or is no JSON.
+        """
+        raw = self._remembered.get(("value", key), lambda: self._value(key))
+        try:
+            return None if raw is None else json.loads(raw)  # anew: who asks may change what it is given
+        except ValueError as error:
+            raise CatalogUnavailable(f"the stored value {key!r} is no JSON", component="catalog") from error
+
+    def _value(self, key: str) -> str | None:
+        with reading(self._reader, f"reading {key!r}") as connection:
+            raw: str | None = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == "value/" + key))
+        return raw
+
+    def sources(self, deadline: Deadline | None = None) -> tuple[Source, ...]:
+        with reading(self._reader, "listing sources", deadline) as connection:
+            rows = connection.execute(sa.select(t.sources).order_by(t.sources.c.source_id)).mappings().all()
+        return tuple(source_of(row) for row in rows)
+
+    def registered_at(self) -> Mapping[str, float]:
+        """When each source was registered: seconds since the epoch, by its id."""
+        with reading(self._reader, "listing sources") as connection:
+            rows = connection.execute(sa.select(t.sources.c.source_id, t.sources.c.created_at)).all()
+        return {name: float(since) for name, since in rows}
+
+    def source(self, source_id: str) -> Source:
+        """Raises NotPermitted when there is none of that id."""
+        with reading(self._reader, "reading a source") as connection:
+            row = (
+                connection.execute(sa.select(t.sources).where(t.sources.c.source_id == source_id)).mappings().first()
+            )
+        if row is None:
+            raise NotPermitted(f"there is no source {source_id!r}", hint="wenyuan source list")
+        return source_of(row)
+
+    def live_documents(self, source_id: str) -> Mapping[str, tuple[int, str]]:
+        """URI → (document id, fingerprint) of a source's live documents."""
+        d = t.documents.c
+        with reading(self._reader, "listing documents") as connection:
+            rows = connection.execute(
+                sa.select(d.uri, d.document_id, d.fingerprint).where(
+                    d.source_id == source_id, d.removed_seq.is_(None)
+                )
+            ).all()
+        return {uri: (document_id, fingerprint) for uri, document_id, fingerprint in rows}
+
+    def same_contents(self, source_id: str | None = None) -> Sequence[tuple[str, str, int]]:
+        """Pairs of sources that hold documents of the same content, with how many contents; the most first.
+
+        Args:
+            source_id: Only pairs whose first is this one; else each pair once, in the order of the ids.
+        """
+        d = t.documents.c
+        content = sa.func.substr(d.fingerprint, _CONTENT_AT)
+        live = sa.select(d.source_id, content.label("content")).where(d.removed_seq.is_(None), content != "")
+        one, other = live.distinct().subquery(), live.distinct().subquery()
+        a, b, count = one.c, other.c, sa.func.count()
+        query = sa.select(a.source_id, b.source_id, count).join_from(one, other, a.content == b.content)
+        if source_id is None:
+            query = query.where(a.source_id < b.source_id)
+        else:
+            query = query.where(a.source_id == source_id, b.source_id != source_id)
+        query = query.group_by(a.source_id, b.source_id).order_by(count.desc(), a.source_id, b.source_id)
+        with reading(self._reader, "comparing contents") as connection:
+            return [(first, second, int(number)) for first, second, number in connection.execute(query)]
+
+    def uris_of_type(self, source_id: str, media_type: str) -> set[str]:
+        """URIs of those of a source's live documents that were read from files of a type."""
+        d = t.documents.c
+        with reading(self._reader, "listing documents") as connection:
+            query = sa.select(d.uri).where(
+                d.source_id == source_id, d.media_type == media_type, d.removed_seq.is_(None)
+            )
+            return set(connection.scalars(query))
+
+    def known_vectors(self, keys: Sequence[str]) -> set[str]:
+        """Those of `keys` whose vectors are stored already."""
+        found: set[str] = set()
+        with reading(self._reader, "looking up vectors") as connection:
+            for part in batches(keys):
+                found.update(
+                    connection.scalars(sa.select(t.vectors.c.vector_key).where(t.vectors.c.vector_key.in_(part)))
+                )
+        return found
+
+    def failures(self, source_id: str) -> Mapping[str, str]:
+        """URI → reason of the documents that could not be taken in."""
+        f = t.failures.c
+        with reading(self._reader, "listing failures") as connection:
+            query = sa.select(f.uri, f.reason).where(f.source_id == source_id).order_by(f.uri)
+            return dict(connection.execute(query).all())
+
+    # -- passages -------------------------------------------------------------------------------------
+
+    def passages(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Passage]:
+        """The live passages among `passage_ids`; a removed one is absent."""
+        doing = "reading passages"
+        if self._reader.dialect.name == "sqlite":
+            found = told_at_once(self._reader, _PASSAGES_SQLITE, (json.dumps(list(passage_ids)),), doing, deadline)
+            return {row["passage_id"]: passage_of(row) for row in map(_from_sqlite, found)}
+        with reading(self._reader, doing, deadline) as connection:
+            return {
+                row["passage_id"]: passage_of(row)
+                for part in batches(passage_ids)
+                for row in connection.execute(_PASSAGES, {"ids": part}).mappings()
+            }
+
+    def labels(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Label]:
+        """Of each passage, live or not."""
+        doing = "reading titles"
+        if self._reader.dialect.name == "sqlite":
+            found = told_at_once(self._reader, _LABELS_SQLITE, (json.dumps(list(passage_ids)),), doing, deadline)
+            return {
+                number: Label(title, tuple(json.loads(headings)), tongue) for number, title, headings, tongue in found
+            }
+        with reading(self._reader, doing, deadline) as connection:
+            return {
+                number: Label(title, tuple(headings), tongue)
+                for part in batches(passage_ids)
+                for number, title, headings, tongue in connection.execute(_LABELS, {"ids": part})
+            }
+
+    def label_vectors(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Sequence[LabelVector]:
+        """Of each passage, live or not, that has one."""
+        doing = "reading vectors of labels"
+        rows: Iterable[Any]
+        if self._reader.dialect.name == "sqlite":
+            ids = json.dumps(list(passage_ids))
+            rows = told_at_once(self._reader, _LABEL_VECTORS_SQLITE, (ids,), doing, deadline)
+        else:
+            with reading(self._reader, doing, deadline) as connection:
+                rows = [
+                    row for part in batches(passage_ids) for row in connection.execute(_LABEL_VECTORS, {"ids": part})
+                ]
+        return [LabelVector(number, key, unpack_vector(raw, crc, number)) for number, key, raw, crc in rows]
+
+    def unlabelled(self) -> bool:
+        """Whether the label of a live passage that has a vector was never embedded."""
+        p = t.passages.c
+        lacks = sa.and_(p.label_key.is_(None), p.vector_key.is_not(None), p.removed_seq.is_(None))
+        with reading(self._reader, "looking for labels") as connection:
+            return connection.scalar(sa.select(p.passage_id).where(lacks).limit(1)) is not None
+
+    def some_passages(self, count: int) -> list[Passage]:
+        """At most `count` live passages from all over the library: the same of the same texts, however they came."""
+        p = t.passages.c
+        query = sa.select(p.passage_id).where(p.removed_seq.is_(None)).order_by(p.sha256, p.passage_id).limit(count)
+        with reading(self._reader, "drawing passages") as connection:
+            drawn = list(connection.scalars(query))
+        found = self.passages(drawn)
+        return [found[i] for i in drawn if i in found]
+
+    def document_by_uri(
+        self, uri: str, sources: Sequence[str] | None = None, deadline: Deadline | None = None
+    ) -> tuple[int, str, str] | None:
+        """(document id, source id, title) of the live document of these sources, or of any; None for none."""
+        d = t.documents.c
+        query = sa.select(d.document_id, d.source_id, d.title).where(d.uri == uri, d.removed_seq.is_(None))
+        with reading(self._reader, "looking up a document", deadline) as connection:
+            return first_within(connection, query, sources)
+
+    def holders(self, uris: Sequence[str], but: str = "") -> Mapping[str, Sequence[Holder]]:
+        """Which live documents have these addresses, in sources but one; addresses that nothing has are absent."""
+        d, s = t.documents.c, t.sources.c
+        query = (
+            sa.select(d.uri, d.source_id, d.document_id, s.trust)
+            .join(t.sources, s.source_id == d.source_id)
+            .where(d.source_id.in_(sa.select(s.source_id).where(s.source_id != but)), d.removed_seq.is_(None))
+            .order_by(d.document_id)
+        )
+        found: dict[str, list[Holder]] = {}
+        with reading(self._reader, "looking up addresses") as connection:
+            for part in batches(uris):
+                for uri, source_id, number, trust in connection.execute(query.where(d.uri.in_(part))):
+                    found.setdefault(uri, []).append(Holder(source_id=source_id, document_id=number, trust=trust))
+        return found
+
+    def document_chars(self, document_ids: Set[int]) -> Mapping[int, int]:
+        """Length of documents in characters, as far as their passages reach, by id."""
+        p = t.passages.c
+        query = sa.select(p.document_id, sa.func.max(p.end)).group_by(p.document_id)
+        found: dict[int, int] = {}
+        with reading(self._reader, "measuring documents") as connection:
+            for part in batches(sorted(document_ids)):
+                found.update(connection.execute(query.where(p.document_id.in_(part))).all())
+        return found
+
+    def document_words(self, source_id: str, uri: str) -> str | None:
+        """The text of a live document, passage by passage; None when the source has no such document."""
+        p, d = t.passages.c, t.documents.c
+        query = (
+            sa.select(p.text)
+            .join(t.documents, d.document_id == p.document_id)
+            .where(d.source_id == source_id, d.uri == uri, d.removed_seq.is_(None), p.removed_seq.is_(None))
+            .order_by(p.start, p.passage_id)
+        )
+        with reading(self._reader, "reading a document") as connection:
+            texts = list(connection.scalars(query))
+        return "\n".join(texts) if texts else None
+
+    def collections(self) -> Mapping[str, Mapping[str, int]]:
+        """Live documents and passages by collection; ``""`` for none."""
+        p, d, count = t.passages.c, t.documents.c, sa.func.count
+        query = (
+            sa.select(d.collection, count(d.document_id.distinct()), count())
+            .join(t.passages, p.document_id == d.document_id)
+            .where(d.removed_seq.is_(None), p.removed_seq.is_(None))
+            .group_by(d.collection)
+        )
+        with reading(self._reader, "counting collections") as connection:
+            rows = connection.execute(query).all()
+        return {name: {"documents": documents, "passages": passages} for name, documents, passages in rows}
+
+    def document_passages(self, document_id: int) -> Sequence[tuple[int, str]]:
+        """The live passages of a document in its order: number and text."""
+        p = t.passages.c
+        query = sa.select(p.passage_id, p.text).where(p.document_id == document_id, p.removed_seq.is_(None))
+        with reading(self._reader, "reading a document") as connection:
+            rows = connection.execute(query.order_by(p.start, p.passage_id)).all()
+        return [(row[0], row[1]) for row in rows]
+
+    def first_passage(self, document_id: int) -> tuple[int, str] | None:
+        """The number of a document's first live passage, and its source; None when there is no such document."""
+        p = t.passages.c
+        query = sa.select(p.passage_id, p.source_id).where(p.document_id == document_id, p.removed_seq.is_(None))
+        with reading(self._reader, "reading a document") as connection:
+            row = connection.execute(query.order_by(p.start, p.passage_id).limit(1)).first()
+        return None if row is None else (row[0], row[1])
+
+    def documents_after(
+        self, sources: Sequence[str], after: int, limit: int, day: date
+    ) -> Sequence[Mapping[str, Any]]:
+        """Live documents of some sources that are in force on a day, by rising number, those above `after`."""
+        d, today = t.documents.c, day.toordinal()
+        query = (
+            sa.select(d.document_id, d.source_id, d.uri, d.title, d.ingested_at)
+            .where(d.removed_seq.is_(None), d.document_id > after, d.source_id.in_(sources))
+            .where(sa.or_(d.effective_from.is_(None), d.effective_from <= today))
+            .where(sa.or_(d.effective_until.is_(None), d.effective_until >= today))
+            .order_by(d.document_id)
+            .limit(limit)
+        )
+        with reading(self._reader, "listing documents") as connection:
+            return [dict(row) for row in connection.execute(query).mappings()]
+
+    def field_values(self, deadline: Deadline | None = None) -> Mapping[str, Mapping[str, Sequence[Facet]]]:
+        """By source, the fields that its live documents have, as `core.filters` names them, with their values."""
+        d = t.documents.c
+        query = sa.select(d.source_id, d.language, d.collection, d.facets).where(d.removed_seq.is_(None)).distinct()
+        found: dict[str, dict[str, dict[tuple[bool, Facet], Facet]]] = {}
+        with reading(self._reader, "listing fields", deadline) as connection:
+            for source_id, language, collection, facets in connection.execute(query):
+                told = {f"metadata.{name}": value for name, value in facets.items()}
+                for name, value in {"language": language, "collection": collection, **told}.items():
+                    values = found.setdefault(source_id, {}).setdefault(name, {})
+                    values[isinstance(value, bool), value] = value  # True is not 1
+        return {
+            source: {name: tuple(values.values()) for name, values in fields.items()}
+            for source, fields in found.items()
+        }
+
+    def live_versions(self, source_id: str) -> list[LiveVersion]:
+        """A source's live documents, as far as versions go."""
+        d = t.documents.c
+        query = sa.select(
+            d.document_id, d.uri, d.title, d.effective_from, d.effective_until, d.own_until, d.facets
+        ).where(d.source_id == source_id, d.removed_seq.is_(None))
+        with reading(self._reader, "listing versions") as connection:
+            return [version_of(row) for row in connection.execute(query).mappings()]
+
+    def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
+        """What the library is like in this mode, by script (see `core.scoring.Traits`); empty while nothing was measured."""
+        return self._remembered.get(("floor", mode), lambda: (self.value("floor") or {}).get(mode, {}))
+
+    def counts(self, source_id: str | None = None) -> Mapping[str, int]:
+        """Live documents, passages and vectors, and failures: of one source, or of all."""
+        if source_id is not None:
+            return self.counts_by_source().get(source_id, _NOTHING)
+        return self._remembered.get("counts", self._counts)
+
+    def _counts(self) -> Mapping[str, int]:
+        p, d, count = t.passages.c, t.documents.c, sa.func.count
+        # All less the removed ones: both can be counted in an index. To count the live ones every text would be read.
+        every, gone = sa.select(count()).select_from(t.passages), p.removed_seq.is_not(None)
+        embedded = p.vector_key.is_not(None)
+        queries = {
+            "documents": (sa.select(count()).select_from(t.documents).where(d.removed_seq.is_(None)), None),
+            "passages": (every, every.where(gone)),
+            "vectors": (every.where(embedded), every.where(gone, embedded)),
+            "failures": (sa.select(count()).select_from(t.failures), None),
+        }
+        with reading(self._reader, "counting") as connection:
+            return {
+                name: int(connection.scalar(held) or 0) - (0 if less is None else int(connection.scalar(less) or 0))
+                for name, (held, less) in queries.items()
+            }
+
+    def counts_by_source(self) -> Mapping[str, Mapping[str, int]]:
+        """As `counts`, of every source that holds something, in one snapshot."""
+        return self._remembered.get("counts by source", self._counts_by_source)
+
+    def _counts_by_source(self) -> Mapping[str, Mapping[str, int]]:
+        p, d, f = t.passages.c, t.documents.c, t.failures.c
+        count = sa.func.count
+        queries = {
+            "documents": sa.select(d.source_id, count()).where(d.removed_seq.is_(None)).group_by(d.source_id),
+            "passages": sa.select(p.source_id, count()).where(p.removed_seq.is_(None)).group_by(p.source_id),
+            "vectors": sa.select(p.source_id, count(p.vector_key))
+            .where(p.removed_seq.is_(None))
+            .group_by(p.source_id),
+            "failures": sa.select(f.source_id, count()).group_by(f.source_id),
+        }
+        found: dict[str, dict[str, int]] = {}
+        with reading(self._reader, "counting") as connection:
+            for name, query in queries.items():
+                for source_id, number in connection.execute(query):
+                    found.setdefault(source_id, dict(_NOTHING))[name] = number
+        return found
+
+    # -- the change feed (core.ports.ChangeFeed) --------------------------------------------------------
+
+    def seq(self) -> int:
+        return self._remembered.get("seq", self._seq)
+
+    def _seq(self) -> int:
+        with reading(self._reader, "reading the change number") as connection:
+            return int(connection.scalar(sa.select(sa.func.max(t.commits.c.seq))) or 0)
+
+    def stamp(self, seq: int) -> str:
+        with reading(self._reader, "reading a change") as connection:
+            row = connection.execute(
+                sa.select(t.commits.c.at, t.commits.c.source_id).where(t.commits.c.seq == seq)
+            ).first()
+        return "" if row is None else f"{row[0]!r} {row[1]}"
+
+    def lag(self, watermark: int) -> float:
+        c, p = t.commits.c, t.passages.c
+        indexed = sa.or_(sa.exists().where(p.seq == c.seq), sa.exists().where(p.removed_seq == c.seq))
+        with reading(self._reader, "reading the change number") as connection:
+            at = connection.scalar(sa.select(sa.func.min(c.at)).where(c.seq > watermark, indexed))
+        return 0.0 if at is None else max(0.0, now() - at)
+
+    def changes(self, after: int, upto: int, *, vectors: bool = True) -> Iterator[Change]:
+        p, d, v = t.passages.c, t.documents.c, t.vectors.c
+        removed = sa.select(p.passage_id, p.removed_seq).where(p.removed_seq > after, p.removed_seq <= upto)
+        columns = [p.passage_id, p.source_id, p.document_id, p.headings, p.text, p.seq,
+                   d.title, d.lead, d.language, d.collection, d.facets, d.effective_from, d.effective_until]  # fmt: skip
+        added = sa.select(*columns, *([p.vector_key, p.removed_seq, v.vector, v.crc] if vectors else []))
+        added = added.join(t.documents, d.document_id == p.document_id)
+        if vectors:
+            added = added.outerjoin(t.vectors, v.vector_key == p.vector_key)
+        # In the order of the index on seq, which is that of ids, too: by id alone the whole library would be sorted first.
+        added = added.where(
+            p.seq > after, p.seq <= upto, sa.or_(p.removed_seq.is_(None), p.removed_seq > upto)
+        ).order_by(p.seq, p.passage_id)
+        with reading(self._reader, "reading changes") as connection:
+            for passage_id, seq in connection.execute(removed):
+                yield Change(seq=seq, passage_id=passage_id, row=None)
+            # Closed by us: who asks may not want all, and a server keeps a cursor open until then.
+            with connection.execution_options(yield_per=1_000).execute(added) as rows:
+                for row in rows.mappings():
+                    yield Change(
+                        seq=row["seq"], passage_id=row["passage_id"], row=index_row(row, with_vector=vectors)
+                    )

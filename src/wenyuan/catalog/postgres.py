@@ -1,0 +1,357 @@
+"""A library's tables in a schema of a PostgreSQL, which any number of servers and workers share.
+
+::
+
+    library     beside its values: ``tick``, which every transaction that changes the library counts up first. So it
+                holds that row until it ends: writers follow one another, and who reads the number sees that somebody
+                has committed. ``audit`` is the format of the audit, and locked in the same way by who adds to it.
+    advisory    by session: the writer lock, for what takes several transactions, on the connection that writes; and
+    locks       a source's, for as long as it is taken in, on a connection of its own. By transaction: a task's.
+
+Session locks need sessions: a pooler between may hand out connections by session, not by transaction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import math
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.pool import QueuePool
+
+from wenyuan.catalog import schema as t
+from wenyuan.catalog.audit import HeadFile
+from wenyuan.catalog.audit.tables import AuditOnServer, make_audit
+from wenyuan.catalog.lock import Lock, WriterLock, being_written
+from wenyuan.catalog.sql import COMPONENT, closed, let_go, translated
+from wenyuan.catalog.tasks import tables as task_tables
+from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, ConfigError
+from wenyuan.core.ports import time_left
+from wenyuan.runtime.postgres import check_server
+from wenyuan.runtime.system import install_command
+
+log = logging.getLogger(__name__)
+
+_POOL_WAIT = 5.0  # seconds that a reader waits for a session
+_LIFETIME = 600  # seconds after which a session is made anew: a server that is to be taken down empties itself
+_TASKS = 4  # contexts that are counted at once
+_BRIEFLY = 5.0  # seconds for asking whether the library changed, and for a connection
+_PATIENCE = 60.0  # seconds for one answer to a reader that has no deadline: a server that hangs says nothing
+_SESSION = {
+    "client_min_messages": "error",
+    "lock_timeout": "10s",
+    # A machine that vanishes in the middle of a transaction holds up all others until the server notices.
+    "tcp_keepalives_idle": "10",
+    "tcp_keepalives_interval": "5",
+    "tcp_keepalives_count": "3",
+    "idle_in_transaction_session_timeout": "60s",
+}
+_PARAMETERS = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3,
+               "client_encoding": "utf8"}  # fmt: skip
+_TICK = "UPDATE library SET value = (value::bigint + 1)::text WHERE key = 'tick'"
+_TOLD = "SELECT value FROM library WHERE key = 'tick'"
+_EXISTS = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = %s"
+_OWNER = """
+SELECT a.application_name FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_stat_activity a USING (pid)
+WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
+AND (l.classid::bigint << 32) | l.objid::bigint = %s
+"""
+_IDENTITY = """
+SELECT concat_ws(':', (SELECT system_identifier FROM pg_catalog.pg_control_system()),
+    (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()),
+    (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = current_schema()))
+"""
+_HOLDS_WORDS = "documents, passages, vectors, failures, sources, rule_evidences, library"
+
+
+class Server:
+    """A place (see `catalog.storage.Place`) on a PostgreSQL.
+
+    Args:
+        folder: Of this server or worker; made when missing. Processes of one machine may share it.
+        dsn: The connection string; never shown.
+        schema: Holds one library, and nothing else.
+        sessions: Connections at most for reading, of each process; a few more write.
+
+    Raises:
+        ConfigError: the connection string is none, or the driver is not installed.
+        CatalogUnavailable: the folder cannot be made.
+    """
+
+    def __init__(self, folder: Path, dsn: str, *, schema: str = "wenyuan", sessions: int = 16) -> None:
+        self._parameters = _parsed(dsn)
+        self.folder = folder
+        self.schema = schema
+        _make_folder(folder)
+        self.reader = self._engine(sessions, patience=_PATIENCE)
+        self.writer = self._engine(1, lasting=True)
+        self.claims = self._engine(2)
+        self._engines = [self.reader, self.writer, self.claims]
+        self._lock = _SessionLock(self.writer, _number("writer", schema))
+        event.listen(self.writer, "begin", self._begin)
+        self.held = self._lock.held
+        self.held_index = WriterLock(folder / "writer.lock").held
+        self._watching = threading.Lock()
+        self._watch: Any = None
+        self._closed = False
+
+    def __str__(self) -> str:
+        known = self._parameters
+        host = str(known.get("host") or known.get("hostaddr") or "localhost")
+        where = "a local socket" if host.startswith(("/", "@")) else f"{host}:{known.get('port') or 5432}"
+        return f"schema {self.schema} of the PostgreSQL at {where}"
+
+    # -- connections --------------------------------------------------------------------------------
+
+    def _connect(self, patience: float | None = None) -> Any:
+        """A connection of the driver, in autocommit; its server is checked. Without patience it waits for ever."""
+        from psycopg.errors import ConnectionTimeout
+        from psycopg.sql import SQL, Identifier
+
+        from wenyuan.runtime.postgres import TimedConnection
+
+        if self._closed:
+            raise closed()
+        left = time_left()
+        if left == 0:
+            raise ConnectionTimeout("no time is left to connect")
+        name = f"wenyuan, process {os.getpid()} of {socket.gethostname()}"[:63]
+        own = {"connect_timeout": math.ceil(min(_BRIEFLY, left or _BRIEFLY)), "application_name": name}
+        made = TimedConnection.connect(**{**_PARAMETERS, **own, **self._parameters}, autocommit=True)
+        made.patience = _BRIEFLY
+        try:
+            check_server(made.info, component=COMPONENT, setting="catalog.dsn")
+            path = SQL(", ").join([Identifier(self.schema)])
+            made.execute(SQL("SET search_path TO {}").format(path))
+            calls = ", ".join(["pg_catalog.set_config(%s, %s, false)"] * len(_SESSION))
+            made.execute(f"SELECT {calls}", [part for pair in _SESSION.items() for part in pair])
+        except BaseException:
+            made.close()
+            raise
+        made.patience = patience
+        return made
+
+    def _engine(self, most: int, *, lasting: bool = False, patience: float | None = None) -> sa.Engine:
+        def connect() -> Any:
+            made = self._connect(patience)
+            made.autocommit = False
+            return made
+
+        return sa.create_engine(
+            "postgresql+psycopg://",
+            creator=connect,
+            poolclass=QueuePool,
+            pool_size=most,
+            max_overflow=0,
+            pool_timeout=_POOL_WAIT,
+            pool_pre_ping=True,
+            pool_recycle=-1 if lasting else _LIFETIME,
+        )
+
+    def _begin(self, connection: sa.Connection) -> None:
+        self._lock.check(connection)
+        if connection.exec_driver_sql(_TICK).rowcount != 1:
+            raise CatalogUnavailable(f"{self} is no library", component=COMPONENT)
+
+    # -- see `Place` --------------------------------------------------------------------------------
+
+    def found(self) -> bool:
+        with translated(f"looking for {self}"), closing(self._connect()) as connection:
+            return connection.execute(_EXISTS, (self.schema,)).fetchone() is not None
+
+    def make(self) -> None:
+        from psycopg import errors
+        from psycopg.sql import SQL, Identifier
+
+        with translated(f"making {self}"), closing(self._connect()) as connection:
+            if connection.execute(_EXISTS, (self.schema,)).fetchone() is None:
+                try:
+                    connection.execute(SQL("CREATE SCHEMA IF NOT EXISTS {}").format(Identifier(self.schema)))
+                except errors.InsufficientPrivilege as error:
+                    raise ConfigError(
+                        f"its user may not make schema {self.schema!r}, which is to hold the library",
+                        component=COMPONENT,
+                        hint="GRANT CREATE ON DATABASE … TO …, by the database's owner",
+                    ) from error
+
+    def emptied(self) -> bool:
+        """By this server's last word on the audit, if it is not that of a library that lies in the folder."""
+        head = HeadFile(self.folder / "audit.head").read()
+        return head is not None and head.seq > 0 and not (self.folder / "catalog.db").exists()
+
+    def begin(self, connection: sa.Connection) -> None:
+        make_audit(connection)
+        task_tables.create_all(connection)
+        own = {"tick": "0", t.PSEUDONYMS: secrets.token_hex(32)}
+        connection.execute(t.library.insert(), [{"key": key, "value": value} for key, value in own.items()])
+
+    @contextmanager
+    def held_source(self, source_id: str, *, wait: float = 10.0) -> Iterator[None]:
+        number, until = _number("source", self.schema, source_id), time.monotonic() + wait
+        with translated(f"taking the lock of source {source_id!r}"):
+            connection = self._connect()
+        try:
+            while True:
+                with translated(f"taking the lock of source {source_id!r}"):
+                    (got,) = connection.execute("SELECT pg_catalog.pg_try_advisory_lock(%s)", (number,)).fetchone()
+                    owner = "" if got else _owner(connection, number)
+                if got:
+                    break
+                if time.monotonic() >= until:
+                    raise CatalogBusy(
+                        f"the source {source_id!r} is being taken in by {owner or 'an unknown process'}",
+                        component=COMPONENT,
+                        hint="wait until it has finished, or stop that process",
+                    )
+                time.sleep(0.05)
+            yield
+        finally:
+            connection.close()  # which lets go of the lock
+
+    def version(self) -> int:
+        with self._watching, translated("asking whether the library changed"):
+            import psycopg
+
+            for again in (True, False):
+                try:
+                    if self._watch is None:
+                        self._watch = self._connect(_BRIEFLY)
+                        self._watch.execute("SET statement_timeout TO '5s'")
+                    row = self._watch.execute(_TOLD).fetchone()
+                    break
+                except psycopg.OperationalError as error:  # what was kept may have been ended meanwhile
+                    self._unwatch()
+                    if not again or isinstance(error, psycopg.errors.ConnectionTimeout):
+                        raise
+        if row is None:
+            raise CatalogUnavailable(f"{self} is no library", component=COMPONENT)
+        return int(row[0])
+
+    def identity(self, connection: sa.Connection) -> str:
+        return str(connection.exec_driver_sql(_IDENTITY).scalar_one())
+
+    def forget(self) -> None:
+        """Vacuum: what was deleted leaves the tables. The server's log and backups keep it as long as they are told."""
+        with translated("vacuuming what was removed"), closing(self._connect()) as connection:
+            connection.execute(f"VACUUM {_HOLDS_WORDS}")
+
+    def audit(self) -> AuditOnServer:
+        return AuditOnServer(self._engine(4, patience=_PATIENCE), self._engine(1))
+
+    def tasks(self) -> sa.Engine:
+        self._engines.append(self._engine(_TASKS, patience=_PATIENCE))
+        return self._engines[-1]
+
+    def _unwatch(self) -> None:
+        if self._watch is not None:
+            self._watch.close()
+        self._watch = None
+
+    def close(self) -> None:
+        with self._watching:
+            self._unwatch()
+            self._closed = True
+        let_go(*self._engines)
+
+
+class _SessionLock(Lock):
+    """The writer lock: an advisory lock of the one connection that writes, so both are lost together."""
+
+    def __init__(self, writer: sa.Engine, number: int) -> None:
+        super().__init__()
+        self._writer = writer
+        self._number = number
+        self._session: Any = None
+
+    def _take(self, until: float) -> None:
+        import psycopg
+
+        left = max(1, int((until - time.monotonic()) * 1000))
+        with translated("taking the library's lock"), self._session_of_the_writer() as session:
+            try:
+                session.execute("SELECT pg_catalog.set_config('lock_timeout', %s, false)", (str(left),))
+                session.execute("SELECT pg_catalog.pg_advisory_lock(%s)", (self._number,))
+            except psycopg.errors.LockNotAvailable as error:
+                raise being_written(_owner(session, self._number)) from error
+            finally:
+                session.execute("SELECT pg_catalog.set_config('lock_timeout', '10s', false)")
+            self._session = session
+
+    def _let_go(self) -> None:
+        held, self._session = self._session, None
+        if held is None or held.closed:
+            return  # and the lock went with it
+        try:
+            with translated("letting go of the library's lock"), self._session_of_the_writer() as session:
+                if session is held:
+                    session.execute("SELECT pg_catalog.pg_advisory_unlock(%s)", (self._number,))
+        except CatalogError as error:  # the session has ended, and the lock with it
+            log.warning("%s", error)
+
+    def check(self, connection: sa.Connection) -> None:
+        """CatalogBusy when the connection is another than the one that took the lock."""
+        if self._session is not None and connection.connection.driver_connection is not self._session:
+            raise CatalogBusy(
+                "the connection to the server was lost while the library was being written",
+                component=COMPONENT,
+                hint="try again",
+            )
+
+    @contextmanager
+    def _session_of_the_writer(self) -> Iterator[Any]:
+        with closing(self._writer.raw_connection()) as pooled:
+            session = pooled.driver_connection
+            assert session is not None
+            session.autocommit = True
+            try:
+                yield session
+            finally:
+                if not session.closed:
+                    session.autocommit = False
+
+
+def _parsed(dsn: str) -> dict[str, Any]:
+    try:
+        import psycopg
+        from psycopg.conninfo import conninfo_to_dict
+    except ImportError as error:
+        raise ConfigError(
+            "the driver of PostgreSQL is not installed", component="settings", hint=install_command("postgres")
+        ) from error
+    try:
+        return dict(conninfo_to_dict(dsn))
+    except psycopg.Error:  # its text is the whole string
+        raise ConfigError(
+            "catalog.dsn is no connection string",
+            component=COMPONENT,
+            hint="export WENYUAN_CATALOG__DSN='postgresql://user:password@host:5432/database'",
+        ) from None
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise CatalogUnavailable(f"cannot make the folder {folder}: {error.strerror}", component=COMPONENT) from error
+
+
+def _number(*parts: str) -> int:
+    """Of a lock: 64 bits, signed. Advisory locks are of one database, so its name does not count."""
+    digest = hashlib.sha256("\x00".join(("wenyuan", *parts)).encode()).digest()
+    return int.from_bytes(digest[:8], signed=True)
+
+
+def _owner(connection: Any, number: int) -> str:
+    row = connection.execute(_OWNER, (number,)).fetchone()
+    return "" if row is None or not row[0] else str(row[0]).removeprefix("wenyuan, ")

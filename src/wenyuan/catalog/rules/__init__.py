@@ -1,0 +1,471 @@
+"""The rules graph in the catalog: rows to values, lists, counts and single statements."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import groupby
+from typing import Any, cast, get_args
+
+import sqlalchemy as sa
+
+from wenyuan.catalog import schema as r
+from wenyuan.catalog import schema as t
+from wenyuan.catalog.sql import reading
+from wenyuan.core.errors import CatalogUnavailable, NotPermitted
+from wenyuan.core.model import FOREVER
+from wenyuan.core.rules import Alias, AliasType, Evidence, Node, Statement, StatementStatus, Strength
+from wenyuan.core.rules.inference import GraphNode, Support, View
+from wenyuan.core.text import fold
+
+# Between the rows of the rules graph and the values of `core.rules`.
+
+
+_decode = json.JSONDecoder().raw_decode
+STRENGTHS: tuple[Strength, ...] = get_args(Strength)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldEvidence:
+    """An evidence as it is stored. ``removed_seq`` is None while it is live; of a removed source no words are left."""
+
+    evidence: Evidence
+    pack: str
+    seq: int
+    removed_seq: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldNode:
+    """A live node, and the packs that bring it: the first one says what it is."""
+
+    node_id: int
+    node: Node
+    packs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldStatement:
+    """A statement as it stands.
+
+    Attributes:
+        statement: With its status, and its live evidence (when read for one pack: of that pack).
+        src, dst: Numbers of its nodes.
+        pack: The pack whose wording it has.
+        reason: Why it has its status, where it was not its author who gave it.
+        evidences: What supports it with where that came from; what did so once is there where it is asked for.
+        seq: The commit since which it stands so.
+    """
+
+    statement_id: int
+    statement: Statement
+    src: int
+    dst: int
+    pack: str
+    reason: str
+    evidences: tuple[HeldEvidence, ...]
+    seq: int
+
+    @property
+    def packs(self) -> tuple[str, ...]:
+        """The packs that support it now."""
+        return tuple(dict.fromkeys(e.pack for e in self.evidences if e.removed_seq is None))
+
+    def seen(self, view: View) -> tuple[HeldEvidence, ...]:
+        """Its evidence in a view, as whoever walks the graph sees it; none where the statement is not in view itself."""
+        said = self.statement
+        starts, ends = said.valid_from or date.min, said.valid_until or date.max
+        if said.status != "approved" or not starts <= view.day <= ends:
+            return ()
+        live = (held for held in self.evidences if held.removed_seq is None)
+        return tuple(h for h in live if view.support(h.evidence.source_id, h.evidence.trust) is not None)
+
+
+def packed(value: Mapping[str, Any] | Iterable[Any]) -> str:
+    """JSON of equal values is equal."""
+    plain: object = dict(value) if isinstance(value, Mapping) else list(value)
+    return json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def unpacked(text: str) -> Any:
+    """What `packed` wrote; without the looks for white space that `json.loads` takes.
+
+    Raises:
+        CatalogUnavailable: it is no JSON: nothing here writes such a row.
+    """
+    try:
+        return {} if text == "{}" else [] if text == "[]" else _decode(text)[0]
+    except ValueError as error:
+        raise CatalogUnavailable(f"a row of the rules graph is no JSON: {text!r:.60}", component="catalog") from error
+
+
+def rank_of(strength: Strength) -> int:
+    """0 for mandatory; see `strength_of`."""
+    return STRENGTHS.index(strength)
+
+
+def strength_of(rank: int) -> Strength:
+    return STRENGTHS[rank]
+
+
+def day_of(ordinal: int) -> date | None:
+    return date.fromordinal(ordinal) if 0 < ordinal < FOREVER else None
+
+
+# -- into rows ----------------------------------------------------------------------------------------------------
+
+
+def node_row(node: Node) -> dict[str, Any]:
+    """What a node is; without its number, its packs and its commits."""
+    return {
+        "key": node.key,
+        "kind": node.kind,
+        "name": node.name,
+        "labels": packed(node.labels),
+        "codes": packed(node.codes),
+        "scope": packed(node.scope),
+        "attributes": packed(node.attributes),
+        "folded": fold("\n".join([node.name, *node.labels.values(), *node.codes.values()])),
+    }
+
+
+def alias_rows(node: Node) -> dict[tuple[str, str, str, float], dict[str, Any]]:
+    """A node's aliases, each once."""
+    return {
+        (a.text, a.language, a.type, a.weight): {
+            "text": a.text,
+            "language": a.language,
+            "type": a.type,
+            "weight": a.weight,
+            "folded": fold(a.text),
+        }
+        for a in node.aliases
+    }
+
+
+def statement_row(statement: Statement) -> dict[str, Any]:
+    """What a statement says beyond its identity; another pack that says otherwise contradicts."""
+    return {
+        "rank": STRENGTHS.index(statement.strength),
+        "sentence": packed(statement.sentence),
+        "valid_from": statement.valid_from.toordinal() if statement.valid_from else 0,
+        "valid_until": statement.valid_until.toordinal() if statement.valid_until else FOREVER,
+        "weight": float(statement.weight),
+    }
+
+
+def evidence_row(evidence: Evidence) -> dict[str, Any]:
+    return {
+        "source_id": evidence.source_id,
+        "uri": evidence.uri,
+        "clause": evidence.clause,
+        "quote": evidence.quote,
+        "quote_sha256": evidence.quote_sha256,
+        "trust": evidence.trust,
+        "reviewer": evidence.reviewer,
+        "verified": int(evidence.verified),
+    }
+
+
+# -- out of rows --------------------------------------------------------------------------------------------------
+
+
+def graph_node(node_id: int, key: str, kind: str, name: str, labels: str, scope: str) -> GraphNode:
+    return GraphNode(
+        node_id=node_id, key=key, kind=kind, name=name, labels=unpacked(labels), scope=tuple(unpacked(scope))
+    )
+
+
+def support(row: Any, trust: int) -> Support:
+    """`row` is source_id, uri, clause, quote, own trust or None, reviewer, verified; `trust` as the view has it."""
+    source_id, uri, clause, quote, _, reviewer, verified = row
+    return Support(
+        source_id=source_id, uri=uri, clause=clause, quote=quote, trust=trust, reviewer=reviewer,
+        verified=bool(verified),
+    )  # fmt: skip
+
+
+def held_node(row: sa.RowMapping, aliases: Iterable[sa.RowMapping]) -> HeldNode:
+    found = dict.fromkeys(
+        Alias(text=a["text"], language=a["language"], type=cast("AliasType", a["type"]), weight=a["weight"])
+        for a in aliases
+    )
+    node = Node(
+        key=row["key"],
+        kind=row["kind"],
+        name=row["name"],
+        labels=unpacked(row["labels"]),
+        aliases=tuple(found),
+        codes=unpacked(row["codes"]),
+        scope=tuple(unpacked(row["scope"])),
+        attributes=unpacked(row["attributes"]),
+    )
+    return HeldNode(node_id=row["node_id"], node=node, packs=tuple(unpacked(row["packs"])))
+
+
+def held_evidence(row: Any) -> HeldEvidence:
+    evidence = Evidence(
+        source_id=row["source_id"],
+        uri=row["uri"],
+        clause=row["clause"],
+        quote=row["quote"],
+        trust=row["trust"],
+        reviewer=row["reviewer"],
+        verified=bool(row["verified"]),
+    )
+    return HeldEvidence(evidence=evidence, pack=row["pack"], seq=row["seq"], removed_seq=row["removed_seq"])
+
+
+def held_statement(row: Any, keys: Mapping[int, str], evidences: Iterable[HeldEvidence]) -> HeldStatement:
+    """`keys`: of the nodes, by number.
+
+    Raises:
+        CatalogUnavailable: one of its nodes was never there: the file is damaged.
+    """
+    if row["src"] not in keys or row["dst"] not in keys:
+        why = f"statement {row['statement_id']} is about nodes that there are not"
+        raise CatalogUnavailable(why, component="catalog")
+    found = tuple(evidences)
+    statement = Statement(
+        src=keys[row["src"]],
+        rel=row["rel"],
+        dst=keys[row["dst"]],
+        condition=row["condition"],
+        strength=strength_of(row["rank"]),
+        sentence=unpacked(row["sentence"]),
+        valid_from=day_of(row["valid_from"]),
+        valid_until=day_of(row["valid_until"]),
+        weight=row["weight"],
+        status=cast("StatementStatus", row["status"]),
+        evidences=tuple(e.evidence for e in found if e.removed_seq is None),
+    )
+    return HeldStatement(
+        statement_id=row["statement_id"],
+        statement=statement,
+        src=row["src"],
+        dst=row["dst"],
+        pack=row["pack"],
+        reason=row["reason"],
+        evidences=found,
+        seq=row["seq"],
+    )
+
+
+# The rules graph as people look at it: lists, counts, single statements with their past, the queue of reviews.
+
+
+class RulesBook:
+    """Mixed into `RulesGraph`."""
+
+    _reader: sa.Engine
+
+    def find_nodes(
+        self, text: str = "", *, kind: str | None = None, limit: int = 50, after: int = 0
+    ) -> tuple[GraphNode, ...]:
+        """Live nodes with `text` in a name, label, code or alias, however written; by number, those past `after`."""
+        n, a = r.nodes.c, r.aliases.c
+        query = sa.select(n.node_id, n.key, n.kind, n.name, n.labels, n.scope).where(
+            n.removed_seq.is_(None), n.node_id > after
+        )
+        if kind is not None:
+            query = query.where(n.kind == kind)
+        if text.strip():
+            wanted = fold(text.strip())
+            known = sa.and_(a.removed_seq.is_(None), a.folded.contains(wanted, autoescape=True))
+            query = query.where(
+                sa.or_(
+                    n.folded.contains(wanted, autoescape=True),
+                    n.node_id.in_(sa.select(a.node_id).where(known)),
+                )
+            )
+        with reading(self._reader, "listing nodes") as connection:
+            rows = connection.execute(query.order_by(n.node_id).limit(limit)).all()
+        return tuple(graph_node(*row) for row in rows)
+
+    def counts(self) -> Mapping[str, Any]:
+        """What the graph holds now: ``nodes``, ``kinds``, ``aliases``, ``statements`` (by status), ``relations``
+        (of approved statements), ``evidences``, ``packs`` (evidences by pack).
+        """
+        n, a, s, e = r.nodes.c, r.aliases.c, r.statements.c, r.evidences.c
+        count = sa.func.count
+        live = s.removed_seq.is_(None)
+        grouped = {
+            "kinds": sa.select(n.kind, count()).where(n.removed_seq.is_(None)).group_by(n.kind),
+            "statements": sa.select(s.status, count()).where(live).group_by(s.status),
+            "relations": sa.select(s.rel, count()).where(live, s.status == "approved").group_by(s.rel),
+            "packs": sa.select(e.pack, count()).where(e.removed_seq.is_(None)).group_by(e.pack),
+        }
+        with reading(self._reader, "counting rules") as connection:
+            found: dict[str, Any] = {name: dict(connection.execute(q).all()) for name, q in grouped.items()}
+            known = sa.select(count()).select_from(r.aliases).where(a.removed_seq.is_(None))
+            found["aliases"] = int(connection.scalar(known) or 0)
+        return {**found, "nodes": sum(found["kinds"].values()), "evidences": sum(found["packs"].values())}
+
+    def packs(self) -> tuple[str, ...]:
+        """The packs that support or bring anything."""
+        n, e = r.nodes.c, r.evidences.c
+        with reading(self._reader, "listing packs") as connection:
+            found = set(connection.scalars(sa.select(e.pack).where(e.removed_seq.is_(None)).distinct()))
+            for brought in connection.scalars(sa.select(n.packs).where(n.removed_seq.is_(None)).distinct()):
+                found.update(unpacked(brought))
+        return tuple(sorted(found))
+
+    def statement(self, which: int | str) -> HeldStatement:
+        """A statement by number or key, with all evidence it has and has had.
+
+        Raises:
+            NotPermitted: there is none.
+        """
+        s, e = r.statements.c, r.evidences.c
+        wanted = s.statement_id == which if isinstance(which, int) else s.key == which
+        with reading(self._reader, "reading a statement") as connection:
+            query = sa.select(r.statements).where(wanted, s.removed_seq.is_(None))
+            row = connection.execute(query).mappings().first()
+            if row is None:
+                raise NotPermitted(f"there is no statement {which!r}")
+            keys = _keys(connection, [row["src"], row["dst"]])
+            proofs = sa.select(r.evidences).where(e.statement_id == row["statement_id"]).order_by(e.row_id)
+            found = [held_evidence(proof) for proof in connection.execute(proofs).mappings()]
+        return held_statement(row, keys, found)
+
+    def proposed(self, limit: int = 50, after: int = 0) -> tuple[HeldStatement, ...]:
+        """Statements that wait for a review, by number, those past `after`."""
+        s, e = r.statements.c, r.evidences.c
+        query = (
+            sa.select(r.statements)
+            .where(s.removed_seq.is_(None), s.status == r.PROPOSED, s.statement_id > after)
+            .order_by(s.statement_id)
+            .limit(limit)
+        )
+        with reading(self._reader, "listing proposed statements") as connection:
+            rows = connection.execute(query).mappings().all()
+            ids = [row["statement_id"] for row in rows]
+            keys = _keys(connection, [row[side] for row in rows for side in ("src", "dst")])
+            found: dict[int, list[Any]] = {number: [] for number in ids}
+            for part in _batches(ids):
+                proofs = sa.select(r.evidences).where(e.statement_id.in_(part), e.removed_seq.is_(None))
+                for proof in connection.execute(proofs.order_by(e.row_id)).mappings():
+                    found[proof["statement_id"]].append(held_evidence(proof))
+        return tuple(held_statement(row, keys, found[row["statement_id"]]) for row in rows)
+
+    def live_book(self, pack: str | None = None) -> Iterator[HeldNode | HeldStatement]:
+        """What is in the graph, or what a pack has brought: nodes first, then the statements with live evidence.
+
+        For a pack, nodes have its aliases, and statements its evidence, only. One snapshot, read as it is asked for.
+        """
+        n, a, s, e = r.nodes.c, r.aliases.c, r.statements.c, r.evidences.c
+        with reading(self._reader, "reading the rules") as connection:
+            streaming = connection.execution_options(yield_per=1_000)
+            nodes = sa.select(r.nodes).where(n.removed_seq.is_(None)).order_by(n.node_id)
+            known = sa.select(r.aliases).where(a.removed_seq.is_(None)).order_by(a.node_id, a.row_id)
+            proofs = (
+                sa.select(r.statements, *_evidence_columns())
+                .join(r.evidences, e.statement_id == s.statement_id)
+                .where(s.removed_seq.is_(None), e.removed_seq.is_(None))
+                .order_by(s.statement_id, e.row_id)
+            )
+            if pack is not None:
+                known, proofs = known.where(a.pack == pack), proofs.where(e.pack == pack)
+            aliases = {
+                number: list(group)
+                for number, group in groupby(streaming.execute(known).mappings(), key=lambda row: row["node_id"])
+            }
+            with streaming.execute(nodes) as rows:
+                for row in rows.mappings():
+                    node = held_node(row, aliases.get(row["node_id"], ()))
+                    if pack is None or pack in node.packs:
+                        yield node
+            del aliases
+            keys = dict(connection.execute(sa.select(n.node_id, n.key).distinct()).all())
+            with streaming.execute(proofs) as rows:
+                for _, group in groupby(rows.mappings(), key=lambda row: row["statement_id"]):
+                    found = list(group)
+                    yield held_statement(found[0], keys, [held_evidence(_Proof(row)) for row in found])
+
+    def statement_fate(self, statement_id: int, day: date | None = None) -> Mapping[str, Any]:
+        """What became of a statement.
+
+        Returns:
+            ``state``: ``never`` (then nothing else), ``live``, ``expired`` or ``future`` (on `day`), or its status
+            (``proposed``, ``rejected``, ``retired``); ``reason``; ``since_seq`` and ``since``, seconds since the
+            epoch, of its present form; ``valid_from``, ``valid_until``; ``lost``, the evidence that went: its
+            ``source_id``, ``uri`` and ``clause`` (``""`` of a removed source), ``pack``, ``removed_seq``,
+            ``removed_at``; ``reviews``, what people decided, the first one first.
+        """
+        s, e, c, v = r.statements.c, r.evidences.c, t.commits.c, r.reviews.c
+        now = r.evidences.alias("now")
+        again = sa.and_(
+            now.c.removed_seq.is_(None),
+            *(now.c[name] == e[name] for name in ("statement_id", "source_id", "clause", "quote_sha256", "pack")),
+            sa.or_(now.c.uri == e.uri, sa.and_(e.clause != "", now.c.uri + "#" + e.clause == e.uri)),
+        )
+        query = (
+            sa.select(s.status, s.reason, s.seq, s.valid_from, s.valid_until, c.at)
+            .outerjoin(t.commits, c.seq == s.seq)
+            .where(s.statement_id == statement_id, s.removed_seq.is_(None))
+        )
+        lost = (
+            sa.select(e.source_id, e.uri, e.clause, e.pack, e.removed_seq, c.at.label("removed_at"))
+            .outerjoin(t.commits, c.seq == e.removed_seq)
+            .where(e.statement_id == statement_id, e.removed_seq.is_not(None))
+            .where(~sa.exists().where(again))  # else it was only written anew, with another trust
+            .order_by(e.row_id)
+        )
+        reviews = sa.select(v.action, v.actor, v.reason, v.at).where(v.statement_id == statement_id)
+        with reading(self._reader, "looking up a statement") as connection:
+            found = connection.execute(query).first()
+            if found is None:
+                return {"state": "never"}
+            gone = [dict(row) for row in connection.execute(lost).mappings()]
+            decided = [dict(row) for row in connection.execute(reviews.order_by(v.review_id)).mappings()]
+        return {
+            "state": _state(found, day),
+            "reason": found.reason,
+            "since_seq": found.seq,
+            "since": found.at,
+            "valid_from": day_of(found.valid_from),
+            "valid_until": day_of(found.valid_until),
+            "lost": gone,
+            "reviews": decided,
+        }
+
+
+_PROOF = "proof_"
+
+
+def _evidence_columns() -> list[sa.Label[Any]]:
+    return [column.label(_PROOF + column.name) for column in r.evidences.c]
+
+
+class _Proof:
+    """The evidence half of a row that has a statement, too."""
+
+    def __init__(self, row: sa.RowMapping) -> None:
+        self._row = row
+
+    def __getitem__(self, name: str) -> Any:
+        return self._row[_PROOF + name]
+
+
+def _state(row: Any, day: date | None) -> str:
+    if row.status != "approved":
+        return str(row.status)
+    if day is not None and row.valid_until < day.toordinal():
+        return "expired"
+    return "future" if day is not None and row.valid_from > day.toordinal() else "live"
+
+
+def _batches(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for at in range(0, len(values), 500):
+        yield values[at : at + 500]
+
+
+def _keys(connection: sa.Connection, node_ids: Sequence[int]) -> Mapping[int, str]:
+    """Keys of nodes, of retired ones, too: a node keeps its key as it keeps its number."""
+    n = r.nodes.c
+    found: dict[int, str] = {}
+    for part in _batches(sorted(set(node_ids))):
+        found.update(connection.execute(sa.select(n.node_id, n.key).where(n.node_id.in_(part)).distinct()).all())
+    return found

@@ -1,0 +1,396 @@
+"""Changing the rules graph: packs, decisions, name vectors, and evidence of changed sources."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Literal
+
+import sqlalchemy as sa
+
+from wenyuan.catalog import schema as r
+from wenyuan.catalog import schema as t
+from wenyuan.catalog.governance import OnChange
+from wenyuan.catalog.rows import unpack_vector, vector_rows
+from wenyuan.catalog.rules import packed
+from wenyuan.catalog.rules.graph import RulesGraph
+from wenyuan.catalog.rules.merge import (
+    RulesChange,
+    StatementMerge,
+    leave_nodes,
+    lose_support,
+    merge_nodes,
+    pieces,
+    retire_unused,
+)
+from wenyuan.catalog.sql import now, reading, translated
+from wenyuan.catalog.vectors import NAMES
+from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotPermitted
+from wenyuan.core.model import FOREVER
+from wenyuan.core.rules import Node, Statement
+
+# Changing the rules graph: what packs bring, what people decide, and what goes with a source.
+
+
+SCHEMA_VALUE = "rules/schema"
+ReviewAction = Literal["approve", "reject", "retire"]
+_STATUS = {"approve": "approved", "reject": "rejected", "retire": "retired"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RulesReport:
+    """What an import has changed.
+
+    Attributes:
+        statements_changed: Other words, another status, or more evidence.
+        statements_retired: Left without evidence.
+        conflicts: Keys of statements and nodes of which another pack says otherwise; what was stored has stayed.
+        seq: Number of the commit; None: nothing has changed.
+    """
+
+    nodes_added: int = 0
+    nodes_changed: int = 0
+    nodes_retired: int = 0
+    statements_added: int = 0
+    statements_changed: int = 0
+    statements_retired: int = 0
+    statements_unchanged: int = 0
+    evidences_added: int = 0
+    evidences_removed: int = 0
+    schema_changed: bool = False
+    conflicts: tuple[str, ...] = ()
+    seq: int | None = None
+
+
+class CatalogRules:
+    """Mixed into `Catalog`. Each method is one transaction and, when it changes anything, one commit."""
+
+    _reader: sa.Engine
+    _writer: sa.Engine
+
+    if TYPE_CHECKING:
+
+        def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
+
+    @cached_property
+    def rules(self) -> RulesGraph:
+        """The graph, to be read; the same one at every call, since it keeps what was read."""
+        graph: RulesGraph = self.__dict__.setdefault("_rules_graph", RulesGraph(self._reader))
+        return graph
+
+    def apply_rules(
+        self,
+        pack: str,
+        *,
+        nodes: Sequence[Node],
+        statements: Sequence[Statement],
+        prune: bool,
+        schema_tree: Mapping[str, Any] | None = None,
+    ) -> RulesReport:
+        """Store what a pack says; storing the same again changes nothing and makes no commit.
+
+        What people decided in a review stays, until the pack that says a statement changes its wording.
+
+        Args:
+            prune: This is all that the pack says: its other evidence, nodes and aliases go.
+            schema_tree: The schema of the library from now on; None: as it is.
+
+        Raises:
+            InvalidRequest: a statement has no evidence or is about an unknown node, or a node is given twice.
+            CatalogBusy: another process is writing.
+        """
+        if not pack.strip():
+            raise InvalidRequest("a pack needs a name")
+        with self.writing(), translated(f"storing the rules of {pack}"), self._writer.begin() as connection:
+            change = RulesChange(connection, f"rules:{pack}")
+            differs = schema_tree is not None and _store_schema(change, schema_tree)
+            merge_nodes(change, pack, nodes)
+            StatementMerge(change, pack).merge(statements, prune=prune)
+            if prune:
+                leave_nodes(change, pack, nodes)
+                retire_unused(change)
+            change.finish()
+        return RulesReport(
+            **change.counts,
+            schema_changed=differs,
+            conflicts=tuple(dict.fromkeys(change.conflicts)),
+            seq=change.made,
+        )
+
+    def review_rules(
+        self, statement_ids: Sequence[int], action: ReviewAction, *, actor: str, reason: str = ""
+    ) -> int:
+        """Decide on statements, all or none; returns how many have another status now.
+
+        Raises:
+            NotPermitted: there is no statement of a number.
+            InvalidRequest: the action is none, or a statement is to be approved that no evidence supports.
+        """
+        if action not in _STATUS:
+            raise InvalidRequest(f"{action!r} is no action: {', '.join(_STATUS)}")
+        ids = list(dict.fromkeys(statement_ids))
+        with self.writing(), translated("reviewing statements"), self._writer.begin() as connection:
+            change = RulesChange(connection, "rules:review")
+            held = {row["statement_id"]: row for row in change.live(r.statements, r.statements.c.statement_id, ids)}
+            missing = [number for number in ids if number not in held]
+            if missing:
+                raise NotPermitted(f"there are no statements {', '.join(map(str, missing[:5]))}")
+            status = _STATUS[action]
+            # A statement that is retired for want of evidence differs from one that somebody retired.
+            rows = [row for row in held.values() if row["status"] != status or row["restores"]]
+            if action == "approve":
+                _refuse_unsupported(change, [row["statement_id"] for row in rows])
+            after = {"status": status, "restores": "", "reason": reason}
+            change.revise(r.statements, {row["row_id"]: {**row, **after} for row in rows})
+            if rows:
+                decided = {"action": action, "actor": actor, "reason": reason, "at": now(), "seq": change.seq}
+                connection.execute(
+                    r.reviews.insert(),
+                    [
+                        {
+                            **decided,
+                            "statement_id": row["statement_id"],
+                            "before": packed({name: row[name] for name in after}),
+                            "after": packed(after),
+                        }
+                        for row in rows
+                    ],
+                )
+            change.finish()
+        return len(rows)
+
+
+def _refuse_unsupported(change: RulesChange, ids: Sequence[int]) -> None:
+    live = change.live(r.evidences, r.evidences.c.statement_id, ids)
+    bare = sorted(set(ids) - {row["statement_id"] for row in live})
+    if bare:
+        raise InvalidRequest(
+            f"no evidence supports the statements {', '.join(map(str, bare[:5]))}",
+            hint="import the pack that says them again",
+        )
+
+
+def _store_schema(change: RulesChange, tree: Mapping[str, Any]) -> bool:
+    """Returns whether it differs from the one that is stored."""
+    key, value = f"value/{SCHEMA_VALUE}", json.dumps(tree, ensure_ascii=False)
+    table, connection = t.library, change.connection
+    if connection.scalar(sa.select(table.c.value).where(table.c.key == key)) == value:
+        return False
+    connection.execute(table.delete().where(table.c.key == key))
+    connection.execute(table.insert(), {"key": key, "value": value})
+    return change.seq > 0
+
+
+def drop_evidence_of(connection: sa.Connection, seq: int, source_id: str) -> int:
+    """Remove all evidence in a source, in the transaction that removes it; returns how many statements are retired.
+
+    The words of that evidence are overwritten, those of earlier versions, too: removal may be an order.
+    """
+    e = r.evidences.c
+    change = RulesChange(connection, "", seq)
+    query = sa.select(e.row_id, e.statement_id).where(e.source_id == source_id, e.removed_seq.is_(None))
+    proofs = dict(connection.execute(query).all())
+    lose_support(change, proofs, f"the source {source_id} was removed")
+    words = {"uri": "", "clause": "", "quote": "", "quote_sha256": "", "reviewer": ""}
+    connection.execute(r.evidences.update().where(e.source_id == source_id).values(words))
+    if proofs:
+        retire_unused(change)
+        change.finish()
+    return change.counts["statements_retired"]
+
+
+# Vectors of the names of nodes, kept beside those of passages: by what was embedded with which model.
+
+
+class CatalogNames:
+    """Mixed into `Catalog`."""
+
+    _reader: sa.Engine
+    _writer: sa.Engine
+
+    if TYPE_CHECKING:
+
+        def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
+
+    def name_vectors(self, keys: Sequence[str]) -> Mapping[str, Any]:
+        """Those of the vectors that are kept, (dim,) float32 by key. A damaged one counts as missing."""
+        v = t.vectors.c
+        found: dict[str, Any] = {}
+        with reading(self._reader, "reading the vectors of names") as connection:
+            for part in pieces([NAMES + key for key in keys]):
+                query = sa.select(v.vector_key, v.vector, v.crc).where(v.vector_key.in_(part))
+                for key, raw, crc in connection.execute(query):
+                    try:
+                        found[key.removeprefix(NAMES)] = unpack_vector(raw, crc, 0)
+                    except CatalogUnavailable:
+                        continue
+        return found
+
+    def keep_name_vectors(self, vectors: Mapping[str, Any], *, wanted: Collection[str] | None = None) -> None:
+        """Keep vectors by key. No change of the library: nothing that is found differs.
+
+        Args:
+            wanted: The keys of all names there are now; the vectors of others go.
+        """
+        v = t.vectors
+        rows = vector_rows({NAMES + key: vector for key, vector in vectors.items()})
+        with self.writing(), translated("keeping the vectors of names"), self._writer.begin() as connection:
+            for part in pieces([row["vector_key"] for row in rows]):
+                connection.execute(v.delete().where(v.c.vector_key.in_(part)))
+            if rows:
+                connection.execute(v.insert(), rows)
+            if wanted is not None:
+                names = sa.select(v.c.vector_key).where(v.c.vector_key.startswith(NAMES))
+                keep = {NAMES + key for key in wanted}
+                for part in pieces([key for key in connection.scalars(names) if key not in keep]):
+                    connection.execute(v.delete().where(v.c.vector_key.in_(part)))
+
+
+# Evidence as documents see it: what is cited of a source, how its documents stand, and what they no longer say.
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """A live evidence, by its row; ``until`` is the last day of its statement, as an ordinal.
+
+    ``verified``: a document that the library holds was found to have the words.
+    """
+
+    row_id: int
+    statement_id: int
+    quote: str
+    until: int
+    verified: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a document stands under its URI.
+
+    Attributes:
+        since: The change at which it came to stand so.
+        until: Its last day, as an ordinal; 0 when it was removed.
+        begins: Its first day, as an ordinal; 0: ever.
+    """
+
+    since: int
+    until: int
+    begins: int = 0
+
+
+class CatalogQuotes:
+    """Mixed into `Catalog`."""
+
+    _reader: sa.Engine
+    _writer: sa.Engine
+    on_change: OnChange
+
+    if TYPE_CHECKING:
+
+        def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
+
+    def cited(self, source_id: str) -> Mapping[str, list[Cited]]:
+        """The live evidence in a source, by the URI of the document that it is in; ``""``: it names only the source."""
+        e, s = r.evidences.c, r.statements.c
+        query = (
+            sa.select(e.uri, e.row_id, e.statement_id, e.quote, s.valid_until, e.verified)
+            .join(r.statements, sa.and_(s.statement_id == e.statement_id, s.removed_seq.is_(None)))
+            .where(e.source_id == source_id, e.removed_seq.is_(None))
+            .order_by(e.row_id)
+        )
+        found: dict[str, list[Cited]] = {}
+        with reading(self._reader, "listing what is cited") as connection:
+            for placed in (e.uri != r.NOWHERE, e.uri == r.NOWHERE):  # there is an index for each
+                for uri, row_id, number, quote, until, verified in connection.execute(query.where(placed)):
+                    one = Cited(row_id, number, quote, until, bool(verified))
+                    found.setdefault(uri.partition("#")[0], []).append(one)
+        return found
+
+    def source_changed(self, source_id: str, since: int) -> bool:
+        """Whether a document of a source came or went after a change of the catalog."""
+        d = t.documents.c
+        query = sa.select(d.document_id).where(d.source_id == source_id, sa.or_(d.seq > since, d.removed_seq > since))
+        with reading(self._reader, "looking whether a source has changed") as connection:
+            return connection.scalar(query.limit(1)) is not None
+
+    def texts_of(self, source_id: str) -> Iterator[str]:
+        """The text of each live document of a source, one by one."""
+        p, d = t.passages.c, t.documents.c
+        query = (
+            sa.select(p.document_id, p.text)
+            .join(t.documents, d.document_id == p.document_id)
+            .where(d.source_id == source_id, d.removed_seq.is_(None), p.removed_seq.is_(None))
+            .order_by(p.document_id, p.start, p.passage_id)
+        )
+        with (
+            reading(self._reader, "reading a source") as connection,
+            connection.execution_options(yield_per=1_000).execute(query) as rows,
+        ):
+            for _, group in groupby(rows, key=itemgetter(0)):
+                yield "\n".join(row[1] for row in group)
+
+    def cited_passages(self, source_id: str, uri: str | None, most: int) -> Sequence[int]:
+        """Numbers of the live passages of a document, or (None) of all documents of a source, in order; at most `most`."""
+        p, d = t.passages.c, t.documents.c
+        query = (
+            sa.select(p.passage_id)
+            .join(t.documents, d.document_id == p.document_id)
+            .where(d.source_id == source_id, d.removed_seq.is_(None), p.removed_seq.is_(None))
+            .order_by(p.document_id, p.start, p.passage_id)
+            .limit(most)
+        )
+        with reading(self._reader, "looking where a source is quoted") as connection:
+            return list(connection.scalars(query if uri is None else query.where(d.uri == uri)))
+
+    def mark_quotes(self, source_id: str, verified: Mapping[int, bool]) -> None:
+        """Note which quotes, by the row of their evidence, were found in a document of their source, or no longer are."""
+        with self.writing(), translated("noting what was compared"), self._writer.begin() as connection:
+            change = RulesChange(connection, f"rules:{source_id}")
+            rows = list(change.live(r.evidences, r.evidences.c.row_id, verified))
+            change.revise(
+                r.evidences, {row["row_id"]: {**row, "verified": int(verified[row["row_id"]])} for row in rows}
+            )
+            change.finish()
+
+    def standings(self, source_id: str, uris: Iterable[str]) -> Mapping[str, Standing]:
+        """How documents stand; one that the source has never held is absent."""
+        d = t.documents.c
+        query = sa.select(d.uri, d.seq, d.removed_seq, d.effective_until, d.effective_from).where(
+            d.source_id == source_id
+        )
+        found: dict[str, Standing] = {}
+        wanted = list(uris)
+        with reading(self._reader, "looking how documents stand") as connection:
+            for live in (d.removed_seq.is_(None), d.removed_seq.is_not(None)):  # there is an index of those that live
+                for part in pieces([uri for uri in wanted if uri not in found]):
+                    rows = connection.execute(query.where(live, d.uri.in_(part)).order_by(d.removed_seq))
+                    found.update((row[0], _standing(*row[1:])) for row in rows.all())
+        return found
+
+    def withdraw_evidence(self, source_id: str, lost: Mapping[str, Mapping[int, int]]) -> tuple[int, int]:
+        """Remove evidence in a source; returns how many evidences went, and how many statements are retired by it.
+
+        Args:
+            lost: By the reason, the statements of evidences, by row.
+        """
+        with self.writing(), translated("withdrawing evidence"), self._writer.begin() as connection:
+            change = RulesChange(connection, f"rules:{source_id}")
+            for reason, proofs in lost.items():
+                lose_support(change, proofs, reason)
+            retire_unused(change)
+            change.finish()
+        evidences, retired = sum(map(len, lost.values())), change.counts["statements_retired"]
+        after = {"evidences_removed": evidences, "statements_retired": retired, "reasons": list(lost)}
+        self.on_change("rule", "evidence withdrawn", source_id, None, after)
+        return evidences, retired
+
+
+def _standing(seq: int, removed_seq: int | None, until: int | None, begins: int | None) -> Standing:
+    if removed_seq is not None:
+        return Standing(removed_seq, 0)
+    return Standing(seq, FOREVER if until is None else until, begins or 0)

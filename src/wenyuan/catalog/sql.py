@@ -1,0 +1,311 @@
+"""Connections to the catalog's database, its errors, and where SQLite and PostgreSQL differ."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.pool import QueuePool
+
+from wenyuan.catalog import schema as t
+from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, Closed, ConfigError, EngineTimeout
+from wenyuan.core.ports import Deadline, time_left, until
+from wenyuan.runtime.postgres import driver_errors, meant
+
+# Connections to the catalog's database, and the one place where its driver's errors become ours.
+
+
+log = logging.getLogger(__name__)
+
+COMPONENT = "catalog"
+# 3.7.0 - 3.51.2 can corrupt a WAL database with several connections; fixed in 3.51.3 (2026-03-13).
+_OLDEST_SAFE_SQLITE = (3, 51, 3)
+_BUSY_MS = 5_000
+
+
+def _driver() -> Any:
+    import pysqlite3.dbapi2 as driver
+
+    if driver.sqlite_version_info < _OLDEST_SAFE_SQLITE:
+        raise ConfigError(
+            f"SQLite {driver.sqlite_version} can corrupt a library that several use; 3.51.3 or newer is needed",
+            component=COMPONENT,
+            hint="pip install --upgrade pysqlite3",
+        )
+    return driver
+
+
+def _engine(path: Path, *, setup: tuple[str, ...], pool_size: int) -> sa.Engine:
+    engine = sa.create_engine(
+        sa.URL.create("sqlite", database=str(path)),
+        module=_driver(),
+        poolclass=QueuePool,
+        pool_size=pool_size,
+        max_overflow=0,
+        pool_timeout=5,
+        connect_args={"check_same_thread": False, "timeout": _BUSY_MS / 1000},
+    )
+
+    @event.listens_for(engine, "connect")
+    def _configure(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # transactions are begun by us, below
+        for statement in setup:
+            connection.execute(statement)
+
+    return engine
+
+
+def connect_reader(path: Path, *, pool_size: int = 16) -> sa.Engine:
+    """Connections that cannot write; each statement or block sees one snapshot."""
+    engine = _engine(path, setup=("PRAGMA query_only=ON", "PRAGMA mmap_size=0"), pool_size=pool_size)
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("BEGIN")
+
+    return engine
+
+
+def connect_writer(path: Path) -> sa.Engine:
+    """The one connection that writes. FULL: an acknowledged commit survives a power loss."""
+    setup = (
+        "PRAGMA journal_mode=WAL",
+        "PRAGMA synchronous=FULL",
+        "PRAGMA foreign_keys=ON",
+        "PRAGMA secure_delete=ON",  # what is deleted is overwritten; FAST leaves about half of it in free pages
+        "PRAGMA cache_size=-65536",
+        "PRAGMA mmap_size=0",
+    )
+    engine = _engine(path, setup=setup, pool_size=1)
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: sa.Connection) -> None:
+        # IMMEDIATE: a transaction that reads, then writes, would fail at once when another had written.
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    return engine
+
+
+def watching(path: Path) -> Any:
+    """A connection outside of any pool, which never writes and has no transaction: it sees what was last committed."""
+    connection = _driver().connect(str(path), check_same_thread=False, timeout=_BUSY_MS / 1000, isolation_level=None)
+    connection.execute("PRAGMA query_only=ON")
+    return connection
+
+
+def told_by_file(path: Path, statement: str) -> list[Any]:
+    """The first column of what a database file says, apart from the log of what is still to be written into it."""
+    where = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
+    with translated(f"reading {path.name}"), closing(_driver().connect(where, uri=True)) as connection:
+        return [row[0] for row in connection.execute(statement)]
+
+
+def copy_database(path: Path, to: Path) -> None:
+    """Copy a database as it is at one moment, while others write to it; `to` is readable by its owner alone."""
+    os.close(os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    where = f"file:{quote(str(path.absolute()))}?mode=ro"
+    with (
+        translated(f"copying {path.name}"),
+        closing(_driver().connect(where, uri=True)) as origin,
+        closing(_driver().connect(str(to), isolation_level=None)) as copy,
+    ):
+        origin.backup(copy)  # all pages in one step: a snapshot
+        (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
+    if found != "ok":
+        raise CatalogUnavailable(f"the copy of {path.name} is damaged: {found}", component=COMPONENT)
+
+
+def empty_log(writer: sa.Engine) -> None:
+    """Move the write-ahead log into the database and cut it to nothing: it holds what has been deleted since."""
+    with translated("emptying the write-ahead log"), closing(writer.raw_connection()) as connection:
+        (busy, *_) = connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if busy:
+        log.warning("the write-ahead log is being read; what was deleted stays in it until the next time")
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    driver = _driver()
+    return SQLAlchemyError, driver.Error, driver.Warning, *driver_errors()
+
+
+@contextmanager
+def translated(doing: str) -> Iterator[None]:
+    """Turn every error of SQLAlchemy or its driver into a `CatalogError` that says what was being done."""
+    try:
+        yield
+    except _errors() as error:
+        told = error.orig if isinstance(error, DBAPIError) else error
+        if isinstance(told, driver_errors()):
+            raise meant(told, doing, COMPONENT) from error
+        if isinstance(error, PoolTimeout):
+            hint = "raise catalog.sessions, or ask less at once"
+            raise CatalogUnavailable(f"{doing}: all sessions are in use", component=COMPONENT, hint=hint) from error
+        cause = type(error).__name__ if isinstance(told, SQLAlchemyError) else str(told)
+        if "interrupted" in cause:
+            raise EngineTimeout(f"{doing}: the deadline passed", component=COMPONENT) from error
+        if "locked" in cause or "busy" in cause:
+            raise CatalogBusy(f"{doing}: another process is writing", component=COMPONENT) from error
+        hint = ""
+        if "full" in cause or "disk I/O" in cause:
+            hint = "make room on the disk; what was acknowledged before is safe"
+        elif "malformed" in cause or "not a database" in cause:
+            hint = "restore the library's catalog.db from a backup"
+        elif "unable to open" in cause or "readonly" in cause:
+            hint = "check that this user may read and write the library's folder: ls -la"
+        raise CatalogUnavailable(f"{doing}: {cause}", component=COMPONENT, hint=hint) from error
+
+
+def let_go(*engines: sa.Engine) -> None:
+    """Close engines for good: SQLAlchemy's own `dispose` makes new connections when it is asked again."""
+    for engine in engines:
+        event.listen(engine, "do_connect", _refuse)
+        engine.dispose()
+
+
+def _refuse(*_: Any) -> None:
+    raise closed()
+
+
+def closed() -> Closed:
+    """What whoever asks a closed library is told."""
+    return Closed("the library is closed, and answers nothing any more", hint="open it again")
+
+
+@contextmanager
+def reading(engine: sa.Engine, doing: str, deadline: Deadline | None = None) -> Iterator[sa.Connection]:
+    """A read transaction: one snapshot, stopped inside the database when the deadline passes."""
+    if engine.dialect.name != "sqlite":
+        with (
+            until(deadline) if deadline else nullcontext(),
+            _reading_elsewhere(engine, doing) as connection,
+        ):
+            yield connection
+        return
+    with (
+        translated(doing),
+        engine.connect() as connection,
+        _stopped_at(deadline, connection.connection.driver_connection),
+        connection.begin(),
+    ):
+        yield connection
+
+
+@contextmanager
+def _stopped_at(deadline: Deadline | None, driver: Any) -> Iterator[None]:
+    """SQLite asks now and then whether to go on."""
+    if deadline is None:
+        yield
+        return
+    at, clock = deadline.at, deadline.clock
+    driver.set_progress_handler(lambda: int(clock() > at), 20_000)
+    try:
+        yield
+    finally:
+        driver.set_progress_handler(None, 0)
+
+
+def told_at_once(
+    engine: sa.Engine, statement: str, values: Sequence[Any], doing: str, deadline: Deadline | None = None
+) -> list[tuple[Any, ...]]:
+    """The rows of one statement of SQLite, which needs no transaction to see one snapshot.
+
+    By the driver alone: SQLAlchemy's connection and transaction take longer than to read ten passages.
+    """
+    with translated(doing), closing(engine.raw_connection()) as connection:
+        driver: Any = connection.driver_connection
+        with _stopped_at(deadline, driver):
+            rows: list[tuple[Any, ...]] = driver.execute(statement, values).fetchall()
+            return rows
+
+
+@contextmanager
+def _reading_elsewhere(engine: sa.Engine, doing: str) -> Iterator[sa.Connection]:
+    """`reading`, of PostgreSQL."""
+    options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+    with translated(doing), engine.connect().execution_options(**options) as connection, connection.begin():
+        seconds = time_left()  # until this deadline, or that of who asks without giving one
+        if seconds is not None:
+            left = max(1, int(seconds * 1e3))
+            connection.execute(sa.text("SELECT set_config('statement_timeout', :ms, true)"), {"ms": str(left)})
+        yield connection
+
+
+def now() -> float:
+    """Seconds since the epoch."""
+    return time.time()
+
+
+# The few words in which the SQL of SQLite and of PostgreSQL differs; the rest of it is one.
+
+
+_LOCK = sa.text("SELECT pg_catalog.pg_advisory_xact_lock(:number)")
+
+
+def next_seq(connection: sa.Connection, label: str) -> int:
+    """Add a change to the library; returns its number, which is one more than that of the change before.
+
+    Only the transaction that holds the library writes (`Place.writer`), so numbers have no gaps and rise in the order
+    of commits. Were that ever broken, two transactions would give the same number, and the second would fail.
+    """
+    c = t.commits.c
+    seq = int(connection.scalar(sa.select(sa.func.max(c.seq))) or 0) + 1
+    connection.execute(t.commits.insert(), {"seq": seq, "at": now(), "source_id": label})
+    return seq
+
+
+def insert_new(connection: sa.Connection, table: sa.Table) -> Any:
+    """An insert that leaves rows alone whose key is there already."""
+    insert: Any = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}[connection.dialect.name]
+    return insert(table).on_conflict_do_nothing()
+
+
+def alone(connection: sa.Connection, number: int) -> None:
+    """Wait until nobody else is in a transaction that asked for the same number (64 bits, signed).
+
+    On SQLite a transaction that may write is alone already.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(_LOCK, {"number": number})
+
+
+class agent_of(sa.ColumnElement[str]):  # noqa: N801  (a function of SQL)
+    """The agent that an audit record names; null where it names none."""
+
+    inherit_cache = True
+    type = sa.Text()
+
+    def __init__(self, record: sa.ColumnElement[str]) -> None:
+        self.record = record
+
+    @property
+    def _from_objects(self) -> Any:
+        return self.record._from_objects
+
+    def get_children(self, **_: Any) -> Any:
+        return (self.record,)
+
+
+@compiles(agent_of, "sqlite")
+def _agent_in_sqlite(element: agent_of, compiler: Any, **more: Any) -> str:
+    record = compiler.process(element.record, **more)
+    return f"(CASE WHEN json_valid({record}) = 1 THEN json_extract({record}, '$.agent') END)"
+
+
+@compiles(agent_of, "postgresql")
+def _agent_in_postgres(element: agent_of, compiler: Any, **more: Any) -> str:
+    # Neither NUL nor half of a surrogate pair may stand in what `->>` reads, wherever it is; a record may hold both.
+    record = compiler.process(element.record, **more)
+    plain = rf"regexp_replace({record}, '\\u(0000|d[89a-f][0-9a-f][0-9a-f])', '\\ufffd', 'gi')"
+    return f"(CAST({plain} AS json) ->> 'agent')"

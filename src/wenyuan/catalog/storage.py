@@ -1,0 +1,189 @@
+"""Where a library's tables lie: in files of its folder, or (`catalog.postgres`) in a schema of a PostgreSQL."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from shlex import quote
+from typing import Any, Protocol
+
+import sqlalchemy as sa
+
+from wenyuan.catalog.audit.tables import AuditFiles, AuditPlace
+from wenyuan.catalog.lock import Present, WriterLock
+from wenyuan.catalog.sql import closed, connect_reader, connect_writer, empty_log, let_go, translated, watching
+from wenyuan.core.errors import CatalogUnavailable
+from wenyuan.runtime.system import exists, is_file
+from wenyuan.settings import CatalogSettings
+
+_MADE_LATER = ("audit.db", "audit.head", "tasks.db", "index", "pseudonym.key")
+"""Of a library's folder: what is made only once the catalog has its tables."""
+
+
+_NAMES = "SELECT value FROM library WHERE key = 'library_id' OR key LIKE 'former_id/%'"
+"""The library's id, and earlier ones (`schema.FORMER`)."""
+
+
+class Place(Protocol):
+    """What a catalog asks of where it lies.
+
+    Attributes:
+        folder: On this machine: what is derived lies there, and the head of the audit.
+        reader: Each transaction sees one snapshot.
+        writer: Of all processes, one transaction at a time.
+        claims: Writes who is at which source: no change of the library, so it waits for nobody who makes one.
+    """
+
+    folder: Path
+    reader: sa.Engine
+    writer: sa.Engine
+    claims: sa.Engine
+
+    def __str__(self) -> str:
+        """How messages call it; without secrets."""
+        ...
+
+    def found(self) -> bool:
+        """Whether there may be a library; CatalogUnavailable when that cannot be seen."""
+        ...
+
+    def make(self) -> None:
+        """Make room for the tables of a new one."""
+        ...
+
+    def emptied(self) -> bool:
+        """Of one without tables: whether there was a library, by what is beside it. Else making it was interrupted."""
+        ...
+
+    def begin(self, connection: sa.Connection) -> None:
+        """Write what this place needs besides the tables of a new catalog."""
+        ...
+
+    def held(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
+        """The writer lock of the library; CatalogBusy when somebody else holds it for so long."""
+        ...
+
+    def held_source(self, source_id: str, *, wait: float = 10.0) -> AbstractContextManager[None]:
+        """Only one takes a source in, or removes it; CatalogBusy as above."""
+        ...
+
+    def held_index(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
+        """Only one writes to the index in the folder."""
+        ...
+
+    def version(self) -> int:
+        """Another number after every commit of anybody."""
+        ...
+
+    def identity(self, connection: sa.Connection) -> str:
+        """What no copy of the library has."""
+        ...
+
+    def forget(self) -> None:
+        """Overwrite what was deleted, as far as it can be reached."""
+        ...
+
+    def audit(self) -> AuditPlace: ...
+
+    def tasks(self) -> sa.Engine | None:
+        """Where tasks are counted; None: in a file of the folder."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Files:
+    """SQLite: ``catalog.db``, ``audit.db`` and ``tasks.db`` in the library's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.path = folder / "catalog.db"
+        self._lock = WriterLock(folder / "writer.lock")
+        self.reader = connect_reader(self.path)
+        self.writer = self.claims = connect_writer(self.path)
+        self.held_index = self.held
+        self._present = Present(self.path, _NAMES, "catalog")
+        self._watching = threading.Lock()
+        self._watch: Any = None
+        self._closed = False
+
+    def __str__(self) -> str:
+        return str(self.folder)
+
+    def found(self) -> bool:
+        try:
+            return is_file(self.path)
+        except OSError as error:
+            raise CatalogUnavailable(
+                f"cannot look into {self.folder}: {error.strerror}",
+                component="catalog",
+                hint=f"check that this user may read it: ls -la {quote(str(self.folder))}",
+            ) from error
+
+    def make(self) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise CatalogUnavailable(
+                f"cannot make the folder {self.folder}: {error.strerror}", component="catalog"
+            ) from error
+
+    def emptied(self) -> bool:
+        return any(exists(self.folder / name) for name in _MADE_LATER)
+
+    def begin(self, connection: sa.Connection) -> None:
+        """Nothing."""
+
+    @contextmanager
+    def held(self, *, wait: float = 10.0) -> Iterator[None]:
+        with self._lock.held(wait=wait):
+            self._present.check(now=True)  # what is written to a file that was removed is lost
+            yield
+
+    def held_source(self, source_id: str, *, wait: float = 10.0) -> AbstractContextManager[None]:
+        return self.held(wait=wait)
+
+    def version(self) -> int:
+        """SQLite numbers what a connection can see of others' commits; the one that is asked here never writes."""
+        self._present.check()
+        with self._watching, translated("asking whether the library changed"):
+            if self._watch is None:
+                if self._closed:
+                    raise closed()
+                self._watch = watching(self.path)
+            (version,) = self._watch.execute("PRAGMA data_version").fetchone()
+        return int(version)
+
+    def identity(self, connection: sa.Connection) -> str:
+        """What no other file of this machine has at the same time, and what moving within a disk leaves as it is."""
+        known = self.path.stat()
+        return f"{known.st_dev}:{known.st_ino}"
+
+    def forget(self) -> None:
+        empty_log(self.writer)
+
+    def audit(self) -> AuditPlace:
+        return AuditFiles(self.folder)
+
+    def tasks(self) -> None:
+        return None
+
+    def close(self) -> None:
+        with self._watching:
+            if self._watch is not None:
+                self._watch.close()
+            self._watch = None
+            self._closed = True
+        let_go(self.reader, self.writer)
+
+
+def place_of(folder: Path, chosen: CatalogSettings) -> Place:
+    """Where the settings say that the record of a library lies."""
+    dsn = chosen.dsn.get_secret_value().strip()
+    if not dsn:
+        return Files(folder)
+    from wenyuan.catalog.postgres import Server
+
+    return Server(folder, dsn, schema=chosen.schema_name, sessions=chosen.sessions)

@@ -1,0 +1,143 @@
+"""``conformance``: does a service keep the contract? Ours, or anybody's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from wenyuan.cli.options import JsonOption, LangOption, unlogged
+from wenyuan.cli.terminal import CONFORMANCE, OK, Terminal
+
+if TYPE_CHECKING:
+    from wenyuan.conformance import FaultSwitch, Report, Target
+
+
+def conformance(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+    ctx: typer.Context,
+    url: Annotated[str | None, typer.Argument(metavar="[URL]", help="A service to test. 被测服务")] = None,
+    python: Annotated[str | None, typer.Option(metavar="MODULE:FACTORY", help="A Python object. 被测对象")] = None,
+    adapter: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            metavar="KIND SPEC", help="langchain, llamaindex, haystack MODULE:FACTORY; dify, lightrag URL. 适配器"
+        ),
+    ] = None,
+    own: Annotated[bool, typer.Option("--self", help="Our own service. 测试本程序")] = False,
+    engine: Annotated[Literal["local", "memory"], typer.Option(help="With --self. 引擎")] = "local",
+    fault_command: Annotated[str | None, typer.Option(metavar="CMD", help="Breaks the service. 制造故障")] = None,
+    restore_command: Annotated[str | None, typer.Option(metavar="CMD", help="Mends it. 排除故障")] = None,
+    fault_header: Annotated[
+        str | None, typer.Option(metavar="'NAME: VALUE'", help="Header that makes it fail. 故障请求头")
+    ] = None,
+    fault_env: Annotated[
+        str | None, typer.Option(metavar="NAME=VALUE", help="Variable that makes it fail. 故障变量")
+    ] = None,
+    export_data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the documents to take in. 导出测试数据")
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Also as JUnit XML. 另存报告")] = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Put the eleven cases of the contract to a service, over HTTP or as a Python object.
+
+    对任意服务或 Python 对象执行契约的十一项一致性测试。
+
+    Example 示例:
+      wenyuan conformance --self
+      wenyuan conformance --export-data ./kit        (let your service take in ./kit/documents)
+      wenyuan conformance http://127.0.0.1:8000 --fault-header 'X-Fail: yes'
+      wenyuan conformance --adapter langchain my.module:make_retriever --fault-env FAIL=1
+      wenyuan conformance --python my.module:make --fault-env FAIL=1 --junit report.xml
+    """
+    from wenyuan.conformance import fault_from_options, run
+
+    terminal: Terminal = ctx.obj
+    targets = (url is not None) + (python is not None) + (adapter is not None) + own
+    if targets > 1 or (targets == 0 and export_data is None):
+        raise typer.BadParameter(terminal.text("one_target"))
+    if export_data is not None:
+        _export(terminal, export_data, alone=targets == 0)
+    if targets == 0:
+        return
+    fault = fault_from_options(command=fault_command, restore=restore_command, header=fault_header, env=fault_env)
+    with _target(terminal, url, python, adapter, engine, fault) as (target, switch):
+        report = run(target, fault=switch)
+    if junit is not None:
+        junit.write_text(report.to_junit(), encoding="utf-8")
+    terminal.document(report.to_json())
+    _show(terminal, report)
+    raise typer.Exit(CONFORMANCE if report.exit_code else OK)
+
+
+def _export(terminal: Terminal, folder: Path, *, alone: bool) -> None:
+    from wenyuan.conformance import export_data
+
+    files = export_data(folder)
+    if alone:
+        terminal.document({"status": "SUCCESS", "files": [str(file) for file in files]})
+    terminal.say("exported", count=len(files), folder=folder)
+
+
+@contextmanager
+def _target(
+    terminal: Terminal,
+    url: str | None,
+    python: str | None,
+    adapter: tuple[str, str] | None,
+    engine: str,
+    fault: FaultSwitch | None,
+) -> Iterator[tuple[Target, FaultSwitch | None]]:
+    from wenyuan.conformance import AdapterTarget, HeaderFault, HttpTarget, PythonTarget
+
+    if url is not None:
+        yield HttpTarget(url), fault
+    elif adapter is not None:
+        yield AdapterTarget(*adapter), fault
+    elif python is not None:
+        target = PythonTarget.load(python)
+        try:
+            yield target, fault
+        finally:
+            target.close()
+    else:
+        from wenyuan.cli.own_service import FAULT, own_service
+        from wenyuan.server.app import FAULT_HEADER
+
+        with unlogged(), own_service(engine) as (address, encoder):
+            terminal.say("self_target", engine=engine, encoder=encoder)
+            yield HttpTarget(address), fault or HeaderFault(FAULT_HEADER, FAULT)
+
+
+def _show(terminal: Terminal, report: Report) -> None:
+    from wenyuan.conformance import render
+
+    if terminal.as_json:
+        return
+    if terminal.language == "zh":
+        _show_chinese(terminal, report)
+    else:
+        terminal.show(render(report), wrap=False)
+    total, failed = len(report.cases), len(report.failed)
+    key = "conforms_not" if report.exit_code else "conforms"
+    terminal.show(terminal.text(key, total=total, failed=failed, passed=total - failed))
+
+
+def _show_chinese(terminal: Terminal, report: Report) -> None:
+    """The kit's own report is in English; what was seen is shown only where something is wrong."""
+    from wenyuan.cli.retrieve import indented
+    from wenyuan.cli.translate_results import TITLES, finding
+
+    for case in (*report.cases, *(case for case in report.extra if not case.passed)):
+        title = terminal.text(case.id) if case.id.startswith("TC-DP3-") else TITLES.get(case.id, "")
+        mark = terminal.text("case_passed" if case.passed else "case_failed")
+        terminal.show(f"{mark}  {case.id}  {title}".rstrip())
+        if not case.passed:
+            indented(terminal, finding(case.detail), hanging="        ")
+    if report.extra:
+        passed = sum(case.passed for case in report.extra)
+        terminal.show(terminal.text("extra_cases", passed=passed, total=len(report.extra)))

@@ -1,0 +1,460 @@
+"""``init``, ``add``, re-embedding, and moving a library."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import asdict
+from datetime import date
+from functools import partial
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wenyuan.cli.doctor import human
+from wenyuan.cli.options import (
+    JsonOption,
+    LangOption,
+    LibraryOption,
+    day,
+    ended_by_sigterm,
+    interactive,
+    located,
+    opened,
+    words,
+)
+from wenyuan.cli.terminal import FAILED, OK, PARTLY, Bar, Lines, Terminal
+
+if TYPE_CHECKING:
+    from wenyuan.catalog.backup import Step
+    from wenyuan.core.model import Source
+    from wenyuan.service.ingest import IngestReport
+    from wenyuan.service.library import Library
+
+
+# ``init``, ``add`` and ``ingest``: what comes into a library.
+
+
+_SHOWN_FAILURES = 10
+_SHOWN_TWINS = 3
+
+
+def init(
+    ctx: typer.Context, library: LibraryOption = None, lang: LangOption = None, as_json: JsonOption = False
+) -> None:
+    """Make an empty library.
+
+    建立空的知识库。
+
+    Example 示例:
+      wenyuan init
+      wenyuan init --library ~/knowledge
+    """
+    from wenyuan.app import create_library
+
+    terminal: Terminal = ctx.obj
+    with create_library(terminal.folder) as made:
+        note_keyword_only(terminal, made)
+    terminal.document({"status": "SUCCESS", "library": str(terminal.folder.absolute())})
+    terminal.show(terminal.text("made", folder=terminal.folder.absolute()), wrap=False)
+    where = f" --library {quote(str(library))}" if library else ""
+    terminal.show(terminal.text("made_next", command=f"wenyuan add PATH --source ID{where}"), wrap=False)
+
+
+def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+    ctx: typer.Context,
+    path: Annotated[Path, typer.Argument(parser=located, metavar="PATH", help="File or folder. 文件或目录")],
+    source: Annotated[str, typer.Option("--source", metavar="ID", help="Name of the new source. 来源标识")],
+    title: Annotated[str | None, typer.Option(help="What people call it. 标题")] = None,
+    trust: Annotated[int | None, typer.Option(help="1 (hearsay) to 5 (binding). 可信度  [default: 3]")] = None,
+    domain: Annotated[str | None, typer.Option(help="Knowledge domain. 知识领域  [default: the ID]")] = None,
+    collection: Annotated[str | None, typer.Option(help="A name to filter by. 集合")] = None,
+    language: Annotated[str | None, typer.Option(help="zh, en …; empty: found per document. 语言")] = None,
+    copyright: Annotated[str | None, typer.Option(help="deny, excerpt<=200, CC-BY-4.0, ©… 版权")] = None,
+    effective_from: Annotated[
+        date | None, typer.Option(parser=day, metavar="DATE", help="In force from that day. 生效日期")
+    ] = None,
+    effective_until: Annotated[
+        date | None, typer.Option(parser=day, metavar="DATE", help="In force until that day. 失效日期")
+    ] = None,
+    status: Annotated[str | None, typer.Option(help="in_force, draft, retired. 状态  [default: in_force]")] = None,
+    refresh_cycle: Annotated[
+        str | None,
+        typer.Option(metavar="CYCLE", help="never, daily, PT6H, '30 2 * * 1-5'. 更新周期  [default: never]"),
+    ] = None,
+    owner: Annotated[str | None, typer.Option(help="Who answers for it. 负责人")] = None,
+    sensitivity: Annotated[
+        str | None, typer.Option(help="public, internal, confidential, restricted. 敏感级别  [default: public]")
+    ] = None,
+    tags: Annotated[str | None, typer.Option(metavar="A,B", help="Tags. 标签")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Change a known source unasked. 不再确认")] = False,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Register a source and take its documents in. Of a known one, what is not given stays.
+
+    登记来源并收录其文档（md、txt、html、pdf、docx、xlsx、csv、tsv、jsonl）；来源已有时，未给出的字段不变。
+
+    Example 示例:
+      wenyuan add ./policies --source policies --title "Company policies" --trust 5
+      wenyuan add faq.csv --source faq --effective-from 2026-01-01
+    """
+    from wenyuan.core.addresses import local_path
+    from wenyuan.core.sources import parse_source
+
+    terminal: Terminal = ctx.obj
+    given = {
+        "title": title,
+        "trust_level": trust,
+        "domain": domain,
+        "collection": collection,
+        "language": language,
+        "copyright": copyright,
+        "effective_from": effective_from,
+        "effective_until": effective_until,
+        "status": status,
+        "refresh_cycle": refresh_cycle,
+        "owner": owner,
+        "sensitivity": sensitivity,
+        "tags": words(tags),
+    }
+    said = {name: value for name, value in given.items() if value is not None}
+    place = str(local_path(path.expanduser()).absolute())
+    made = parse_source({"source_id": source, "path": place, **said})
+    with opened(terminal) as found:
+        note_keyword_only(terminal, found)
+        known = {one.source_id: one for one in found.sources()}.get(source)
+        if known is not None and known.path == place:
+            made = _described_anew(terminal, found, known, said, yes=yes)
+        report = _watched(terminal, found, source, partial(found.add, made))
+        twins = {other: count for _, other, count in found.catalog.same_contents(source)}
+    terminal.document({"status": "SUCCESS", "report": asdict(report), "same_as": twins})
+    show_report(terminal, report)
+    _note_twins(terminal, source, twins)
+    raise typer.Exit(PARTLY if report.failed else OK)
+
+
+def _note_twins(terminal: Terminal, source: str, twins: Mapping[str, int]) -> None:
+    """Say which other sources hold what this one holds."""
+    for other, count in list(twins.items())[:_SHOWN_TWINS]:
+        terminal.say("same_as", source=source, other=other, count=count)
+    if len(twins) > _SHOWN_TWINS:
+        terminal.say("same_as_more", count=len(twins) - _SHOWN_TWINS)
+    if twins:
+        terminal.say("same_as_next", source=source)
+
+
+def _described_anew(
+    terminal: Terminal, library: Library, known: Source, said: dict[str, Any], *, yes: bool
+) -> Source:
+    """A known source with what was given, once somebody agreed to what that changes.
+
+    Raises:
+        InvalidRequest: it changes something, and nobody can be asked.
+    """
+    from wenyuan.core.errors import InvalidRequest
+    from wenyuan.core.registry import Registry, diff
+    from wenyuan.core.sources import parse_source, source_to_wire
+
+    wanted = parse_source(source_to_wire(known) | said)
+    changes = diff(Registry(sources=(known,)), Registry(sources=(wanted,))).changed
+    if not changes:
+        terminal.say("add_known", source=known.source_id)
+        return wanted
+    name, lines = known.source_id, [terminal.text("add_change", field=c.field, old=c.old, new=c.new) for c in changes]
+    if not yes and not interactive():
+        raise InvalidRequest(
+            f"the source {name!r} is there already, and would change: {'; '.join(f'{c.field} {c.old} → {c.new}' for c in changes)}",
+            hint=f"to change it: --yes, or wenyuan source set {name}; without these options it stays as it is",
+        )
+    terminal.say("add_changes", source=name)
+    for line in lines:
+        terminal.err.print(line, markup=False, highlight=False, soft_wrap=True)
+    if any(change.field == "domain" for change in changes):
+        terminal.say("add_domain")
+    if not yes and not typer.confirm(terminal.text("really_change", source=name), err=True):
+        terminal.say("not_changed")
+        raise typer.Exit(OK)
+    library.catalog.put_source(wanted)
+    return wanted
+
+
+def ingest(
+    ctx: typer.Context,
+    source: Annotated[str | None, typer.Argument(help="A registered source. 已登记的来源")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All of them. 全部来源")] = False,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Read sources again; only what has changed is taken in anew.
+
+    重新读取来源，只处理有变化的文档。
+
+    Example 示例:
+      wenyuan ingest policies
+      wenyuan ingest --all
+    """
+    from wenyuan.core.errors import InvalidRequest, KnowledgeError
+
+    terminal: Terminal = ctx.obj
+    if every == (source is not None):
+        raise typer.BadParameter(terminal.text("ingest_which"))
+    reports: list[IngestReport] = []
+    errors: dict[str, str] = {}
+    with opened(terminal) as found:
+        note_keyword_only(terminal, found)
+        readable = with_content(terminal, found) if every else []
+        names = [source] if source is not None else [one.source_id for one in readable if one.type == "static_doc"]
+        if source is not None and found.catalog.source(source).type != "static_doc":
+            raise InvalidRequest(
+                f"the source {source!r} is searched where it is; there is nothing to take in",
+                hint=f"wenyuan refresh {source}",
+            )
+        for name in names:
+            try:
+                reports.append(_watched(terminal, found, name, partial(found.ingest, name)))
+                show_report(terminal, reports[-1])
+            except KnowledgeError as error:
+                if not every:
+                    raise
+                errors[name] = str(error)  # one source that cannot be read does not keep the others from it
+                terminal.complain(name, error)
+        if not found.sources():
+            terminal.say("no_sources")
+    terminal.document(
+        {
+            "status": "FAILED" if errors else "SUCCESS",
+            "reports": [asdict(report) for report in reports],
+            "errors": errors,
+        }
+    )
+    raise typer.Exit(FAILED if errors else PARTLY if any(report.failed for report in reports) else OK)
+
+
+def _watched(terminal: Terminal, library: Library, source: str, call: Callable[[Any], IngestReport]) -> IngestReport:
+    """`call` with a bar to tell; Ctrl-C or SIGTERM ends it with a word on what is kept. How it ended is written down."""
+    from wenyuan.core.errors import SourceError
+    from wenyuan.service.operations.refresh import Worker
+
+    begun = time.time()
+    try:
+        with ended_by_sigterm(), Bar(terminal, embeds=library.encoder is not None) as bar:
+            report = call(bar)
+        Worker(library).record(source, begun)
+        return report
+    except SourceError as error:
+        if any(known.source_id == source for known in library.sources()):
+            Worker(library).record(source, begun, str(error))
+        raise
+    except KeyboardInterrupt:
+        counts = library.catalog.counts(source)
+        kept = terminal.text("kept", source=source, documents=counts["documents"], passages=counts["passages"])
+        raise typer.Exit(terminal.interrupted(kept, f"wenyuan ingest {source}")) from None
+
+
+def with_content(terminal: Terminal, library: Library) -> list[Source]:
+    """All sources that there is something to read or to ask of; those without a path, which only rules quote, are told."""
+    found = library.sources()
+    without = [one.source_id for one in found if one.type == "static_doc" and not one.path]
+    if without:
+        terminal.say("without_path", count=len(without), sources=", ".join(without))
+    return [one for one in found if one.source_id not in without]
+
+
+def note_keyword_only(terminal: Terminal, library: Library) -> None:
+    """Say it when a library has no encoder."""
+    if library.encoder is None:
+        why = str(library.readiness().parts["encoder"]["detail"])
+        terminal.say("keyword_only", why=terminal.own(why.removeprefix("keyword-only: ")))
+
+
+def show_report(terminal: Terminal, report: IngestReport) -> None:
+    """What a run did."""
+    text = terminal.text
+    counts = asdict(report)
+    terminal.show(text("report", source=report.source_id, seconds=f"{report.seconds:.1f}"))
+    terminal.show(text("report_documents", **counts))
+    terminal.show(text("report_passages", **counts))
+    if report.held_back:
+        terminal.show(text("report_held_back", **counts))
+    if report.evidences_lost:
+        terminal.show(text("report_rules", **counts))
+    if report.skipped:
+        kinds = ", ".join(f"{count} × {suffix}" for suffix, count in sorted(report.skipped.items()))
+        terminal.show(text("report_skipped", kinds=kinds))
+    if report.notes:
+        count = sum(map(len, report.notes.values()))
+        terminal.show(text("report_notes", count=count, documents=len(report.notes)))
+    if report.failed:
+        terminal.show(text("report_failed", count=len(report.failed)))
+        for uri, reason in list(report.failed.items())[:_SHOWN_FAILURES]:
+            name = uri.rpartition("/")[2]
+            terminal.show(f"    {name}: {terminal.own(reason.removeprefix(name + ': '))}", wrap=False)
+        if len(report.failed) > _SHOWN_FAILURES:
+            terminal.show(text("more", count=len(report.failed) - _SHOWN_FAILURES))
+
+
+# ``backup`` and ``reembed``: a copy of a library that is in use, and another encoder for one.
+
+
+def backup(
+    ctx: typer.Context,
+    to: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that is new. 新目录", show_default=False)],
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Copy a library in a folder, while servers and workers go on: record, audit, keys and settings.
+
+    在服务运行期间复制目录中的知识库：目录库、审计、密钥与设置。
+
+    Example 示例:
+      wenyuan backup ./library-2026-11-22
+    """
+    from wenyuan.catalog.backup import back_up
+
+    terminal: Terminal = ctx.obj
+    size = back_up(terminal.folder, to)
+    terminal.document({"status": "SUCCESS", "folder": str(to), "bytes": size})
+    terminal.show(terminal.text("backed_up", size=human(size), to=to), wrap=False)
+
+
+def reembed(
+    ctx: typer.Context,
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Give all passages vectors of the encoder that the settings name now, and build the index.
+
+    Until all are embedded the library is as it was; what was interrupted is gone on with. Do it in a copy where servers
+    are to go on answering: docs/re-embedding.md.
+
+    用设置中的新编码器为全部段落重新计算向量，建立索引并测定门槛。完成前知识库不变，中断后可继续。
+
+    Example 示例:
+      wenyuan backup ./library-new
+      WENYUAN_ENCODER__KIND=http wenyuan --library ./library-new reembed
+    """
+    terminal: Terminal = ctx.obj
+    begun = time.monotonic()
+    stage = Lines(terminal, "reembed")
+    try:
+        with ended_by_sigterm():
+            embedded = _embedded(terminal, partial(stage, "text"))
+            with opened(terminal) as found:
+                counts, encoder = found.catalog.counts(), found.encoder
+                stage("index", 0, counts["passages"])
+                found.follow_reembedding()
+    except KeyboardInterrupt:
+        raise typer.Exit(terminal.interrupted(command="wenyuan reembed")) from None
+    assert encoder is not None
+    said = {"encoder": encoder.fingerprint.id, "dimension": encoder.fingerprint.dimension}
+    told = {"status": "SUCCESS", **said, "passages": counts["passages"], "vectors": counts["vectors"]}
+    terminal.document({**told, "embedded": embedded or 0, "changed": embedded is not None})
+    if embedded is None:
+        terminal.show(terminal.text("reembed_same", **said))
+        return
+    seconds = f"{time.monotonic() - begun:.1f}"
+    terminal.show(
+        terminal.text("reembedded", **said, passages=counts["passages"], embedded=embedded, seconds=seconds)
+    )
+    terminal.show(terminal.text("reembed_next"))
+
+
+def _embedded(terminal: Terminal, tell: Callable[[int, int], None]) -> int | None:
+    """Embed and change over; how many passages that were, None where the library is of this encoder already."""
+    from wenyuan.app import open_encoder
+    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.storage import place_of
+    from wenyuan.core.errors import ConfigError
+    from wenyuan.service.ingest.registry import embed_anew
+    from wenyuan.settings import load_settings
+
+    settings = load_settings(terminal.folder)
+    encoder = open_encoder(settings.encoder)
+    if encoder is None:
+        raise ConfigError("encoder.kind is none", component="settings", hint="name the new encoder: docs/settings.md")
+    with closing(encoder), closing(Catalog.open(place_of(terminal.folder, settings.catalog))) as catalog:
+        former = catalog.encoder()
+        before = "" if former is None else former.key
+        if before == encoder.fingerprint.key and not catalog.unlabelled():
+            return None
+        return embed_anew(catalog, encoder, before, tell)
+
+
+# Moving a library to a PostgreSQL, and back.
+
+
+_EVERY = 10.0  # seconds between two lines where there is no terminal
+_QUIET = 1.0  # seconds before anything is shown
+
+
+def migrate(
+    ctx: typer.Context,
+    to: Annotated[
+        str,
+        typer.Option("--to", metavar="DSN|DIR", help="postgresql://…, or a folder. 连接串或目录", show_default=False),
+    ],
+    library: LibraryOption = None,
+    lang: LangOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Copy the library to a PostgreSQL, or from there to a folder, and compare all of it.
+
+    What was interrupted is gone on with; the old library stays as it is. A password is better given as PGPASSWORD.
+
+    将知识库复制到 PostgreSQL，或从那里复制到目录，并逐表核对。中断后可继续；原知识库保持不变。
+
+    Example 示例:
+      wenyuan migrate --to postgresql://wenyuan@db.example/knowledge
+      wenyuan migrate --to ./library-copy
+    """
+    from wenyuan.catalog.backup import move_library, names_server
+
+    terminal: Terminal = ctx.obj
+    with _Shown(terminal) as shown:
+        moved = move_library(terminal.folder, to, shown)
+    terminal.document({"status": "SUCCESS", **asdict(moved)})
+    rows = sum(moved.tables.values())
+    terminal.show(terminal.text("moved", rows=rows, tables=len(moved.tables), seconds=f"{moved.seconds:.1f}"))
+    terminal.show(terminal.text("moved_head", head=moved.head), wrap=False)
+    server = names_server(to)
+    terminal.show(
+        terminal.text("moved_next_server" if server else "moved_next_folder", to="" if server else quote(str(to)))
+    )
+
+
+class _Shown:
+    """How far it is: a line that is written over on a terminal, one now and then elsewhere."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._at = time.monotonic() + _QUIET
+        self._status: Any = None
+
+    def __enter__(self) -> _Shown:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def __call__(self, step: Step) -> None:
+        if time.monotonic() < self._at:
+            return
+        said = {"table": step.table, "done": step.done, "total": step.total}
+        key = f"move_{step.doing}"
+        if not self._terminal.err.is_terminal:
+            self._at = time.monotonic() + _EVERY
+            self._terminal.say(key, **said)
+            return
+        if self._status is None:
+            self._status = self._terminal.err.status("")
+            self._status.start()
+        self._status.update(self._terminal.text(key, **said))

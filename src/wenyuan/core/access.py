@@ -1,0 +1,358 @@
+"""Access control: agents, their keys and rights, what they may see, and what must never be shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, Literal
+
+from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean
+
+# Who asks, and what they may see: agents, their knowledge scope, keys and the rights a key carries.
+
+
+RIGHTS = ("retrieve", "search", "ingest", "registry", "audit", "admin")
+"""What a key may be allowed to do; ``admin`` includes all others."""
+
+AUTO: Literal["auto"] = "auto"
+TOKEN_BUDGET = 2_000
+"""The most tokens that a context may hold where nothing else is said, whoever makes it."""
+MAX_DOMAINS = 32
+MAX_TOP_K = 100
+_AGENT_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainScope:
+    """A knowledge domain and how many passages of it an answer may hold (``"auto"``: as the scores say)."""
+
+    domain: str
+    top_k: int | Literal["auto"] = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """A registered agent.
+
+    Attributes:
+        knowledge_scope: The domains it may ask, with their top_k. Requests may narrow it, never widen it.
+        min_trust: Passages below are never found for it.
+        allow_low_trust: Whether passages of trust below 3 may be injected into its prompts.
+        token_budget: The most tokens that one context may hold.
+    """
+
+    agent_id: str
+    title: str = ""
+    knowledge_scope: tuple[DomainScope, ...] = ()
+    min_trust: int = 1
+    allow_low_trust: bool = False
+    token_budget: int = TOKEN_BUDGET
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """A credential, without its secret: bound to an agent (or to none: an operator's) and to rights.
+
+    Attributes:
+        created_at, expires_at, revoked_at: Seconds since the epoch; None for never.
+    """
+
+    key_id: str
+    agent_id: str | None
+    rights: frozenset[str]
+    created_at: float
+    expires_at: float | None = None
+    revoked_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Principal:
+    """Who is behind a request. Made only where a credential was checked, or where none is needed (loopback).
+
+    Attributes:
+        agent_id: The agent it acts for and is bound to; None: any.
+        key_id: For the audit; ``local`` when no key was needed.
+    """
+
+    key_id: str = "local"
+    agent_id: str | None = None
+    rights: frozenset[str] = field(default_factory=lambda: frozenset(RIGHTS))
+
+    def may(self, right: str) -> bool:
+        return right in self.rights or "admin" in self.rights
+
+
+def parse_scope(value: object, path: str = "knowledge_scope") -> tuple[DomainScope, ...]:
+    """A knowledge scope from its wire form, ``[{"domain": …, "top_k": 3 | "auto"}]``.
+
+    Raises:
+        InvalidRequest: listing every fault.
+    """
+    if not isinstance(value, Sequence) or isinstance(value, str) or not value:
+        raise _bad([Fault(path, "must be a non-empty array")])
+    if len(value) > MAX_DOMAINS:
+        raise _bad([Fault(path, f"has {len(value)} domains; at most {MAX_DOMAINS}")])
+    faults: list[Fault] = []
+    scopes = [_domain_scope(entry, f"{path}[{i}]", faults) for i, entry in enumerate(value)]
+    names = [scope.domain for scope in scopes]
+    faults += [Fault(path, f"domain {n!r} stands twice") for n in sorted(set(names)) if names.count(n) > 1]
+    if faults:
+        raise _bad(faults)
+    return tuple(scopes)
+
+
+def _domain_scope(entry: object, path: str, faults: list[Fault]) -> DomainScope:
+    if not isinstance(entry, Mapping):
+        faults.append(Fault(path, "must be an object with domain and top_k"))
+        return DomainScope(domain=path)
+    _unknown(entry, ("domain", "top_k"), path, faults)
+    domain, top_k = entry.get("domain"), entry.get("top_k", 3)
+    if not isinstance(domain, str) or not domain:
+        faults.append(Fault(f"{path}.domain", "must be a non-empty string"))
+        domain = path
+    if top_k != AUTO and (type(top_k) is not int or not 1 <= top_k <= MAX_TOP_K):
+        faults.append(Fault(f"{path}.top_k", f'must be an integer from 1 to {MAX_TOP_K}, or "auto"'))
+        top_k = 1
+    return DomainScope(domain=domain, top_k=top_k)
+
+
+_AGENT_FIELDS = ("agent_id", "title", "knowledge_scope", "min_trust", "allow_low_trust", "token_budget")
+
+
+def parse_agent(value: Mapping[str, Any], path: str = "") -> Agent:
+    """An agent from its wire form; InvalidRequest lists every fault."""
+    faults: list[Fault] = []
+    at = f"{path}." if path else ""
+    _unknown(value, _AGENT_FIELDS, path, faults)
+    agent_id, title = value.get("agent_id"), value.get("title", "")
+    if not isinstance(agent_id, str) or not _AGENT_ID.fullmatch(agent_id):
+        faults.append(Fault(f"{at}agent_id", "must be 1-64 letters, digits, '_', '.', '-'"))
+    if not isinstance(title, str):
+        faults.append(Fault(f"{at}title", "must be a string"))
+    min_trust, low = value.get("min_trust", 1), value.get("allow_low_trust", False)
+    budget = value.get("token_budget", TOKEN_BUDGET)
+    if type(min_trust) is not int or not 1 <= min_trust <= 5:
+        faults.append(Fault(f"{at}min_trust", "must be an integer from 1 to 5"))
+    if type(low) is not bool:
+        faults.append(Fault(f"{at}allow_low_trust", "must be true or false"))
+    if type(budget) is not int or not 50 <= budget <= 100_000:
+        faults.append(Fault(f"{at}token_budget", "must be an integer from 50 to 100000"))
+    scope: tuple[DomainScope, ...] = ()
+    try:
+        scope = parse_scope(value.get("knowledge_scope"), f"{at}knowledge_scope")
+    except InvalidRequest as error:
+        faults += error.faults
+    if faults:
+        raise _bad(faults)
+    return Agent(
+        agent_id=str(agent_id), title=str(title), knowledge_scope=scope, min_trust=min_trust,
+        allow_low_trust=low, token_budget=budget,
+    )  # fmt: skip
+
+
+def agent_to_wire(agent: Agent) -> dict[str, Any]:
+    """What `parse_agent` reads."""
+    return {
+        "agent_id": agent.agent_id,
+        "title": agent.title,
+        "knowledge_scope": [{"domain": s.domain, "top_k": s.top_k} for s in agent.knowledge_scope],
+        "min_trust": agent.min_trust,
+        "allow_low_trust": agent.allow_low_trust,
+        "token_budget": agent.token_budget,
+    }
+
+
+def _unknown(entry: Mapping[str, Any], known: Sequence[str], path: str, faults: list[Fault]) -> None:
+    for name in entry:
+        if name not in known:
+            near = get_close_matches(str(name), known, n=1)
+            faults.append(
+                Fault(f"{path}.{name}".strip("."), "unknown" + (f"; did you mean {near[0]!r}?" if near else ""))
+            )
+
+
+def _bad(faults: list[Fault]) -> InvalidRequest:
+    return InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=tuple(faults))
+
+
+# What looks like a secret among names and values: it is not stored with a source, not exported, not audited.
+
+
+HIDDEN = "***"
+
+_NAME = re.compile(
+    r"secret|token|passw|passphrase|pwd|credential|authori[sz]ation|cookie|(?:api|access|private)[_\-]?key"
+    r"|(?:^|[_\-.])(?:key|auth|signature)$|密钥|秘钥|口令|密码|令牌",
+    re.IGNORECASE,
+)
+_NO_SECRETS = frozenset({"token_budget", "tokens"})
+_VALUE = re.compile(
+    r"wy_[0-9a-f]{8}_[A-Za-z0-9_\-]+"
+    r"|(?<=://)[^/\s@]{1,256}(?=@)"
+    r"|(?<=[Bb]earer )[A-Za-z0-9._~+/=\-]{8,}"
+    r"|(?<![A-Za-z0-9])sk-[A-Za-z0-9_\-]{16,}"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?"
+)
+_PARAMETER = re.compile(
+    r"([?&](?:[A-Za-z_\-]*(?:key|token|secret|password|passwd|pwd|auth|sig|signature))=)[^&#\s]+", re.IGNORECASE
+)
+_OTHERS_NAMES = frozenset({"columns", "filter", "redaction"})
+"""Settings whose members are named by others: a column may be called ``key``."""
+_BY_OTHERS = frozenset(f"settings.{name}" for name in _OTHERS_NAMES)
+
+
+def scrubbed(name: str, value: Any) -> Any:
+    """A value without its secrets; a changed secret still shows as changed, from ``***`` to ``***``.
+
+    Args:
+        name: What the value is called; of some names, any value is a secret. A name that ends in ``_env`` is that
+            of an environment variable, and shown.
+    """
+    if isinstance(value, list):
+        return [scrubbed(name, item) for item in value]
+    if value is None or _is_secret(name):
+        return None if value is None else HIDDEN
+    if isinstance(value, Mapping):
+        return {n: scrubbed(n, v) for n, v in value.items()}
+    if isinstance(value, str):
+        return _PARAMETER.sub(rf"\g<1>{HIDDEN}", _VALUE.sub(HIDDEN, value))
+    return value
+
+
+def shown_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A source's settings without the secrets that they should not hold; what `secret_faults` passes is unchanged."""
+    return {
+        name: _texts_scrubbed(value) if name in _OTHERS_NAMES else scrubbed(name, value)
+        for name, value in settings.items()
+    }
+
+
+def _texts_scrubbed(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _texts_scrubbed(item) for name, item in value.items()}
+    return [_texts_scrubbed(item) for item in value] if isinstance(value, list) else scrubbed("", value)
+
+
+def secret_faults(settings: Mapping[str, Any]) -> tuple[Fault, ...]:
+    """What a source's settings hold that belongs into the environment."""
+    return tuple(_faults(settings, "settings"))
+
+
+def _faults(value: Any, path: str, *, named: bool = True) -> Iterator[Fault]:
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            at = f"{path}.{name}"
+            if named and _is_secret(str(name)) and item is not None:
+                yield Fault(at, "would hold a secret; put it into an environment variable, and name that in key_env")
+            else:
+                yield from _faults(item, at, named=named and at not in _BY_OTHERS)
+    elif isinstance(value, (list, tuple)):
+        for i, item in enumerate(value):
+            yield from _faults(item, f"{path}[{i}]", named=named)
+    elif isinstance(value, str) and scrubbed("", value) != value:
+        yield Fault(path, "holds a secret; put it into an environment variable, and name that in key_env or dsn_env")
+
+
+def _is_secret(name: str) -> bool:
+    return name not in _NO_SECRETS and not name.endswith("_env") and _NAME.search(name) is not None
+
+
+# What a kind of task is about, as an operator says it: the domains and the terms that fit it.
+#
+# A profile lifts what fits (`fuse.Topic`); it hides nothing and widens nobody's rights.
+
+
+MOST = 64
+"""Tasks, domains or terms of one profile."""
+MOST_CHARS = 200
+_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskProfile:
+    """What tasks of one kind are about.
+
+    Attributes:
+        tasks: Ids of tasks that it counts for; one that ends in ``*`` stands for all that begin so.
+        domains: Knowledge domains in which such tasks look first.
+        terms: What such tasks speak of, in any language.
+    """
+
+    profile_id: str
+    title: str = ""
+    tasks: tuple[str, ...]
+    domains: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+
+
+def profile_of(profiles: Iterable[TaskProfile], task_id: str) -> TaskProfile | None:
+    """The profile that names a task most exactly; None when none does."""
+    found = [(pattern, profile) for profile in profiles for pattern in profile.tasks if _meets(pattern, task_id)]
+    return max(found, key=lambda pair: (not pair[0].endswith("*"), len(pair[0])))[1] if found else None
+
+
+def _meets(pattern: str, task_id: str) -> bool:
+    return task_id.startswith(pattern[:-1]) if pattern.endswith("*") else task_id == pattern
+
+
+def task_faults(profile: TaskProfile, others: Iterable[TaskProfile]) -> tuple[Fault, ...]:
+    """Two profiles that name a task alike would leave it open which counts."""
+    taken = {task: one.profile_id for one in others if one.profile_id != profile.profile_id for task in one.tasks}
+    return tuple(
+        Fault(f"tasks[{at}]", f"{task!r} has the profile {taken[task]!r} already")
+        for at, task in enumerate(profile.tasks)
+        if task in taken
+    )
+
+
+def parse_profile(value: Mapping[str, Any]) -> TaskProfile:
+    """A profile from its wire form; without `tasks` it counts for all whose ids begin with its own.
+
+    Raises:
+        InvalidRequest: listing every fault.
+    """
+    known = ("profile_id", "title", "tasks", "domains", "terms")
+    faults = [Fault(str(name), f"unknown{did_you_mean(str(name), known)}") for name in value if name not in known]
+    profile_id, title = value.get("profile_id"), value.get("title", "")
+    if not isinstance(profile_id, str) or not _ID.fullmatch(profile_id):
+        faults.append(Fault("profile_id", "must be 1-64 letters, digits, '_', '.', '-'"))
+    if not isinstance(title, str):
+        faults.append(Fault("title", "must be a string"))
+    tasks = _texts(value, "tasks", faults) or (f"{profile_id}*",)
+    domains, terms = _texts(value, "domains", faults), _texts(value, "terms", faults)
+    faults += [
+        Fault(f"tasks[{at}]", "may hold * only at its end") for at, task in enumerate(tasks) if "*" in task[:-1]
+    ]
+    if not faults and not (domains or terms):
+        faults.append(Fault("terms", "a profile needs a domain or a term"))
+    if faults:
+        raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=tuple(faults))
+    return TaskProfile(profile_id=str(profile_id), title=title, tasks=tasks, domains=domains, terms=terms)
+
+
+def _texts(value: Mapping[str, Any], name: str, faults: list[Fault]) -> tuple[str, ...]:
+    """Texts without doubles, in the order in which they were given."""
+    given = value.get(name, ())
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        faults.append(Fault(name, "must be an array of strings"))
+        return ()
+    if len(given) > MOST:
+        faults.append(Fault(name, f"has {len(given)} entries; at most {MOST}"))
+    wrong = [
+        at for at, text in enumerate(given) if not isinstance(text, str) or not 0 < len(text.strip()) <= MOST_CHARS
+    ]
+    faults += [Fault(f"{name}[{at}]", f"must be a string of 1 to {MOST_CHARS} characters") for at in wrong]
+    return () if wrong else tuple(dict.fromkeys(text.strip() for text in given))
+
+
+def profile_to_wire(profile: TaskProfile) -> dict[str, Any]:
+    """What `parse_profile` reads."""
+    return {
+        "profile_id": profile.profile_id,
+        "title": profile.title,
+        "tasks": list(profile.tasks),
+        "domains": list(profile.domains),
+        "terms": list(profile.terms),
+    }

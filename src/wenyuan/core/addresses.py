@@ -1,0 +1,402 @@
+"""URIs of documents and passages: how they are written, where they open, and which may be shown."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TypeVar
+from urllib.parse import unquote, urlsplit
+
+from wenyuan.core.errors import InvalidRequest
+from wenyuan.core.model import Block, Document, Passage
+
+# Addresses that people can read: IRIs (RFC 3987), Chinese left as it is, spaces and controls escaped.
+
+
+_PATH_KEEP = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@/]|[^\x00-\xa0\s\ufeff\ud800-\udfff]")
+P = TypeVar("P", bound=PurePath)
+_ADDRESS = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.\-]+:/")
+_FRAGMENT_KEEP = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@/?]|[^\x00-\xa0\s\ufeff\ud800-\udfff]")
+
+
+def _escape(text: str, keep: re.Pattern[str]) -> str:
+    if text.isalnum():  # letters and digits of any script are kept
+        return text
+    pieces = (
+        c if keep.fullmatch(c) else "".join(f"%{b:02X}" for b in c.encode("utf-8", "surrogateescape")) for c in text
+    )
+    return "".join(pieces)
+
+
+def file_uri(path: PurePath) -> str:
+    """``file:///…`` of an absolute path."""
+    return "file://" + _escape(path.as_posix(), _PATH_KEEP)
+
+
+def is_web_address(text: str) -> bool:
+    """Whether a text is ``https://…``, ``s3://…`` or the like, slashes that a path has lost included; ``C:/`` is none."""
+    return _ADDRESS.match(text) is not None
+
+
+def local_path(path: P) -> P:
+    """The path itself, as a caller gave it.
+
+    Raises:
+        InvalidRequest: it is a web address: nothing is fetched.
+    """
+    if is_web_address(str(path)):
+        raise InvalidRequest(
+            f"{str(path).replace(':/', '://', 1)} is a web address; only files and folders of this machine are read",
+            hint="download it first; a service that answers questions is a source of type api: wenyuan apply FILE",
+        )
+    return path
+
+
+def legible(name: str) -> str:
+    """A file's name as text: names that are no UTF-8 were mostly written by a Chinese Windows (GB18030)."""
+    raw = name.encode("utf-8", "surrogateescape")
+    for encoding in ("utf-8", "gb18030"):
+        try:
+            return raw.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return raw.decode("utf-8", "replace")
+
+
+def with_fragment(uri: str, fragment: str, directive: str = "") -> str:
+    """`uri` with an unescaped fragment added, escaped as far as needed.
+
+    Args:
+        directive: Escaped; behind ``:~:`` it tells a browser more than the fragment does, and nobody else anything.
+    """
+    told = _escape(fragment, _FRAGMENT_KEEP) + (f":~:{directive}" if directive else "")
+    return f"{uri}#{told}" if told else uri
+
+
+def readable(uri: str) -> str:
+    """The same address as `file_uri` writes it: what others escape (``%E6%94%BF``) in plain characters."""
+    scheme, found, rest = uri.partition("://")
+    return f"{scheme}://{_escape(unquote(rest), _PATH_KEEP)}" if found else uri
+
+
+def folder_of(uri: str) -> str:
+    """The URI up to and with its last slash, without query and fragment."""
+    bare = uri.partition("#")[0].partition("?")[0]
+    return bare[: bare.rfind("/") + 1]
+
+
+def path_words(uri: str) -> str:
+    """The words of a URI's path, file extension left out: what its author called the thing.
+
+    Anything else that names a thing will do too, a path or a task's id; none of it is refused.
+    """
+    try:
+        path = urlsplit(uri).path
+    except ValueError:  # e.g. "http://[x": brackets without an IPv6 address
+        path = ""
+    path = unquote(path or uri.partition("#")[0])
+    path = re.sub(r"\.[A-Za-z0-9]{1,5}$", "", path)
+    words = re.sub(r"([a-z])([A-Z])", r"\1 \2", re.sub(r"[/_\-.\\]+", " ", path))
+    return words.strip()
+
+
+# Where a passage is opened in its original: a fragment that its format knows, and what narrows it further.
+#
+# A fragment is what programs open: an element's id, a heading as GitHub calls it, ``page=4``, ``row=7``. Where the
+# passage begins further down, browsers are told its first words behind ``:~:text=`` (W3C URL Fragment Text Directives).
+# The directive is no part of the fragment, so a program that does not know it still opens the fragment.
+
+
+_BROWSERS_SHOW = frozenset(("text/html", "text/markdown", "text/plain", "application/jsonl"))
+_NO_ANCHORS = frozenset(("text/plain", "application/jsonl"))  # to a browser, which knows no lines
+_MOST_SEARCHED = 2_000_000  # characters of a document in which first words are looked for
+_MOST_RUNS, _MOST_WORDS, _MOST_CHARS = 16, 12, 60
+_LEAST_WIDE, _LEAST_WORDS, _LEAST_CHARS = 6, 3, 10  # what a page's navigation, which is not in the text, rarely has
+_NEAR = 900  # characters at the beginning of a passage: about what a window shows
+_LEAST_LINE = 3  # Chinese characters, where there is no navigation
+_WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+_PART = re.compile(r"#[^#]*[&:]part=([0-9]+)$")
+_MARK = re.compile(r"\s*(?:(?:[-*+•>]|[0-9]{1,4}[.)]|#{1,6}|\[[0-9]+\])\s+)*")
+_MARKUP = r"*_`\[\]<>#|!\\${}~^=\"'"
+_SPLITS = {
+    "text/markdown": re.compile(rf"\]\([^)\n]*\)|[{_MARKUP}()&⟦⟧\n\t]|  +|--|\.\.|:/"),
+    "text/html": re.compile(r"[⟦⟧\n\t]|  +| \| |(?<=\S) – (?=\|)"),
+}
+_SPLIT = re.compile(r"[⟦⟧\n\t\"\\]|  +")
+_QUOTED = re.compile(r"[⟦⟧\n\t\"\\]|  +|…+|\.{3,}")  # a quote may leave something out
+_NO_BREAK = "\xa0"  # a space to browsers
+_BEGIN = re.compile(r"[^\W_]|[《“（(]")
+_STOPS = re.compile(r"(?<=[。；！？：，、 \u3000])")
+
+
+def slug(heading: str) -> str:
+    """Anchor of a heading as GitHub makes it: ``第三章 投诉处理`` → ``第三章-投诉处理``, ``Q & A`` → ``q--a``."""
+    kept = (c for c in heading.strip().lower() if c.isalnum() or c in "-_" or c.isspace() or unicodedata.combining(c))
+    return "".join("-" if c.isspace() else c for c in kept)
+
+
+def anchor_at(block: Block, start: int) -> tuple[str | None, int]:
+    """The anchor at or nearest above an offset inside a block, and where it lies (at the block's start at the earliest)."""
+    anchor, at = block.anchor, block.start
+    for offset, inner in block.inner:
+        if offset > start:
+            break
+        anchor, at = inner, offset
+    return anchor, at
+
+
+def parted(address: str) -> tuple[str, str, str]:
+    """An address as its document, the fragment without escapes, and what only browsers are told."""
+    document, _, told = address.partition("#")
+    fragment, _, directive = told.partition(":~:")
+    return document, unquote(fragment), directive
+
+
+def part_of(uri: str) -> int | None:
+    """Which of the passages at its fragment an address means, where it says so."""
+    found = _PART.search(uri)
+    return int(found[1]) if found else None
+
+
+def as_kept(address: str) -> str:
+    """An address as the catalog writes it, however it is escaped."""
+    document, fragment, directive = parted(address)
+    members = [member.partition("=") for member in directive.split("&") if member]
+    told = "&".join(f"{name}{mark}{_escaped(unquote(value))}" for name, mark, value in members)
+    return with_fragment(readable(document), fragment, told)
+
+
+def placed(passages: Iterable[Passage], fragment: str) -> list[Passage]:
+    """Of one document's passages, in order, those that a fragment (unescaped) means: an anchor, or a name of the place.
+
+    A place may be named by its clause (``第十三条``), its heading, its cell, page or line. ``…-part-2``, as addresses were
+    written before they held anchors alone, is the second passage of a name.
+    """
+    known = list(passages)
+    base, mark, number = fragment.rpartition("-part-")
+    counted = bool(mark) and number.isascii() and number.isdigit()
+    for names in (_names, _title_names):
+        if found := [p for p in known if fragment in names(p) and not _again(p, fragment)]:
+            return found
+        found = [p for p in known if counted and base in names(p) and not _again(p, base)]
+        if found:
+            return found[int(number) - 1 : int(number)] or found
+    return []
+
+
+def _again(passage: Passage, name: str) -> bool:
+    """Whether a passage stands below a later heading of the same name: ``scope-1``."""
+    head, _, number = parted(passage.uri)[1].rpartition("-")
+    return head == name and number.isdigit()
+
+
+def _names(passage: Passage) -> Sequence[str]:
+    anchor = parted(passage.uri)[1]
+    places = (anchor, anchor.partition("&part=")[0], passage.cell, f"page={passage.page}", f"L{passage.line}")
+    return (*filter(None, places), *_called(passage.headings))
+
+
+def _title_names(passage: Passage) -> Sequence[str]:
+    return () if passage.headings else _called((passage.title,))
+
+
+def _called(labels: Iterable[str]) -> Sequence[str]:
+    return [name for label in labels for name in (label, slug(label), "-".join(label.split()))]
+
+
+class Opener:
+    """Finds the words with which passages of one document begin and that no earlier place of it has."""
+
+    def __init__(self, document: Document) -> None:
+        shown = document.media_type in _BROWSERS_SHOW and len(document.text) <= _MOST_SEARCHED
+        self._text = document.text
+        self._lines = document.media_type in _NO_ANCHORS
+        self._folded = _folded(document.text) if shown else ""
+        self._split = _SPLITS.get(document.media_type, _SPLIT)
+
+    def directive(self, start: int, end: int, *, anchored: bool) -> str:
+        """``text=…`` for a passage ``text[start:end]``; ``""`` where its anchor says all, or no words of its own do.
+
+        Args:
+            anchored: The passage begins at its anchor.
+        """
+        if not self._folded or (anchored and not self._lines):
+            return ""
+        for at, words in _openings(self._text, start, end, self._split):
+            if self._says_enough(words) and self._folded.find(_folded(words)) == at:
+                return f"text={_escaped(words)}"
+        return ""
+
+    def _says_enough(self, words: str) -> bool:
+        if len(words) > 2 * _MOST_CHARS:
+            return False
+        wide = len(_WIDE.findall(words))
+        return (
+            wide >= (_LEAST_LINE if self._lines else _LEAST_WIDE)
+            or (words.count(" ") >= _LEAST_WORDS - 1 and len(words) >= _LEAST_CHARS)
+            or len(words) >= 2 * _LEAST_CHARS
+        )
+
+
+def told_words(quote: str) -> str:
+    """The first words of a quote, escaped for ``text=``: as many as browsers need to find them; ``""`` without any."""
+    for _, run in _runs(quote, 0, len(quote), _QUOTED):
+        if found := [words for words in _beginnings(run) if 0 < len(words) <= 2 * _MOST_CHARS]:
+            return _escaped(next((words for words in found if len(words) >= _MOST_CHARS // 2), found[-1]))
+    return ""
+
+
+def _folded(text: str) -> str:
+    """A text as browsers compare it, each character still in its place."""
+    lower = text.lower()
+    return (lower if len(lower) == len(text) else text).replace("\n", " ").replace(_NO_BREAK, " ")
+
+
+def _openings(text: str, start: int, end: int, split: re.Pattern[str]) -> Iterator[tuple[int, str]]:
+    """Offsets and words of what may open a passage: runs without markup in its first lines, short ones first."""
+    found = _runs(text, start, min(end, start + _NEAR), split)
+    for at, run in itertools.islice(found, _MOST_RUNS):
+        seen = ""
+        for words in _beginnings(run):
+            if words != seen:
+                yield at, words
+                seen = words
+
+
+def _runs(text: str, start: int, end: int, split: re.Pattern[str]) -> Iterator[tuple[int, str]]:
+    line = start
+    while line < end:
+        after = text.find("\n", line, end)
+        after = end if after < 0 else after
+        mark = _MARK.match(text, line, after)
+        at = mark.end() if mark else line
+        for cut in [*split.finditer(text, at, after), None]:
+            stop = cut.start() if cut else after
+            if begins := _BEGIN.search(text, at, stop):
+                yield begins.start(), text[begins.start() : stop].rstrip()
+            at = cut.end() if cut else after
+        line = after + 1
+
+
+def _beginnings(run: str) -> Iterator[str]:
+    """Where a run may be cut: at words, after Chinese at punctuation alone, since browsers do not part its words."""
+    if _WIDE.search(run):
+        taken = ""
+        for part in _STOPS.split(run):
+            taken += part
+            if len(taken) > 2 * _MOST_CHARS:
+                return
+            yield taken.rstrip("。；！？：，、 \u3000")
+        return
+    words = run.split(" ")
+    for count in (4, 8, _MOST_WORDS):
+        yield " ".join(words[:count]).rstrip(".,;:!?([ ")
+
+
+def _escaped(words: str) -> str:
+    return "".join(
+        c if _kept(c) else "".join(f"%{b:02X}" for b in c.encode("utf-8", "surrogateescape")) for c in words
+    )
+
+
+def _kept(char: str) -> bool:
+    if char <= "\x7f":
+        return char.isalnum() or char in "._~!$'()*+;:@/?"
+    return unicodedata.category(char)[0] not in "CZ"
+
+
+# Addresses that documents state of themselves: which may be shown and opened as the source of a text.
+
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*")
+_URN = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-]{0,31}:\S+")
+_WEB = re.compile(r"//(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s/?#@:\[\]]+)(?P<port>(?::[0-9]{0,5})?)(?P<rest>(?:[/?].*)?)")
+_USUAL_PORT = {"http": ":80", "https": ":443"}
+_SCRIPTS = frozenset(("javascript", "data", "vbscript", "blob", "filesystem", "about"))
+"""What a browser runs or makes up instead of opening what lies elsewhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """A document that has an address: of which source, and how far that is trusted."""
+
+    source_id: str
+    document_id: int
+    trust: int
+
+
+def scheme_of(address: str) -> str:
+    """The scheme of an address in small letters, as a browser reads it; ``""`` for what has none."""
+    # Browsers leave out white space and controls before they look: "java\nscript:" is a script.
+    name, found, _ = re.sub(r"[\x00-\x20]", "", address).partition(":")
+    return name.lower() if found and _SCHEME.fullmatch(name) else ""
+
+
+def is_script(address: str) -> bool:
+    """Whether a browser would run it, or make something up of it."""
+    return scheme_of(address) in _SCRIPTS
+
+
+def stated_address(text: str) -> str:
+    """An address that a document may state of itself, in its usual spelling, without a fragment; ``""`` for any other.
+
+    That is ``http`` and ``https`` with a host and without a user, and ``urn``.
+    """
+    address = text.partition("#")[0]
+    if any(c <= " " or c in '\\"<>`\x7f' for c in address):
+        return ""
+    scheme, _, rest = address.partition(":")
+    if scheme.lower() == "urn" and _URN.fullmatch(rest):
+        name, _, special = rest.partition(":")
+        return f"urn:{name.lower()}:{special}"
+    found = _WEB.fullmatch(rest) if scheme.lower() in _USUAL_PORT else None
+    if found is None:
+        return ""
+    port = "" if found["port"] in (":", _USUAL_PORT[scheme.lower()]) else found["port"]
+    return f"{scheme.lower()}://{found['host'].lower()}{port}{found['rest']}"
+
+
+def lies_under(address: str, base: str) -> bool:
+    """Whether an address lies below another, without a step that leads out of it."""
+    plain = unquote(address)
+    steps = re.split(r"[/?#\\]", plain)
+    return address.startswith(base) and ".." not in steps and not any(c <= " " for c in plain)
+
+
+# Where an evidence is opened: at an anchor of its document, or at its words; a clause is no anchor.
+
+
+_CLAUSES_OPEN = (".md", ".markdown", ".docx")  # headings are anchors, or a form of ours: see docs/addresses.md
+_NO_PAGES = (
+    ".pdf", ".doc", ".docx", ".xls", ".xlsx", ".ppt", ".pptx", ".csv", ".tsv", ".json", ".jsonl", ".zip",
+)  # fmt: skip
+
+
+def without_clause(uri: str, clause: str) -> str:
+    """`uri` without a fragment that only repeats the clause: ``…/37#第十条`` → ``…/37``, for nothing there is called so.
+
+    In Markdown and DOCX, whose clauses are opened in this way, it stays.
+    """
+    if not clause or "#" not in uri:
+        return uri
+    document, fragment, directive = parted(uri)
+    if fragment != clause or _ends(document, _CLAUSES_OPEN):
+        return uri
+    return with_fragment(document, "", directive)
+
+
+def address_of(uri: str, clause: str, quote: str) -> str:
+    """Where an evidence is opened: a page of the web without an anchor at the first words of the quote."""
+    bare = without_clause(uri, clause)
+    if not quote or "#" in bare or not bare.startswith(("https://", "http://")) or _ends(bare, _NO_PAGES):
+        return bare
+    words = told_words(quote)
+    return with_fragment(bare, "", f"text={words}") if words else bare
+
+
+def _ends(uri: str, endings: tuple[str, ...]) -> bool:
+    return uri.partition("?")[0].lower().endswith(endings)

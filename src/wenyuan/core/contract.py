@@ -1,0 +1,126 @@
+"""The contract's answer, read strictly: nothing is taken on trust, and no message repeats what it says."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from wenyuan.core.errors import Fault, InvalidRequest
+from wenyuan.core.model import Fragment, RetrievalResponse
+
+
+def read_object(content: bytes) -> dict[str, Any]:
+    """Strict JSON (RFC 8259): UTF-8, no NaN, no member twice, no half of a surrogate pair, an object at the top.
+
+    Raises:
+        ValueError, RecursionError: it is anything else.
+    """
+    body = json.loads(
+        content.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_number, parse_float=_finite
+    )
+    if not isinstance(body, dict):
+        raise ValueError("the body is no JSON object")
+    if b"\\u" in content and _unpaired(body):
+        raise ValueError("the body holds half of a surrogate pair")
+    return body
+
+
+def failure(body: Mapping[str, Any]) -> str:
+    """The reason, when a body is a RetrievalResponse that says FAILED; else ``""``."""
+    if body.get("status") != "FAILED":
+        return ""
+    reason = body.get("error_message")
+    return reason if isinstance(reason, str) and reason.strip() else "the service failed and gave no reason"
+
+
+def read_fragments(body: Mapping[str, Any], *, max_results: int) -> tuple[Fragment, ...]:
+    """The fragments of a RetrievalResponse that says SUCCESS, best first.
+
+    Raises:
+        ValueError: it says something else or breaks the contract: too many fragments, members that are missing or
+            of a wrong type, scores outside 0..1 or rising.
+    """
+    if body.get("status") != "SUCCESS":
+        raise ValueError("status is neither SUCCESS nor FAILED")
+    if body.get("error_message") is not None:
+        raise ValueError("SUCCESS beside an error_message")
+    members = body.get("fragments")
+    if not isinstance(members, list):
+        raise ValueError("fragments is no array")
+    if len(members) > max_results:
+        raise ValueError(f"{len(members)} fragments where {max_results} were asked for")
+    fragments = tuple(_fragment(member, f"fragments[{at}]") for at, member in enumerate(members))
+    return RetrievalResponse(status="SUCCESS", fragments=fragments).fragments
+
+
+def _fragment(member: object, path: str) -> Fragment:
+    if not isinstance(member, dict):
+        raise ValueError(f"{path} is no object")
+    source, content, score = (member.get(key) for key in ("source", "content", "retrieval_score"))
+    metadata = member.get("metadata")
+    if not isinstance(source, str) or not source:
+        raise ValueError(f"{path}.source is no string")
+    if not isinstance(content, str):
+        raise ValueError(f"{path}.content is no string")
+    if isinstance(score, bool) or not isinstance(score, (int, float)) or not 0 <= score <= 1:
+        raise ValueError(f"{path}.retrieval_score is no number in 0..1")
+    if not isinstance(metadata, (dict, type(None))):
+        raise ValueError(f"{path}.metadata is no object")
+    return Fragment(source=source, content=content, retrieval_score=float(score), metadata=metadata or {})
+
+
+def _unpaired(body: dict[str, Any]) -> bool:
+    """Whether an escape brought in what is no text: nothing could store it, hash it, or write it again."""
+    try:
+        json.dumps(body, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("the body has a member twice")
+    return members
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"the body holds {name}, which is no JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("the body holds a number that is too large")
+    return number
+
+
+# One argument that goes by two names: the question, which every call takes as ``query`` beside its own name.
+
+
+def named_twice(name: str, value: str | None, query: str | None) -> str | None:
+    """The text that was given as `name` or as ``query``; None when it was given as neither.
+
+    Raises:
+        InvalidRequest: two texts that differ.
+    """
+    if value is not None and query is not None and value != query:
+        why = "and query are given and differ: they mean the same, and one is enough"
+        raise InvalidRequest(f"{name} {why}", faults=(Fault(name, why), Fault("query", f"differs from {name}")))
+    return query if value is None else value
+
+
+def required_query(name: str, value: str | None, query: str | None) -> str:
+    """As `named_twice`; a text must be given.
+
+    Raises:
+        InvalidRequest: two texts that differ, or none.
+    """
+    found = named_twice(name, value, query)
+    if found is None:
+        why = "is required, or query"
+        raise InvalidRequest(f"{name} {why}", faults=(Fault(name, why),))
+    return found

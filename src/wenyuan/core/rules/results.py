@@ -1,0 +1,273 @@
+"""Derived rules in words, and merged with similar cases and templates into one list."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from wenyuan.core.errors import Fault, InvalidRequest
+from wenyuan.core.model import ORIGIN_PRIORITY
+from wenyuan.core.rules.conditions import compile_condition, described
+from wenyuan.core.rules.inference import DerivedRule, GraphNode
+from wenyuan.core.rules.names import joined_conditions, relation_label
+from wenyuan.core.rules.schema import Schema, label_in
+from wenyuan.core.text.sentences import sentences
+from wenyuan.core.text.structure import CLAUSE
+from wenyuan.core.text.summaries import compared
+
+# A derived rule in words: as a sentence, and as the chain by which it was derived.
+
+
+def rule_sentence(rule: DerivedRule, schema: Schema, language: str) -> str:
+    """The statement's own sentence in that language, else one made from its relation's template, else the labels."""
+    edge = rule.steps[-1].edge
+    relation = schema.relations.get(rule.relation)
+    tags = (language, language.split("-", maxsplit=1)[0])
+    own = next((edge.sentence[tag] for tag in tags if edge.sentence.get(tag)), "")
+    if own:
+        return own
+    src, dst = _name(rule.subject, language), _name(rule.end, language)
+    template = next((relation.sentence[tag] for tag in tags if relation.sentence.get(tag)), "") if relation else ""
+    if template:
+        # Filled in by its pieces, so that a name which holds "{dst}" stays as it is.
+        return src.join(piece.replace("{dst}", dst) for piece in template.split("{src}"))
+    return f"{src} —{relation_label(schema, rule.relation, language)}→ {dst}"
+
+
+def used_of(rule: DerivedRule, schema: Schema, stated: Mapping[str, float | int]) -> dict[str, float | int]:
+    """Those of the parameters that the rule's conditions ask for."""
+    conditions = {step.edge.condition for step in rule.steps if step.edge.condition}
+    asked = {name for text in conditions for name in compile_condition(text, schema.parameters).names}
+    return {name: value for name, value in stated.items() if name in asked}
+
+
+def derivation(
+    rule: DerivedRule, schema: Schema, language: str, stated: Mapping[str, float | int] = MappingProxyType({})
+) -> str:
+    """``深基坑开挖 —产生危险源→ 坍塌 —防控措施→ 分层开挖``, with the conditions on the way (see `condition_note`)."""
+    parts = [_name(rule.start, language)]
+    for step in rule.steps:
+        parts.append(f"—{relation_label(schema, step.edge.rel, language)}→ {_name(step.edge.end, language)}")
+    return " ".join(parts) + condition_note(rule, schema, language, stated)
+
+
+def condition_note(
+    rule: DerivedRule, schema: Schema, language: str, stated: Mapping[str, float | int] = MappingProxyType({})
+) -> str:
+    """``（条件：开挖深度 ≥ 5 m）``, and which parameters are needed to verify it; ``""`` without a condition.
+
+    Args:
+        stated: Its parameters that were taken from the question: ``（取自提问：depth_m = 6 m）``.
+    """
+    zh = language.split("-", maxsplit=1)[0] == "zh"
+    joined = joined_conditions((step.edge.condition for step in rule.steps), schema.parameters, language)
+    note = ""
+    if joined:
+        note = f"（条件：{joined}）" if zh else f" (condition: {joined})"
+    if stated:
+        told = ("；" if zh else "; ").join(value_of(name, value, schema, language) for name, value in stated.items())
+        note += f"（取自提问：{told}）" if zh else f" (taken from the question: {told})"
+    if rule.missing:
+        needed = ("；" if zh else "; ").join(_parameter(schema, name, language) for name in rule.missing)
+        note += f"（条件未核实：需要参数 {needed}）" if zh else f" (condition not verified: it needs {needed})"
+    return note
+
+
+def value_of(name: str, value: float, schema: Schema, language: str = "") -> str:
+    """``depth_m = 6 m``; in a language with the parameter's label: ``开挖深度 depth_m = 6 m``."""
+    parameter = schema.parameters.get(name)
+    label = label_in(parameter.labels, language, "") if parameter and language else ""
+    unit = parameter.unit if parameter else ""
+    return " ".join(filter(None, (label, name, "=", f"{value:.10g}", unit)))
+
+
+def _name(node: GraphNode, language: str) -> str:
+    return node.labels.get(language) or node.label(language.split("-", maxsplit=1)[0])
+
+
+def _parameter(schema: Schema, name: str, language: str) -> str:
+    parameter = schema.parameters.get(name)
+    return described(parameter, language) if parameter else name
+
+
+# One list out of two engines: mandatory rules above similar cases above templates.
+#
+# Order is (priority, −score): a rule outranks any case, whatever the scores. What two engines both found stands
+# once: with the rule, where a case merely repeats it.
+
+
+PRIORITY_FREE_GEN = 4
+"""What a language model writes by itself; retrieval never gives it."""
+_EDGE = "\x00"
+_BESIDE_HAN = re.compile(r"\s+(?=[\u3400-\u9fff])|(?<=[\u3400-\u9fff])\s+")
+
+
+@dataclass(slots=True)
+class RetrievalItem:
+    """One result of unified retrieval.
+
+    Attributes:
+        content: What is given to whoever writes.
+        source: Which engine it is from: ``kg_rule``, ``vector`` or ``template``.
+        priority: 1 (a rule) … 4 (free generation); lower goes first.
+        score: Relevance, 0..1.
+        metadata: What else is known: ``uri``, ``path``, ``evidence``, ``collection``, ``file_id`` …
+
+    Raises:
+        InvalidRequest: on construction, listing every fault.
+    """
+
+    content: str
+    source: str
+    priority: int
+    score: float
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        faults = []
+        if not isinstance(self.content, str) or not self.content.strip():
+            faults.append(Fault("content", "must be a text that is not blank"))
+        if self.source not in ORIGIN_PRIORITY:
+            faults.append(Fault("source", f"is {self.source!r}, not one of {', '.join(ORIGIN_PRIORITY)}"))
+        if type(self.priority) is not int or not 1 <= self.priority <= PRIORITY_FREE_GEN:
+            faults.append(Fault("priority", f"is {self.priority!r}, not an integer from 1 to {PRIORITY_FREE_GEN}"))
+        number = isinstance(self.score, (int, float)) and not isinstance(self.score, bool)
+        if not number or not 0.0 <= self.score <= 1.0:  # false for NaN too
+            faults.append(Fault("score", f"is {self.score!r}, not a number from 0 to 1"))
+        if not isinstance(self.metadata, dict):
+            faults.append(Fault("metadata", "must be a dict"))
+        if faults:
+            raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=tuple(faults))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "content": self.content,
+            "source": self.source,
+            "priority": self.priority,
+            "score": self.score,
+            "metadata": dict(self.metadata),
+        }
+
+
+class Items(list[RetrievalItem]):
+    """Results, with what a list alone would not tell.
+
+    Attributes:
+        cut: Limits that cut the answer, in words; empty: these are all.
+        unmatched: Names that were given and are not known.
+        reason: Why there is nothing, where there is nothing.
+        notes: What else the caller should know.
+        audit_id: Of the record of the question; ``""`` where there is none.
+        stale_by: Seconds since the oldest change that was not searched, while somebody writes; 0 for none.
+    """
+
+    def __init__(
+        self,
+        items: Iterable[RetrievalItem] = (),
+        *,
+        cut: Iterable[str] = (),
+        unmatched: Iterable[str] = (),
+        reason: str = "",
+        notes: Iterable[str] = (),
+        audit_id: str = "",
+        stale_by: float = 0.0,
+    ) -> None:
+        super().__init__(items)
+        self.cut, self.unmatched, self.notes = tuple(cut), tuple(unmatched), tuple(notes)
+        self.reason, self.audit_id, self.stale_by = reason, audit_id, stale_by
+
+
+@dataclass(slots=True)
+class UnifiedResponse:
+    """What unified retrieval gives back.
+
+    Attributes:
+        items: All, by (priority, −score).
+        regulations: Those of them that are rules.
+        cases: Those of them that are similar cases; templates are in `items` alone.
+        query_context: What was asked, what was recognised, which engines answered, what was left out and why.
+    """
+
+    items: list[RetrievalItem] = field(default_factory=list)
+    regulations: list[RetrievalItem] = field(default_factory=list)
+    cases: list[RetrievalItem] = field(default_factory=list)
+    query_context: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "items": [item.to_dict() for item in self.items],
+            "regulations": [item.to_dict() for item in self.regulations],
+            "cases": [item.to_dict() for item in self.cases],
+            "query_context": dict(self.query_context),
+        }
+
+
+def united(found: Iterable[RetrievalItem], query_context: Mapping[str, Any] | None = None) -> UnifiedResponse:
+    """Merge what the engines found: once each, rules first.
+
+    Returns:
+        Also how many items were left out as repetitions, under ``query_context["repeated"]``.
+    """
+    ordered = sorted(found, key=lambda item: (item.priority, -item.score))
+    kept: list[RetrievalItem] = []
+    rules: list[str] = []
+    seen: set[str] = set()
+    for item in ordered:
+        same = _identity(item)
+        if same & seen or (item.source != "kg_rule" and _repeats(item.content, rules)):
+            continue
+        seen |= same
+        kept.append(item)
+        if item.source == "kg_rule":
+            rules.append(_said(item))
+    context = dict(query_context or {})
+    if len(kept) < len(ordered):
+        context["repeated"] = len(ordered) - len(kept)
+    return UnifiedResponse(
+        items=kept,
+        regulations=[item for item in kept if item.source == "kg_rule"],
+        cases=[item for item in kept if item.source == "vector"],
+        query_context=context,
+    )
+
+
+def _identity(item: RetrievalItem) -> set[str]:
+    """What makes two items the same one: their text, and where they come from."""
+    passage = item.metadata.get("passage_id")
+    text = compared(item.content) or item.content
+    return {f"text {item.source == 'kg_rule'} {text}"} | ({f"passage {passage}"} if passage else set())
+
+
+def _said(rule: RetrievalItem) -> str:
+    """What a rule says, in its own words and in those of its evidence."""
+    evidences: Sequence[Any] = rule.metadata.get("evidence") or ()
+    quotes = [e["quote"] for e in evidences if isinstance(e, Mapping) and e.get("quote")]
+    return "".join(form for text in (rule.content, *quotes) for form in _forms(text))
+
+
+def _repeats(content: str, rules: Sequence[str]) -> bool:
+    """Whether a rule has every sentence of a text, whole: one word more, or less, may turn it around."""
+    text = _unnumbered(content)
+    forms = (_forms(text[start:end]) for start, end in sentences(text))
+    asked = [pair for pair in forms if pair[0].strip(_EDGE)]  # marks alone say nothing
+    return bool(asked) and any(all(any(form in said for form in pair) for pair in asked) for said in rules)
+
+
+def _unnumbered(text: str) -> str:
+    """Without the number of the clause that it begins with: quotes seldom have it."""
+    begins = CLAUSE.match(text.lstrip())
+    return text.lstrip()[begins.end() :] if begins else text
+
+
+def _forms(text: str) -> tuple[str, str]:
+    """As it is compared, with a sign for every mark, so that it is found between marks only: 5m is not in 15m.
+
+    Once with white space beside Chinese as a mark, once without: some write 6 个月, a PDF breaks lines anywhere.
+    """
+    marked, joined = (compared(form, _EDGE).strip(_EDGE) for form in (text, _BESIDE_HAN.sub("", text)))
+    return f"{_EDGE}{marked}{_EDGE}", f"{_EDGE}{joined}{_EDGE}"

@@ -1,0 +1,220 @@
+"""Scores of passages: absolute, 0..1, explainable; and which candidates are articles of one law.
+
+Articles of one law: what many candidates of a question are articles of is what it is about.
+
+An article seldom says what its law is about, and laypeople do not name it. With n candidates, of which c are articles
+of one law, the others of it speak for each with s = √((c − 1) / n). An article then keeps of its score
+
+    1 − `LAW` · (s of the law with most − s)
+
+so that those of the law with most candidates, and all that is no article, keep theirs. "Law" is any text with numbered
+articles: a code, a regulation, a company's rules. Documents of other kinds gain nothing by it
+(docs/explanation/scoring.md), and keep their scores.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from wenyuan.core.text import OWN, PAIR
+from wenyuan.core.text.numbers import QUANTITY
+from wenyuan.core.text.structure import clause_keys, without_clauses
+
+LAW = 0.1
+"""What an article loses at most, relative to its score."""
+_MAY_NAME = re.compile("[条條]|art", re.IGNORECASE)  # most passages are no articles, and are told by this
+
+
+def law_of(title: str, headings: Sequence[str]) -> str:
+    """The law of which a passage is an article; ``""`` for a passage that is none.
+
+    Args:
+        title: Of the document; where each article is a document of its own, it names both.
+        headings: Over the passage.
+    """
+    named = "\n".join((title, *headings))
+    if not _MAY_NAME.search(named):
+        return ""
+    keys = clause_keys(unicodedata.normalize("NFKC", named))
+    if not any(key.startswith("article:") for key in keys):
+        return ""
+    return " ".join(without_clauses(unicodedata.normalize("NFKC", title)).split()).casefold()
+
+
+def shares(laws: Mapping[int, str], weight: float) -> Mapping[int, float]:
+    """What share of their scores candidates keep, above 1 − `weight`; those that keep all of theirs are left out.
+
+    Args:
+        laws: Of each candidate (see `law_of`).
+        weight: `LAW`, or 0: nobody loses anything.
+    """
+    counts = Counter(law for law in laws.values() if law)
+    if len(counts) < 2:
+        return {}
+    spoken = {law: ((count - 1) / len(laws)) ** 0.5 for law, count in counts.items()}
+    most = max(spoken.values())
+    kept = {law: 1.0 - weight * (most - own) for law, own in spoken.items()}
+    return {candidate: kept[law] for candidate, law in laws.items() if law and kept[law] < 1.0}
+
+
+# Scores: absolute, 0..1, explainable.
+#
+# * keyword: BM25 (k1 = 1.2, b = 0.75; Robertson & Zaragoza 2009) over `text.passage_terms`, divided by the
+#   summed idf of the query's distinct terms → the share of the query's information that a passage covers.
+#   Pairs of words count `PAIRED` of their idf; where no passage has them, they and quantities do not count at all.
+#   A passage of average length that has every term once has share 1; repetition and brevity go beyond (up to
+#   k1 + 1), so the part above `KNEE` is bent into 0..1 without a tie: `squash`.
+# * vector: the cosine on the encoder's own scale, clip((cos − lo) / (hi − lo), 0, 1).
+# * retrieval_score = w · vector + (1 − w) · keyword; with one leg configured, that leg's score.
+#
+# Document lengths are quantised to one byte as Lucene and tantivy do (exact up to 40 terms, then about 6 %), so
+# that every engine can give the same numbers.
+
+
+Term = TypeVar("Term")
+Array = np.ndarray[Any, Any]
+Scores = TypeVar("Scores", float, Array)
+
+K1 = 1.2
+B = 0.75
+KNEE = 0.5
+PAIRED = 0.15
+"""What a pair of neighbouring words counts, of its idf."""
+VECTOR_WEIGHT = 0.75
+"""Of the vector leg. One for all collections: what was measured of each, and what was learned of single queries, did not
+carry over to collections that were left out (docs/explanation/scoring.md)."""
+CENTRE = 0.5
+"""How far queries are moved away from general questions. All the way loses as much as it gains."""
+BRIDGE = 0.3
+"""How far queries are moved away from their own language in a library of both. More of it gains where an answer is there
+in one language only, and loses where it is there in both and one's own was meant: docs/explanation/scoring.md."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What a collection is like, as far as that bears on its scores.
+
+    Attributes:
+        bridge: How far queries are moved away from their own language, towards the other one; 0 in a library of one.
+        law: How much an article loses at most that is of another law than most candidates (see `laws`); 0: nothing.
+        labels: Whether the labels of all passages were embedded, and count.
+    """
+
+    bridge: float = 0.0
+    law: float = 0.0
+    labels: bool = False
+
+    @classmethod
+    def of(cls, known: Mapping[str, float]) -> Traits:
+        """As it is stored, and recorded with an answer."""
+        return cls(known.get("bridge", 0.0), known.get("law", LAW), bool(known.get("labels", 0.0)))
+
+
+PLAIN = Traits()
+"""Of a collection in one language, without articles."""
+
+
+def _fieldnorm_table() -> tuple[int, ...]:
+    """The 256 representable lengths: 0..39 exactly, then a 3-bit mantissa float (Lucene's SmallFloat.byte4)."""
+    exact = 24
+    table = list(range(exact))
+    for code in range(256 - exact):
+        bits, shift = code & 7, (code >> 3) - 1
+        table.append(exact + (bits if shift < 0 else (bits | 8) << shift))
+    return tuple(table)
+
+
+LENGTHS = _fieldnorm_table()
+"""What lengths are quantised to: 256 of them, rising."""
+
+
+def quantised_length(length: int) -> int:
+    """The largest representable length that is not above `length`."""
+    return LENGTHS[bisect_right(LENGTHS, length) - 1]
+
+
+def idf(documents: int, with_term: int) -> float:
+    """ln(1 + (N − n + ½) / (n + ½)), never negative."""
+    return math.log(1.0 + (documents - with_term + 0.5) / (with_term + 0.5))
+
+
+def term_weights(documents: int, holding: Mapping[str, int]) -> Mapping[str, float]:
+    """Idf of each query term. What no passage has asks for nothing if it is an own identifier, a pair of words, or a quantity.
+
+    Args:
+        documents: Number of passages in the index.
+        holding: By term, the number of passages that hold it.
+    """
+    return {
+        term: idf(documents, n) * (PAIRED if PAIR in term else 1.0)
+        for term, n in holding.items()
+        if n or not (term.startswith((OWN, QUANTITY)) or PAIR in term)
+    }
+
+
+def bm25(frequencies: Mapping[Term, int], length: int, average_length: float, weights: Mapping[Term, float]) -> float:
+    """BM25 of one passage; its terms may be texts or numbers.
+
+    Args:
+        frequencies: How often each query term occurs in it.
+        length: Its number of terms; quantised here.
+        average_length: Over all passages, of unquantised lengths.
+        weights: idf by term.
+    """
+    norm = K1 * (1.0 - B + B * quantised_length(length) / average_length)
+    total = 0.0
+    for term, weight in weights.items():
+        count = frequencies.get(term, 0)
+        if count:
+            total += weight * (K1 + 1.0) * count / (count + norm)
+    return total
+
+
+def squash(share: float) -> float:
+    """A share of 0..2.2 as a score of 0..1: unchanged up to `KNEE`, then ever slower, and always rising."""
+    if share <= KNEE:
+        return share
+    room = 1.0 - KNEE
+    return 1.0 - room * math.exp(-(share - KNEE) / room)
+
+
+def rescale(cosine: float, scale: tuple[float, float]) -> float:
+    """The cosine between ``scale = (lo, hi)`` as 0..1."""
+    low, high = scale
+    return min(1.0, max(0.0, (cosine - low) / (high - low)))
+
+
+def rescaled(cosines: Array, scale: tuple[float, float]) -> Array:
+    """`rescale`, of each; NaN, where there is no vector, is 0."""
+    low, high = scale
+    return np.where(np.isnan(cosines), 0.0, np.minimum(1.0, np.maximum(0.0, (cosines - low) / (high - low))))
+
+
+def fuse(keyword: float | None, vector: float | None, weight: float = VECTOR_WEIGHT) -> float:
+    """The retrieval score of the two legs; None for a leg that is not configured (one of them must be)."""
+    if vector is None and keyword is None:
+        raise ValueError("no leg is configured: there is nothing to score with")
+    if vector is None:
+        return float(keyword or 0.0)
+    if keyword is None:
+        return vector
+    return weight * vector + (1.0 - weight) * keyword
+
+
+def trust_factor(trust: int) -> float:
+    """.98 for trust 1 … 1.02 for trust 5, of a probability: policy, it settles what is as good as equal, and no more."""
+    return 0.97 + 0.01 * trust
+
+
+def support_factor(trust: int) -> float:
+    """.6 for trust 1 … 1.0 for trust 5: how far a derived rule counts that rests on such a source."""
+    return 0.5 + 0.1 * trust

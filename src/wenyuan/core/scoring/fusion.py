@@ -1,0 +1,422 @@
+"""Fusion of keyword and vector scores into one ranking, and references to clauses in a query.
+
+From the scores of two legs to one ranking, and the bounded adjustments after it.
+
+Every step leaves its part in `Hit.parts`, so that the parts shown add up to the score shown (see `explain`), and all but
+law and context keep scores absolute:
+
+    fused  = w · vector + (1 − w) · keyword
+    score  = min(1, fused · law · (1 + context)), then + identifier (see `reference`; negative where one is missing)
+    law    = what an article keeps that is of another law than most candidates (see `laws`)
+    context = how well the passage fits · what that may change (see `Leeway`), at most `CONTEXT_BOUND`
+
+What a passage is given with is the probability that follows from it: see `calibrate`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from wenyuan.core.addresses import folder_of
+from wenyuan.core.model import Passage
+from wenyuan.core.ports import Hit
+from wenyuan.core.scoring import fuse, rescale, rescaled, trust_factor
+from wenyuan.core.scoring.probability import Curve, shown, unsettled
+from wenyuan.core.scoring.rerank import before, told
+from wenyuan.core.text import fold, has_han, identifiers, query_terms, terms
+from wenyuan.core.text.structure import CLAUSE
+
+# Queries that name a place: "Article 13 of the Policy", 《数据安全法》第九条, GB 50300-2013.
+#
+# Such a query asks for that place, not for texts that resemble it. With L as `Reference.lift`:
+#
+# * a named clause: score = L + (1 − L) · ½ · score. L is ½ … 1 for a passage that carries the clause in its own
+#   headings, the more the better its title is the one that is named; half of that for one that mentions it. A
+#   passage that does neither keeps `MISSING` of its score.
+# * what may be a clause or a count (第一条短信, part 1 of the film) is one for passages whose title is named, too; of the
+#   others nothing is taken.
+# * another identifier (a standard, a code): score = score + L · (1 − score), where L is up to ½ for one that few
+#   passages have, and nothing for one that stands everywhere.
+
+
+MISSING = 0.7
+"""What the score of a passage without the named clause is multiplied with."""
+_MENTIONED = 0.5
+_SAME_TITLE, _TITLE_ALONE = 0.6, 0.95  # least likeness of a title that stands in 《》, and of words that may be one
+_IN_MARKS = re.compile("《[^《》]{1,80}》")
+_SAYING = re.compile(r"\w")
+# What may stand behind a clause: the next one, a particle, a verb of saying. Things that are counted begin otherwise.
+_GOES_ON = re.compile(
+    "[第的是说讲写如怎有何指为和与及或至到以中里之所对关适解释吗呢吧在属包明列提还规会能可应须需不没无被将修违触处罚执]|什么|内容|内的|原文|全文|条文|要求"
+)
+_NAMED = re.compile(
+    "(?:[》」』”)]|法|条例|办法|规定|规则|规程|章程|细则|决定|标准|规范|制度|手册|协议|合同|通知|意见|典|违反|按照?|根据|依据?|依照|适用|引用|参照|触犯|符合|[条款项章节编篇])[ ]?$"
+)
+_COUNTERS = "条條款项項节節部"  # hardly anything is counted by 章 or 编
+_COUNTED = ("part", "paragraph", "section", "chapter")  # a document's own are mostly capitals
+ANY = "#"
+"""No passage has this term: its information is the most that any term can have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """What a query names.
+
+    Attributes:
+        named: Canonical identifiers (see `text.identifiers`), at least one.
+        clause: Whether one of them is a clause.
+        doubtful: They may as well be a count of things.
+        asked: The query's other terms: words of the title of the document, most likely.
+    """
+
+    named: tuple[str, ...]
+    clause: bool
+    asked: frozenset[str]
+    doubtful: bool = False
+
+    def share(self, passage: Passage) -> float:
+        """How much of what is named the passage is (1 each) or mentions (½ each), 0..1."""
+        own = set(identifiers("\n".join((passage.title, *passage.headings, _question(passage)))))
+        mentioned = own if own.issuperset(self.named) else set(identifiers(passage.text))
+        shares = [1.0 if n in own else _MENTIONED if n in mentioned else 0.0 for n in self.named]
+        return sum(shares) / len(shares)
+
+    def title_fit(self, passage: Passage, information: Mapping[str, float]) -> float:
+        """How well the passage's title is the one asked for: F-measure of shared information, 0..1."""
+        title = title_terms(passage)
+        both = _sum(self.asked & title, information)
+        if both == 0.0:
+            return 0.0
+        precision, recall = both / _sum(title, information), both / _sum(self.asked, information)
+        return 2 * precision * recall / (precision + recall)
+
+    def terms(self) -> frozenset[str]:
+        """Terms whose information `lift` needs, beside those of titles."""
+        return self.asked.union((ANY,), ("#" + name for name in self.named))
+
+    def lift(self, passage: Passage, information: Mapping[str, float]) -> float:
+        """How far a passage is lifted, 0..1; see the module."""
+        share = self.share(passage)
+        if share == 0.0:
+            return 0.0
+        if self.clause:
+            fit = self.title_fit(passage, information)
+            return 0.0 if self.doubtful and not fit else share * (0.5 + 0.5 * fit)
+        most = information.get(ANY, 0.0)
+        rarest = max(information.get("#" + name, 0.0) for name in self.named)
+        return 0.5 * share * min(1.0, rarest / most) if most else 0.0
+
+    def applied(self, score: float, lift: float) -> float:
+        """The score of a passage with this lift."""
+        if lift == 0.0:
+            return score * MISSING if self.clause and not self.doubtful else score
+        if not self.clause:
+            return score + lift * (1.0 - score)
+        return max(lift + (1.0 - lift) * 0.5 * score, score * MISSING)  # a mention is never worse than none
+
+
+def missing_place(query: str, passages: Iterable[Passage]) -> str:
+    """Why a query has no answer that is nothing but a clause, or a clause of a title, which none of the passages has.
+
+    Args:
+        passages: What was found for it: whatever has the clause in its headings or its text is among them.
+
+    Returns:
+        ``""`` where one of them has it, where the query asks for anything else, or where no document has the title.
+    """
+    reference = reference_of(query)
+    text = unicodedata.normalize("NFKC", query)
+    clauses = [match[0].strip() for match in CLAUSE.finditer(text)]
+    title = _IN_MARKS.search(text)
+    rest = CLAUSE.sub(" ", text.replace(title[0], " ") if title else text)
+    if reference is None or not reference.clause or reference.doubtful or (title and _SAYING.search(rest)):
+        return ""
+    found = list(passages)
+    if not _SAYING.search(text if title else rest):
+        absent = not any(reference.share(passage) for passage in found)
+        return f"no document in scope has the clause {clauses[0]!r}" if absent else ""
+    alike = dict.fromkeys(reference.asked.union(*map(title_terms, found)), 1.0)
+    least = _SAME_TITLE if title else _TITLE_ALONE
+    titled = [passage for passage in found if reference.title_fit(passage, alike) > least]
+    if not titled or any(reference.share(passage) for passage in titled):
+        return ""
+    return f"the document {titled[0].title!r} has no clause {clauses[0]!r}"
+
+
+def _question(passage: Passage) -> str:
+    """The first line of an FAQ entry in a table: it stands over the answer as a heading does over a text."""
+    question, _, answer = passage.text.partition("\n")
+    return question if passage.cell and answer else ""
+
+
+def reference_of(query: str) -> Reference | None:
+    """What a query names, or None."""
+    named = identifiers(query)
+    if not named:
+        return None
+    text = unicodedata.normalize("NFKC", query)
+    asked = frozenset(t for t in query_terms(CLAUSE.sub(" ", text)) if t[0] not in "#@")
+    clauses = frozenset(name for name in named if ":" in name)
+    doubtful = bool(clauses) and all(_may_count(match) for match in CLAUSE.finditer(text))
+    if doubtful and (others := tuple(name for name in named if name not in clauses)):
+        return Reference(named=others, clause=False, asked=asked)
+    return Reference(named=named, clause=bool(clauses), asked=asked, doubtful=doubtful)
+
+
+def _may_count(match: re.Match[str]) -> bool:
+    """Whether what looks like a clause may be one of several things: the first message, the second lesson."""
+    before, after = match.string[: match.start()], match.string[match.end() :]
+    if match["nth"]:
+        counter = match["unit"][0] in _COUNTERS
+        return (
+            counter
+            and has_han(after[:1])
+            and not _GOES_ON.match(fold(after[:2]))
+            and not _NAMED.search(fold(before[-3:]))
+        )
+    return match["word"] in _COUNTED and after.startswith(" of ")
+
+
+def title_terms(passage: Passage) -> frozenset[str]:
+    """Terms of a passage's title and outer headings, clause numbers left out; pairs of characters only."""
+    return _title_terms(passage.title)
+
+
+@lru_cache(maxsize=1_024)  # the candidates of one question are often of a few documents
+def _title_terms(title: str) -> frozenset[str]:
+    words = CLAUSE.sub(" ", unicodedata.normalize("NFKC", title))
+    pairs = (t for t in terms(words) if t[0] not in "#@")
+    return frozenset(t for t in pairs if len(t) > 1)
+
+
+def _sum(chosen: Iterable[str], information: Mapping[str, float]) -> float:
+    return sum(information.get(t, 0.0) for t in chosen)
+
+
+Array = np.ndarray[Any, Any]
+
+CONTEXT_BOUND = 0.15
+"""The most by which the request's context may change a score, relative to it."""
+CLIMB = 0.35
+"""How far up a passage moves that fits the context wholly: that share of what lies between the first candidate and the tenth."""
+_NEAR = 10
+_CROWDED, _OPEN = 0.08, 0.12  # what lies between them, as shares of the first one's score
+_SAME_DOCUMENT, _SIBLING, _TOPIC = 0.8, 0.13, 0.47
+_DOMAIN, _THEME, _THEMES = 0.08, 0.33, 3  # more for a domain costs questions that are not about it over .005 nDCG
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fusion:
+    """How the scores of the legs become one.
+
+    Attributes:
+        weight: Of the vector leg.
+        scale: The encoder's, for `score.rescale`.
+    """
+
+    weight: float
+    scale: tuple[float, float]
+
+    def vectors(self, cosines: Array) -> Array:
+        """Scores in the vector leg; 0 for NaN, where there is no vector."""
+        return rescaled(cosines, self.scale)
+
+    def scores(self, keyword: Array, vectors: Array) -> Array:
+        """Of passages that have these two; they never fall when `keyword` rises."""
+        return self.weight * vectors + (1.0 - self.weight) * keyword
+
+    def hits(
+        self,
+        keyword: Mapping[int, float] | None,
+        cosines: Mapping[int, float] | None,
+        shares: Mapping[int, float] | None = None,
+    ) -> list[Hit]:
+        """One hit a passage from the legs' scores, best first.
+
+        Args:
+            keyword: Keyword score (0..1) by passage; a passage left out scored 0. None: no such leg.
+            cosines: Cosine by passage; a passage left out has no vector. None: no such leg.
+            shares: What passages keep of their scores for their laws (part ``law``), where that is not all.
+        """
+        hits = []
+        for passage_id in (keyword or {}).keys() | (cosines or {}).keys():
+            parts: dict[str, float] = {}
+            words = vector = None
+            if keyword is not None:
+                words = parts["keyword"] = keyword.get(passage_id, 0.0)
+            if cosines is not None:
+                cosine = cosines.get(passage_id)
+                vector = parts["vector"] = 0.0 if cosine is None else rescale(cosine, self.scale)
+                if cosine is not None:
+                    parts["cosine"] = cosine
+            score = parts["fused"] = fuse(words, vector, self.weight)
+            if shares and passage_id in shares:
+                parts["law"] = shares[passage_id]
+                score *= parts["law"]
+            hits.append(Hit(passage_id, score, "vector", parts))
+        return sorted(hits, key=_best_first)
+
+    def labelled(self, hits: Sequence[Hit], cosines: Mapping[int, float]) -> list[Hit]:
+        """The hits, those as near as their label whose label is nearer than their text; best first.
+
+        A title, a question of an FAQ or the opening of a report is often what a query is about, and is lost among the
+        words of the passage below it.
+
+        Args:
+            cosines: Of labels, by passage; one left out has none.
+        """
+        lifted = []
+        for hit in hits:
+            near = rescale(cosines.get(hit.passage_id, 0.0), self.scale)
+            if near > hit.parts["vector"]:
+                words = hit.parts.get("keyword")
+                fused = fuse(words, near, self.weight)
+                parts = {**hit.parts, "vector": near, "label": near, "fused": fused}
+                hit = hit._replace(score=fused * parts.get("law", 1.0), parts=parts)  # noqa: PLW2901
+            lifted.append(hit)
+        return sorted(lifted, key=_best_first)
+
+
+def _best_first(hit: Hit) -> tuple[float, int]:
+    return -hit.score, hit.passage_id
+
+
+def column(scores: Mapping[int, float], passage_ids: Sequence[int]) -> Array:
+    """The scores of these passages, (n,) float64; NaN for one that has none."""
+    return np.fromiter(map(scores.get, passage_ids, repeat(math.nan)), np.float64, len(passage_ids))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """What the request's context says: where its author is at work, and on what.
+
+    Attributes:
+        document_id: The document named by ``source_document_uri``, when the library has it.
+        folder: That document's folder (``""`` for none): its siblings.
+        weights: Terms of its title, its path and the task, with their information.
+        domains: Where tasks of this kind look first.
+        themes: What such tasks speak of: the terms of each theme, all of which a passage must have.
+    """
+
+    document_id: int | None = None
+    folder: str = ""
+    weights: Mapping[str, float]
+    domains: frozenset[str] = frozenset()
+    themes: tuple[frozenset[str], ...] = ()
+
+    def fit(self, passage: Passage) -> float:
+        """How well a passage fits, 0 … 1."""
+        gain = 0.0
+        if self.document_id is not None and passage.document_id == self.document_id:
+            gain += _SAME_DOCUMENT
+        elif self.folder and folder_of(passage.uri) == self.folder:
+            gain += _SIBLING
+        if passage.domain in self.domains:
+            gain += _DOMAIN
+        total = sum(self.weights.values())
+        if total > 0 or self.themes:
+            own = set(terms("\n".join((passage.title, *passage.headings, passage.text))))
+            spoken = sum(w for term, w in self.weights.items() if term in own)
+            gain += _TOPIC * spoken / total if total > 0 else 0.0
+            gain += _THEME * min(_THEMES, sum(theme <= own for theme in self.themes))
+        return min(1.0, gain)
+
+
+@dataclass(frozen=True, slots=True)
+class Leeway:
+    """How much the context may change where the candidates of a question stand.
+
+    A question that one passage answers well leaves the others far behind, and none of them comes past it for where it is
+    asked. The same question about several documents leaves them side by side; about a hundred, in a crowd.
+
+    Attributes:
+        climb: What a passage gains at most where something stands out.
+        share: What it gains at most in a crowd, relative to its score; 0 where there is none.
+    """
+
+    climb: float = 0.0
+    share: float = 0.0
+
+    @classmethod
+    def among(cls, hits: Sequence[Hit]) -> Leeway:
+        """Of these candidates, best first; fewer than ten count as ten that go on as they do, and one comes past nobody."""
+        near = hits[:_NEAR]
+        if len(near) < 2 or not near[0].score:
+            return cls(share=CONTEXT_BOUND)
+        between = (near[0].score - near[-1].score) * (_NEAR - 1) / (len(near) - 1)
+        crowded = (_OPEN - between / near[0].score) / (_OPEN - _CROWDED)
+        return cls(climb=CLIMB * between, share=CONTEXT_BOUND * min(1.0, max(0.0, crowded)))
+
+    def of(self, score: float, fit: float) -> float:
+        """What a passage gains, relative to its score: 0 … `CONTEXT_BOUND`."""
+        return min(CONTEXT_BOUND, fit * max(self.share, self.climb / score)) if score else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What of a request bears on the order of its candidates.
+
+    Attributes:
+        information: Inverse document frequency of the terms of `reference` and of the candidates' titles.
+    """
+
+    topic: Topic | None = None
+    leeway: Leeway = field(default_factory=Leeway)
+    reference: Reference | None = None
+    information: Mapping[str, float] = field(default_factory=dict)
+
+
+def adjusted(hit: Hit, passage: Passage, request: Request) -> Hit:
+    """The hit with the request's context and named identifiers taken into account; trust is noted, and counts in the end."""
+    context = request.leeway.of(hit.score, request.topic.fit(passage)) if request.topic is not None else 0.0
+    score = min(1.0, hit.score * (1.0 + context))
+    parts = {**hit.parts, "trust": trust_factor(passage.trust)}
+    if context:
+        parts["context"] = context
+    reference = request.reference
+    if reference is not None:
+        without = score
+        score = min(1.0, reference.applied(score, reference.lift(passage, request.information)))
+        if score != without:
+            parts["identifier"] = score - without
+    return Hit(passage_id=hit.passage_id, score=score, origin=hit.origin, parts=parts)
+
+
+def explain(hit: Hit, weight: float, curve: Curve | None = None) -> str:
+    """The hit's score as a sum, or of a rule or a hit of a source elsewhere as a product, that a person can check.
+
+    Args:
+        weight: Of the vector leg.
+        curve: What made scores probabilities, where anything did.
+    """
+    if "reranker" in hit.parts:
+        return f"{explain(before(hit), weight, curve)}; {told(hit)}"
+    if curve is not None and "raw" in hit.parts:
+        return f"{explain(unsettled(hit), weight)}; {shown(hit, curve)}"
+    p = hit.parts
+    if "fused" not in p:
+        text = " · ".join(f"{name} {value:.3f}" for name, value in p.items())
+        return f"{text}{', at most 1' if math.prod(p.values()) > 1.0 else ''} → {hit.score:.3f}"
+    if "vector" in p and "keyword" in p:
+        text = f"{weight:.2f}·vector {p['vector']:.3f} + {1 - weight:.2f}·keyword {p['keyword']:.3f}"
+    else:
+        text = f"keyword {p['keyword']:.3f}" if "keyword" in p else f"vector {p['vector']:.3f}"
+    text += f" = {p['fused']:.3f}"
+    if "law" in p:
+        text += f" · law {p['law']:.3f}"
+    if "context" in p:
+        text += f" · (1 + context {p['context']:.3f})"
+    if p["fused"] * p.get("law", 1.0) * (1.0 + p.get("context", 0.0)) > 1.0:
+        text += ", at most 1"
+    if "identifier" in p:
+        text += f" {'+' if p['identifier'] > 0 else '−'} identifier {abs(p['identifier']):.3f}"
+    return f"{text} → {hit.score:.3f}"

@@ -1,0 +1,356 @@
+"""What happens to a ranking after scoring: reranker scores, automatic top k, and removal of copies.
+
+What a reranker says, and how it moves a ranking: bounded by the place that a hit had before.
+
+A reranker reads query and passage together; it is better at judging what is close and worse at exact words, numbers
+and names than the search before it. So the search keeps most of its say at the top, where it has found the
+words themselves, and the reranker has the more to say the further down a hit stood:
+
+    score = (1 − share) · retrieved + share · reranker        share by the place before: 1-3, 4-10, behind
+
+Both are absolute (0..1), and so is what comes out; only the share follows from the place.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
+
+from wenyuan.core.errors import ScoresRejected
+from wenyuan.core.model import RULE_IDS, Passage
+from wenyuan.core.ports import Hit
+from wenyuan.core.terms_of_use import parse_copyright
+from wenyuan.core.text.sentences import sentences
+from wenyuan.core.text.summaries import compared
+
+Shares = tuple[float, float, float]
+
+SHARES: Shares = (0.25, 0.4, 0.6)
+"""The reranker's say at the places 1-3, 4-10 and behind; those of qmd (github.com/tobi/qmd)."""
+_FIRST, _SECOND = 3, 10
+
+
+def probability(logit: float) -> float:
+    """A logit as 0..1, without overflow."""
+    if logit >= 0:
+        return 1.0 / (1.0 + math.exp(-logit))
+    grown = math.exp(logit)
+    return grown / (1.0 + grown)
+
+
+def checked_scores(scores: Sequence[object], count: int, component: str, *, logits: bool) -> list[float]:
+    """Probabilities from whatever a model answered.
+
+    Args:
+        count: How many texts were given.
+        component: Who answered, for the message.
+        logits: They are any numbers, and become probabilities here; else they must be 0..1.
+
+    Raises:
+        ScoresRejected: too few, too many, not numbers, NaN, infinity, or not in 0..1.
+    """
+    if len(scores) != count:
+        raise ScoresRejected(f"{count} texts went in, {len(scores)} scores came out", component=component)
+    checked = []
+    for place, score in enumerate(scores, 1):
+        if isinstance(score, bool) or not isinstance(score, (int, float)):
+            raise ScoresRejected(f"the score of text {place} is no number", component=component)
+        value = _float(score)
+        if not math.isfinite(value):
+            raise ScoresRejected(f"the score of text {place} is NaN or infinite", component=component)
+        if not logits and not 0.0 <= value <= 1.0:
+            raise ScoresRejected(
+                f"the score of text {place} is {value:.4g}, which is not in 0..1",
+                component=component,
+                hint='it may be a logit: set reranker.scores = "logit"',
+            )
+        checked.append(probability(value) if logits else value)
+    return checked
+
+
+def share_at(place: int, shares: Shares) -> float:
+    """The reranker's say at a place (the first is 1)."""
+    return shares[0] if place <= _FIRST else shares[1] if place <= _SECOND else shares[2]
+
+
+def blended(hit: Hit, place: int, score: float, shares: Shares = SHARES) -> Hit:
+    """A hit with the reranker's word on it.
+
+    Args:
+        place: Where it stood before (the first is 1).
+        score: The reranker's probability.
+    """
+    share = share_at(place, shares)
+    # Rounding must not lead out of 0..1.
+    mixed = min(1.0, max(0.0, (1.0 - share) * hit.score + share * score))
+    parts = {**hit.parts, "retrieved": hit.score, "reranker": score, "share": share}
+    return hit._replace(score=mixed, parts=parts)
+
+
+def before(hit: Hit) -> Hit:
+    """The hit as it was before it was blended; one that never was stays as it is."""
+    if "reranker" not in hit.parts:
+        return hit
+    parts = {name: value for name, value in hit.parts.items() if name not in ("retrieved", "reranker", "share")}
+    return hit._replace(score=hit.parts["retrieved"], parts=parts)
+
+
+def told(hit: Hit) -> str:
+    """How a blended hit's score came about, as a sum that a person can check."""
+    p = hit.parts
+    share = p["share"]
+    return f"{1 - share:.2f}·{p['retrieved']:.3f} + {share:.2f}·reranker {p['reranker']:.3f} → {hit.score:.3f}"
+
+
+def _float(score: int | float) -> float:
+    try:
+        return float(score)
+    except OverflowError:
+        return math.inf
+
+
+# How many passages are worth giving: a top k that follows the scores.
+#
+# Scores are calibrated: the floor is where a passage is as likely noise as help. The rule, in this order:
+#
+# 1. What lies below the floor is noise: it does not count.
+# 2. Among what is left, the largest step down between neighbours, as a share of the best score's height above
+#    the floor, is where the answer ends, if it is at least `drop`. The first of equal steps counts.
+# 3. Never fewer than `low` (as far as there are so many), never more than `high`: both hold before 1 and 2.
+# 4. Who can judge the passages themselves, such as a language model, may ask for more: while
+#    ``confidence(k)`` that the first k suffice is below one half, one more is taken, up to `high` or the floor.
+
+
+_SUFFICES = 0.5
+
+
+def auto_cut(
+    scores: Sequence[float],
+    *,
+    low: int = 1,
+    high: int = 10,
+    floor: float = 0.0,
+    drop: float = 0.35,
+    confidence: Callable[[int], float] | None = None,
+) -> int:
+    """How many of the passages with these scores to give.
+
+    Args:
+        scores: 0..1, best first.
+        floor: Score below which a passage is more likely noise than help.
+        drop: Smallest step down that ends an answer, as a share of the best score's height above the floor.
+        confidence: How sure a judge is (0..1) that the first k passages suffice; asked at most `high` times.
+
+    Raises:
+        ValueError: scores outside 0..1 or rising, or arguments or a confidence that make no sense.
+    """
+    if not 0 <= low <= high or not 0.0 <= floor <= 1.0 or not 0.0 < drop <= 1.0:
+        raise ValueError(f"no such cut: low {low}, high {high}, floor {floor}, drop {drop}")
+    if not all(0.0 <= score <= 1.0 for score in scores) or any(b > a for a, b in pairwise(scores)):
+        raise ValueError("scores must lie in 0..1 and not rise")
+    least = min(low, len(scores))
+    helpful = [score for score in scores[:high] if score >= floor]
+    most = max(least, len(helpful))
+    kept = max(least, _end(helpful, least, floor, drop))
+    while confidence is not None and kept < most and _checked(confidence(kept)) < _SUFFICES:
+        kept += 1
+    return kept
+
+
+def _end(scores: Sequence[float], least: int, floor: float, drop: float) -> int:
+    """Where the largest step down lies, if it is large enough; else the end."""
+    height = scores[0] - floor if scores else 0.0
+    steps = [(scores[k - 1] - scores[k], k) for k in range(max(1, least), len(scores))]
+    step, k = max(steps, key=lambda s: (s[0], -s[1]), default=(0.0, 0))
+    return k if height > 0 and step >= drop * height else len(scores)
+
+
+def _checked(confidence: float) -> float:
+    if not 0.0 <= confidence <= 1.0:  # false for NaN too
+        raise ValueError(f"confidence {confidence!r} is not in 0..1")
+    return confidence
+
+
+# Copies: passages that say nothing which those before them do not say.
+#
+# A text that lies in a library as TXT, HTML and PDF is read three times, and its passages begin and end elsewhere each
+# time. Of such passages the first one is given; the others are named beside it.
+#
+# A passage is a copy when each of its sentences stands in passages before it, whole: white space, marks, hyphens, case and width
+# do not count, nor do lines under headings and marks of items; numbers, signs and words do. So an article that differs in one
+# number, one name or one "not", in its own number, or in standing under "Allowed" and not "Forbidden" is no copy. Short passages ("This regulation takes effect on 1 May 2026.") mean what their title says, and are copies
+# only under the same title or heading.
+
+
+REVISION = 2
+"""Goes up when other passages are copies than before; the record of an answer says by which it was made."""
+
+Found = Sequence[tuple[Hit, Passage]]
+Copies = Mapping[int, tuple[Passage, ...]]
+"""By the number of a passage that is given, its copies, best first."""
+
+_SHORT = 64
+"""Characters, without marks: a passage below may say the same as another and mean something else."""
+_HYPHEN = re.compile("(?<=[^\\W\\d_])[-\u2010\u2011\u00ad]\\s*(?=[^\\W\\d_])")
+# Layout, not text: a line drawn under a heading, and the mark of an item. "- 5 °C" is neither "-5 °C" nor "5 °C" for sure.
+_LAYOUT = re.compile(
+    "^[ \\t]*(?:([-=~^_*+#.\"'`─━═])\\1{2,}[ \\t]*$|[-–+](?P<sign>[ \\t]+(?=\\d))|[-*+•·●○■▪◆–][ \\t]+)", re.M
+)
+_SIGN = "¶"
+_HEADING = re.compile("[^0-9\n。！？；.!?;:：]{1,60}")
+_NUMBERED = re.compile("[0-9〇零一二三四五六七八九十百千]")
+_PROBES, _PROBE = 5, 10  # places in a text, and characters
+_STAND = 1 / 3
+"""Of those places, how many stand in the others of a copy at least: heads, hyphens and marks that differ cost it some."""
+
+
+def distinct(found: Found) -> tuple[list[tuple[Hit, Passage]], Copies]:
+    """What is left without copies, in the order in which it came, and the copies of each.
+
+    Args:
+        found: Best first. Only passages of the same origin are copies of one another; rules are none. What is
+            trusted more, or may be quoted freely, is no copy of what is not: whoever asks for trust, or quotes, needs it.
+    """
+    kept: list[tuple[Hit, Passage]] = []
+    copies: dict[int, tuple[Passage, ...]] = {}
+    before: dict[str, list[Passage]] = {}
+    joined: dict[str, str] = {}
+    for hit, passage in found:
+        if passage.passage_id <= RULE_IDS:
+            kept.append((hit, passage))
+            continue
+        others, squeezed = before.setdefault(hit.origin, []), _squeezed(_unmarked(passage.text))
+        known = joined.get(hit.origin, "")
+        as_good = [
+            o for o in others if o.trust >= passage.trust and (limited(passage.copyright) or not limited(o.copyright))
+        ]
+        original = _original(passage, as_good) if _may_repeat(squeezed, known) else None
+        if original is not None:
+            copies[original.passage_id] = (*copies.get(original.passage_id, ()), passage)
+            continue
+        kept.append((hit, passage))
+        others.append(passage)
+        joined[hit.origin] = f"{known}\n{squeezed}"
+    return kept, copies
+
+
+def also_in(copies: Iterable[Passage]) -> list[Mapping[str, Any]]:
+    """Where else the same stands, for who is given one passage of several."""
+    return [
+        {"source": one.uri, "source_id": one.source_id, "passage_id": one.ref, "title": one.title, "trust": one.trust}
+        for one in copies
+    ]
+
+
+def without_copies(hits: Iterable[Hit], copies: Copies) -> list[Hit]:
+    """The hits that are no copies."""
+    copied = {copy.passage_id for same in copies.values() for copy in same}
+    return [hit for hit in hits if hit.passage_id not in copied]
+
+
+def beside(found: Found, copies: Copies, more: Found) -> tuple[list[tuple[Hit, Passage]], Copies]:
+    """What was found without copies, and more that came from elsewhere: both without copies, best first."""
+    if not more:
+        return list(found), copies
+    kept, new = distinct(sorted([*found, *more], key=lambda pair: -pair[0].score))
+    told = dict(copies)
+    for original, same in new.items():
+        own = [copy for passage in same for copy in (passage, *told.pop(passage.passage_id, ()))]
+        told[original] = (*told.get(original, ()), *own)
+    return kept, told
+
+
+def _original(passage: Passage, others: Sequence[Passage]) -> Passage | None:
+    """The one of the others that this is a copy of, or most of whose sentences it has; None: it says something new."""
+    said = _said(passage.text)
+    shared = [0] * len(others)
+    if len(said.whole) < _SHORT:
+        same = (o for o in others if _said(o.text).whole == said.whole and _same_place(o, passage))
+        return next(same, None)
+    texts = [_said(other.text) for other in others]
+    titles = _titles(passage)
+    body = [part for part in said.parts if part not in titles] or said.parts
+    leads = {lead for lead in (said.lead, *said.parts) if lead and (lead in titles or lead == said.lead)}
+    may = [i for i, text in enumerate(texts) if len(text.whole) >= _SHORT]
+    at = 0
+    # Sentences end elsewhere where lines do, so as many as stand together are looked for at once.
+    while at < len(body):
+        first = [i for i in may if at or _stands_under(leads, others[i])]
+        runs = (("".join(body[at:end]), end) for end in range(len(body), at, -1))
+        told = ((run, end, [i for i in first if texts[i].says(run)]) for run, end in runs)
+        run, at, holding = next((one for one in told if one[2]), ("", at, []))
+        if not holding:
+            return None
+        for i in holding:
+            shared[i] += len(run)
+    return others[max(range(len(others)), key=lambda i: (shared[i], -i))]
+
+
+def _stands_under(leads: Iterable[str], other: Passage) -> bool:
+    """Whether another passage has these headings, or has none and they number nothing: "Allowed" and "Forbidden" differ."""
+    said, titles = _said(other.text), _titles(other)
+    missing = [lead for lead in leads if not said.says(lead) and lead not in titles]
+    return not missing or not (said.lead or other.headings or any(map(_NUMBERED.search, missing)))
+
+
+def _titles(passage: Passage) -> set[str]:
+    return {compared(title) for title in (passage.title, *passage.headings)}
+
+
+@lru_cache(maxsize=1_024)
+def limited(copyright: str) -> bool:
+    """Whether terms of copyright limit how much is quoted."""
+    return bool(copyright) and parse_copyright(copyright).room(1) is not None
+
+
+def _same_place(one: Passage, other: Passage) -> bool:
+    """Whether two passages stand under the same title or the same heading."""
+    return one.title == other.title or (one.headings[-1:] == other.headings[-1:] != ())
+
+
+def _may_repeat(squeezed: str, known: str) -> bool:
+    """Whether several of a few places of a text stand in others: where they do not, no sentence is looked at."""
+    step = max(1, (len(squeezed) - _PROBE) // _PROBES)
+    places = range(0, max(1, len(squeezed) - _PROBE + 1), step)
+    return sum(squeezed[at : at + _PROBE] in known for at in places) >= _STAND * len(places)
+
+
+def _unmarked(text: str) -> str:
+    """A text without what a file's format draws around it, line for line."""
+    return _LAYOUT.sub(lambda drawn: _SIGN if drawn["sign"] else "", text)
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split()).casefold()
+
+
+class _Said(NamedTuple):
+    """A text as it is compared: whole, its heading (a line above the first sentence that is none), and its sentences."""
+
+    whole: str
+    lead: str
+    parts: tuple[str, ...]
+    edges: frozenset[int]
+    """Where in the whole a sentence begins or ends."""
+
+    def says(self, sentence: str) -> bool:
+        """Whether it has a sentence, not only words of one: "it must not be open" does not say "be open", nor 8 mm 8 m."""
+        at = self.whole.find(sentence)
+        while at >= 0 and not (at in self.edges and at + len(sentence) in self.edges):
+            at = self.whole.find(sentence, at + 1)
+        return at >= 0
+
+
+@lru_cache(maxsize=1_024)
+def _said(text: str) -> _Said:
+    text = _unmarked(text)
+    spans = sentences(text)
+    headed = len(spans) > 1 and _HEADING.fullmatch(text, *spans[0])
+    told = [compared(_HYPHEN.sub("", text[a:b])) for a, b in spans]
+    edges = frozenset(accumulate(map(len, told), initial=0))
+    parts = tuple(part for part in told[1 if headed else 0 :] if part)
+    return _Said("".join(told), told[0] if headed else "", parts, edges)

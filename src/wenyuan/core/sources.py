@@ -1,0 +1,402 @@
+"""A source's definition, its state, and how often it is read again."""
+
+from __future__ import annotations
+
+import calendar
+import json
+import os.path
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from cronsim import CronSim, CronSimError
+
+from wenyuan.core.access import secret_faults, shown_settings
+from wenyuan.core.addresses import is_web_address
+from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean
+from wenyuan.core.model import Source
+from wenyuan.core.terms_of_use import Validity, effective_ends, parse_copyright, parse_date, parse_status
+from wenyuan.core.text import fold
+
+# How a source is doing: when it was last read, how that went, and who is at it.
+
+
+LONGEST_CLAIM = 600.0
+"""Seconds: a worker claims for less, and clocks may differ by the rest. A claim beyond was made by a wrong clock."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceState:
+    """How a source is doing. Times in seconds since the epoch, None for never.
+
+    Attributes:
+        failure: Why the last refresh failed; ``""`` when it did not.
+        failures: How many failed in a row.
+        claimed_by: The worker that is at it, until ``claimed_until``.
+    """
+
+    source_id: str
+    last_success: float | None = None
+    last_failure: float | None = None
+    failure: str = ""
+    failures: int = 0
+    next_refresh: float | None = None
+    claimed_by: str = ""
+    claimed_until: float | None = None
+
+    def held_by(self, now: float) -> str:
+        """The worker that is at it at a moment; ``""`` for none."""
+        return self.claimed_by if now < (self.claimed_until or 0.0) <= now + LONGEST_CLAIM else ""
+
+
+# How often a source is read again: a word, an ISO 8601 duration or a cron expression.
+#
+# ``never`` · ``hourly`` ``daily`` ``weekly`` ``monthly`` (Chinese: ``从不`` ``每小时`` ``每天`` ``每周`` ``每月``) ·
+# ``P1D``, ``PT6H``, ``P1DT12H`` · ``30 2 * * 1-5``. Words and durations count from the last time; a cron
+# expression names moments of the calendar, in the time zone of the moment it is asked about.
+
+
+_SHORTEST, _LONGEST = timedelta(minutes=1), timedelta(days=366)
+_WORDS = {"hourly": "PT1H", "daily": "P1D", "weekly": "P1W", "monthly": "P1M"}
+_SAME = {
+    "从不": "never", "從不": "never", "永不": "never", "每小时": "hourly", "每小時": "hourly", "每天": "daily",
+    "每日": "daily", "每周": "weekly", "每週": "weekly", "每月": "monthly",
+}  # fmt: skip
+_DURATION = re.compile(
+    r"P(?=.)(?:(?P<years>\d{1,4})Y)?(?:(?P<months>\d{1,4})M)?(?:(?P<weeks>\d{1,4})W)?(?:(?P<days>\d{1,4})D)?"
+    r"(?:T(?=.)(?:(?P<hours>\d{1,5})H)?(?:(?P<minutes>\d{1,6})M)?(?:(?P<seconds>\d{1,8})S)?)?",
+    re.ASCII,
+)
+_MAX_TEXT = 200
+_REFERENCE = datetime(2000, 1, 1, tzinfo=UTC)  # of a leap year: a year from here is 366 days
+_WEEKDAY_CYCLE = range(2001, 2029)  # weekdays and leap years repeat after 28 years
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """When a source is due again. Made by `parse_cycle`.
+
+    Attributes:
+        text: As given, trimmed; words in English.
+        cron: The five fields, or ``""``.
+        months: Calendar months of a duration, counted first, then `days` (both on the wall clock).
+        rest: Hours, minutes and seconds of a duration, as time that passes.
+    """
+
+    text: str
+    cron: str = ""
+    months: int = 0
+    days: int = 0
+    rest: timedelta = timedelta()
+
+    def next_after(self, last: datetime) -> datetime | None:
+        """The first moment after `last` at which the source is due; None: never.
+
+        Raises:
+            ValueError: `last` has no time zone.
+            InvalidRequest: the moment lies beyond what a calendar can hold.
+        """
+        if last.tzinfo is None or last.utcoffset() is None:
+            raise ValueError("the moment of the last refresh needs a time zone")
+        if self == Cycle("never"):
+            return None
+        try:
+            return next(CronSim(self.cron, last)) if self.cron else self._later(last)
+        except (OverflowError, StopIteration) as error:
+            raise _wrong(self.text, f"has no moment after {last.isoformat()}") from error
+
+    def _later(self, last: datetime) -> datetime:
+        year, month = divmod(last.year * 12 + last.month - 1 + self.months, 12)
+        if year > datetime.max.year:
+            raise OverflowError
+        day = min(last.day, calendar.monthrange(year, month + 1)[1])
+        wall = last.replace(year=year, month=month + 1, day=day) + timedelta(days=self.days)
+        wall = wall.replace(fold=last.fold)  # the sum forgets which of two equal hours it was
+        return (wall.astimezone(UTC) + self.rest).astimezone(last.tzinfo)
+
+
+@lru_cache(maxsize=1_024)
+def parse_cycle(text: str) -> Cycle:
+    """The cycle that a text names.
+
+    Raises:
+        InvalidRequest: it names none, or one shorter than a minute or longer than 366 days.
+    """
+    plain = unicodedata.normalize("NFKC", text).strip()
+    if not plain or len(plain) > _MAX_TEXT:
+        raise _wrong(plain[:_MAX_TEXT], "is no refresh cycle")
+    word = _SAME.get(plain, plain.lower())
+    if word == "never":
+        return Cycle("never")
+    if word in _WORDS:
+        return _duration(word, _WORDS[word])
+    if len(plain.split()) > 1:
+        return _cron(plain)
+    if plain[0] in "Pp" and any(c.isdigit() for c in plain):
+        return _duration(plain.upper(), plain.upper())
+    known = (*_WORDS, "never")
+    raise _wrong(plain, f"is no refresh cycle{did_you_mean(plain, known)}")
+
+
+def _wrong(text: str, message: str) -> InvalidRequest:
+    hint = "write never, hourly, daily, weekly, monthly, a duration such as P1D or PT6H, or five cron fields"
+    return InvalidRequest(
+        f"refresh_cycle: {text!r} {message}", faults=(Fault("refresh_cycle", f"{text!r} {message}"),), hint=hint
+    )
+
+
+def _duration(text: str, duration: str) -> Cycle:
+    match = _DURATION.fullmatch(duration)
+    if not match:
+        raise _wrong(text, "is no ISO 8601 duration of whole numbers, such as P1D, PT6H or P1DT12H")
+    n = {name: int(value or 0) for name, value in match.groupdict().items()}
+    rest = timedelta(hours=n["hours"], minutes=n["minutes"], seconds=n["seconds"])
+    cycle = Cycle(text, months=12 * n["years"] + n["months"], days=7 * n["weeks"] + n["days"], rest=rest)
+    try:
+        length = cycle._later(_REFERENCE) - _REFERENCE
+    except OverflowError as error:
+        raise _wrong(text, "is longer than 366 days") from error
+    if length < _SHORTEST:
+        raise _wrong(text, "is shorter than a minute")
+    if length > _LONGEST:
+        raise _wrong(text, "is longer than 366 days")
+    return cycle
+
+
+def _cron(text: str) -> Cycle:
+    fields = text.split()
+    if len(fields) != 5:
+        raise _wrong(text, f"has {len(fields)} fields; cron has five: minute, hour, day, month, weekday")
+    expression = " ".join(fields)
+    try:
+        for year in _WEEKDAY_CYCLE:
+            before = datetime(year, 1, 1, tzinfo=UTC) - timedelta(seconds=1)
+            if next(CronSim(expression, before)).year != year:
+                raise _wrong(text, f"has no moment in {year}; it must come up every year")
+    except CronSimError as error:
+        raise _wrong(text, f"is no cron expression: {str(error).lower()}") from error
+    except StopIteration as error:
+        raise _wrong(text, "never comes up") from error
+    return Cycle(expression, cron=expression)
+
+
+# A source as it is written down: its fields by name, checked whole, whoever wrote them.
+
+
+_SENSITIVITIES = {
+    "public": "public", "internal": "internal", "confidential": "confidential", "restricted": "restricted",
+    "公开": "public", "内部": "internal", "机密": "confidential", "受限": "restricted",
+}  # fmt: skip
+
+
+def described_anew(known: Source, given: Source) -> Source:
+    """A known source with what another description of it says; what that leaves at its default stays."""
+    plain = Source(source_id=given.source_id)
+    names = (field.name for field in fields(Source))
+    said = {name: getattr(given, name) for name in names if getattr(given, name) != getattr(plain, name)}
+    return replace(known, **said)
+
+
+def source_to_wire(source: Source) -> dict[str, Any]:
+    """A source's fields as they stand in a file; `parse_source` reads it back."""
+    return {
+        "source_id": source.source_id,
+        "title": source.title,
+        "type": source.type,
+        "path": source.path,
+        "trust_level": source.trust,
+        "domain": source.domain,
+        "collection": source.collection,
+        "language": source.language,
+        "refresh_cycle": source.refresh_cycle,
+        "copyright": source.copyright,
+        "owner": source.owner,
+        "sensitivity": source.sensitivity,
+        "tags": list(source.tags),
+        "status": source.status,
+        "effective_from": _iso(source.effective_from),
+        "effective_until": _iso(source.effective_until),
+        "supersedes": list(source.supersedes),
+        "settings": dict(source.settings),
+    }
+
+
+def shown_source(source: Source) -> dict[str, Any]:
+    """As `source_to_wire`, to be shown or exported: without the secrets that older settings may hold."""
+    told = source_to_wire(source)
+    return told | {"settings": shown_settings(source.settings)}
+
+
+def _iso(day: date | None) -> str | None:
+    return None if day is None else day.isoformat()
+
+
+def parse_source(value: Mapping[str, Any], base: Path | None = None) -> Source:
+    """A source from its wire form; null means not given.
+
+    Args:
+        value: ``trust`` is accepted for ``trust_level``, and fields of `Copyright` for ``copyright``.
+        base: The folder from which a ``path`` is meant.
+
+    Raises:
+        InvalidRequest: listing every fault.
+    """
+    faults: list[Fault] = []
+    fields: dict[str, Any] = {}
+    spelled: dict[str, str] = {}
+    for key, given in value.items():
+        name = _NAMES.get(key)
+        if name is None:
+            faults.append(Fault(key, f"is no field of a source{did_you_mean(key, _NAMES)}"))
+        elif name in spelled:
+            faults.append(Fault(key, f"says the same as {spelled[name]}; write one of them"))
+        elif given is not None:
+            spelled[name] = key
+            try:
+                fields[name] = _absolute(given, base) if name == "path" else _READERS[name](given)
+            except InvalidRequest as error:
+                faults += error.faults
+            except ValueError as error:
+                faults.append(Fault(key, str(error)))
+    if "source_id" not in spelled:
+        faults.append(Fault("source_id", "is missing"))
+    try:
+        source = Source(**{"source_id": "unknown", **fields})
+    except InvalidRequest as error:
+        faults += [Fault(spelled.get(fault.path, fault.path), fault.message) for fault in error.faults]
+    faults += _without_address(fields, spelled)
+    if faults:
+        raise InvalidRequest("; ".join(f"{f.path}: {f.message}" for f in faults), faults=tuple(faults))
+    return source
+
+
+def _without_address(fields: Mapping[str, Any], spelled: Mapping[str, str]) -> list[Fault]:
+    if fields.get("type") != "api" or fields.get("settings", {}).get("url"):
+        return []
+    if "settings" in spelled and "settings" not in fields:  # they have a fault of their own
+        return []
+    return [Fault("settings.url", "is missing: a source of type api needs the address of its service")]
+
+
+def is_source_id(text: str) -> bool:
+    """Whether a source could have that id."""
+    try:
+        return bool(Source(source_id=text))
+    except InvalidRequest:
+        return False
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"must be text, not {_kind(value)}")
+    return _storable(value)
+
+
+def _storable(text: str) -> str:
+    if "\0" in text or text.encode("utf-8", "replace").decode() != text:
+        raise ValueError("holds what is no character")
+    return text
+
+
+def _kind(value: Any) -> str:
+    words = {bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "a mapping"}
+    return words.get(type(value), "null")
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
+        raise ValueError("must be a list of texts")
+    return tuple(map(_storable, value))
+
+
+def _given(value: Any) -> Any:
+    return value
+
+
+def _day(value: Any) -> date | None:
+    if value == "":
+        return None
+    try:
+        return parse_date(value)
+    except ValueError as error:
+        raise ValueError(f"{value!r} is no day of the calendar; write YYYY-MM-DD") from error
+
+
+def _status(value: Any) -> str:
+    return parse_status(_text(value))
+
+
+def _sensitivity(value: Any) -> str:
+    found = _SENSITIVITIES.get(fold(_text(value)).strip())
+    if found is None:
+        choices = ", ".join(dict.fromkeys(_SENSITIVITIES.values()))
+        raise ValueError(f"is {value!r}; it must be one of {choices}{did_you_mean(value, _SENSITIVITIES)}")
+    return found
+
+
+def _cycle(value: Any) -> str:
+    parse_cycle(_text(value))
+    return str(value)
+
+
+def _copyright(value: Any) -> str:
+    terms = parse_copyright(value)
+    return _text(value) if isinstance(value, str) else terms.short()
+
+
+def _settings(value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"must be a mapping, not {_kind(value)}")
+    try:
+        _storable(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise ValueError("holds what JSON cannot say") from error
+    if faults := secret_faults(value):
+        raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=faults)
+    return dict(value)
+
+
+def _absolute(value: Any, base: Path | None) -> str:
+    text = _text(value)
+    if is_web_address(text):
+        raise ValueError("is a web address; only files and folders of this machine are read")
+    if text.startswith("~"):
+        raise ValueError("begins with '~', which stands for another folder with every user; write it out")
+    return os.path.normpath(base / text) if base is not None and text else text
+
+
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "source_id": _text, "title": _text, "type": _text, "trust": _given, "domain": _text, "collection": _text,
+    "language": _text, "owner": _text, "tags": _texts, "supersedes": _texts, "status": _status, "settings": _settings,
+    "sensitivity": _sensitivity, "refresh_cycle": _cycle, "copyright": _copyright, "effective_from": _day,
+    "effective_until": _day,
+}  # fmt: skip
+_NAMES: Mapping[str, str] = {"trust_level": "trust", "path": "path", **{name: name for name in _READERS}}
+
+
+def supersession_faults(sources: Iterable[Source], others: Iterable[Source] = ()) -> tuple[Fault, ...]:
+    """What is wrong with who supersedes whom: unknown ids and loops; the fault's path is the source's id.
+
+    Args:
+        others: Sources that may be named and may close a loop, whose own unknown ids are not our business.
+    """
+    first: dict[str, Source] = {}
+    for source in sources:
+        first.setdefault(source.source_id, source)
+    rest = {source.source_id: source for source in others if source.source_id not in first}
+    known = first.keys() | rest.keys()
+    closed = [replace(s, supersedes=tuple(old for old in s.supersedes if old in known)) for s in rest.values()]
+    try:
+        effective_ends([_validity(source) for source in [*first.values(), *closed]], undated=date.min)
+    except InvalidRequest as error:
+        return error.faults
+    return ()
+
+
+def _validity(source: Source) -> Validity:
+    return Validity(id=source.source_id, effective_from=source.effective_from, supersedes=source.supersedes)

@@ -1,0 +1,442 @@
+"""Embedding models from a local Hugging Face folder, run by onnxruntime."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wenyuan.core.errors import EncoderUnavailable, VectorRejected
+from wenyuan.core.model import EncoderFingerprint
+from wenyuan.core.ports import Deadline
+from wenyuan.core.scoring.vectors import check_deadline, checked_vectors
+from wenyuan.runtime import usable_cores
+from wenyuan.runtime.system import install_command
+
+# A model in a local directory laid out as on Hugging Face: which of its files are read, and what they say.
+
+
+MODELS = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
+_MOST_TOKENS = 8_192
+_OFFSET_POSITIONS = {"roberta", "xlm-roberta", "camembert", "mpnet"}
+"""Model types whose positions begin behind the padding id, so that two of them cannot be used."""
+
+
+def first_file(folder: Path, names: Sequence[str], component: str) -> Path:
+    """The first of the files that is there; EncoderUnavailable when none is."""
+    for name in names:
+        if (path := folder / name).is_file():
+            return path
+    raise EncoderUnavailable(
+        f"the directory {folder} has no {' or '.join(names)}",
+        component=component,
+        hint="name a directory with a model exported to ONNX and its tokenizer.json",
+    )
+
+
+def read_json(folder: Path, name: str, component: str) -> Any:
+    """The parsed file, or an empty object where there is none."""
+    try:
+        return json.loads((folder / name).read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise EncoderUnavailable(f"{name} cannot be read as JSON", component=component) from error
+
+
+def read_object(folder: Path, name: str, component: str) -> dict[str, Any]:
+    """As `read_json`, of a file that must hold an object."""
+    parsed = read_json(folder, name, component)
+    if not isinstance(parsed, dict):
+        raise EncoderUnavailable(f"{name} holds no JSON object", component=component)
+    return parsed
+
+
+def load_tokenizer(path: Path, most: int, component: str) -> Any:
+    """The tokenizer of a file, without padding, that cuts what has more than `most` tokens."""
+    try:
+        import tokenizers
+    except ImportError as error:
+        raise EncoderUnavailable(
+            "models in a directory need the package tokenizers",
+            component=component,
+            hint=install_command("onnx"),
+        ) from error
+    try:
+        tokenizer = tokenizers.Tokenizer.from_file(str(path))
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(most)
+    except Exception as error:  # the driver raises plain Exception
+        raise EncoderUnavailable(f"tokenizer.json cannot be used: {str(error)[:200]}", component=component) from error
+    return tokenizer
+
+
+def input_types(session: Any, component: str) -> dict[str, Any]:
+    """The numpy type of each input that the model wants; one that a tokenizer cannot give is refused."""
+    known = {"input_ids", "attention_mask", "token_type_ids", "position_ids"}
+    types: dict[str, Any] = {}
+    for wanted in session.get_inputs():
+        if wanted.name not in known:
+            raise EncoderUnavailable(
+                f"the model wants an input {wanted.name!r}; known are {', '.join(sorted(known))}",
+                component=component,
+            )
+        types[wanted.name] = np.int32 if wanted.type == "tensor(int32)" else np.int64
+    return types
+
+
+def most_tokens(folder: Path, component: str) -> int:
+    """How many tokens of a text the model looks at, as the directory says; 512 where it does not."""
+    config = read_object(folder, "config.json", component)
+    positions = config.get("max_position_embeddings")
+    if isinstance(positions, int) and config.get("model_type") in _OFFSET_POSITIONS:
+        positions -= 2
+    said = (
+        positions,
+        read_object(folder, "sentence_bert_config.json", component).get("max_seq_length"),
+        read_object(folder, "tokenizer_config.json", component).get("model_max_length"),
+    )
+    limits = [limit for limit in said if isinstance(limit, int) and 0 < limit <= _MOST_TOKENS]
+    return min(limits, default=512)
+
+
+def model_sha256(model: Path) -> str:
+    """Of the model file, with the file of its weights where they lie apart."""
+    digest = hashlib.sha256()
+    for path in (model, model.with_name(model.name + "_data"), model.with_name(model.name + ".data")):
+        if path.is_file():
+            with path.open("rb") as stream:
+                while block := stream.read(1 << 20):
+                    digest.update(block)
+    return digest.hexdigest()
+
+
+# How a local model runs: one onnxruntime session, one text at a time, several threads.
+#
+# One text per run, never a padded batch: dynamic quantisation takes its scale from the whole input, so that in a
+# batch the neighbours and the padding would move a text's vector (cosine .997 with itself, measured). On a CPU a batch
+# gains nothing at 200 tokens, a tenth at 30 and a quarter at 12. So a text has one vector, whatever it is encoded with.
+
+
+_SLOWER = "SkipLayerNormFusion"
+"""Makes one operation of an addition and a normalisation, which takes longer than both do (onnxruntime 1.31)."""
+
+
+def open_session(model: str | bytes, *, component: str, weights: Mapping[str, Any] | None = None) -> Any:
+    """An onnxruntime session on the CPU, with one thread per run: callers bring the threads.
+
+    Args:
+        model: Path or bytes of the graph.
+        component: Who asks, for the message.
+        weights: `OrtValue` by the name of the graph's external initializer. The session reads the memory of
+            their arrays, so the caller must keep them as long as the session.
+
+    Raises:
+        EncoderUnavailable: onnxruntime refuses the model.
+    """
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.enable_mem_pattern = False  # every length is another shape: plans for each would only pile up
+    options.log_severity_level = 4  # what goes wrong is raised; stderr belongs to the program
+    try:
+        if weights:
+            options.add_external_initializers(list(weights), list(weights.values()))
+        return onnxruntime.InferenceSession(
+            model, options, providers=["CPUExecutionProvider"], disabled_optimizers=[_SLOWER]
+        )
+    except Exception as error:  # the driver's classes have no common parent
+        raise EncoderUnavailable(f"onnxruntime refuses the model: {_reason(error)}", component=component) from error
+
+
+def run_session(session: Any, outputs: list[str] | None, feed: Mapping[str, Any], component: str) -> Any:
+    """The model's first output.
+
+    Raises:
+        EncoderUnavailable: the run failed.
+    """
+    try:
+        return session.run(outputs, feed)[0]
+    except Exception as error:  # the driver's classes have no common parent
+        raise EncoderUnavailable(f"the model failed: {_reason(error)}", component=component) from error
+
+
+def encode_each(
+    encode: Callable[[str], NDArray[np.float32]],
+    texts: Sequence[str],
+    *,
+    dimension: int,
+    threads: int,
+    component: str,
+    deadline: Deadline | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> NDArray[np.float32]:
+    """Checked unit vectors of `texts`, in their order.
+
+    Args:
+        encode: One text → ``(dimension,)``; called from up to `threads` threads at once.
+        dimension: Of the vectors.
+        threads: At most so many; a single text stays in the caller's thread.
+        component: Who encodes, for the messages.
+        deadline: Looked at before every text.
+        progress: Called in the caller's thread with 1 after every text.
+
+    Raises:
+        EncoderTimeout: the deadline passed.
+        EncoderUnavailable: the model failed.
+        VectorRejected: the model answered with something that is no vector.
+    """
+
+    def timely(text: str) -> NDArray[np.float32]:
+        check_deadline(deadline, component)
+        return encode(text)
+
+    rows = np.empty((len(texts), dimension), np.float32)
+    pool = ThreadPoolExecutor(threads, "encode") if threads > 1 and len(texts) > 1 else None
+    try:
+        for at, row in enumerate(pool.map(timely, texts) if pool else map(timely, texts)):
+            if row.shape != (dimension,):
+                checked_vectors(row[None], 1, dimension, component)
+            rows[at] = row
+            if progress:
+                progress(1)
+    finally:
+        if pool:
+            pool.shutdown(cancel_futures=True)
+    return checked_vectors(rows, len(texts), dimension, component)
+
+
+def _reason(error: Exception) -> str:
+    """The driver's first line; the rest is its stack."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+
+
+# Any embedding model in a local directory laid out as on Hugging Face: nothing is downloaded, no code in it is run.
+#
+# What is read: ``model.onnx`` (or ``onnx/model.onnx``, or ``model_quantized.onnx`` in either place) and
+# ``tokenizer.json``; where they are, also ``config.json``, ``tokenizer_config.json``, ``modules.json``,
+# ``1_Pooling/config.json``, ``sentence_bert_config.json`` and ``config_sentence_transformers.json``. What they ask for
+# and this encoder cannot do is refused: a model that runs half would give vectors that look right.
+
+
+Pooling = Literal["mean", "cls", "last"]
+
+_POOLING_MODES: Mapping[str, Pooling] = {
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_lasttoken": "last",
+    "mean": "mean",
+    "cls": "cls",
+    "lasttoken": "last",
+}
+_PROBES = ("知识服务的第一条规定", "An apple a day keeps the doctor away")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Layout:
+    model: Path
+    tokenizer: Path
+    pooling: Pooling
+    query_prefix: str
+    passage_prefix: str
+    max_tokens: int
+    component: str
+
+
+def open_onnx_dir(
+    path: str | Path,
+    *,
+    name: str = "",
+    pooling: Pooling | None = None,
+    query_prefix: str | None = None,
+    passage_prefix: str | None = None,
+    max_tokens: int = 0,
+    threads: int = 0,
+    scale: tuple[float, float] = (0.0, 1.0),
+) -> OnnxEncoder:
+    """An encoder from a model directory.
+
+    Args:
+        path: The directory.
+        name: The model's id in fingerprints; the directory's name by default.
+        pooling: How token states become one vector; by default what the directory says, else the mean.
+        query_prefix: Put before queries; by default the directory's prompt of that name, else nothing.
+        passage_prefix: Likewise for passages (prompt ``passage`` or ``document``).
+        max_tokens: Cut texts here; by default what the directory says.
+        threads: For many texts; 0 means every core the process may use.
+        scale: Cosines of this model from unrelated to identical texts (see `EncoderFingerprint`).
+
+    Raises:
+        EncoderUnavailable: something is missing, unreadable, or asks for what cannot be done.
+        VectorRejected: the model answers two different texts with no, or with the same, vector.
+    """
+    folder = Path(path).expanduser()
+    component = f"encoder {folder.name}"
+    prompts = _prompts(folder, component)
+    layout = _Layout(
+        model=first_file(folder, MODELS, component),
+        tokenizer=first_file(folder, ("tokenizer.json",), component),
+        pooling=pooling or _pooling(folder, component) or "mean",
+        query_prefix=prompts.get("query", "") if query_prefix is None else query_prefix,
+        passage_prefix=(
+            prompts.get("passage", prompts.get("document", "")) if passage_prefix is None else passage_prefix
+        ),
+        max_tokens=max_tokens or most_tokens(folder, component),
+        component=component,
+    )
+    _check_modules(folder, component)
+    return OnnxEncoder(layout, name or folder.name, threads or usable_cores(), scale)
+
+
+class OnnxEncoder:
+    """Text → vectors with a local ONNX model; made by `open_onnx_dir`. Safe to use from several threads."""
+
+    works_here = True
+
+    def __init__(self, layout: _Layout, name: str, threads: int, scale: tuple[float, float]) -> None:
+        self._layout, self._threads = layout, threads
+        self._tokenizer = load_tokenizer(layout.tokenizer, layout.max_tokens, layout.component)
+        self._session = open_session(str(layout.model), component=layout.component)
+        self._inputs = input_types(self._session, layout.component)
+        names = [output.name for output in self._session.get_outputs()]
+        self._output = next((n for n in ("sentence_embedding", "last_hidden_state") if n in names), names[0])
+        probes = [self._vector(text) for text in _PROBES]
+        dimension = len(probes[0])
+        checked_vectors(probes, len(_PROBES), dimension, layout.component, texts=_PROBES)
+        self.fingerprint = EncoderFingerprint(
+            id=name,
+            sha256=model_sha256(layout.model),
+            dimension=dimension,
+            query_prefix=layout.query_prefix,
+            passage_prefix=layout.passage_prefix,
+            pooling=layout.pooling,
+            scale=scale,
+        )
+
+    @property
+    def max_tokens(self) -> int:
+        """What lies behind so many tokens of a text does not count."""
+        return self._layout.max_tokens
+
+    def encode_queries(self, texts: Sequence[str], *, deadline: Deadline | None = None) -> Any:
+        """Vectors of queries.
+
+        Raises:
+            EncoderTimeout: the deadline passed; it is looked at before every text.
+            EncoderUnavailable: the model failed.
+            VectorRejected: it answered with something that is no vector.
+        """
+        return self._encode(self._layout.query_prefix, texts, deadline, None)
+
+    def encode_passages(self, texts: Sequence[str], *, progress: Callable[[int], None] | None = None) -> Any:
+        return self._encode(self._layout.passage_prefix, texts, None, progress)
+
+    def close(self) -> None:
+        """Nothing to close: the session goes with the encoder."""
+
+    def _encode(
+        self,
+        prefix: str,
+        texts: Sequence[str],
+        deadline: Deadline | None,
+        progress: Callable[[int], None] | None,
+    ) -> NDArray[np.float32]:
+        return encode_each(
+            lambda text: self._vector(prefix + text),
+            texts,
+            dimension=self.fingerprint.dimension,
+            threads=self._threads,
+            component=self._layout.component,
+            deadline=deadline,
+            progress=progress,
+        )
+
+    def _vector(self, text: str) -> NDArray[np.float32]:
+        """``(dimension,)``, not normalised, not checked."""
+        states = self.states(text)
+        return states if states.ndim == 1 else pooled(states, self._layout.pooling)
+
+    def states(self, text: str) -> NDArray[np.float32]:
+        """What the model says of a text without any prefix: ``(tokens, dimension)``; ``(dimension,)`` where the graph pools.
+
+        Raises:
+            EncoderUnavailable: the model failed, or its output has another shape.
+            VectorRejected: the tokenizer leaves nothing of the text.
+        """
+        tokens = self._tokenizer.encode(text.encode("utf-8", "replace").decode("utf-8"))
+        columns = {
+            "input_ids": tokens.ids,
+            "attention_mask": [1] * len(tokens.ids),
+            "token_type_ids": tokens.type_ids,
+            "position_ids": range(len(tokens.ids)),
+        }
+        feed = {name: np.array([columns[name]], kind) for name, kind in self._inputs.items()}
+        if not tokens.ids:
+            raise VectorRejected("the tokenizer leaves nothing of a text", component=self._layout.component)
+        states: NDArray[np.float32] = run_session(self._session, [self._output], feed, self._layout.component)[0]
+        if states.ndim not in (1, 2):
+            raise EncoderUnavailable(
+                f"the model's output has {states.ndim + 1} axes, 2 or 3 expected", component=self._layout.component
+            )
+        return states
+
+
+def pooled(states: NDArray[np.float32], pooling: Pooling) -> NDArray[np.float32]:
+    """One vector of a text's states: ``(tokens, dimension)`` → ``(dimension,)``; there is no padding to leave out."""
+    if pooling == "mean":
+        states = states.mean(axis=0, dtype=np.float32, keepdims=True)
+    row: NDArray[np.float32] = states[-1 if pooling == "last" else 0]
+    return row
+
+
+def stated(folder: Path, component: str) -> tuple[Pooling | None, tuple[str, str]]:
+    """What a directory says itself: the pooling, None where it says nothing; the prefixes of queries and of passages.
+
+    Raises:
+        EncoderUnavailable: it cannot be read, or asks for what cannot be done.
+    """
+    prompts = _prompts(folder, component)
+    passage = prompts.get("passage", prompts.get("document", ""))
+    return _pooling(folder, component), (prompts.get("query", ""), passage)
+
+
+def _pooling(folder: Path, component: str) -> Pooling | None:
+    settings = read_object(folder, "1_Pooling/config.json", component)
+    asked = [key for key, value in settings.items() if key.startswith("pooling_mode_") and value is True]
+    if isinstance(settings.get("pooling_mode"), str):  # the newer spelling: one name
+        asked.append(settings["pooling_mode"])
+    if not asked:
+        return None
+    if len(asked) > 1 or asked[0] not in _POOLING_MODES:
+        raise EncoderUnavailable(f"pooling by {' and '.join(asked)} is not supported", component=component)
+    return _POOLING_MODES[asked[0]]
+
+
+def _prompts(folder: Path, component: str) -> dict[str, str]:
+    prompts = read_object(folder, "config_sentence_transformers.json", component).get("prompts") or {}
+    if not isinstance(prompts, dict) or not all(isinstance(p, str) for p in prompts.values()):
+        raise EncoderUnavailable(
+            "the prompts in config_sentence_transformers.json are not texts", component=component
+        )
+    return prompts
+
+
+def _check_modules(folder: Path, component: str) -> None:
+    modules = read_json(folder, "modules.json", component) or []
+    kinds = [str(module.get("type", "")).rsplit(".", 1)[-1] for module in modules if isinstance(module, dict)]
+    if unknown := sorted(set(kinds) - {"Transformer", "Pooling", "Normalize"}):
+        raise EncoderUnavailable(
+            f"its module {', '.join(unknown)} is not supported",
+            component=component,
+            hint="export the whole model, so that the graph gives the final vectors, and remove modules.json",
+        )

@@ -1,0 +1,407 @@
+"""Sources that are PostgreSQL tables with vectors: their statement, checks and sessions."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import psycopg
+from psycopg import Connection
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.sql import SQL, Composed, Identifier, Placeholder
+
+from wenyuan.core.addresses import with_fragment
+from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable
+from wenyuan.core.model import Facet
+from wenyuan.core.ports import Deadline, OutsideHit
+from wenyuan.core.scoring import rescale
+from wenyuan.core.scoring.vectors import checked_vectors
+from wenyuan.engines.external.postgres import AttachedSettings
+from wenyuan.runtime import Errands, TooLate
+from wenyuan.runtime.postgres import FAILURES, LATE, Hold, allow, leave, lost, patient, place
+
+__all__ = ["FAILURES", "PostgresTable", "Search", "described", "hit", "translated"]
+
+
+# The one statement that searches a table, and what must be true of the table for it: names are looked up, then quoted.
+
+
+EXACT_ROWS = 50_000
+"""Up to so many rows, as PostgreSQL estimates them, every one is compared: an HNSW index loses rows under a filter."""
+WIDTH = 200
+"""``hnsw.ef_search``: candidates of an index scan."""
+
+_COLUMNS = """
+SELECT a.attname, t.typname, tn.nspname, a.atttypmod
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+JOIN pg_catalog.pg_namespace tn ON tn.oid = t.typnamespace
+WHERE n.nspname = %s AND c.relname = %s AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+"""
+_DAYS = ("date", "timestamp", "timestamptz")
+_VERSION = "SELECT extversion FROM pg_catalog.pg_extension WHERE extname = 'vector'"
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How a table is searched.
+
+    Attributes:
+        statement: Rows by rising cosine distance; parameters ``vector``, ``limit``, ``as_of``, and those of `bound`.
+        bound: The filter's values.
+        settings: PostgreSQL's own settings for it.
+    """
+
+    statement: Composed
+    bound: Mapping[str, Facet]
+    settings: Mapping[str, str]
+
+
+def described(connection: Connection[Any], settings: AttachedSettings, component: str) -> Search:
+    """How the table that the settings name is to be searched, now.
+
+    Raises:
+        ConfigError: table or columns are not there, or not of the type or dimension that the settings say.
+        psycopg.Error: the database does not answer.
+    """
+    schema, table = settings.place
+    found = {name: (kind, space, size) for name, kind, space, size in connection.execute(_COLUMNS, (schema, table))}
+    if not found:
+        raise ConfigError(
+            f"there is no table {table!r} in schema {schema!r} that its user may see", component=component
+        )
+    named = [name for name in settings.columns.model_dump().values() if name is not None]
+    if missing := [name for name in (*named, *settings.filter) if name not in found]:
+        raise ConfigError(
+            f"{settings.table} has no column {', '.join(map(repr, missing))}; it has {', '.join(sorted(found))}",
+            component=component,
+        )
+    kind, space, size = found[settings.columns.vector]
+    _check_vector(settings, kind, size, component)
+    if settings.columns.metadata and found[settings.columns.metadata][0] not in ("json", "jsonb"):
+        raise ConfigError(f"column {settings.columns.metadata!r} is no json", component=component)
+    for name in (settings.columns.effective_from, settings.columns.effective_until):
+        if name is not None and found[name][0] not in _DAYS:
+            raise ConfigError(f"column {name!r} is {found[name][0]}, no date or timestamp", component=component)
+    rows = SQL("FROM {} WHERE {}").format(_name(schema, table), _condition(settings))
+    bound = {f"f{at}": value for at, value in enumerate(settings.filter.values())}
+    return Search(_statement(settings, rows, space, kind), bound, _tuned(connection, rows, bound))
+
+
+def _check_vector(settings: AttachedSettings, kind: str, size: int, component: str) -> None:
+    column = settings.columns.vector
+    if kind not in ("vector", "halfvec"):
+        raise ConfigError(f"column {column!r} is {kind}, not vector or halfvec", component=component)
+    if size not in (-1, settings.dimension):  # -1: declared without a dimension
+        raise ConfigError(
+            f"column {column!r} holds vectors of {size} dimensions, the settings say {settings.dimension}",
+            component=component,
+        )
+
+
+def _condition(settings: AttachedSettings) -> Composed:
+    columns = settings.columns
+    equal = [SQL("{} = {}").format(_name(name), Placeholder(f"f{at}")) for at, name in enumerate(settings.filter)]
+    there = [SQL("{} IS NOT NULL").format(_name(name)) for name in (columns.id, columns.text, columns.vector)]
+    return SQL(" AND ").join([*there, *equal, *_in_force(settings)])
+
+
+def _in_force(settings: AttachedSettings) -> list[Composed]:
+    """The day is bound, and compared inside the query: what does not count on it takes nobody's place."""
+    test = SQL("({name} IS NULL OR {name}::pg_catalog.date OPERATOR(pg_catalog.{sign}) {day}::pg_catalog.date)")
+    bounds = ((settings.columns.effective_from, "<="), (settings.columns.effective_until, ">="))
+    return [
+        test.format(name=_name(column), sign=SQL(sign), day=Placeholder("as_of"))
+        for column, sign in bounds
+        if column is not None
+    ]
+
+
+def _statement(settings: AttachedSettings, rows: Composed, space: str, kind: str) -> Composed:
+    """The extension's type and operator are named with its schema, which need not be on the search path."""
+    columns = settings.columns
+    text = SQL("{}::pg_catalog.text")
+    day = SQL("CASE WHEN pg_catalog.isfinite({0}) THEN {0}::pg_catalog.date END")  # infinity is no bound
+    days = [
+        SQL("NULL") if name is None else day.format(_name(name))
+        for name in (columns.effective_from, columns.effective_until)
+    ]
+    optional = [SQL("NULL") if name is None else text.format(_name(name)) for name in (columns.title, columns.uri)]
+    return SQL(
+        "SELECT {id}, {text}, {vector} OPERATOR({space}.<=>) {query}::{space}.{kind}, {title}, {uri}, {metadata}, "
+        "{begin}, {end} "
+        "{rows} ORDER BY 3 LIMIT {limit}"
+    ).format(
+        id=text.format(_name(columns.id)),
+        text=text.format(_name(columns.text)),
+        vector=_name(columns.vector),
+        space=_name(space),
+        kind=_name(kind),
+        query=Placeholder("vector"),
+        title=optional[0],
+        uri=optional[1],
+        metadata=SQL("NULL") if columns.metadata is None else _name(columns.metadata),
+        begin=days[0],
+        end=days[1],
+        rows=rows,
+        limit=Placeholder("limit"),
+    )
+
+
+def _tuned(connection: Connection[Any], rows: Composed, bound: Mapping[str, Facet]) -> Mapping[str, str]:
+    """Every row is compared where they are few, or where pgvector cannot go on scanning until it has enough (< 0.8)."""
+    explain = SQL("EXPLAIN (FORMAT JSON) SELECT 1 {}").format(rows)
+    plan = connection.execute(explain, {**bound, "as_of": date.today()}).fetchone()
+    version = connection.execute(_VERSION).fetchone()
+    many = plan is not None and plan[0][0]["Plan"]["Plan Rows"] > EXACT_ROWS
+    if not many or version is None or _numbers(version[0]) < (0, 8):
+        return {"enable_indexscan": "off"}  # vector indexes know no other scan; those of the filter do
+    return {
+        "hnsw.iterative_scan": "relaxed_order",
+        "hnsw.ef_search": str(WIDTH),
+        "ivfflat.iterative_scan": "relaxed_order",
+        "ivfflat.probes": "32",
+    }
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
+
+
+def _name(*parts: str) -> Identifier:
+    """A quoted name. The driver takes a per cent sign for a parameter, even inside quotes."""
+    return Identifier(*(part.replace("%", "%%") for part in parts))
+
+
+def hit(row: tuple[Any, ...], score: float, settings: AttachedSettings, source_id: str) -> OutsideHit:
+    """What a row of the statement says."""
+    key, text, _, title, uri, metadata, begin, end = row
+    place = "/".join(quote(name, safe="") for name in settings.place)
+    members = metadata if isinstance(metadata, dict) else {}
+    return OutsideHit(
+        key=key,
+        uri=uri or with_fragment(f"source:{source_id}/{place}", key),
+        content=text,
+        score=score,
+        title=title or "",
+        facets={name: value for name, value in members.items() if isinstance(value, (str, int, float, bool))},
+        effective_from=begin,
+        effective_until=end,
+    )
+
+
+# Asks a PostgreSQL table: sessions that may only read, a deadline that stops the statement, one place for errors.
+
+
+MOST_SESSIONS = 16
+MOST_IDLE = 4
+LIFETIME = 300.0
+"""Seconds after which a session is made anew, and with it the look at the table and its size."""
+ROUNDING = 1e-4
+"""How far beyond 0..2 a cosine distance may lie: half precision vectors are compared in single precision."""
+
+_REASONS = (
+    ("28", "refuses its user or password"),
+    ("3D", "has no such database"),
+    ("42501", "does not let its user read the table"),
+    ("42", "has another table than the settings describe"),
+    ("22", "holds values that cannot be compared"),
+    ("53", "has no room: connections, memory or disk"),
+    ("57P", "is stopping or starting, or has ended the connection"),
+    ("08", "has lost the connection"),
+)
+"""By the beginning of an SQLSTATE (PostgreSQL's documentation, appendix A), the first that fits."""
+
+T = TypeVar("T")
+
+
+class _Session:
+    """A connection that may only read, and how the table looked when it was made."""
+
+    def __init__(self, connection: Connection[Any], search: Search) -> None:
+        self.connection, self.search = connection, search
+        self.expires = time.monotonic() + LIFETIME
+
+    @property
+    def fresh(self) -> bool:
+        return not self.connection.closed and time.monotonic() < self.expires
+
+
+class PostgresTable:
+    """One table with texts and vectors; made by `attached.open_attached`. Safe to use from several threads.
+
+    Attributes:
+        encoder: What made its vectors, as the settings say; `dimension` is theirs.
+    """
+
+    needs_vector = True
+
+    def __init__(self, source_id: str, settings: AttachedSettings, dsn: str, scale: tuple[float, float]) -> None:
+        self.source_id, self.encoder, self.dimension = source_id, settings.encoder, settings.dimension
+        self._settings, self._scale = settings, scale
+        try:
+            self._params = conninfo_to_dict(dsn)
+        except psycopg.Error:  # its text is the whole string
+            raise ConfigError(
+                f"what {settings.dsn_env} holds is no connection string", component=f"source {source_id}"
+            ) from None
+        self.component = f"source {source_id} at {place(self._params)}"
+        self._errands = Errands(MOST_SESSIONS, f"wenyuan-{source_id}")
+        self._idle: list[_Session] = []
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def check(self, deadline: Deadline) -> None:
+        """Connect, look at the table, and search it once.
+
+        Raises:
+            ConfigError: it is not what the settings say.
+            EngineUnavailable, EngineTimeout: the database cannot be asked.
+        """
+        unit = [1.0] + [0.0] * (self.dimension - 1)
+        try:
+            self._within(deadline, lambda hold: self._rows(hold, _asking(unit, 1, date.today()), deadline))
+        except EngineUnavailable as error:
+            if isinstance(error.__cause__, (psycopg.ProgrammingError, psycopg.DataError, psycopg.NotSupportedError)):
+                raise ConfigError(error.message, component=error.component) from error
+            raise
+
+    def ask(self, query: str, *, vector: Any, limit: int, as_of: date, deadline: Deadline) -> Sequence[OutsideHit]:
+        """The rows nearest to ``vector``, best first; rows without text or vector are none. Words are not used.
+
+        Raises:
+            EngineTimeout: no answer before the deadline, or within the source's own timeout.
+            EngineUnavailable: the database refused or broke, the table has changed, or holds what is no vector.
+            VectorRejected: ``vector`` is not one of this table's dimension.
+        """
+        deadline.check(self.component)
+        unit = checked_vectors([vector], 1, self.dimension, self.component)[0].tolist()
+        asking = _asking(unit, limit, as_of)
+        own = Deadline(min(deadline.at, deadline.clock() + self._settings.timeout), deadline.clock)
+        try:
+            rows = self._within(own, lambda hold: self._rows(hold, asking, own))
+        except ConfigError as error:
+            raise EngineUnavailable(error.message, component=self.component, hint=error.hint) from error
+        return self._hits(rows)
+
+    def close(self) -> None:
+        """Close the sessions. Later questions fail."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for session in idle:
+            session.connection.close()
+
+    def _within(self, deadline: Deadline, work: Callable[[Hold], T]) -> T:
+        """The only place where psycopg's exceptions are translated."""
+        if self._closed:
+            raise EngineUnavailable("is closed", component=self.component)
+        hold = Hold()
+        try:
+            return self._errands.run(lambda: work(hold), deadline.remaining())
+        except TooLate as error:
+            hold.give_up()
+            raise EngineTimeout("no answer in time", component=self.component) from error
+        except FAILURES as error:
+            raise translated(error, self.component) from error
+
+    def _rows(self, hold: Hold, asking: Mapping[str, Any], deadline: Deadline) -> list[tuple[Any, ...]]:
+        """The statement's rows. A session that was kept may have been ended meanwhile: then a new one is asked."""
+        kept = self._kept()
+        if kept is not None:
+            try:
+                return self._asked(kept, hold, asking, deadline)
+            except psycopg.OperationalError as error:
+                if not lost(error) or hold.given_up:
+                    raise
+        return self._asked(self._session(hold, deadline), hold, asking, deadline)
+
+    def _asked(
+        self, session: _Session, hold: Hold, asking: Mapping[str, Any], deadline: Deadline
+    ) -> list[tuple[Any, ...]]:
+        connection, search = session.connection, session.search
+        hold.take(connection)
+        try:
+            allow(connection, deadline, search.settings)
+            rows = connection.execute(search.statement, {**search.bound, **asking}).fetchall()
+            connection.rollback()
+        except BaseException:
+            leave(connection)
+            raise
+        self._keep(session, hold)
+        return rows
+
+    def _session(self, hold: Hold, deadline: Deadline) -> _Session:
+        connection = Connection.connect(**patient(self._params, deadline))
+        hold.take(connection)
+        try:
+            connection.prepare_threshold = None  # a pooler between us may change servers
+            connection.read_only = True
+            connection.execute("SET SESSION default_transaction_read_only = on")
+            connection.commit()
+            allow(connection, deadline, {})
+            search = described(connection, self._settings, self.component)
+            connection.rollback()
+        except BaseException:
+            leave(connection)
+            raise
+        return _Session(connection, search)
+
+    def _kept(self) -> _Session | None:
+        with self._lock:
+            while self._idle:
+                session = self._idle.pop()
+                if session.fresh:
+                    return session
+                session.connection.close()
+        return None
+
+    def _keep(self, session: _Session, hold: Hold) -> None:
+        usable = hold.release()
+        with self._lock:
+            if usable and not self._closed and len(self._idle) < MOST_IDLE:
+                self._idle.append(session)
+                return
+        session.connection.close()
+
+    def _hits(self, rows: list[tuple[Any, ...]]) -> Sequence[OutsideHit]:
+        keys = {row[0] for row in rows}
+        if len(keys) < len(rows):
+            raise EngineUnavailable(f"column {self._settings.columns.id!r} is not unique", component=self.component)
+        for row in rows:
+            if not -ROUNDING <= row[2] <= 2.0 + ROUNDING:  # false for NaN too
+                raise EngineUnavailable(
+                    "the table holds a vector that has no direction (zero, or not finite)",
+                    component=self.component,
+                    hint="set it to NULL, or leave its row out with the source's filter",
+                )
+        ordered = sorted(rows, key=lambda row: (row[2], row[0]))
+        return tuple(hit(row, rescale(1.0 - row[2], self._scale), self._settings, self.source_id) for row in ordered)
+
+
+def _asking(vector: list[float], limit: int, day: date) -> dict[str, Any]:
+    """What the statement is given besides the filter's values."""
+    return {"vector": str(vector), "limit": limit, "as_of": day}
+
+
+def translated(error: Exception, component: str) -> EngineError:
+    """What an exception of asking means here. Its own text may quote the connection string or values: it is not told."""
+    if isinstance(error, LATE):
+        return EngineTimeout("the statement was cancelled, or no answer came in time", component=component)
+    state = getattr(error, "sqlstate", None) or ""
+    for beginning, reason in _REASONS:
+        if state.startswith(beginning):
+            return EngineUnavailable(f"{reason} ({state})", component=component)
+    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, OSError)) and not state:
+        return EngineUnavailable(
+            "cannot be reached, refuses its user or password, or has lost the connection", component=component
+        )
+    kind = f"{type(error).__name__} {state}".strip()
+    return EngineUnavailable(f"the database failed ({kind})", component=component)

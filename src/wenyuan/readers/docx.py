@@ -1,0 +1,484 @@
+"""DOCX to a `Document`: headings, paragraphs with their automatic numbers, lists and tables."""
+
+from __future__ import annotations
+
+import io
+import re
+import unicodedata
+import zipfile
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.model import Document, Facet
+from wenyuan.core.redaction.names import Columns
+from wenyuan.core.text.structure import opening
+from wenyuan.readers.archive import check_archive
+from wenyuan.readers.assemble import EMPTY_CELL, Cell, Original, Piece, assemble, lines_of, rejected
+from wenyuan.readers.text import sectioned
+
+# Automatic paragraph numbers of a DOCX, as Word shows them: 第十三条, 3.2.1, (a), bullets.
+#
+# Word stores ``numId`` and level with a paragraph and the pattern elsewhere; the number itself is in no text.
+# Regulations are commonly written so, and without the number their clauses have no address.
+
+
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_DIGITS = "零一二三四五六七八九"
+_FORMAL_DIGITS = "零壹贰叁肆伍陆柒捌玖"
+_STEMS = "甲乙丙丁戊己庚辛壬癸"
+_ROMAN = ((1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L"), (40, "XL"),
+          (10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I"))  # fmt: skip
+_SLOT = re.compile(r"%([1-9])")
+
+
+def chinese_numeral(number: int, digits: str = _DIGITS, units: str = "十百千") -> str:
+    """1 … 9999 as 一 … 九千九百九十九 (十三, 一百零五, 一百一十); others as Arabic digits."""
+    if not 0 < number < 10_000:
+        return str(number)
+    text, zero = "", False
+    for power in (3, 2, 1, 0):
+        digit = number // 10**power % 10
+        if digit:
+            text += (digits[0] if zero else "") + digits[digit] + (units[power - 1] if power else "")
+        zero = not digit and bool(text)
+    ten = digits[1] + units[0]
+    return text[1:] if text.startswith(ten) and digits is _DIGITS else text
+
+
+def _roman(number: int) -> str:
+    text = ""
+    for value, letters in _ROMAN:
+        while number >= value:
+            text, number = text + letters, number - value
+    return text
+
+
+def _letter(number: int) -> str:
+    """A, B … Z, AA, BB …: Word repeats the letter."""
+    return chr(ord("A") + (number - 1) % 26) * ((number - 1) // 26 + 1)
+
+
+def _written(number: int, form: str) -> str:
+    if form.startswith(("chineseCounting", "japaneseCounting", "taiwaneseCounting", "ideographDigital")):
+        return chinese_numeral(number)
+    if form in ("chineseLegalSimplified", "ideographLegalTraditional", "japaneseLegal"):
+        return chinese_numeral(number, _FORMAL_DIGITS, "拾佰仟")
+    if form == "ideographTraditional":
+        return _STEMS[(number - 1) % 10]
+    if form in ("upperRoman", "lowerRoman"):
+        return _roman(number) if form == "upperRoman" else _roman(number).lower()
+    if form in ("upperLetter", "lowerLetter"):
+        return _letter(number) if form == "upperLetter" else _letter(number).lower()
+    if form == "decimalZero":
+        return f"{number:02d}"
+    if form.startswith("decimalEnclosedCircle") and number <= 20:
+        return chr(0x2460 + number - 1)
+    return str(number)
+
+
+class _Level(NamedTuple):
+    start: int
+    form: str
+    pattern: str
+    restart: int  # it begins anew below levels that are less than this; 0: it runs on
+    legal: bool  # the levels above are written in Arabic digits: 1.1, not 一.1
+
+
+class Numbering:
+    """Counts numbered paragraphs in document order.
+
+    Args:
+        part: The root element of ``word/numbering.xml``, or None.
+    """
+
+    def __init__(self, part: Any | None) -> None:
+        self._levels: dict[str, dict[int, _Level]] = {}  # by numId
+        self._counter: dict[str, str] = {}  # numId → what it counts with: several may share one
+        self._counts: dict[str, dict[int, int]] = {}
+        if part is None:
+            return
+        patterns = {
+            abstract.get(f"{_W}abstractNumId"): {
+                int(lvl.get(f"{_W}ilvl")): _level(lvl) for lvl in abstract.iter(f"{_W}lvl")
+            }
+            for abstract in part.iter(f"{_W}abstractNum")
+        }
+        # A pattern may only name a style of lists: the levels are with the pattern that the style stands for.
+        styled = {
+            _value(abstract, "styleLink", ""): abstract.get(f"{_W}abstractNumId")
+            for abstract in part.iter(f"{_W}abstractNum")
+        }
+        linked = {
+            abstract.get(f"{_W}abstractNumId"): styled.get(_value(abstract, "numStyleLink", ""))
+            for abstract in part.iter(f"{_W}abstractNum")
+            if abstract.find(f"{_W}numStyleLink") is not None
+        }
+        for num in part.iter(f"{_W}num"):
+            pattern = _value(num, "abstractNumId", "")
+            pattern = linked.get(pattern) or pattern
+            if pattern in patterns:
+                self._add(num, pattern, dict(patterns[pattern]))
+
+    def _add(self, num: Any, pattern: str, levels: dict[int, _Level]) -> None:
+        key = num.get(f"{_W}numId")
+        self._levels[key], self._counter[key] = levels, pattern
+        for override in num.iter(f"{_W}lvlOverride"):
+            self._counter[key] = f"num {key}"  # it counts for itself
+            at, lvl = int(override.get(f"{_W}ilvl")), override.find(f"{_W}lvl")
+            if lvl is not None:
+                levels[at] = _level(lvl)
+            if at in levels and (start := _value(override, "startOverride", "")):
+                levels[at] = levels[at]._replace(start=int(start))
+
+    def next(self, num_id: str, level: int) -> str:
+        """The mark of the next paragraph with this numbering: ``第十三条``, ``3.2.1``, ``-``; ``""`` for none."""
+        levels = self._levels.get(num_id, {})
+        if level not in levels:
+            return ""
+        counts = self._counts.setdefault(self._counter[num_id], {})
+        here = levels[level]
+        counts[level] = counts.get(level, here.start - 1) + 1
+        for deeper in [k for k in counts if k > level and level < (levels[k].restart if k in levels else k)]:
+            del counts[deeper]
+        if here.form == "bullet":
+            return "-"
+
+        def fill(slot: re.Match[str]) -> str:
+            at = int(slot[1]) - 1
+            other = levels.get(at, here)
+            return _written(counts.get(at, other.start), "decimal" if here.legal else other.form)
+
+        return _SLOT.sub(fill, here.pattern).strip()
+
+
+def _value(parent: Any, tag: str, default: str) -> str:
+    child = parent.find(f"{_W}{tag}")
+    return default if child is None else child.get(f"{_W}val") or default
+
+
+def _level(lvl: Any) -> _Level:
+    return _Level(
+        start=int(_value(lvl, "start", "1")),
+        form=_value(lvl, "numFmt", "decimal"),
+        pattern=_value(lvl, "lvlText", ""),
+        restart=int(_value(lvl, "lvlRestart", lvl.get(f"{_W}ilvl"))),
+        legal=lvl.find(f"{_W}isLgl") is not None,
+    )
+
+
+# DOCX → `Document`: headings, paragraphs, lists and tables in the order of the document.
+#
+# python-docx opens the package and resolves styles; the walk is our own, because its paragraphs leave out
+# what stands in content controls and tracked insertions, and know no automatic numbers.
+
+
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_GONE = {f"{_W}del": "deleted passages", f"{_W}moveFrom": "deleted passages", f"{_W}delText": "deleted passages"}
+_HEADING_STYLE = re.compile(r"(?:heading|标题|標題)\s*([1-9])")
+_TITLE_STYLE = re.compile(r"title|标题|標題")
+_CONTENTS_STYLE = re.compile(r"toc.*|目录.*|目錄.*")
+_SIGNS = {f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}tab": "\t", f"{_W}noBreakHyphen": "-"}
+_BOX = f"{_W}txbxContent"
+_OUTLINE_BODY = 9
+_LAST_EDIT = "_GoBack"  # a bookmark that Word itself moves
+_MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+
+
+def read_docx(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
+    """Read a Word document.
+
+    Raises:
+        DocumentRejected: it is no DOCX, unpacks to too much, declares a DTD, or holds no text.
+    """
+    check_archive(content, name=name, needs="word/document.xml")
+    import docx
+    from docx.opc.exceptions import OpcError
+    from lxml.etree import LxmlError
+
+    try:
+        package = docx.Document(io.BytesIO(content))
+        body = _Body(package)
+        pieces = list(body.pieces(package.element.body))
+        title, metadata = _properties(package)
+    except DocumentRejected:
+        raise
+    except (OpcError, LxmlError, zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError) as error:
+        raise rejected(f"it is damaged: {error}", name) from error
+    return (
+        assemble(
+            sectioned(_lists_joined(pieces)),
+            Original(content, uri, name),
+            title=body.title or title,
+            media_type=_MEDIA_TYPE,
+            notes=body.notes(),
+            metadata=metadata,
+        ),
+    )
+
+
+def _properties(package: Any) -> tuple[str, dict[str, Facet]]:
+    properties = package.core_properties
+    found: dict[str, Facet] = {}
+    for key in ("author", "subject", "keywords", "category"):
+        value = (getattr(properties, key) or "").strip()
+        if value and value != "python-docx":
+            found[key] = value[:500]
+    return (properties.title or "").strip(), found
+
+
+def _lists_joined(pieces: Sequence[Piece]) -> list[Piece]:
+    """Word knows list paragraphs, not lists: neighbours become one list."""
+    joined: list[Piece] = []
+    for piece in pieces:
+        if piece.kind == "list" and joined and joined[-1].kind == "list":
+            joined[-1] = replace(joined[-1], text=f"{joined[-1].text}\n{piece.text}")
+        else:
+            joined.append(piece)
+    return joined
+
+
+class _Body:
+    """The walk: keeps the counts of automatic numbers and of what was left out."""
+
+    def __init__(self, package: Any) -> None:
+        self.title = ""
+        self._left_out: Counter[str] = Counter()
+        self._numbering = Numbering(_part_root(package, "numbering"))
+        self._footnotes = {
+            (f"{_W}{kind}", note.get(f"{_W}id") or ""): note
+            for kind in ("footnote", "endnote")
+            if (root := _part_root(package, f"{kind}s")) is not None
+            for note in root.iter(f"{_W}{kind}")
+            if not note.get(f"{_W}type")  # the lines between text and notes
+        }
+        self._referred: dict[tuple[str, str], int] = {}
+        self._due: deque[tuple[str, str]] = deque()
+        self._styles = {style.style_id: style for style in package.styles}
+        self._vanishing: dict[str, bool | None] = {}  # by style; None: it does not say
+
+    def notes(self) -> tuple[str, ...]:
+        if alone := len(self._footnotes) - len(self._referred):
+            self._left_out["notes that no text refers to"] = alone
+        counts = ", ".join(f"{what} ({count})" for what, count in sorted(self._left_out.items()))
+        return (f"left out {counts}",) if counts else ()
+
+    def pieces(self, parent: Any) -> Iterator[Piece]:
+        """Pieces of a body, through content controls and other wrappers."""
+        for child in parent:
+            if child.tag == f"{_W}p":
+                yield from self._paragraph(child)
+                yield from self._noted()
+            elif child.tag == f"{_W}tbl":
+                text, told = lines_of(self._rows(child))
+                yield Piece("table", text, cells=told)
+                yield from self._noted()
+            elif child.tag in _GONE:
+                self._left_out[_GONE[child.tag]] += 1
+            elif child.tag in (f"{_W}sdt", f"{_W}sdtContent", f"{_W}ins", f"{_W}customXml", f"{_W}moveTo"):
+                yield from self.pieces(child)
+
+    def _noted(self) -> Iterator[Piece]:
+        """The footnotes and endnotes that the last passage refers to, each with its number."""
+        while self._due:
+            key = self._due.popleft()
+            text = " ".join(self._text(p) for p in _paragraphs(self._footnotes[key])).strip()
+            yield Piece("paragraph", f"[{self._referred[key]}] {text}" if text else "")
+
+    def _reference(self, node: Any) -> str:
+        """The number of a note where the text refers to it: numbers count in the order of the text."""
+        key = (node.tag.removesuffix("Reference"), node.get(f"{_W}id") or "")
+        if key not in self._footnotes:
+            return ""
+        if key not in self._referred:
+            self._referred[key] = len(self._referred) + 1
+            self._due.append(key)
+        return f"[{self._referred[key]}]"
+
+    def _paragraph(self, p: Any) -> Iterator[Piece]:
+        style = self._styles.get(_own(p, "pStyle"))
+        names = list(_style_names(style))
+        if names and _CONTENTS_STYLE.fullmatch(names[0]):
+            self._left_out["lines of the table of contents"] += 1
+            return
+        level = _heading_level(p, style, names)
+        text = self._text(p, numbered=level is None)
+        if not text.strip() and _is_deleted(p):
+            return  # it takes no number from those that stay
+        mark = self._mark(p, style)
+        if not text.strip():
+            return
+        if level == 0:
+            self.title = self.title or text.strip()
+        shown = f"{mark} {text}" if mark else text
+        anchor = _bookmark(p)
+        if level is not None:
+            yield Piece("heading", shown.replace("\n", " "), level=max(level, 1), anchor=anchor)
+        else:
+            opened = opening(shown)
+            clause = opened is not None and opened.kind not in ("point", "clause")
+            # "List Paragraph" is also what Word calls paragraphs that it numbers as articles.
+            listed = mark == "-" or (bool(names) and names[0].startswith("list") and not clause)
+            yield Piece("list" if listed else "paragraph", shown, anchor=anchor)
+
+    def _mark(self, p: Any, style: Any) -> str:
+        """The automatic number, by the paragraph's own numbering or that of its style."""
+        for holder in (p.find(f"{_W}pPr"), *(s.element.find(f"{_W}pPr") for s in _lineage(style))):
+            numbering = holder.find(f"{_W}numPr") if holder is not None else None
+            if numbering is None:
+                continue
+            values = {child.tag: child.get(f"{_W}val") for child in numbering}
+            return self._numbering.next(values.get(f"{_W}numId") or "0", int(values.get(f"{_W}ilvl") or 0))
+        return ""
+
+    def _text(self, root: Any, *, numbered: bool = True) -> str:
+        """Visible text below an element: tracked deletions, hidden runs and fallback copies are left out.
+
+        Args:
+            numbered: Numbers of notes stand in the text; not in headings, whose words are names.
+        """
+        parts: list[str] = []
+        stack: list[Any] = [root]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, str):
+                parts.append(node)
+            elif node.tag == f"{_W}t":
+                parts.append(node.text or "")
+            elif node.tag in _SIGNS:
+                parts.append(_SIGNS[node.tag])
+            elif node.tag in (f"{_W}footnoteReference", f"{_W}endnoteReference"):
+                parts.append(self._reference(node) * numbered)
+            elif not self._left_node(node):
+                if node.tag == f"{_W}p" and node is not root:  # a paragraph of a text box
+                    parts.append("\n")
+                elif node.tag == _BOX:
+                    stack.append("\n")  # after it
+                stack.extend(reversed(node))
+        return "".join(parts)
+
+    def _left_node(self, node: Any) -> bool:
+        """Whether no text of an element is read: what was deleted or is hidden is counted."""
+        if node.tag in _GONE:
+            self._left_out[_GONE[node.tag]] += 1
+        elif node.tag == f"{_W}r" and self._is_hidden(node):
+            self._left_out["hidden runs"] += 1
+        else:
+            return node.tag in (_FALLBACK, f"{_W}pPr", f"{_W}rPr")
+        return True
+
+    def _is_hidden(self, run: Any) -> bool:
+        """Whether a run is hidden, by itself, its own style or that of its paragraph: the nearest that says so decides."""
+        said = _says(run, "rPr", "vanish")
+        if said is None:
+            paragraph = next(run.iterancestors(f"{_W}p"), None)
+            said = self._style_hides(_own(run, "rStyle", "rPr"))
+            if said is None and paragraph is not None:
+                said = self._style_hides(_own(paragraph, "pStyle"))
+        return bool(said)
+
+    def _style_hides(self, name: str | None) -> bool | None:
+        if name is None:
+            return None
+        if name not in self._vanishing:
+            lineage = (_says(each.element, "rPr", "vanish") for each in _lineage(self._styles.get(name)))
+            self._vanishing[name] = next((said for said in lineage if said is not None), None)
+        return self._vanishing[name]
+
+    def _left_row(self, row: Any) -> bool:
+        """Whether a row is deleted with tracking or hidden, and counted as such."""
+        deleted = row.find(f"{_W}trPr/{_W}del") is not None
+        hidden = not deleted and bool(_says(row, "trPr", "hidden"))
+        self._left_out.update(["deleted passages"] * deleted + ["hidden rows"] * hidden)
+        return deleted or hidden
+
+    def _rows(self, table: Any) -> Iterator[list[Cell]]:
+        """Rows as ``a | b``; a cell merged downwards is repeated, so that each row stands alone."""
+        above: dict[int, str] = {}
+        kinds = Columns()
+        for row in table.iter(f"{_W}tr"):
+            if next(row.iterancestors(f"{_W}tbl")) is not table:
+                continue
+            cells, column, left = [], 0, self._left_row(row)
+            for cell in row.iter(f"{_W}tc"):
+                if next(cell.iterancestors(f"{_W}tr")) is not row:
+                    continue
+                merge = cell.find(f"{_W}tcPr/{_W}vMerge")
+                paragraphs = () if left else _paragraphs(cell)
+                text = " ".join(" ".join(self._text(p) for p in paragraphs).split())
+                if merge is not None and merge.get(f"{_W}val") != "restart":
+                    text = text or above.get(column, "")
+                above[column] = text
+                cells.append((column, text))
+                span = cell.find(f"{_W}tcPr/{_W}gridSpan")
+                column += int(span.get(f"{_W}val")) if span is not None else 1
+            filled = {at: text for at, text in cells if text}
+            if filled and not left:
+                told = kinds.of(filled)
+                yield [Cell(text or EMPTY_CELL, told.get(at, "")) for at, text in cells if at <= max(filled)]
+
+
+def _part_root(package: Any, kind: str) -> Any | None:
+    from docx.oxml import parse_xml
+
+    for relation in package.part.rels.values():
+        if relation.reltype.endswith(f"/{kind}") and not relation.is_external:
+            return parse_xml(relation.target_part.blob)
+    return None
+
+
+def _bookmark(p: Any) -> str | None:
+    """The name by which Word opens a document at this paragraph, where it has one."""
+    names = (mark.get(f"{_W}name") or "" for mark in p.iter(f"{_W}bookmarkStart"))
+    return next((name for name in names if name and name != _LAST_EDIT), None)
+
+
+def _paragraphs(root: Any) -> Iterator[Any]:
+    """The paragraphs of a cell or note, without those of text boxes: these are part of the paragraph around them."""
+    return (p for p in root.iter(f"{_W}p") if next(p.iterancestors(_BOX), None) is None)
+
+
+def _own(holder: Any, tag: str, properties: str = "pPr") -> str | None:
+    node = holder.find(f"{_W}{properties}/{_W}{tag}")
+    return None if node is None else node.get(f"{_W}val")
+
+
+def _lineage(style: Any) -> Iterator[Any]:
+    """A style and those it is based on (at most ten: damaged files have rings)."""
+    for _ in range(10):
+        if style is None:
+            return
+        yield style
+        style = getattr(style, "base_style", None)  # styles of lists have none
+
+
+def _style_names(style: Any) -> Iterator[str]:
+    for each in _lineage(style):
+        yield unicodedata.normalize("NFKC", each.name or "").strip().lower()
+
+
+def _heading_level(p: Any, style: Any, names: list[str]) -> int | None:
+    """1 … 9 for a heading, 0 for the document's title, None for other paragraphs."""
+    for holder in (p, *(each.element for each in _lineage(style))):
+        outline = _own(holder, "outlineLvl")
+        if outline is not None and outline.isdigit():
+            return int(outline) + 1 if int(outline) < _OUTLINE_BODY else None
+    for name in names:
+        if found := _HEADING_STYLE.fullmatch(name):
+            return int(found[1])
+        if _TITLE_STYLE.fullmatch(name):
+            return 0
+    return None
+
+
+def _is_deleted(p: Any) -> bool:
+    """Whether the end of a paragraph was deleted or moved away with tracking."""
+    return any(p.find(f"{_W}pPr/{_W}rPr/{_W}{tag}") is not None for tag in ("del", "moveFrom"))
+
+
+def _says(holder: Any, properties: str, tag: str) -> bool | None:
+    """A switch among an element's properties; None: they do not name it."""
+    node = holder.find(f"{_W}{properties}/{_W}{tag}")
+    return None if node is None else node.get(f"{_W}val") not in ("0", "false", "off")

@@ -1,0 +1,350 @@
+"""Handling of one request: authentication, body, work, answer; and routing by path."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Match, Route
+from starlette.types import Message, Receive, Scope, Send
+
+from wenyuan import wire
+from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
+from wenyuan.engines.external.service import JOURNEY, VIA, Journey, arrived, told
+from wenyuan.server.problems import Pool, Problem
+from wenyuan.server.settings import FaultSwitch, ServerSettings
+from wenyuan.wire import strict_json
+
+# Reading a request body: counted, timed, and of the one media type that is understood.
+
+
+_DISCARD_BYTES = 8 * 1024 * 1024
+"""What is left of a refused body is read, up to this much, so that the client gets to read why."""
+
+
+class ClientGone(Exception):
+    """The connection is closed: nobody is left to answer."""
+
+
+def _is_json(content_type: str) -> bool:
+    media_type, *parameters = content_type.lower().split(";")
+    pairs = [parameter.partition("=") for parameter in parameters]
+    charsets = {value.strip().strip('"') for name, _, value in pairs if name.strip() == "charset"}
+    return media_type.strip() == "application/json" and charsets <= {"utf-8", "utf8"}
+
+
+def require_json(headers: Headers) -> None:
+    """Refuse every body that does not declare itself as plain JSON in UTF-8.
+
+    Raises:
+        Problem: 415.
+    """
+    for coding in headers.getlist("content-encoding"):
+        if coding.strip().lower() not in ("", "identity"):
+            raise Problem(415, "unsupported_content_encoding", "the body must be sent without Content-Encoding")
+    types = headers.getlist("content-type")
+    if len(types) != 1 or not _is_json(types[0]):
+        raise Problem(
+            415, "unsupported_media_type", "Content-Type must be application/json, in UTF-8 if it names a charset"
+        )
+
+
+class Body:
+    """The body of one request.
+
+    Args:
+        limit: Bytes that are accepted.
+        timeout: Seconds, from the first reading on, in which the whole must have arrived.
+    """
+
+    def __init__(self, headers: Headers, receive: Receive, *, limit: int, timeout: float) -> None:
+        self._receive = receive
+        self._limit = limit
+        self._timeout = timeout
+        self._deadline: float | None = None
+        length = headers.get("content-length", "")
+        self._declared = int(length) if length.isascii() and length.isdecimal() else 0
+        # With `Expect: 100-continue` the client sends nothing before it is asked to.
+        self._waits = "expect" in headers
+        self.finished = not self._declared and "transfer-encoding" not in headers
+
+    async def receive(self) -> Message:
+        """The ASGI `receive`, watched."""
+        message = await self._receive()
+        if message["type"] == "http.request":
+            self._waits = False
+            self.finished = not message.get("more_body", False)
+        return message
+
+    async def _chunk(self) -> bytes:
+        message = await self.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        chunk: bytes = message.get("body", b"")
+        return chunk
+
+    def _remaining(self) -> float:
+        now = time.monotonic()
+        if self._deadline is None:
+            self._deadline = now + self._timeout
+        return max(0.0, self._deadline - now)
+
+    async def read(self) -> bytes:
+        """The whole body.
+
+        Raises:
+            Problem: 413 if it is larger than the limit, 408 if it does not arrive in time.
+            ClientGone: the client hung up.
+        """
+        if self._declared > self._limit:
+            raise self._too_large()
+        chunks: list[bytes] = []
+        size = 0
+        try:
+            async with asyncio.timeout(self._remaining()):
+                while not self.finished:
+                    chunks.append(await self._chunk())
+                    size += len(chunks[-1])
+                    if size > self._limit:
+                        raise self._too_large()
+        except TimeoutError as error:
+            late = f"the body did not arrive within {self._timeout:g} seconds"
+            raise Problem(408, "body_timeout", late) from error
+        return b"".join(chunks)
+
+    def _too_large(self) -> Problem:
+        return Problem(413, "body_too_large", f"the body is larger than {self._limit} bytes")
+
+    async def discard(self) -> bool:
+        """Read what is left, within bounds; whether the connection can be used again.
+
+        Raises:
+            ClientGone: the client hung up.
+        """
+        bound = _DISCARD_BYTES
+        if self._waits or self._declared > bound:
+            return self.finished
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._remaining()):
+                while not self.finished and bound > 0:
+                    bound -= len(await self._chunk())
+        return self.finished
+
+
+# What all routes share: reading a request, working on it in a thread, and saying FAILED when that fails.
+
+
+STATUS_HEADER = "X-Retrieval-Status"
+DEGRADED_HEADER = "X-Retrieval-Degraded"
+"""Names of the legs that failed though they were allowed to; there only when one did."""
+
+FAULT_HEADER = "X-Wenyuan-Fault"
+_log = logging.getLogger("wenyuan.server")
+Q = TypeVar("Q")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[Q]):
+    """A kind of request that has an answer of its own for failure.
+
+    Attributes:
+        parse: The request that a JSON value is; raises InvalidRequest.
+        answer: The body of its answer, in which ``status`` is said.
+        failed: The body that says FAILED, with the reason.
+    """
+
+    parse: Callable[[object], Q]
+    answer: Callable[[Q], Mapping[str, Any]]
+    failed: Callable[[str], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An answer in a protocol that says failures by HTTP status: its body, and the legs that failed nevertheless."""
+
+    body: Mapping[str, Any]
+    degraded: tuple[str, ...] = ()
+
+
+def json_response(
+    payload: Mapping[str, object], status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """A JSON body."""
+    return Response(wire.encode(payload), status, headers, media_type="application/json")
+
+
+def missing(kind: str) -> Problem:
+    """404: there is no such thing, or none that this caller may know of; the two are told alike."""
+    return Problem(404, "not_found", f"there is no such {kind}")
+
+
+class Desk:
+    """Takes requests in and hands them to threads.
+
+    Args:
+        library_id: What the library behind it is called where libraries ask one another; see `engines.external.service`.
+    """
+
+    def __init__(self, settings: ServerSettings, fault: FaultSwitch | None, library_id: str = "") -> None:
+        self.settings = settings
+        self._library_id = library_id
+        self._fault = fault
+        self.pool = Pool(settings.threads, settings.queue_limit)
+
+    async def content(self, request: Request) -> bytes:
+        """The JSON body, not read yet."""
+        require_json(request.headers)
+        reader: Body = request.state.body
+        return await reader.read()
+
+    async def work(self, request: Request, call: Callable[[object], T]) -> T:
+        """What a call makes of the body, in a thread."""
+        content = await self.content(request)
+        return await self.pool.run(lambda: call(strict_json.loads(content)))
+
+    async def ask(self, request: Request, question: Question[Q]) -> Response:
+        """The answer to a question; whatever goes wrong after a valid request is an answer that says FAILED."""
+        content = await self.content(request)
+        fault = self._fault_for(request.headers)
+        journey = arrived(self._library_id, ",".join(request.headers.getlist(VIA)))
+        request_id: str = request.state.request_id
+
+        def answer() -> Response:
+            JOURNEY.set(journey)  # in this call's own copy of the context, and those of its legs
+            response = self._answer(content, question, fault, request_id, journey)
+            if journey.refused and response.headers[STATUS_HEADER] == "FAILED":
+                response.headers[VIA] = journey.refused
+            return response
+
+        return await self.pool.run(answer)
+
+    async def tell(self, request: Request, answer: Callable[[object], Told]) -> Response:
+        """The answer of a protocol that has no word for FAILED: what goes wrong is raised, with a status of its own.
+
+        Raises:
+            InvalidRequest, NotPermitted: the request.
+            Problem: 503 with the code of what failed; its header says FAILED.
+        """
+        content = await self.content(request)
+        fault = self._fault_for(request.headers)
+        request_id: str = request.state.request_id
+
+        def work() -> Response:
+            body = strict_json.loads(content)
+            try:
+                with fault:
+                    found = answer(body)
+                return self.told(found.body, "SUCCESS", found.degraded)
+            except (InvalidRequest, NotPermitted, Problem):
+                raise
+            except KnowledgeError as error:  # the service has recorded why
+                _log.error("retrieval failed: request_id=%s: %s", request_id, error)
+                raise Problem(503, error.code, str(error), headers={STATUS_HEADER: "FAILED"}) from error
+            except Exception as error:
+                _log.exception("retrieval failed: request_id=%s", request_id)
+                raise Problem(500, "internal_error", "internal error", headers={STATUS_HEADER: "FAILED"}) from error
+
+        return await self.pool.run(work)
+
+    @staticmethod
+    def told(body: Mapping[str, Any], status: str, degraded: tuple[str, ...] = ()) -> Response:
+        """A body with the header that says how the retrieval went."""
+        named = {DEGRADED_HEADER: ", ".join(name.encode("ascii", "replace").decode() for name in degraded)}
+        return json_response(body, 200, {STATUS_HEADER: status, **(named if degraded else {})})
+
+    def _fault_for(self, headers: Mapping[str, str]) -> AbstractContextManager[object]:
+        name = headers.get(FAULT_HEADER.lower())
+        return self._fault(name) if self._fault and name else nullcontext()
+
+    def _answer(
+        self,
+        content: bytes,
+        question: Question[Q],
+        fault: AbstractContextManager[object],
+        request_id: str,
+        journey: Journey,
+    ) -> Response:
+        asked = question.parse(strict_json.loads(content))
+        try:
+            if journey.refused:
+                raise told(journey.refused)
+            with fault:
+                body = question.answer(asked)
+            payload = wire.encode(body)
+        except (InvalidRequest, NotPermitted, Problem):
+            raise
+        except Exception as error:
+            if isinstance(error, KnowledgeError):  # the service has logged why
+                _log.info("answered FAILED: request_id=%s", request_id)
+            else:
+                _log.exception("retrieval failed: request_id=%s", request_id)
+            reason = str(error) if isinstance(error, KnowledgeError) else "internal error"
+            body = question.failed(f"{reason} (request {request_id})")
+            payload = wire.encode(body)
+        status = 200 if body["status"] == "SUCCESS" else self.settings.failed_http_status
+        return Response(payload, status, {STATUS_HEADER: body["status"]}, media_type="application/json")
+
+
+# Routes that know all methods of their path: which there are is told for the path, not for the first that fits.
+
+
+Answer = Callable[[Request], Awaitable[Response]]
+
+
+class _Path(Route):
+    """A path with all its methods; it takes every request to the path, so that no wider one answers in its place."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match, child = super().matches(scope)
+        return (Match.FULL if match is Match.PARTIAL else match), child
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.app(scope, receive, send)
+
+
+def routes_of(
+    handlers: Mapping[tuple[str, str], Answer], no_method: Callable[[Request, Mapping[str, str]], Awaitable[Response]]
+) -> list[Route]:
+    """One route for each path, those that are written out before those that have parameters.
+
+    ``HEAD`` is answered as ``GET``, and ``OPTIONS`` with the methods that there are.
+
+    Args:
+        handlers: By method and path.
+        no_method: Answers what the path has no method for; it is given the header that names those it has.
+    """
+    by_path: dict[str, dict[str, Answer]] = {}
+    for (method, path), handler in handlers.items():
+        by_path.setdefault(path, {})[method] = handler
+    written_out_first = sorted(by_path.items(), key=lambda entry: "{" in entry[0])
+    return [_Path(path, _dispatch(methods, no_method), methods=list(methods)) for path, methods in written_out_first]
+
+
+def _dispatch(methods: Mapping[str, Answer], no_method: Any) -> Answer:
+    allow = {"Allow": allowed_on(methods)}
+
+    async def answer(request: Request) -> Response:
+        handler = methods.get("GET" if request.method == "HEAD" else request.method)
+        if handler is not None:
+            return await handler(request)
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers=allow)
+        refused: Response = await no_method(request, allow)
+        return refused
+
+    return answer
+
+
+def allowed_on(methods: Iterable[str]) -> str:
+    """The value of ``Allow`` on a path with these methods."""
+    given = set(methods)
+    return ", ".join(sorted(given | {"OPTIONS"} | ({"HEAD"} if "GET" in given else set())))

@@ -1,0 +1,208 @@
+"""Middleware: security headers, sizes, deadlines, and counts of requests."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import re
+import threading
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import anyio
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from wenyuan.server.access import PUBLIC, RIGHT_OF, Limiter
+from wenyuan.server.handling import STATUS_HEADER, Body, ClientGone
+from wenyuan.server.problems import Problem, refusal
+from wenyuan.server.settings import Authenticate, ServerSettings, check_page
+from wenyuan.service.search.traces import INCOMING, Timing, Timings
+
+# What goes through the server: counted by names of closed sets, so that no caller can fill the memory.
+
+
+_DOORS = frozenset(path.removeprefix("/v1").split("/")[1] for _, path in RIGHT_OF)
+
+
+def door_of(path: str) -> str:
+    """The door that a path leads to: ``search`` for ``/v1/search``, ``sources`` for all of them; else ``other``."""
+    door = path.removeprefix("/v1").removeprefix("/").partition("/")[0]
+    return door if door in _DOORS else "other"
+
+
+def outcome_of(status: int, said: str) -> str:
+    """``success``, ``failed`` (an answer that says so), ``refused`` (4xx), ``error`` (5xx); ``gone``: nobody waits."""
+    if said == "FAILED":
+        return "failed"
+    if not status:
+        return "gone"
+    return "success" if status < 400 else "refused" if status < 500 else "error"
+
+
+class Traffic:
+    """Requests by door, status and outcome, how long they took, and how many are open. Safe to share."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._requests: Counter[tuple[str, str, str]] = Counter()
+        self._open = 0
+        self._limited = 0
+        self._timings = Timings()
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """While a request is open."""
+        with self._lock:
+            self._open += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._open -= 1
+
+    def answered(self, path: str, status: int, said: str, seconds: float) -> None:
+        """Count an answer.
+
+        Args:
+            status: HTTP status; 0 when the client hung up before it was sent.
+            said: The status that the answer itself has, ``SUCCESS`` or ``FAILED``; ``""`` where it has none.
+        """
+        door, outcome = door_of(path), outcome_of(status, said)
+        with self._lock:
+            self._requests[door, str(status), outcome] += 1
+            self._limited += status == 429
+        self._timings.add((door,), seconds)
+
+    def requests(self) -> Mapping[tuple[str, str, str], int]:
+        """How many, by door, status and outcome."""
+        with self._lock:
+            return dict(self._requests)
+
+    @property
+    def limited(self) -> int:
+        """How many were asked to come later (429)."""
+        with self._lock:
+            return self._limited
+
+    def timings(self) -> Mapping[tuple[str, ...], Timing]:
+        """How long they took, by door."""
+        return self._timings.read()
+
+    @property
+    def open(self) -> int:
+        with self._lock:
+            return self._open
+
+
+# The outermost layer: names each request, asks where it comes from and who calls, and lets nothing unstructured out.
+
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9_\-]{1,64}")
+_log = logging.getLogger("wenyuan.server")
+
+
+class _Answer:
+    """The `send` of one request: adds the headers that every response has, once the body is out of the way."""
+
+    def __init__(self, send: Send, body: Body, request_id: str) -> None:
+        self._send = send
+        self._body = body
+        self._request_id = request_id
+        self.status = 0
+        self.said = ""
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            reusable = self._body.finished or await self._body.discard()
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            self.said = headers.get(STATUS_HEADER, "")
+            headers["X-Request-Id"] = self._request_id
+            headers["X-Content-Type-Options"] = "nosniff"
+            headers["Cache-Control"] = "no-store"
+            if not reusable:
+                headers["Connection"] = "close"
+        await self._send(message)
+
+
+class Shield:
+    """ASGI middleware around everything.
+
+    It sets ``request.state.request_id`` (the client's own X-Request-Id if that is 1-64 of ``A-Z a-z 0-9 _ -``),
+    ``principal`` and ``body``, and turns every exception into a problem document. Logged at INFO are the
+    method, the path if a route has it, the status and the time: never a query, a body or a header.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, authenticate: Authenticate, settings: ServerSettings, traffic: Traffic
+    ) -> None:
+        self._app = app
+        self._traffic = traffic
+        self._authenticate = authenticate
+        self._settings = settings
+        self._limiter = Limiter(settings.limits)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        with self._traffic.entered():
+            await self._serve(scope, receive, send)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = time.perf_counter()
+        headers = Headers(scope=scope)
+        offered = headers.get("x-request-id", "")
+        request_id = offered if _REQUEST_ID.fullmatch(offered) else uuid.uuid4().hex
+        body = Body(headers, receive, limit=self._settings.max_body, timeout=self._settings.body_timeout)
+        answer = _Answer(send, body, request_id)
+        scope.setdefault("state", {}).update(request_id=request_id, body=body)
+        INCOMING.set({name: headers[name] for name in ("traceparent", "tracestate") if name in headers})
+        try:
+            check_page(scope["method"], scope["path"], headers, self._settings.allowed_origins)
+            if scope["path"] not in PUBLIC:
+                caller = self._authenticate(headers)
+                principal = scope["state"]["principal"] = await caller if inspect.isawaitable(caller) else caller
+                with self._limiter.admitted(principal.key_id):
+                    await self._app(scope, body.receive, answer.send)
+            else:
+                await self._app(scope, body.receive, answer.send)
+        except ClientGone:
+            _log.info("the client hung up: request_id=%s", request_id)
+        except anyio.get_cancelled_exc_class():
+            # The server stops and this request outlived its grace: say so, as the last thing.
+            await self._refuse(Problem(503, "shutting_down", "the server stops"), scope, answer, request_id)
+        except Exception as error:
+            problem = Problem.of(error)
+            if problem.status >= 500 and problem is not error:
+                _log.exception("request failed: request_id=%s", request_id)
+            await self._refuse(problem, scope, answer, request_id)
+        seconds = time.perf_counter() - started
+        self._traffic.answered(scope["path"], answer.status, answer.said, seconds)
+        self._record(scope, answer.status, request_id, seconds)
+
+    @staticmethod
+    async def _refuse(problem: Problem, scope: Scope, answer: _Answer, request_id: str) -> None:
+        if answer.status:  # the head is out already: the server cuts the connection, which no one can misread
+            return
+        try:
+            response = refusal(problem, request_id, scope["path"], Headers(scope=scope))
+            await response(scope, _nothing, answer.send)
+        except ClientGone:
+            _log.info("the client hung up: request_id=%s", request_id)
+
+    @staticmethod
+    def _record(scope: Scope, status: int, request_id: str, seconds: float) -> None:
+        if status and _log.isEnabledFor(logging.INFO):
+            path = scope["path"] if "endpoint" in scope or scope["path"] in PUBLIC else "-"
+            _log.info(
+                "%s %s %d %.1f ms request_id=%s", scope["method"][:16], path, status, seconds * 1000, request_id
+            )
+
+
+async def _nothing() -> Message:
+    return {"type": "http.disconnect"}

@@ -1,0 +1,248 @@
+"""Routes that ask: the contract, Dify, OpenAI's vector stores, and MCP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from wenyuan import wire as shapes
+from wenyuan.core.access import Principal
+from wenyuan.core.errors import NotPermitted
+from wenyuan.core.model import RetrievalRequest, RetrievalResponse
+from wenyuan.server.access import Handler
+from wenyuan.server.handling import STATUS_HEADER, Desk, Question, Told, json_response, missing
+from wenyuan.server.problems import DIFY, Problem
+from wenyuan.server.routes.audit import queried
+from wenyuan.server.settings import KnowledgeService, Service
+from wenyuan.service.context import ContextRequest
+from wenyuan.service.fragments import EVERYTHING
+from wenyuan.service.search.searcher import SearchRequest
+from wenyuan.wire import search as governed
+from wenyuan.wire.protocols import (
+    Store,
+    StoresQueryShape,
+    dify_failure,
+    dify_from_wire,
+    dify_to_wire,
+    store_from_wire,
+    store_to_wire,
+    stores_to_wire,
+)
+
+if TYPE_CHECKING:
+    from wenyuan.service.library import Library
+
+
+# Asking: the contract's one method, the knowledge service and the context service.
+
+
+class Fragments:
+    """``retrieve_fragments``."""
+
+    def __init__(self, service: Service, desk: Desk) -> None:
+        self._service = service
+        self._governed = service if isinstance(service, KnowledgeService) else None
+        self._desk = desk
+        self.handlers: Mapping[tuple[str, str], Handler] = {
+            ("POST", "/v1/retrieve_fragments"): self.retrieve,
+            ("POST", "/retrieve_fragments"): self.retrieve,
+        }
+
+    async def retrieve(self, request: Request) -> Response:
+        principal: Principal = request.state.principal
+        return await self._desk.ask(
+            request,
+            Question(
+                shapes.request_from_wire,
+                lambda asked: shapes.response_to_wire(self._respond(asked, principal)),
+                lambda why: shapes.response_to_wire(RetrievalResponse(status="FAILED", error_message=why)),
+            ),
+        )
+
+    def _respond(self, asked: RetrievalRequest, principal: Principal) -> RetrievalResponse:
+        if self._governed is not None:
+            return self._governed.retrieve_fragments(asked, principal)
+        if principal.agent_id is not None:
+            raise NotPermitted("this service knows no agents")
+        return self._service.retrieve_fragments(asked)
+
+
+class Knowledge:
+    """``search`` and ``context``."""
+
+    def __init__(self, service: KnowledgeService, desk: Desk) -> None:
+        self._service = service
+        self._desk = desk
+        self.handlers: Mapping[tuple[str, str], Handler] = {
+            ("POST", "/v1/search"): self.search,
+            ("POST", "/search"): self.search,
+            ("POST", "/v1/context"): self.context,
+        }
+
+    async def search(self, request: Request) -> Response:
+        principal: Principal = request.state.principal
+        question = Question(governed.search_from_wire, lambda asked: self._search(asked, principal), _no_passages)
+        return await self._desk.ask(request, question)
+
+    async def context(self, request: Request) -> Response:
+        principal: Principal = request.state.principal
+        question = Question(governed.context_from_wire, lambda asked: self._context(asked, principal), _no_snippets)
+        return await self._desk.ask(request, question)
+
+    def _search(self, asked: SearchRequest, principal: Principal) -> Mapping[str, Any]:
+        self._check(asked.agent_id, governed.domains_of(asked.knowledge_scope), principal)
+        return governed.search_to_wire(self._service.find(asked, principal))
+
+    def _context(self, asked: ContextRequest, principal: Principal) -> Mapping[str, Any]:
+        self._check(asked.agent_id, governed.domains_of(None, asked.top_k), principal)
+        return governed.context_to_wire(self._service.get_context(asked, principal))
+
+    def _check(self, agent_id: str | None, domains: frozenset[str], principal: Principal) -> None:
+        """Whether the agent is the caller's to speak for.
+
+        To a key of an agent, a domain outside its scope and one that does not exist are refused alike.
+        """
+        if principal.agent_id is not None and agent_id not in (None, principal.agent_id):
+            raise missing("agent")
+        if agent_id is None and principal.agent_id is None:
+            return
+        try:
+            agent = self._service.catalog.agent(agent_id or principal.agent_id or "")
+        except NotPermitted as error:
+            raise missing("agent") from error
+        if principal.agent_id is not None and not domains <= governed.domains_of(agent.knowledge_scope):
+            raise NotPermitted("the agent's knowledge scope does not hold every domain that the request names")
+
+
+def _no_passages(why: str) -> Mapping[str, Any]:
+    return {"status": "FAILED", "passages": [], "error_message": why}
+
+
+def _no_snippets(why: str) -> Mapping[str, Any]:
+    return {"status": "FAILED", "CONTEXT_DATA": {"knowledge_snippets": []}, "error_message": why}
+
+
+# Dify's External Knowledge API: ``POST /retrieval``.
+
+
+class Dify:
+    """Answers Dify; a failure is an error, unless the server is set to say it in a record."""
+
+    def __init__(self, library: Library, desk: Desk) -> None:
+        self._library = library
+        self._desk = desk
+        self.handlers: Mapping[tuple[str, str], Handler] = {("POST", DIFY): self.retrieval}
+
+    async def retrieval(self, request: Request) -> Response:
+        principal = request.state.principal
+
+        def answer(body: object) -> Told:
+            given = self._library.fragments(dify_from_wire(body), principal)
+            return Told(dify_to_wire(given), given.degraded)
+
+        try:
+            return await self._desk.tell(request, answer)
+        except Problem as problem:
+            if problem.status < 500 or not self._desk.settings.dify_failure_record:
+                raise
+            return self._desk.told(dify_failure(problem.detail), "FAILED")
+
+
+# OpenAI's vector stores: ``GET /v1/vector_stores`` and ``POST /v1/vector_stores/{vector_store_id}/search``.
+
+
+class Stores:
+    """Every knowledge domain is a vector store; ``all`` is the library."""
+
+    def __init__(self, library: Library, desk: Desk) -> None:
+        self._library = library
+        self._desk = desk
+        self.handlers: Mapping[tuple[str, str], Handler] = {
+            ("GET", "/v1/vector_stores"): self.list,
+            ("POST", "/v1/vector_stores/{vector_store_id}/search"): self.search,
+        }
+
+    async def list(self, request: Request) -> Response:
+        asked = queried(request, StoresQueryShape)
+        principal = request.state.principal
+        return await self._desk.pool.run(lambda: json_response(stores_to_wire(self._stores(principal), asked)))
+
+    def _stores(self, principal: Principal) -> Sequence[Store]:
+        """Those of which the caller may read a source today, ``all`` among them."""
+        held: dict[str, dict[str, None]] = {}
+        for name, source in self._library.readable_sources(principal).items():
+            held.setdefault(source.domain, {})[name] = None
+            held.setdefault(EVERYTHING, {})
+        every = [name for names in held.values() for name in names]
+        # A source may have the name of all for its domain; then that domain is what the name stands for.
+        sources = {domain: list(names) or every for domain, names in held.items()}
+        since, counts = self._library.catalog.registered_at(), self._library.catalog.counts_by_source()
+        return [
+            Store(
+                name=domain,
+                created_at=min(since.get(name, 0.0) for name in names),
+                documents=sum(counts.get(name, {}).get("documents", 0) for name in names),
+                failures=sum(counts.get(name, {}).get("failures", 0) for name in names),
+            )
+            for domain, names in sources.items()
+        ]
+
+    async def search(self, request: Request) -> Response:
+        principal = request.state.principal
+        store = request.path_params["vector_store_id"]
+
+        def answer(body: object) -> Told:
+            asked = store_from_wire(body, store)
+            given = [self._library.fragments(wanted, principal) for wanted in asked]
+            degraded = dict.fromkeys(name for one in given for name in one.degraded)
+            return Told(store_to_wire(asked, given), tuple(degraded))
+
+        return await self._desk.tell(request, answer)
+
+
+# The Model Context Protocol over HTTP: ``POST /mcp``, stateless, for revision 2026-07-28 and older clients.
+
+
+class Mcp:
+    """Answers MCP clients, each request for itself."""
+
+    def __init__(self, library: Library, desk: Desk) -> None:
+        self._library = library
+        self._desk = desk
+        self._server: Any = None
+        self.handlers: Mapping[tuple[str, str], Handler] = {("POST", "/mcp"): self.exchange}
+
+    async def exchange(self, request: Request) -> Response:
+        if self._server is None:
+            self._server = self._make()
+        from wenyuan.mcp.server import Exchange, refusal
+
+        body = await self._desk.content(request)
+        refused = await run_in_threadpool(refusal, body)
+        if refused is not None:
+            return json_response(refused.model_dump(by_alias=True, exclude_unset=True), 400)
+        return Exchange(self._server, request, body, limit=self._desk.settings.max_body, status_header=STATUS_HEADER)
+
+    def _make(self) -> Any:
+        if find_spec("mcp") is None:
+            raise Problem(
+                501,
+                "mcp_not_installed",
+                "this server was installed without MCP; on its machine, `wenyuan mcp` says how to add it",
+            )
+        from wenyuan.mcp.server import make_server
+
+        return make_server(self._library, caller=_caller, run=self._desk.pool.run)
+
+
+def _caller(context: Any) -> Principal:
+    """Who was let in for the HTTP request behind an MCP request."""
+    principal = context.request.state.principal
+    if not isinstance(principal, Principal):
+        raise NotPermitted("nobody is behind this request")
+    return principal

@@ -1,0 +1,211 @@
+"""``/v1/audit``: what was recorded, whether it is whole, and asking again.
+
+A key that is bound to an agent sees the answers that its agent was given; to it, what is another's is not there. What
+has left the agent's scope since is not asked again for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+from starlette.responses import Response
+
+from wenyuan.core.access import Principal
+from wenyuan.core.errors import Fault, InvalidRequest, NotPermitted
+from wenyuan.core.records import KINDS, AuditRecord
+from wenyuan.server.access import Handler
+from wenyuan.server.handling import Body, Desk, json_response, missing
+from wenyuan.wire import strict_json
+from wenyuan.wire.search import checked
+
+if TYPE_CHECKING:
+    from wenyuan.service.library import Library
+
+
+S = TypeVar("S", bound=BaseModel)
+
+_MOST = 1_000  # records of one page, as the log has it
+
+
+class AuditQueryShape(BaseModel):
+    """Which records are wanted, newest first."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    kind: str | None = Field(None, json_schema_extra={"enum": list(KINDS)})
+    principal: str | None = Field(None, description="Id of the key that asked; `local` where none was needed.")
+    agent: str | None = Field(None, description="Only answers that this agent was given.")
+    since: float | None = Field(None, description="Seconds since the epoch.")
+    until: float | None = Field(None, description="Seconds since the epoch, exclusive.")
+    limit: Annotated[int, Field(ge=1, le=_MOST)] = 50
+    before: str | None = Field(None, description="Id of a record: go on with those that are older.")
+
+
+class VerifyRequestShape(BaseModel):
+    """How the audit is to be verified."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    head: str | None = Field(None, description="`seq:hash`, kept elsewhere: the chain must hold it.")
+
+
+class ReplayRequestShape(BaseModel):
+    """How a question is to be asked again."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    exact: bool = Field(False, description="Of the library as it was, instead of as it is.")
+
+
+class Audit:
+    """``/v1/audit``."""
+
+    def __init__(self, library: Library, desk: Desk) -> None:
+        self._library = library
+        self._desk = desk
+        self.handlers: Mapping[tuple[str, str], Handler] = {
+            ("GET", "/v1/audit"): self.list,
+            ("GET", "/v1/audit/{audit_id}"): self.show,
+            ("POST", "/v1/audit/verify"): self.verify,
+            ("POST", "/v1/audit/{audit_id}/replay"): self.replay,
+        }
+
+    async def list(self, request: Request) -> Response:
+        return await self._desk.pool.run(lambda: self._list(request))
+
+    async def show(self, request: Request) -> Response:
+        return await self._desk.pool.run(lambda: json_response(_described(self._found(request), with_query=True)))
+
+    async def verify(self, request: Request) -> Response:
+        if request.state.principal.agent_id is not None:
+            raise NotPermitted("a key that is bound to an agent cannot verify the audit, which is everybody's")
+        return await self._work(request, self._verify)
+
+    async def replay(self, request: Request) -> Response:
+        return await self._work(request, lambda body: self._replay(request, body))
+
+    async def _work(self, request: Request, call: Callable[[object], Response]) -> Response:
+        """As `Desk.work`, for routes whose every member has a default: no body says as much as ``{}``."""
+        body: Body = request.state.body
+        if body.finished:
+            return await self._desk.pool.run(lambda: call({}))
+        content = await self._desk.content(request)
+        return await self._desk.pool.run(lambda: call(strict_json.loads(content)))
+
+    def _found(self, request: Request) -> AuditRecord:
+        return self._visible(request.path_params["audit_id"], request.state.principal)
+
+    def _visible(self, audit_id: str, principal: Principal) -> AuditRecord:
+        try:
+            record = self._library.audit.show(audit_id)
+        except NotPermitted as error:
+            raise missing("audit record") from error
+        if not _of(record, principal.agent_id):
+            raise missing("audit record")
+        return record
+
+    def _list(self, request: Request) -> Response:
+        wanted = queried(request, AuditQueryShape)
+        principal: Principal = request.state.principal
+        if wanted.before is not None:
+            self._visible(wanted.before, principal)
+        if principal.agent_id is not None:
+            if wanted.agent not in (None, principal.agent_id):
+                raise missing("agent")
+            wanted = wanted.model_copy(update={"agent": principal.agent_id})
+        found = self._library.audit.list(**wanted.model_dump())
+        full = len(found) == wanted.limit
+        return json_response(
+            {"records": [_described(record) for record in found], "next": found[-1].audit_id if full else None}
+        )
+
+    def _verify(self, body: object) -> Response:
+        found = self._library.audit.verify(checked(VerifyRequestShape, body).head)
+        return json_response(asdict(found))
+
+    def _replay(self, request: Request, body: object) -> Response:
+        record, wanted = self._found(request), checked(ReplayRequestShape, body)
+        if record.kind != "retrieval":
+            raise InvalidRequest("only records of retrievals can be replayed")
+        found = self._library.replay(record.audit_id, exact=wanted.exact, principal=request.state.principal)
+        return json_response({"audit_id": record.audit_id, "exact": wanted.exact, **asdict(found)})
+
+
+def queried(request: Request, shape: type[S]) -> S:
+    """What the parameters of a query ask for; InvalidRequest lists all that is wrong with them."""
+    given = request.query_params.multi_items()
+    names = [name for name, _ in given]
+    faults = tuple(Fault(name, "stands twice") for name in dict.fromkeys(names) if names.count(name) > 1)
+    if faults:
+        raise InvalidRequest("; ".join(f"{fault.path} {fault.message}" for fault in faults), faults=faults)
+    return checked(shape, dict(given))
+
+
+def parameters_of(shape: type[BaseModel]) -> list[dict[str, Any]]:
+    """The parameters of a query, as the OpenAPI document names them."""
+    return [
+        {"name": name, "in": "query", "required": False, "schema": schema}
+        for name, schema in shape.model_json_schema()["properties"].items()
+    ]
+
+
+def _of(record: AuditRecord, agent_id: str | None) -> bool:
+    """Whether a record is of an answer to that agent; every record is the operator's."""
+    return agent_id is None or record.record.get("agent") == agent_id
+
+
+def _described(record: AuditRecord, *, with_query: bool = False) -> dict[str, Any]:
+    described = asdict(record)
+    query = described.pop("query")
+    return described | ({"query": query} if with_query else {})
+
+
+# --- for the OpenAPI document ---------------------------------------------------------------------------------
+def _body(shape: type[BaseModel]) -> dict[str, Any]:
+    return {"required": False, "content": {"application/json": {"schema": shape.model_json_schema()}}}
+
+
+def _object(**members: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": members, "required": list(members)}
+
+
+_TEXT, _NUMBER, _TRUTH = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
+_OR_NULL = {"type": ["string", "null"]}
+_RECORD = _object(
+    audit_id=_TEXT, seq={"type": "integer"}, at=_NUMBER, kind={"enum": list(KINDS)}, principal=_TEXT,
+    record={"type": "object"}, hash=_TEXT, query_state={"enum": ["kept", "erased", "not kept", "none"]},
+)  # fmt: skip
+_FAULT = {**_object(seq={"type": "integer"}, what=_TEXT), "type": ["object", "null"]}
+
+DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
+    ("GET", "/v1/audit"): {
+        "summary": "Audit records, newest first",
+        "answer": _object(records={"type": "array", "items": _RECORD}, next=_OR_NULL),
+        "parameters": [
+            {"name": name, "in": "query", "required": False, "schema": schema}
+            for name, schema in AuditQueryShape.model_json_schema()["properties"].items()
+        ],
+    },
+    ("GET", "/v1/audit/{audit_id}"): {
+        "summary": "An audit record, with what was asked where that is kept",
+        "answer": {"allOf": [_RECORD, _object(query={"type": ["object", "null"]})]},
+    },
+    ("POST", "/v1/audit/verify"): {
+        "summary": "Whether the audit is whole",
+        "answer": _object(ok=_TRUTH, records={"type": "integer"}, head=_TEXT, first_fault=_FAULT),
+        "requestBody": _body(VerifyRequestShape),
+    },
+    ("POST", "/v1/audit/{audit_id}/replay"): {
+        "summary": "A recorded question asked again, and why the answer differs, or why it cannot be asked",
+        "answer": _object(
+            audit_id=_TEXT, exact=_TRUTH, identical=_TRUTH, asked=_TRUTH,
+            differences={"type": "array", "items": _object(what=_TEXT, detail=_TEXT, ref=_TEXT)},
+        ),
+        "requestBody": _body(ReplayRequestShape),
+    },
+}  # fmt: skip
+"""What the document says of these routes beyond what it says of all: summary, answer, parameters, body."""

@@ -1,0 +1,267 @@
+"""Routes of evaluations and feedback."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from wenyuan.core.access import Principal
+from wenyuan.core.errors import KnowledgeError, NotPermitted
+from wenyuan.core.records import WholeEvaluation
+from wenyuan.readers.golden import read_golden
+from wenyuan.server.access import Handler
+from wenyuan.server.handling import Desk, json_response, missing
+from wenyuan.server.problems import Problem
+from wenyuan.server.routes.audit import parameters_of, queried
+from wenyuan.server.routes.registry import allowed_path, operator
+from wenyuan.server.routes.rules import uploaded
+from wenyuan.service.library import Library
+from wenyuan.wire import rules as shapes
+from wenyuan.wire.rules import body_schema
+from wenyuan.wire.search import FeedbackAnswerShape, FeedbackRequestShape, checked
+
+# Evaluations over HTTP: how well the library answers, since when, and asking again.
+#
+# Only operators see them: questions that people ask are nobody else's business. One runs at a time, and can be stopped.
+
+
+_MOST_DIGITS = 15
+
+
+class _Stopped(Problem):
+    """Somebody stopped the evaluation that was asked for here."""
+
+    def __init__(self) -> None:
+        super().__init__(409, "stopped", "the evaluation was stopped, and nothing of it is kept")
+
+
+@dataclass(slots=True)
+class _Run:
+    """An evaluation under way; written by the thread that works on it, but for `stopping`."""
+
+    name: str
+    begun: float = field(default_factory=time.monotonic)
+    at: tuple[str, int, int] = ("read", 0, 1)
+    stopping: bool = False
+
+    def step(self, *told: Any) -> None:
+        self.at = told
+        if self.stopping:
+            raise _Stopped
+
+    def told(self) -> dict[str, Any]:
+        stage, done, total = self.at
+        seconds = round(time.monotonic() - self.begun, 3)
+        told = {"name": self.name, "stage": stage, "done": done, "total": total, "seconds": seconds}
+        return {**told, "stopping": self.stopping}
+
+
+class Evaluations:
+    """``/v1/evaluations``."""
+
+    def __init__(self, library: Library, desk: Desk) -> None:
+        self._library = library
+        self._desk = desk
+        self._lock = threading.Lock()
+        self._run: _Run | None = None
+        self._failed: str | None = None
+        self._stopped: Mapping[str, Any] | None = None
+        self.handlers: Mapping[tuple[str, str], Handler] = {
+            ("GET", "/v1/evaluations"): self.list,
+            ("POST", "/v1/evaluations"): self.begin,
+            ("DELETE", "/v1/evaluations/running"): self.stop,
+            ("GET", "/v1/evaluations/{evaluation_id}"): self.show,
+            ("DELETE", "/v1/evaluations/{evaluation_id}"): self.remove,
+        }
+
+    async def list(self, request: Request) -> Response:
+        operator(request.state.principal)
+        return await self._desk.pool.run(lambda: self._list(queried(request, shapes.EvaluationsQueryShape)))
+
+    async def begin(self, request: Request) -> Response:
+        operator(request.state.principal)
+        return await self._desk.work(request, self._begin)
+
+    async def stop(self, request: Request) -> Response:
+        """Needs no thread: those may all be at work, one of them on what is to be stopped."""
+        operator(request.state.principal)
+        with self._lock:
+            if self._run is None:
+                raise missing("running evaluation")
+            self._run.stopping = True
+            return json_response(self._run.told(), 202)
+
+    async def show(self, request: Request) -> Response:
+        return await self._desk.pool.run(lambda: self._show(request))
+
+    async def remove(self, request: Request) -> Response:
+        return await self._desk.pool.run(lambda: self._remove(request))
+
+    def _list(self, wanted: shapes.EvaluationsQueryShape) -> Response:
+        found = self._library.evaluations(wanted.limit, wanted.before)
+        with self._lock:
+            running = None if self._run is None else self._run.told()
+            ended = {"failed": self._failed, "stopped": self._stopped}
+        following = found[-1].evaluation_id if len(found) == wanted.limit else None
+        listed = [shapes.evaluation_to_wire(one) for one in found]
+        return json_response({"evaluations": listed, "running": running, **ended, "next": following})
+
+    def _show(self, request: Request) -> Response:
+        wanted = queried(request, shapes.EvaluationQueryShape)
+        whole = self._named(request)
+        if wanted.against is None:
+            return json_response(shapes.whole_to_wire(whole))
+        former = self._found(wanted.against)
+        return json_response(shapes.whole_to_wire(whole, (former, self._library.compared(whole, former))))
+
+    def _remove(self, request: Request) -> Response:
+        whole = self._named(request)
+        self._library.remove_evaluation(whole.evaluation.evaluation_id)
+        return json_response({"evaluation_id": whole.evaluation.evaluation_id})
+
+    def _named(self, request: Request) -> WholeEvaluation:
+        if request.state.principal.agent_id is not None:
+            raise missing("evaluation")
+        return self._found(_number(request.path_params["evaluation_id"]))
+
+    def _found(self, number: int) -> WholeEvaluation:
+        try:
+            return self._library.evaluation(number)
+        except NotPermitted as error:
+            raise missing("evaluation") from error
+
+    def _begin(self, body: object) -> Response:
+        wanted = shapes.evaluate_from_wire(body)
+        if wanted.again is not None:
+            number = self._found(wanted.again).evaluation.evaluation_id
+            return self._told(f"{number}", lambda step: self._library.evaluate_again(number, step=step))
+        if wanted.file is not None:
+            with uploaded(wanted.file) as path:
+                return self._asked(path, wanted.file.name)
+        real = allowed_path(wanted.path or "", self._desk.settings.ingest_roots)
+        return self._asked(real, real.name)
+
+    def _asked(self, path: Path, name: str) -> Response:
+        pairs = read_golden(path)
+        return self._told(name, lambda step: self._library.evaluate(pairs, name=name, step=step))
+
+    def _told(self, name: str, evaluate: Callable[[Callable[[str, int, int], None]], WholeEvaluation]) -> Response:
+        with self._running(name) as run:
+            whole = evaluate(run.step)
+        return json_response(shapes.whole_to_wire(whole), 201)
+
+    @contextmanager
+    def _running(self, name: str) -> Iterator[_Run]:
+        """The one evaluation that may run; how it failed or was stopped is told until the next one begins."""
+        with self._lock:
+            if self._run is not None:
+                raise Problem(409, "conflict", f"an evaluation is under way: {self._run.name}")
+            run = self._run = _Run(name)
+            self._failed = self._stopped = None
+        try:
+            yield run
+        except _Stopped:
+            self._stopped = run.told()
+            raise
+        except BaseException as error:
+            self._failed = str(error) if isinstance(error, KnowledgeError) else "internal error"
+            raise
+        finally:
+            with self._lock:
+                self._run = None
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else 0
+
+
+# --- for the OpenAPI document ---------------------------------------------------------------------------------
+_NUMBER = {"name": "evaluation_id", "in": "path", "required": True, "schema": {"type": "string"}}
+_EVALUATION = {
+    "type": "object",
+    "required": ["evaluation_id", "at", "name", "set_id", "questions", "figures", "made_of"],
+}
+
+EVALUATIONS_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
+    ("GET", "/v1/evaluations"): {
+        "summary": "How well the library answered questions whose answers are known, newest first, and what runs now",
+        "answer": {
+            "type": "object",
+            "properties": {
+                "evaluations": {"type": "array", "items": _EVALUATION},
+                "running": {"type": ["object", "null"]},
+                "failed": {"type": ["string", "null"]},
+                "stopped": {"type": ["object", "null"]},
+                "next": {"type": ["integer", "null"]},
+            },
+            "required": ["evaluations", "running", "failed", "stopped", "next"],
+        },
+        "parameters": parameters_of(shapes.EvaluationsQueryShape),
+    },
+    ("POST", "/v1/evaluations"): {
+        "summary": "Ask the questions of a golden file, or of an earlier evaluation again; answers when it is done",
+        "answer": _EVALUATION,
+        "statuses": (201,),
+        "requestBody": body_schema(shapes.EvaluateShape),
+    },
+    ("DELETE", "/v1/evaluations/running"): {
+        "summary": "Stop the evaluation that runs, after the question it is at; nothing of it is kept",
+        "answer": {"type": "object", "properties": {"stopping": {"type": "boolean"}}},
+        "statuses": (202,),
+    },
+    ("GET", "/v1/evaluations/{evaluation_id}"): {
+        "summary": "An evaluation with what became of each question, perhaps beside an earlier one of the same questions",
+        "answer": _EVALUATION,
+        "parameters": [_NUMBER, *parameters_of(shapes.EvaluationQueryShape)],
+    },
+    ("DELETE", "/v1/evaluations/{evaluation_id}"): {
+        "summary": "Forget an evaluation, and its questions where no other has them",
+        "answer": {"type": "object", "properties": {"evaluation_id": {"type": "integer"}}},
+    },
+}
+"""What the document says of these routes."""
+
+
+# Feedback: what callers say of answers that they were given.
+
+
+class Feedback:
+    """``/v1/feedback``."""
+
+    def __init__(self, library: Library, desk: Desk) -> None:
+        self._library = library
+        self._desk = desk
+        self.handlers: Mapping[tuple[str, str], Handler] = {("POST", "/v1/feedback"): self.give}
+
+    async def give(self, request: Request) -> Response:
+        principal: Principal = request.state.principal
+        return await self._desk.work(request, lambda body: self._give(body, principal))
+
+    def _give(self, body: object, principal: Principal) -> Response:
+        said = checked(FeedbackRequestShape, body)
+        try:
+            kept = self._library.give_feedback(said.audit_id, good=said.good, bad=said.bad, principal=principal)
+        except NotPermitted as error:  # of others, or of nobody: told alike
+            raise missing("answer") from error
+        return json_response({"audit_id": said.audit_id, "kept": dict(kept)})
+
+
+FEEDBACK_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
+    ("POST", "/v1/feedback"): {
+        "summary": "Which parts of an answer are right or wrong",
+        "answer": FeedbackAnswerShape.model_json_schema(),
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": FeedbackRequestShape.model_json_schema()}},
+        },
+    },
+}
+"""What the OpenAPI document says of the route."""

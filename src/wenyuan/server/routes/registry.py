@@ -1,0 +1,474 @@
+"""Routes of sources and the registry, and ingest runs in the background."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from wenyuan.core.access import MAX_DOMAINS, MAX_TOP_K, Agent, Principal, agent_to_wire, parse_agent
+from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotPermitted, SourceError, did_you_mean
+from wenyuan.core.model import Source
+from wenyuan.core.registry import Registry
+from wenyuan.core.sources import parse_source, shown_source, source_to_wire, supersession_faults
+from wenyuan.server.access import Handler
+from wenyuan.server.handling import Desk, json_response, missing
+from wenyuan.server.problems import Problem
+from wenyuan.service.catalog import governed
+from wenyuan.service.ingest.registry import apply, plan
+from wenyuan.service.operations.refresh import RefreshOutcome, Worker, describe_state
+
+if TYPE_CHECKING:
+    from wenyuan.service.ingest import IngestReport, Progress
+    from wenyuan.service.library import Library
+
+
+# What this server is taking in right now, and how it last ended: for whoever watches a refresh.
+
+
+class Run:
+    """One run of one source; written by the thread that works on it.
+
+    Attributes:
+        at: How far it is; None before the first document is read.
+        ended: How it ended, as the API tells it; None while it runs.
+    """
+
+    def __init__(self, begun: float) -> None:
+        self.begun = begun
+        self.at: Progress | None = None
+        self.ended: Mapping[str, Any] | None = None
+
+    def tell(self, at: Progress) -> None:
+        """To be given to an ingest as its ``progress``."""
+        self.at = at
+
+
+class Runs:
+    """By source, its run in this process, or the last one. Safe to share between threads."""
+
+    def __init__(self, ticks: Callable[[], float] = time.monotonic) -> None:
+        self._ticks = ticks
+        self._lock = threading.Lock()
+        self._known: dict[str, Run] = {}
+
+    @contextmanager
+    def of(self, source_id: str) -> Iterator[Run]:
+        """A run of a source, for as long as the context lasts.
+
+        Where one is under way, that stays the one that is told of: the second will be refused.
+        """
+        run = Run(self._ticks())
+        with self._lock:
+            known = self._known.get(source_id)
+            if known is None or known.ended is not None:
+                self._known[source_id] = run
+        try:
+            yield run
+        except BaseException as error:
+            told = str(error) if isinstance(error, (KnowledgeError, Problem)) else "internal error"
+            run.ended = {"status": "FAILED", "report": None, "error_message": told}
+            raise
+
+    def forget(self, source_id: str) -> None:
+        """The source is gone."""
+        with self._lock:
+            self._known.pop(source_id, None)
+
+    def told(self, source_id: str) -> dict[str, Any]:
+        """What there is to tell: ``running``, for how many seconds, how far, and how the last run ended."""
+        with self._lock:
+            run = self._known.get(source_id)
+        at = None if run is None else run.at
+        running = run is not None and run.ended is None
+        names = ("files", "files_total", "passages", "embedded", "name")
+        return {
+            "source_id": source_id,
+            "running": running,
+            "seconds": round(self._ticks() - run.begun, 3) if run is not None and running else None,
+            "progress": {name: getattr(at, name) for name in names} if at is not None and running else None,
+            "last": None if run is None else run.ended,
+        }
+
+
+# The registry over HTTP: sources and agents.
+#
+# A key that is bound to an agent sees that agent and the sources of its scope, and changes nothing; to it, what is
+# another's is not there. A folder can be named only below those that the settings allow.
+
+
+_FIXED = ("source_id", "type", "path")
+"""What a source is: with another value it would be another source."""
+
+
+_OPERATORS = frozenset(("path", "settings", "state", "reason", "refreshing", "failures"))
+"""What an agent's key is not told: where a source lies and why a refresh of it failed is the operator's business."""
+
+
+def operator(principal: Principal) -> None:
+    """Refuse a key that is bound to an agent: with it an agent could widen its own scope."""
+    if principal.agent_id is not None:
+        raise NotPermitted("a key that is bound to an agent changes nothing in the registry")
+
+
+def allowed_path(path: str, ingest_roots: Sequence[Path], required: str = "is required") -> Path:
+    """Where a path that a client names really leads.
+
+    Raises:
+        InvalidRequest: it is none, or not absolute.
+        NotPermitted: it does not lie below a folder of ``server.ingest_roots``.
+    """
+    roots = [Path(os.path.realpath(root)) for root in ingest_roots]
+    if not path:
+        raise InvalidRequest("path is required", faults=(Fault("path", required),))
+    if not roots:
+        raise NotPermitted(
+            "no folder may be named over HTTP: name those that may in wenyuan.toml, [server] ingest_roots, "
+            "and start the server again"
+        )
+    if "\0" in path or not Path(path).is_absolute():
+        raise InvalidRequest("path must be absolute", faults=(Fault("path", "must be an absolute path"),))
+    real = Path(os.path.realpath(path))
+    if not any(real.is_relative_to(root) for root in roots):
+        raise NotPermitted("the path does not lie below a folder of the setting server.ingest_roots")
+    return real
+
+
+_MOST_FAILURES = 200
+"""Documents that could not be read, with the reason, that are told of one source; `counts` has how many there are."""
+
+
+class Sources:
+    """``/v1/sources``."""
+
+    def __init__(self, library: Library, desk: Desk, clock: Callable[[], float]) -> None:
+        self._library = library
+        self._desk = desk
+        self._clock = clock
+        self._runs = Runs()
+        self.handlers: Mapping[tuple[str, str], Handler] = {
+            ("GET", "/v1/sources"): self.list,
+            ("POST", "/v1/sources"): self.add,
+            ("GET", "/v1/sources/{source_id}"): self.show,
+            ("PATCH", "/v1/sources/{source_id}"): self.change,
+            ("DELETE", "/v1/sources/{source_id}"): self.remove,
+            ("POST", "/v1/sources/{source_id}/refresh"): self.refresh,
+            ("GET", "/v1/sources/{source_id}/refresh"): self.watch,
+        }
+
+    async def list(self, request: Request) -> Response:
+        return await self._desk.pool.run(lambda: self._list(request.state.principal))
+
+    async def show(self, request: Request) -> Response:
+        return await self._desk.pool.run(lambda: self._show(request))
+
+    async def add(self, request: Request) -> Response:
+        operator(request.state.principal)
+        return await self._desk.work(request, self._add)
+
+    async def change(self, request: Request) -> Response:
+        return await self._desk.work(request, lambda body: self._change(self._found(request, to_change=True), body))
+
+    async def remove(self, request: Request) -> Response:
+        return await self._desk.pool.run(lambda: self._remove(self._found(request, to_change=True)))
+
+    async def refresh(self, request: Request) -> Response:
+        return await self._desk.pool.run(lambda: self._refresh(self._found(request, to_change=True)))
+
+    async def watch(self, request: Request) -> Response:
+        return await self._desk.pool.run(
+            lambda: json_response(self._runs.told(self._found(request, to_change=True).source_id))
+        )
+
+    def _visible(self, principal: Principal) -> Callable[[str, str], bool]:
+        """By id and domain of a source, whether a caller may know of it."""
+        if principal.agent_id is None:
+            return lambda _id, _domain: True
+        scope = {entry.domain for entry in self._library.catalog.agent(principal.agent_id).knowledge_scope}
+        return lambda _id, domain: domain in scope
+
+    def _found(self, request: Request, *, to_change: bool = False) -> Source:
+        principal: Principal = request.state.principal
+        wanted = request.path_params["source_id"]
+        visible = self._visible(principal)
+        for source in self._library.sources():
+            if source.source_id == wanted and visible(source.source_id, source.domain):
+                if to_change:
+                    operator(principal)
+                return source
+        raise missing("source")
+
+    def _list(self, principal: Principal) -> Response:
+        visible = self._visible(principal)
+        listed = [s for s in self._library.list_sources() if visible(str(s["source_id"]), str(s["domain"]))]
+        if principal.agent_id is not None:
+            listed = [{name: value for name, value in s.items() if name not in _OPERATORS} for s in listed]
+        return json_response({"sources": listed})
+
+    def _show(self, request: Request) -> Response:
+        shown = self._described(self._found(request))
+        if request.state.principal.agent_id is not None:
+            shown = {name: value for name, value in shown.items() if name not in _OPERATORS}
+        return json_response(shown)
+
+    def _described(self, source: Source) -> dict[str, Any]:
+        state = governed(self._library).source_states().get(source.source_id)
+        return {
+            **shown_source(source),
+            "counts": dict(self._library.catalog.counts(source.source_id)),
+            "failures": dict(islice(self._library.catalog.failures(source.source_id).items(), _MOST_FAILURES)),
+            "state": describe_state(state, source, self._clock()),
+        }
+
+    def _add(self, body: object) -> Response:
+        source = parse_source(_object(body))
+        if source.source_id in {known.source_id for known in self._library.sources()}:
+            raise Problem(409, "conflict", "there is a source of that id; change it with PATCH")
+        self._check_supersession(source)
+        if source.type != "static_doc":
+            self._library.catalog.put_source(source)
+            return json_response(self._described(source), 201)
+        try:
+            allowed = self._allowed(source)
+            with self._runs.of(source.source_id) as run:
+                report = self._library.add(allowed, run.tell)
+                run.ended = {"status": "SUCCESS", "report": _plain(report)}
+        except SourceError as error:
+            raise Problem(400, error.code, str(error)) from error
+        return json_response(self._described(source) | {"report": _plain(report)}, 201)
+
+    def _allowed(self, source: Source) -> Source:
+        real = allowed_path(source.path, self._desk.settings.ingest_roots, "is required for a static_doc")
+        return parse_source({**source_to_wire(source), "path": str(real)})
+
+    def _change(self, source: Source, body: object) -> Response:
+        given = _object(body)
+        faults = [
+            Fault(name, "cannot be changed; remove the source and add it anew") for name in _FIXED if name in given
+        ]
+        if faults:
+            raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=tuple(faults))
+        kept = source_to_wire(source)
+        if "trust" in given:
+            kept.pop("trust_level")
+        changed = parse_source({**kept, **given})
+        self._check_supersession(changed)
+        # As with a registry file: what has to be read differently is due at once.
+        wanted = Registry(sources=(changed,), sections=frozenset({"sources"}))
+        reports = [_told(outcome) for outcome in apply(self._library, plan(self._library, wanted))]
+        return json_response(self._described(changed) | ({"refresh": reports[0]} if reports else {}))
+
+    def _check_supersession(self, source: Source) -> None:
+        others = [known for known in self._library.sources() if known.source_id != source.source_id]
+        known = {other.source_id for other in others}
+        faults = [
+            Fault("supersedes", f"names {old!r}, which is no source") for old in source.supersedes if old not in known
+        ]
+        faults += [Fault("supersedes", fault.message) for fault in supersession_faults([source], others)]
+        if faults:
+            raise InvalidRequest(faults[0].message, faults=tuple(faults))
+
+    def _remove(self, source: Source) -> Response:
+        documents = self._library.remove(source.source_id)
+        self._runs.forget(source.source_id)
+        return json_response({"source_id": source.source_id, "documents": documents})
+
+    def _refresh(self, source: Source) -> Response:
+        with self._runs.of(source.source_id) as run:
+            outcome = Worker(self._library).refresh(source.source_id, run.tell)
+            run.ended = _told(outcome)
+        state = self._described(source)["state"]
+        return json_response({"source_id": source.source_id, "state": state, **_told(outcome)})
+
+
+class Agents:
+    """``/v1/agents``."""
+
+    def __init__(self, library: Library, desk: Desk, keys_changed: Callable[[], None]) -> None:
+        self._library = library
+        self._desk = desk
+        self._keys_changed = keys_changed
+        self.handlers: Mapping[tuple[str, str], Handler] = {
+            ("GET", "/v1/agents"): self.list,
+            ("POST", "/v1/agents"): self.put,
+            ("GET", "/v1/agents/{agent_id}"): self.show,
+            ("DELETE", "/v1/agents/{agent_id}"): self.remove,
+        }
+
+    async def list(self, request: Request) -> Response:
+        return await self._desk.pool.run(lambda: self._list(request.state.principal))
+
+    async def show(self, request: Request) -> Response:
+        return await self._desk.pool.run(lambda: json_response(agent_to_wire(self._found(request))))
+
+    async def put(self, request: Request) -> Response:
+        operator(request.state.principal)
+        return await self._desk.work(request, self._put)
+
+    async def remove(self, request: Request) -> Response:
+        try:
+            return await self._desk.pool.run(lambda: self._remove(request))
+        finally:
+            self._keys_changed()
+
+    def _list(self, principal: Principal) -> Response:
+        own = principal.agent_id
+        agents = [a for a in governed(self._library).agents() if own in (None, a.agent_id)]
+        return json_response({"agents": [agent_to_wire(agent) for agent in agents]})
+
+    def _found(self, request: Request) -> Agent:
+        own, wanted = request.state.principal.agent_id, request.path_params["agent_id"]
+        for agent in governed(self._library).agents():
+            if agent.agent_id == wanted and own in (None, wanted):
+                found: Agent = agent
+                return found
+        raise missing("agent")
+
+    def _put(self, body: object) -> Response:
+        agent = parse_agent(_object(body))
+        domains = sorted({source.domain for source in self._library.sources()})
+        faults = [
+            Fault(f"knowledge_scope[{i}].domain", f"no source has that domain{did_you_mean(entry.domain, domains)}")
+            for i, entry in enumerate(agent.knowledge_scope)
+            if entry.domain not in domains
+        ]
+        if faults:
+            raise InvalidRequest("; ".join(f"{f.path}: {f.message}" for f in faults), faults=tuple(faults))
+        known = agent.agent_id in {a.agent_id for a in governed(self._library).agents()}
+        governed(self._library).put_agent(agent)
+        return json_response(agent_to_wire(agent), 200 if known else 201)
+
+    def _remove(self, request: Request) -> Response:
+        agent = self._found(request)
+        operator(request.state.principal)
+        revoked = governed(self._library).remove_agent(agent.agent_id)
+        return json_response({"agent_id": agent.agent_id, "keys_revoked": revoked})
+
+
+def _told(outcome: RefreshOutcome) -> dict[str, Any]:
+    """How a refresh ended."""
+    told = {
+        "status": "FAILED" if outcome.failure else "SUCCESS",
+        "report": None if outcome.report is None else _plain(outcome.report),
+    }
+    return told | ({"error_message": outcome.failure} if outcome.failure else {})
+
+
+def _plain(report: IngestReport) -> dict[str, Any]:
+    """A report's members; counters and tables as plain objects."""
+    members = {field.name: getattr(report, field.name) for field in fields(report)}
+    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in members.items()}
+
+
+def _object(body: object) -> Mapping[str, Any]:
+    if not isinstance(body, dict):
+        raise InvalidRequest("the body must be an object", faults=(Fault("$", "must be an object"),))
+    return body
+
+
+# --- for the OpenAPI document ---------------------------------------------------------------------------------
+_TEXT, _OBJECT, _TRUST = {"type": "string"}, {"type": "object"}, {"type": "integer", "minimum": 1, "maximum": 5}
+_SCOPE = {
+    "type": "object",
+    "required": ["domain"],
+    "additionalProperties": False,
+    "properties": {
+        "domain": {"type": "string", "minLength": 1},
+        "top_k": {"anyOf": [{"type": "integer", "minimum": 1, "maximum": MAX_TOP_K}, {"const": "auto"}]},
+    },
+}
+_AGENT: Mapping[str, Any] = {
+    "type": "object",
+    "required": ["agent_id", "knowledge_scope"],
+    "additionalProperties": False,
+    "properties": {
+        "agent_id": {"type": "string", "pattern": "^[A-Za-z0-9_.-]{1,64}$"},
+        "title": _TEXT,
+        "knowledge_scope": {"type": "array", "items": _SCOPE, "minItems": 1, "maxItems": MAX_DOMAINS},
+        "min_trust": _TRUST,
+        "allow_low_trust": {"type": "boolean"},
+        "token_budget": {"type": "integer", "minimum": 50, "maximum": 100_000},
+    },
+}
+_SOURCE: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        **{name: {} for name in source_to_wire(Source(source_id="x"))},
+        "source_id": _TEXT,
+        "trust_level": {"type": ["integer", "null"], "minimum": 1, "maximum": 5},
+        "trust": {"type": ["integer", "null"], "minimum": 1, "maximum": 5, "description": "The same as trust_level."},
+        "settings": {"type": ["object", "null"]},
+    },
+    "additionalProperties": False,
+}
+_DESCRIBED_SOURCE: Mapping[str, Any] = {
+    "type": "object", "required": ["source_id"], "properties": {"source_id": _TEXT, "counts": _OBJECT},
+}  # fmt: skip
+_REFRESHED = {
+    "type": "object",
+    "required": ["status"],
+    "properties": {"status": {"enum": ["SUCCESS", "FAILED"]}, "error_message": _TEXT},
+}
+
+
+def _json_body(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"required": True, "content": {"application/json": {"schema": schema}}}
+
+
+REGISTRY_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
+    ("POST", "/v1/sources"): {
+        "summary": "Register a source; one of documents is taken in before this answers",
+        "answer": _DESCRIBED_SOURCE,
+        "statuses": (201,),
+        "requestBody": _json_body({**_SOURCE, "required": ["source_id"]}),
+    },
+    ("GET", "/v1/sources/{source_id}"): {"summary": "A source, what is held of it, and how", "answer": _DESCRIBED_SOURCE},
+    ("PATCH", "/v1/sources/{source_id}"): {
+        "summary": "Change what is said of a source",
+        "answer": _DESCRIBED_SOURCE,
+        "requestBody": _json_body(_SOURCE),
+    },
+    ("DELETE", "/v1/sources/{source_id}"): {
+        "summary": "Remove a source with all that is held of it",
+        "answer": {
+            "type": "object",
+            "required": ["source_id", "documents"],
+            "properties": {"source_id": _TEXT, "documents": {"type": "integer"}},
+        },
+    },
+    ("POST", "/v1/sources/{source_id}/refresh"): {
+        "summary": "Read a source anew; answers when it is done, also with FAILED", "answer": _REFRESHED,
+    },
+    ("GET", "/v1/sources/{source_id}/refresh"): {"summary": "How the refresh of a source is getting on", "answer": _OBJECT},
+    ("GET", "/v1/agents"): {
+        "summary": "The agents",
+        "answer": {
+            "type": "object", "required": ["agents"], "properties": {"agents": {"type": "array", "items": _AGENT}},
+        },
+    },
+    ("POST", "/v1/agents"): {
+        "summary": "Put an agent: a new one, or instead of the one of that id",
+        "answer": _AGENT,
+        "statuses": (200, 201),
+        "requestBody": _json_body(_AGENT),
+    },
+    ("GET", "/v1/agents/{agent_id}"): {"summary": "An agent", "answer": _AGENT},
+    ("DELETE", "/v1/agents/{agent_id}"): {
+        "summary": "Remove an agent, and revoke its keys",
+        "answer": {
+            "type": "object",
+            "required": ["agent_id", "keys_revoked"],
+            "properties": {"agent_id": _TEXT, "keys_revoked": {"type": "integer"}},
+        },
+    },
+}  # fmt: skip
+"""What the document says of these routes."""

@@ -1,0 +1,350 @@
+"""Routes of rules, and uploads of their files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from wenyuan.core.access import Principal
+from wenyuan.core.errors import Fault, InvalidRequest, NotPermitted, did_you_mean
+from wenyuan.packs import located
+from wenyuan.readers.rulebooks import read_book
+from wenyuan.server.access import Handler
+from wenyuan.server.handling import Desk, Question, json_response, missing
+from wenyuan.server.routes.audit import parameters_of, queried
+from wenyuan.server.routes.registry import allowed_path, operator
+from wenyuan.wire import rules as shapes
+from wenyuan.wire import rules as unified
+from wenyuan.wire.rules import FileShape, body_schema, bytes_of
+from wenyuan.wire.search import checked
+
+if TYPE_CHECKING:
+    from wenyuan.core.rules import Book
+    from wenyuan.service.library import Library
+
+
+# A file that came with a request, on disk for as long as it is read.
+
+
+_UNUSUAL = re.compile(r"[^\w.\- ]")
+_MOST_BYTES = 200  # of a name on disk, where file systems take 255; its end says what the file is
+
+
+@contextmanager
+def uploaded(file: FileShape) -> Iterator[Path]:
+    """Where its bytes are, under its own name, in a folder that nobody else may look into.
+
+    Raises:
+        InvalidRequest: it is not base64; or what was raised within, without where the file lay for that moment.
+    """
+    content = bytes_of(file)
+    with TemporaryDirectory(prefix="wenyuan-upload-") as folder:
+        end = _UNUSUAL.sub("_", file.name).encode()[-_MOST_BYTES:].decode(errors="ignore")
+        path = Path(folder) / (end.lstrip(".") or "file")
+        path.write_bytes(content)
+        try:
+            yield path
+        except InvalidRequest as error:
+            told = error.message.replace(folder + os.sep, "")
+            raise InvalidRequest(told, faults=error.faults, hint=error.hint) from None
+
+
+# Rules over HTTP: unified retrieval and inference, and keeping the rules that they answer from.
+#
+# A key that is bound to an agent gets answers from the sources of its scope. Of the graph itself it sees single
+# statements that would be served to it; everything else is the operator's, and to it not there.
+
+
+_MOST_DIGITS = 18  # of a number that a database can hold
+
+
+class United:
+    """``retrieve`` and ``infer_rules``."""
+
+    def __init__(self, library: Library, desk: Desk) -> None:
+        self._library = library
+        self._desk = desk
+        self.handlers: Mapping[tuple[str, str], Handler] = {
+            ("POST", "/v1/retrieve"): self.retrieve,
+            ("POST", "/v1/infer_rules"): self.infer_rules,
+        }
+
+    async def retrieve(self, request: Request) -> Response:
+        principal: Principal = request.state.principal
+        return await self._desk.ask(
+            request,
+            Question(
+                unified.unified_from_wire,
+                lambda asked: unified.unified_to_wire(self._library.retrieve(asked, principal)),
+                _no_items,
+            ),
+        )
+
+    async def infer_rules(self, request: Request) -> Response:
+        principal: Principal = request.state.principal
+        return await self._desk.ask(
+            request,
+            Question(
+                unified.infer_from_wire,
+                lambda asked: unified.infer_to_wire(self._library.infer_rules(asked, principal)),
+                _no_rules,
+            ),
+        )
+
+
+def _no_items(why: str) -> Mapping[str, Any]:
+    return {
+        "status": "FAILED", "items": [], "regulations": [], "cases": [], "query_context": {}, "error_message": why,
+    }  # fmt: skip
+
+
+def _no_rules(why: str) -> Mapping[str, Any]:
+    return {
+        "status": "FAILED", "items": [], "recognised": [], "unmatched_processes": [], "truncated": [], "notes": [],
+        "error_message": why,
+    }  # fmt: skip
+
+
+class Rules:
+    """``/v1/rules``."""
+
+    def __init__(self, library: Library, desk: Desk) -> None:
+        self._library = library
+        self._desk = desk
+        self.handlers: Mapping[tuple[str, str], Handler] = {
+            ("GET", "/v1/rules"): self.overview,
+            ("GET", "/v1/rules/nodes/{node_id}"): self.node,
+            ("GET", "/v1/rules/statements/{statement_id}"): self.statement,
+            ("GET", "/v1/rules/review"): self.queue,
+            ("POST", "/v1/rules/review"): self.review,
+            ("POST", "/v1/rules/import"): self.take,
+            ("DELETE", "/v1/rules/packs/{pack}"): self.remove,
+        }
+
+    async def overview(self, request: Request) -> Response:
+        operator(request.state.principal)
+        listed = bool(request.query_params)
+        return await self._desk.pool.run(lambda: self._nodes(request) if listed else self._overview())
+
+    async def node(self, request: Request) -> Response:
+        return await self._desk.pool.run(lambda: self._node(request))
+
+    async def statement(self, request: Request) -> Response:
+        return await self._desk.pool.run(lambda: self._statement(request))
+
+    async def queue(self, request: Request) -> Response:
+        operator(request.state.principal)
+        return await self._desk.pool.run(lambda: self._queue(request))
+
+    async def review(self, request: Request) -> Response:
+        operator(request.state.principal)
+        return await self._desk.work(request, self._review)
+
+    async def take(self, request: Request) -> Response:
+        operator(request.state.principal)
+        return await self._desk.work(request, self._take)
+
+    async def remove(self, request: Request) -> Response:
+        return await self._desk.pool.run(lambda: self._remove(request))
+
+    def _overview(self) -> Response:
+        graph, kept = self._library.catalog.rules, self._library.rules
+        return json_response(
+            {
+                "version": graph.version(),
+                "counts": graph.counts(),
+                "packs": list(kept.packs()),
+                "schema": shapes.schema_to_wire(kept.schema()),
+            }
+        )
+
+    def _nodes(self, request: Request) -> Response:
+        wanted = queried(request, shapes.RulesQueryShape)
+        known = self._library.rules.schema().kinds
+        if wanted.kind is not None and wanted.kind not in known:
+            message = f"there is no kind {wanted.kind!r}{did_you_mean(wanted.kind, known)}"
+            raise InvalidRequest(message, faults=(Fault("kind", message),))
+        found = self._library.catalog.rules.find_nodes(
+            wanted.q or "", kind=wanted.kind, limit=wanted.limit, after=wanted.after
+        )
+        following = found[-1].node_id if len(found) == wanted.limit else None
+        return json_response({"nodes": [shapes.node_to_wire(node) for node in found], "next": following})
+
+    def _node(self, request: Request) -> Response:
+        wanted = queried(request, shapes.NodeQueryShape)
+        number = _number(request.path_params["node_id"])
+        if request.state.principal.agent_id is not None or not isinstance(number, int):
+            raise missing("node")
+        try:
+            node, edges, more = self._library.rules_around(number, wanted.limit)
+        except NotPermitted as error:
+            raise missing("node") from error
+        schema, cite = self._library.rules.schema(), self._library.cited.now()
+        listed = {
+            direction: [shapes.edge_to_wire(edge, schema, cite) for edge in found]
+            for direction, found in edges.items()
+        }
+        return json_response({"node": shapes.node_to_wire(node), **listed, "truncated": list(more)})
+
+    def _statement(self, request: Request) -> Response:
+        principal: Principal = request.state.principal
+        held = self._found(_number(request.path_params["statement_id"]))
+        if principal.agent_id is not None:  # who decided what, and which sources went, is the operator's business
+            seen = held.seen(self._library.readable_rules(principal))
+            if not seen:
+                raise missing("statement")
+            return json_response(self._described([replace(held, evidences=seen, reason="")])[0])
+        fate = self._library.catalog.rules.statement_fate(held.statement_id, date.today())
+        told = {name: fate[name] for name in ("state", "since_seq", "since", "lost", "reviews")}
+        return json_response(self._described([held])[0] | told)
+
+    def _found(self, which: int | str) -> Any:
+        try:
+            return self._library.catalog.rules.statement(which)
+        except NotPermitted as error:
+            raise missing("statement") from error
+
+    def _described(self, held: list[Any]) -> list[dict[str, Any]]:
+        ends = self._library.rules.ends(held)
+        trusts = {source.source_id: source.trust for source in self._library.sources()}
+        schema, cite = self._library.rules.schema(), self._library.cited.now()
+        return [shapes.statement_to_wire(one, ends, trusts, schema, cite) for one in held]
+
+    def _queue(self, request: Request) -> Response:
+        wanted = queried(request, shapes.QueueQueryShape)
+        held = list(self._library.catalog.rules.proposed(wanted.limit, wanted.after))
+        following = held[-1].statement_id if len(held) == wanted.limit else None
+        return json_response({"statements": self._described(held), "next": following})
+
+    def _review(self, body: object) -> Response:
+        wanted = checked(shapes.ReviewShape, body)
+        told: dict[str, Any] = {"action": wanted.action}
+        numbers = wanted.statement_ids
+        if isinstance(numbers, str):
+            numbers, told["left"] = self._library.rules.meant(numbers, wanted.action, most=shapes.MAX_LISTED)
+        for number in numbers:
+            self._found(number)
+        told["changed"] = self._library.rules.review(numbers, wanted.action, reason=wanted.reason)
+        return json_response(told)
+
+    def _take(self, body: object) -> Response:
+        wanted = shapes.import_from_wire(body)
+        with self._book(wanted) as book:
+            report = self._library.rules.take(
+                book, dry_run=wanted.dry_run, default_source=wanted.default_source, default_status=wanted.status
+            )
+        return json_response(shapes.report_to_wire(report, dry_run=wanted.dry_run))
+
+    @contextmanager
+    def _book(self, wanted: shapes.ImportShape) -> Iterator[Book]:
+        if wanted.pack is not None:
+            with located(wanted.pack) as folder:
+                yield read_book(folder)
+        elif wanted.file is not None:
+            with uploaded(wanted.file) as path:
+                yield read_book(path)
+        else:
+            yield read_book(self._allowed(wanted.path or ""))
+
+    def _allowed(self, path: str) -> Path:
+        """Refuse what does not lie below the allowed folders, and links in a folder that lead out of them."""
+        roots = self._desk.settings.ingest_roots
+        real = allowed_path(path, roots)
+        for link in (found for found in real.rglob("*") if found.is_symlink()):
+            allowed_path(str(link), roots)
+        return real
+
+    def _remove(self, request: Request) -> Response:
+        pack = request.path_params["pack"]
+        if request.state.principal.agent_id is not None or pack not in self._library.rules.packs():
+            raise missing("pack")
+        report = self._library.rules.retire_pack(pack)
+        counts = {
+            name: getattr(report, name) for name in ("nodes_retired", "statements_retired", "evidences_removed")
+        }
+        return json_response({"pack": pack, **counts})
+
+
+def _number(text: str) -> int | str:
+    """A statement's number; what is none may be its key."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else text
+
+
+# --- for the OpenAPI document ---------------------------------------------------------------------------------
+_TEXT, _COUNT, _OBJECT = {"type": "string"}, {"type": "integer"}, {"type": "object"}
+_NEXT = {"type": ["integer", "null"], "description": "The value of `after` for the next page; null: there is none."}
+
+
+def _list(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": item}
+
+
+def _members(**members: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": members, "required": list(members)}
+
+
+_STATEMENT = _members(
+    statement_id=_COUNT, status={"enum": ["proposed", "approved", "rejected", "retired"]}, src=_OBJECT,
+    relation=_TEXT, dst=_OBJECT, condition=_TEXT, strength=_TEXT, evidences=_list(_OBJECT),
+)  # fmt: skip
+
+RULES_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
+    ("GET", "/v1/rules"): {
+        "summary": "Counts, packs and schema of the rules graph; with any parameter, its nodes",
+        "answer": {
+            "oneOf": [
+                _members(version=_COUNT, counts=_OBJECT, packs=_list(_TEXT), schema=_OBJECT),
+                _members(nodes=_list(_OBJECT), next=_NEXT),
+            ]
+        },
+        "parameters": parameters_of(shapes.RulesQueryShape),
+    },
+    ("GET", "/v1/rules/nodes/{node_id}"): {
+        "summary": "A node, and the statements in force from it and into it",
+        "answer": _members(node=_OBJECT, out=_list(_OBJECT), **{"in": _list(_OBJECT)}, truncated=_list(_TEXT)),
+        "parameters": [
+            {"name": "node_id", "in": "path", "required": True, "schema": {"type": "string"}},
+            *parameters_of(shapes.NodeQueryShape),
+        ],
+    },
+    ("GET", "/v1/rules/statements/{statement_id}"): {
+        "summary": "A statement by number or key, with its evidence, what became of it, and its reviews",
+        "answer": _STATEMENT,
+    },
+    ("GET", "/v1/rules/review"): {
+        "summary": "Statements that wait for a review",
+        "answer": _members(statements=_list(_STATEMENT), next=_NEXT),
+        "parameters": parameters_of(shapes.QueueQueryShape),
+    },
+    ("POST", "/v1/rules/review"): {
+        "summary": "Approve, reject or retire statements, all or none",
+        "answer": {
+            **_members(action=_TEXT, changed=_COUNT),
+            "properties": {"action": _TEXT, "changed": _COUNT, "left": {**_COUNT, "description": "Meant by the text, and still to be decided on."}},
+        },
+        "requestBody": body_schema(shapes.ReviewShape),
+    },
+    ("POST", "/v1/rules/import"): {
+        "summary": "Import rules, or tell what that would change",
+        "answer": _members(
+            pack=_TEXT, dry_run={"type": "boolean"}, complete={"type": "boolean"}, counts=_OBJECT,
+            sources=_list(_TEXT), faults=_list(_OBJECT), diff=_OBJECT, change={"type": ["integer", "null"]},
+        ),
+        "requestBody": body_schema(shapes.ImportShape),
+    },
+    ("DELETE", "/v1/rules/packs/{pack}"): {
+        "summary": "Take back all that a pack has brought; what others support stays",
+        "answer": _members(pack=_TEXT, nodes_retired=_COUNT, statements_retired=_COUNT, evidences_removed=_COUNT),
+    },
+}  # fmt: skip
+"""What the document says of these routes beyond what it says of all: summary, answer, parameters, body."""

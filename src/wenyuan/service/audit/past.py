@@ -1,0 +1,242 @@
+"""The library as it was when an answer was given, rebuilt from the catalog's changes up to the recorded one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import date
+from typing import Any, Protocol
+
+from wenyuan.core.access import TaskProfile
+from wenyuan.core.addresses import Holder
+from wenyuan.core.errors import TextsGone
+from wenyuan.core.model import IndexRow, Label, LabelVector, Passage, Source, embedded_text, label_text
+from wenyuan.core.ports import Change, ChangeFeed, Deadline, Encoder, Engine
+from wenyuan.core.scoring.adapt import Tuning
+from wenyuan.core.text.synonyms import Synonym
+from wenyuan.service.audit import query_of
+from wenyuan.service.audit.replay import Rerun, rerun_of
+from wenyuan.service.catalog import Record
+from wenyuan.service.rules import SCHEMAS, stored_schema
+from wenyuan.service.rules.derive import Deriver
+from wenyuan.service.rules.names import NameStore, names_of
+from wenyuan.service.search.external import Reranking
+from wenyuan.service.search.general import SCRIPTS
+from wenyuan.service.search.retriever import Retriever
+from wenyuan.settings import RulesSettings, SearchSettings
+
+_PATIENCE = 60.0  # seconds for one request: the engine may be the plain and slow one
+
+
+class Archive(Record, NameStore, Protocol):
+    """A record that also knows what was; `catalog.Catalog` is one."""
+
+    @property
+    def rules(self) -> Any: ...
+
+    def value(self, key: str) -> Any: ...
+
+    def passages_at(
+        self, passage_ids: Sequence[int], seq: int, deadline: Deadline | None = None
+    ) -> Mapping[int, Passage]: ...
+
+    def document_at(
+        self, uri: str, seq: int, sources: Sequence[str] | None = None, deadline: Deadline | None = None
+    ) -> tuple[int, str, str] | None: ...
+
+
+class FeedAt:
+    """A change feed that ends at an earlier change.
+
+    Args:
+        embed: Makes the vector, (dim,) float32, of a text whose own is not kept any more; None in a library
+            without vectors.
+
+    Raises, from `changes`:
+        TextsGone: a text of that time is not kept, since its source was removed or redacted anew.
+    """
+
+    def __init__(self, feed: ChangeFeed, generation: int, embed: Callable[[str], Any] | None = None) -> None:
+        self._feed = feed
+        self._generation = generation
+        self._embed = embed
+
+    def seq(self) -> int:
+        return self._generation
+
+    def stamp(self, seq: int) -> str:
+        return self._feed.stamp(seq)
+
+    def lag(self, watermark: int) -> float:
+        return 0.0
+
+    def changes(self, after: int, upto: int, *, vectors: bool = True) -> Iterator[Change]:
+        for change in self._feed.changes(after, min(upto, self._generation), vectors=vectors):
+            yield change if change.row is None else replace(change, row=self._whole(change.row, vectors))
+
+    def _whole(self, row: IndexRow, vectors: bool) -> IndexRow:
+        if not row.text:
+            raise TextsGone(self._generation, row.source_id)
+        if vectors and row.vector is None and self._embed is not None:
+            return replace(row, vector=self._embed(embedded_text(row.heading_text, row.text)))
+        return row
+
+
+class RecordAt(FeedAt):
+    """The record as it was when an answer was given, as far as that is known: a `Record` for a `Retriever`.
+
+    Passages and documents are those of that change. Of sources, those of the recorded scope are there, in force and
+    with the recorded trust; what the library was like is what was recorded. What was not recorded is as it is now.
+    """
+
+    def __init__(
+        self, archive: Archive, record: Mapping[str, Any], embed: Callable[[str], Any] | None = None
+    ) -> None:
+        super().__init__(archive, record["generation"], embed)
+        self._archive = archive
+        self._scope: Mapping[str, int | None] | None = record["scope"].get("sources")
+        self._recorded_floor: Mapping[str, float] = record.get("floor", {})
+
+    def _as_it_was(self, source: Source) -> Source:
+        trust = (self._scope or {}).get(source.source_id) or source.trust
+        return replace(
+            source, trust=trust, effective_from=None, effective_until=None, status="in_force", supersedes=()
+        )
+
+    def sources(self, deadline: Deadline | None = None) -> tuple[Source, ...]:
+        found = self._archive.sources(deadline)
+        if self._scope is None:
+            return found
+        return tuple(self._as_it_was(s) for s in found if s.source_id in self._scope)
+
+    def passages(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Passage]:
+        found = self._archive.passages_at(passage_ids, self._generation, deadline)
+        trusts = self._scope or {}
+        return {i: replace(p, trust=trusts.get(p.source_id) or p.trust) for i, p in found.items()}
+
+    def labels(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Label]:
+        return self._archive.labels(passage_ids, deadline)
+
+    def label_vectors(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Sequence[LabelVector]:
+        found = list(self._archive.label_vectors(passage_ids, deadline))
+        missing = set(passage_ids) - {label.passage_id for label in found}
+        if missing and self._embed is not None:
+            for number, passage in self._archive.passages_at(sorted(missing), self._generation, deadline).items():
+                if text := label_text(passage.title, passage.headings, passage.lead):
+                    found.append(LabelVector(number, text, self._embed(text)))
+        return found
+
+    def document_by_uri(
+        self, uri: str, sources: Sequence[str] | None = None, deadline: Deadline | None = None
+    ) -> tuple[int, str, str] | None:
+        return self._archive.document_at(uri, self._generation, sources, deadline)
+
+    def holders(self, uris: Sequence[str], but: str = "") -> Mapping[str, Sequence[Holder]]:
+        return self._archive.holders(uris, but)
+
+    def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
+        # What was not recorded was not known then, and did not count.
+        known = self._recorded_floor
+        then = dict.fromkeys(SCRIPTS, known) if known else self._archive.floor(mode)
+        return {script: {"law": 0.0, "distinct": 0.0, **then.get(script, {})} for script in SCRIPTS}
+
+    def tuning_at(self, seq: int, deadline: Deadline | None = None) -> Tuning | None:
+        return self._archive.tuning_at(seq, deadline)
+
+    def profiles_at(self, seq: int, deadline: Deadline | None = None) -> tuple[TaskProfile, ...]:
+        return self._archive.profiles_at(seq, deadline)
+
+    def synonyms_version(self, seq: int, deadline: Deadline | None = None) -> int:
+        return self._archive.synonyms_version(seq, deadline)
+
+    def synonyms_at(self, seq: int, deadline: Deadline | None = None) -> tuple[Synonym, ...]:
+        return self._archive.synonyms_at(seq, deadline)
+
+
+@contextmanager
+def past(
+    record: Mapping[str, Any],
+    *,
+    archive: Archive,
+    make_engine: Callable[[], Engine],
+    encoder: Encoder | None,
+    settings: SearchSettings,
+    united: RulesSettings | None = None,
+    reranking: Reranking | None = None,
+    seconds: float = 600.0,
+) -> Iterator[tuple[Retriever, RecordAt]]:
+    """A retriever over the library as it was at a recorded change; the time is that of indexing all of it.
+
+    Args:
+        make_engine: Makes an empty engine, which is closed in the end.
+        seconds: How long building may take.
+
+    Raises:
+        TextsGone: texts of that time are not kept any more.
+        KnowledgeError: the engine cannot be built.
+    """
+
+    def embed(text: str) -> Any:
+        assert encoder is not None
+        return encoder.encode_passages([text])[0]
+
+    then = RecordAt(archive, record, embed if encoder is not None else None)
+    engine = make_engine()
+    try:
+        engine.sync(then, deadline=Deadline(time.monotonic() + seconds, time.monotonic))
+        patient = settings.model_copy(update={"deadline": _PATIENCE})
+        names = names_of(encoder, archive, settings)
+        united = united or RulesSettings()
+        rules = Deriver(
+            archive.rules, lambda: stored_schema(archive.value(SCHEMAS)), most=united.max_rules, at=then.seq(),
+            names=names,
+        )  # fmt: skip
+        retriever = Retriever(then, engine, encoder, patient, rules=rules, united=united, reranking=reranking)
+        try:
+            yield retriever, then
+        finally:
+            retriever.close()
+            rules.close()
+    finally:
+        engine.close()
+
+
+def rerun_at(  # noqa: PLR0913  (what it is wired with)
+    record: Mapping[str, Any],
+    request: Mapping[str, Any],
+    *,
+    archive: Archive,
+    make_engine: Callable[[], Engine],
+    encoder: Encoder | None,
+    settings: SearchSettings,
+    settings_digest: str,
+    united: RulesSettings | None = None,
+    reranking: Reranking | None = None,
+) -> Rerun:
+    """Ask a recorded query (see `audit.request_of`) of the library as it was; for the `rerun` of `replay`.
+
+    Outside sources cannot be asked about the past: only the library's own are.
+
+    Raises:
+        TextsGone: the library as it was cannot be had any more.
+        KnowledgeError: it could not be asked.
+    """
+    with past(
+        record,
+        archive=archive,
+        make_engine=make_engine,
+        encoder=encoder,
+        settings=settings,
+        united=united,
+        reranking=reranking,
+    ) as (retriever, then):
+        day = date.fromisoformat(record["scope"]["as_of"])
+        own = tuple(s.source_id for s in then.sources() if s.type == "static_doc")
+        query = query_of(request)
+        asked = own if query.sources is None else tuple(name for name in query.sources if name in own)
+        ask = retriever.derive if record.get("door") == "infer_rules" else retriever.retrieve
+        answer = ask(replace(query, sources=asked, as_of=day))
+    key = encoder.fingerprint.key if encoder is not None else ""
+    return rerun_of(answer, settings_digest=settings_digest, encoder_key=key, sources=asked, as_of=day)

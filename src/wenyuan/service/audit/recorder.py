@@ -1,0 +1,419 @@
+"""Recording of searches in the audit."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from wenyuan.core.access import Principal
+from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
+from wenyuan.core.filters import Scope
+from wenyuan.core.model import RULE_IDS
+from wenyuan.core.ports import Encoder, Engine
+from wenyuan.core.prompt import Withheld
+from wenyuan.core.records import AuditProgress, AuditRecord, Verification
+from wenyuan.core.rules.inference import REVISION
+from wenyuan.service.answer import Answer, Query
+from wenyuan.service.audit import (
+    Changed,
+    change_record,
+    digest_of,
+    fetch_record,
+    fragment_entry,
+    query_of,
+    request_of,
+    retrieval_record,
+    synonyms_of,
+)
+from wenyuan.service.audit.past import Archive, rerun_at
+from wenyuan.service.audit.replay import Replay, Rerun, replay, rerun_of
+from wenyuan.service.ingest.redaction import UNREADABLE, Questions
+from wenyuan.service.search import Allowed
+from wenyuan.service.search.external import Reranking
+from wenyuan.service.search.retriever import Retriever
+from wenyuan.service.search.searcher import Found, Searcher, SearchRequest, SearchResult
+from wenyuan.settings import Settings
+
+# Writes down what was asked, what was answered and what was changed, and asks again when it is doubted.
+
+
+ACTING: ContextVar[Principal] = ContextVar("acting", default=Principal())  # noqa: B039  (it is frozen)
+"""On whose behalf this thread works; doors that know set it, for the audit of changes."""
+_RECORDED: ContextVar[list[str] | None] = ContextVar("recorded", default=None)
+
+
+@contextmanager
+def one_question() -> Iterator[None]:
+    """What is recorded inside is of one question: every record but the first names that one in ``part_of``.
+
+    Each part is a record of its own, since each is asked of its own scope, and replayed so.
+    """
+    if _RECORDED.get() is not None:
+        yield
+        return
+    token = _RECORDED.set([])
+    try:
+        yield
+    finally:
+        _RECORDED.reset(token)
+
+
+class Log(Protocol):
+    """Where records are kept, listed, verified and exported; `catalog.audit.log.AuditLog` is one."""
+
+    def append(self, record: Mapping[str, Any], query: Mapping[str, Any] | None = None) -> str: ...
+
+    def flush(self, timeout: float = 30.0) -> None: ...
+
+    def check(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def show(self, audit_id: str) -> AuditRecord: ...
+
+    def list(
+        self,
+        *,
+        kind: str | None = None,
+        principal: str | None = None,
+        agent: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        limit: int = 50,
+        before: str | None = None,
+    ) -> tuple[AuditRecord, ...]: ...
+
+    def verify(self, expected_head: str | None = None) -> Verification: ...
+
+    def renew_head(self, *, principal: str = "local") -> str: ...
+
+    def export(self, path: Path, *, with_queries: bool = False) -> str: ...
+
+    def progress(self) -> AuditProgress: ...
+
+    def head(self) -> str: ...
+
+
+class Past(Archive, Protocol):
+    """The catalog, as far as it remembers."""
+
+    @property
+    def rules(self) -> Any: ...
+
+    def passage_fate(self, passage_id: int) -> Mapping[str, Any]: ...
+
+
+class Witness:
+    """The audit of a library; with no log (switched off) it writes nothing and gives no ids."""
+
+    def __init__(
+        self, log: Log | None, settings: Settings, encoder: Encoder | None, reranking: Reranking, questions: Questions
+    ) -> None:
+        self.log = log
+        self.questions = questions
+        self._settings = settings
+        self._encoder = encoder
+        self._reranking = reranking
+        rules = settings.rules.model_dump(mode="json", exclude_defaults=True)
+        more = {"rules": rules, "reranker": reranking.fingerprint}
+        bearing = settings.search.model_dump(mode="json") | {name: value for name, value in more.items() if value}
+        self._digest = digest_of(bearing)
+        self._encoder_key = encoder.fingerprint.key if encoder is not None else ""
+
+    def answered(  # noqa: PLR0913  (an answer, and what became of it)
+        self, query: Query, answer: Answer, principal: Principal, *, door: str, agent_id: str | None = None,
+        cache_hit: bool = False, withheld: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
+        bounds: Mapping[str, Any] = MappingProxyType({}), copies: Set[int] = frozenset(),
+    ) -> str:  # fmt: skip
+        """Record an answer; returns the record's id (``""`` when the audit is off).
+
+        Args:
+            withheld: By reason, characters of passages that were found and not given, by short address.
+            bounds: What else bounded what is given: ``token_budget``, ``allow_low_trust``.
+            copies: Passages that were found and are not given, since another domain's that say the same are: nothing
+                is quoted of them.
+
+        Raises:
+            CatalogUnavailable: the audit cannot be written; then nothing may be answered either.
+        """
+        if self.log is None or answer.scope is None:
+            return ""
+        asked = request_of(query)
+        if answer.wordings:
+            asked["wordings"] = [[f"{a} → {b}" for a, b in wording.replaced] for wording in answer.wordings]
+        request, redacted = self.questions.kept(asked, answer.generation)
+        lost: Counter[str] = Counter()
+        for of_reason in withheld.values():
+            lost.update(of_reason)
+        given = [answer.passages[hit.passage_id] for hit in answer.hits]
+        record = retrieval_record(
+            principal=principal,
+            request={**request, **bounds, "agent_id": agent_id},
+            scope=answer.scope,
+            generation=answer.generation,
+            settings_digest=self._digest,
+            encoder_key=self._encoder_key,
+            legs=answer.legs,
+            fragments=[
+                fragment_entry(
+                    hit, passage, 0 if hit.passage_id in copies else max(0, len(passage.text) - lost[passage.ref])
+                )
+                for hit, passage in zip(answer.hits, given, strict=True)
+            ],
+            withheld=withheld,
+            cache_hit=cache_hit,
+            degraded=answer.degraded,
+            trusts=answer.trusts,
+            floor=answer.floors,
+            tuning=answer.tuning,
+            synonyms=synonyms_of(answer),
+            derivation=0 if answer.derived is None else REVISION,
+            door=door,
+            redacted=redacted,
+        )
+        return _appended(self.log, record, None if UNREADABLE in redacted else request)
+
+    def attested(self, query: Query, answer: Answer, principal: Principal, *, door: str) -> Answer:
+        """An answer with the id of its record; raises as `answered` does."""
+        return replace(answer, audit_id=self.answered(query, answer, principal, door=door))
+
+    def failed(
+        self, query: Query, error: Exception, principal: Principal, *, door: str, agent_id: str | None = None
+    ) -> str:
+        """Record a question that got no answer; of an error that is no `KnowledgeError` only its kind is told."""
+        if self.log is None:
+            return ""
+        scope = Scope(sources=frozenset(query.sources or ()), as_of=query.as_of or date.today())
+        request, redacted = self.questions.kept(request_of(query))
+        kind = type(error).__name__
+        code, told = "internal_error", f"internal error: {kind}"
+        if isinstance(error, KnowledgeError):
+            code, told = error.code, self.questions.text(str(error))
+        record = retrieval_record(
+            principal=principal, request={**request, "agent_id": agent_id}, scope=scope, generation=0,
+            settings_digest=self._digest, encoder_key=self._encoder_key, status="FAILED", door=door,
+            error=told, error_code=code, redacted=redacted,
+        )  # fmt: skip
+        return _appended(self.log, record, None if UNREADABLE in redacted else request)
+
+    def fetched(self, ref: str, uri: str, chars: int, principal: Principal, *, door: str) -> str:
+        """Record that a document was given to read; returns the record's id (``""`` when the audit is off).
+
+        Raises:
+            CatalogUnavailable: the audit cannot be written; then nothing may be given either.
+        """
+        if self.log is None:
+            return ""
+        return self.log.append(fetch_record(ref, uri, chars, principal, door))
+
+    def changed(self, kind: Changed, action: str, name: str, before: Any, after: Any) -> None:
+        """Record a change of the registry, an agent or a key, by whoever is `ACTING`."""
+        if self.log is not None:
+            self.log.append(change_record(kind, action, name, before, after, ACTING.get()))
+
+    def replay(
+        self, audit_id: str, retriever: Retriever, past: Past, make_engine: Callable[[], Engine],
+        allowed: Allowed | None = None, *, exact: bool,
+    ) -> Replay:  # fmt: skip
+        """Ask a recorded question again: of the library as it is, or (`exact`) as it was.
+
+        Args:
+            allowed: What whoever wants to know may see now: nothing else is asked, nor told; None: everything.
+
+        Raises:
+            NotPermitted: there is no such record.
+            KnowledgeError: it cannot be asked again.
+        """
+        if self.log is None:
+            raise KnowledgeError("the audit is switched off", component="audit", hint="audit.enabled = true")
+        self.log.flush()
+        kept = self.log.show(audit_id)
+
+        def now(request: Mapping[str, Any]) -> Rerun:
+            query = query_of(request)
+            day = query.as_of or date.today()
+            try:
+                answer = _asked_of(retriever, kept.record)(replace(query, as_of=day))
+            except NotPermitted as error:  # a source that it names is gone: that is what differs
+                return Rerun(
+                    fragments=[], generation=0, settings_digest=self._digest, encoder_key=self._encoder_key,
+                    sources=frozenset(), as_of=day, status="FAILED", error=str(error),
+                )  # fmt: skip
+            scope = answer.scope or Scope(sources=frozenset(), as_of=date.today())
+            return rerun_of(
+                answer, settings_digest=self._digest, encoder_key=self._encoder_key,
+                sources=scope.sources, as_of=scope.as_of,
+            )  # fmt: skip
+
+        def then(request: Mapping[str, Any]) -> Rerun:
+            return rerun_at(
+                kept.record, request, archive=past, make_engine=make_engine, encoder=self._encoder,
+                settings=self._settings.search, settings_digest=self._digest, united=self._settings.rules,
+                reranking=self._reranking,
+            )  # fmt: skip
+
+        def fate(passage_id: int) -> Mapping[str, Any]:
+            if passage_id > RULE_IDS:
+                return past.passage_fate(passage_id)
+            told: Mapping[str, Any] = past.rules.statement_fate(RULE_IDS - passage_id, date.today())
+            return told if allowed is None else _fate_within(told, allowed)
+
+        def again(request: Mapping[str, Any]) -> Rerun:
+            within = request if allowed is None else _request_within(request, allowed)
+            return then(within) if exact else now(within)
+
+        visible = None if allowed is None else allowed.trusted
+        return replay(kept.record, kept.query, rerun=again, describe_passage=fate, visible=visible)
+
+
+def _appended(log: Log, record: dict[str, Any], query: Mapping[str, Any] | None) -> str:
+    recorded = _RECORDED.get()
+    if recorded is None:
+        return log.append(record, query)
+    recorded.append(log.append(record | ({"part_of": recorded[0]} if recorded else {}), query))
+    return recorded[-1]
+
+
+def _request_within(request: Mapping[str, Any], allowed: Allowed) -> Mapping[str, Any]:
+    """A recorded request, no wider than what is allowed now."""
+    named = request["sources"]
+    sources = sorted(allowed.sources if named is None else allowed.sources.intersection(named))
+    near, trust = request.get("seen"), max(request["min_trust"], allowed.min_trust)
+    seen = sorted(allowed.trusted if near is None else allowed.trusted.intersection(near))
+    return {**request, "sources": sources, "seen": seen, "min_trust": trust}
+
+
+def _fate_within(fate: Mapping[str, Any], allowed: Allowed) -> Mapping[str, Any]:
+    """What became of a statement, without who decided what, and without sources elsewhere."""
+    lost = [one for one in fate.get("lost", ()) if one["source_id"] in allowed.sources]
+    return {**fate, "reason": "", "reviews": (), "lost": lost}
+
+
+def _asked_of(retriever: Retriever, record: Mapping[str, Any]) -> Callable[[Query], Answer]:
+    """What a recorded question was asked of: rules alone, or all that the library has."""
+    return retriever.derive if record.get("door") == "infer_rules" else retriever.retrieve
+
+
+# Searches that leave their record: what was given, what was kept back and why; or why there was no answer.
+
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What a context was bounded by, and which passages did not come through.
+
+    Attributes:
+        doubted: Of one answer: what would have been in it, were it trusted more.
+    """
+
+    token_budget: int
+    allow_low_trust: bool
+    withheld: Sequence[Withheld]
+    doubted: Sequence[Found] = ()
+
+
+class RecordedSearch:
+    """A searcher whose every answer and failure is in the audit.
+
+    Args:
+        witness: Writes the records.
+    """
+
+    def __init__(self, searcher: Searcher, witness: Witness) -> None:
+        self._searcher = searcher
+        self._witness = witness
+
+    def find(self, request: SearchRequest, principal: Principal) -> SearchResult:
+        """Search, and record what was found or why it failed."""
+        with self.failures(request, principal, "search"):
+            return self.attested(self._searcher.search(request, principal), request, principal, "search")
+
+    def searches(
+        self, requests: Sequence[SearchRequest], principal: Principal, door: str
+    ) -> tuple[SearchResult, ...]:
+        """Search for each within the time of one request, and record the first failure, which ends it.
+
+        What was found is recorded by `attested`, when it is known what is given.
+        """
+        found = []
+        with self.failures(requests[0], principal, door):
+            begun = self._searcher.searches(requests, principal)
+        for request, result in zip(requests, begun, strict=True):
+            with self.failures(request, principal, door):
+                found.append(result())
+        return tuple(found)
+
+    @one_question()
+    def attested(
+        self, result: SearchResult, request: SearchRequest, principal: Principal, door: str,
+        bounds: Bounds | None = None,
+    ) -> SearchResult:  # fmt: skip
+        """A result with the ids of its records, one for each domain.
+
+        Raises:
+            CatalogUnavailable: the audit cannot be written; then nothing may be given either.
+        """
+        given = {found.hit.passage_id for found in result.passages}
+        copies = {copy.passage_id for found in result.passages for copy in found.copies}
+        more = {} if bounds is None else {"token_budget": bounds.token_budget}
+        if bounds is not None and bounds.allow_low_trust:
+            more["allow_low_trust"] = True
+        ids = [
+            self._witness.answered(
+                query, answer, principal, door=door, agent_id=request.agent_id, cache_hit=result.cache_hit,
+                withheld=_kept_back(query, answer, given, copies, bounds), bounds=more, copies=copies - given,
+            )
+            for query, answer in result.answers
+        ]  # fmt: skip
+        return replace(result, audit_ids=tuple(filter(None, ids)))
+
+    @contextmanager
+    def failures(self, request: SearchRequest, principal: Principal, door: str) -> Iterator[None]:
+        """Record what fails inside, unless the request is at fault; it is raised in any case."""
+        try:
+            yield
+        except (InvalidRequest, NotPermitted):
+            raise
+        except Exception as error:
+            if isinstance(error, KnowledgeError):  # of anything else, who called tells the whole story
+                log.error("search for agent %s failed: %s", request.agent_id or principal.agent_id, error)
+            self.failed(self._searcher.whole(request, principal), error, principal, door, request.agent_id)
+            raise
+
+    def failed(
+        self, query: Query, error: Exception, principal: Principal, door: str, agent_id: str | None = None
+    ) -> None:
+        """Record that a question got no answer."""
+        try:
+            self._witness.failed(query, error, principal, door=door, agent_id=agent_id)
+        except KnowledgeError as second:  # the answer says FAILED as it is
+            log.error("the failure could not be audited: %s", second)
+
+
+def _kept_back(
+    query: Query, answer: Answer, given: set[int], copies: set[int], bounds: Bounds | None
+) -> Mapping[str, Mapping[str, int]]:
+    """By reason, the passages of one answer that were kept back wholly or partly: characters by short address."""
+    kept: dict[str, dict[str, int]] = {}
+    doubted = (f.passage for f in (bounds.doubted if bounds is not None else ()))
+    refs = {p.ref for p in doubted if query.sources is None or p.source_id in query.sources}
+    for hit in answer.hits:
+        passage = answer.passages[hit.passage_id]
+        refs.add(passage.ref)
+        if hit.passage_id not in given | copies:  # top_k was auto, and the scores said that it helps no more
+            kept.setdefault("top_k", {})[passage.ref] = len(passage.text)
+    for one in bounds.withheld if bounds is not None else ():
+        if one.ref in refs:
+            of_reason = kept.setdefault(one.reason, {})
+            of_reason[one.ref] = of_reason.get(one.ref, 0) + one.characters
+    return kept

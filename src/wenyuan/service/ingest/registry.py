@@ -1,0 +1,287 @@
+"""Applying a registry file to a library, and re-embedding with another encoder."""
+
+from __future__ import annotations
+
+import os.path
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from wenyuan.core.access import TaskProfile, task_faults
+from wenyuan.core.addresses import local_path
+from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError
+from wenyuan.core.model import Source
+from wenyuan.core.ports import Encoder, Engine
+from wenyuan.core.registry import Entry, Plan, Registry, diff, parse_registry, registry_to_yaml
+from wenyuan.core.scoring.vectors import checked_vectors
+from wenyuan.service.catalog import governed
+from wenyuan.service.ingest import Ingester, vector_key
+from wenyuan.service.ingest.redaction import Redactor
+from wenyuan.service.operations.health import Readiness
+from wenyuan.service.operations.refresh import RefreshOutcome, Worker
+from wenyuan.service.search import lasts
+
+if TYPE_CHECKING:
+    from wenyuan.service.library import Library
+
+
+# A library made what a registry file says: read the file, see what would change, change it.
+
+
+_READ_ANEW = frozenset(("path", "type", "language", "collection", "sensitivity", "settings"))
+"""Fields that shape what is stored of a source: with another value it has to be read again."""
+
+
+def contents(library: Library) -> Registry:
+    """The sources, agents and profiles of tasks of a library; paths are absolute."""
+    return Registry(
+        sources=tuple(map(_at_home, library.sources())),
+        agents=tuple(governed(library).agents()),
+        tasks=tuple(governed(library).profiles()),
+    )
+
+
+def _at_home(source: Source) -> Source:
+    return replace(source, path=os.path.normpath(Path(source.path).absolute())) if source.path else source
+
+
+def export(library: Library) -> str:
+    """The registry file that describes a library; applied to it, it changes nothing."""
+    return registry_to_yaml(contents(library))
+
+
+def read_registry(library: Library, file: Path, *, prune: bool = False) -> Registry:
+    """A registry file, read for a library.
+
+    Args:
+        library: What it has may be referred to without being named, unless it will be pruned.
+        file: Relative paths in it are meant from its folder.
+        prune: See `apply`.
+
+    Raises:
+        InvalidRequest: it cannot be read, or listing every fault in it as a `core.registry.LineFault`.
+    """
+    local_path(file)
+    try:
+        text = file.read_text("utf-8-sig")
+    except OSError as error:
+        raise InvalidRequest(f"cannot read {file}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(f"{file} is not UTF-8 (byte {error.start})") from error
+    return parse_registry(text, file.absolute().parent, library=() if prune else library.sources())
+
+
+def plan(library: Library, registry: Registry) -> Plan:
+    """What applying a registry to a library would do.
+
+    Raises:
+        InvalidRequest: a source that holds documents would become one that is searched elsewhere, or one says
+            of its redaction what cannot be understood.
+    """
+    found = diff(contents(library), registry)
+    faults = list(_redaction_faults(registry))
+    for change in found.changed:
+        if change.field == "type" and (held := governed(library).counts(change.id)["documents"]):
+            message = f"source {change.id} holds {held} documents; remove it before it becomes {change.new}"
+            faults.append(Fault("type", message))
+    if faults:
+        raise InvalidRequest("; ".join(fault.message for fault in faults), faults=tuple(faults))
+    return found
+
+
+def _redaction_faults(registry: Registry) -> Iterator[Fault]:
+    for source in registry.sources:
+        try:
+            Redactor.of(source)
+        except InvalidRequest as error:
+            yield Fault(source.source_id, f"source {source.source_id}: {error.message}")
+
+
+def apply(
+    library: Library, plan: Plan, *, prune: bool = False, clock: Callable[[], float] = time.time
+) -> tuple[RefreshOutcome, ...]:
+    """Carry a plan out. Interrupted, it can be made and carried out again; done twice, it changes nothing.
+
+    New sources with a refresh cycle, and those of which something is to be read differently, are due at once.
+    Nothing is read here but this: sources of whose texts more is to be taken out than before (a higher
+    sensitivity) are read again at once, whatever their cycle, and what cannot be read leaves the library.
+
+    Args:
+        library: The one that the plan was made for.
+        plan: See `plan`.
+        prune: Remove what the file does not name; else that is left alone.
+        clock: Seconds since the epoch.
+
+    Returns:
+        How reading again ended, source by source; a failure is in the outcome, and recorded with the source.
+
+    Raises:
+        InvalidRequest: sources would supersede one another in a loop, or two profiles name one task; nothing is
+            changed.
+        CatalogBusy: another worker is at such a source; apply the plan again when it has finished.
+    """
+    catalog = governed(library)
+    todo = {*plan.added, *plan.changed_entries}
+    with catalog.writing():
+        _check_loops(catalog.sources(), plan, prune=prune)
+        freed = _freed(catalog.profiles(), plan, prune=prune)
+        for source in plan.wanted.sources:
+            if Entry("source", source.source_id) in todo:
+                catalog.put_source(source)
+        for agent in plan.wanted.agents:
+            if Entry("agent", agent.agent_id) in todo:
+                catalog.put_agent(agent)
+        for profile_id in freed:
+            catalog.remove_profile(profile_id)
+        for profile in plan.wanted.tasks:
+            catalog.put_profile(profile)  # the same again changes nothing
+        states = catalog.source_states()
+        for source_id in {c.id for c in plan.changed if c.kind == "source" and c.field in _READ_ANEW}:
+            if source_id in states:
+                catalog.put_source_state(replace(states[source_id], next_refresh=clock()))
+    if prune:
+        _prune(library, plan)
+    registered = {source.source_id: source for source in library.sources()}
+    wanted = [registered[source.source_id] for source in plan.wanted.sources]
+    return tuple(Worker(library).refresh(source.source_id) for source in wanted if library.behind(source))
+
+
+def _check_loops(held: Iterable[Source], plan: Plan, *, prune: bool) -> None:
+    """Refuse a registry in which sources would supersede one another in a loop; nothing could be asked of it.
+
+    Called with the library's writer lock held: of two changes that are sound apart, the second is refused.
+    """
+    gone = {entry.id for entry in plan.missing if prune and entry.kind == "source"}
+    wanted = {source.source_id: source for source in (*held, *plan.wanted.sources)}
+    lasts([source for name, source in wanted.items() if name not in gone])
+
+
+def _freed(held: Iterable[TaskProfile], plan: Plan, *, prune: bool) -> tuple[str, ...]:
+    """The profiles to be taken away before others are put: pruned ones, and those whose task another one gets.
+
+    Called with the library's writer lock held, as `_check_loops`.
+    """
+    known = {one.profile_id: one for one in held}
+    gone = [entry.id for entry in plan.missing if prune and entry.kind == "task" and entry.id in known]
+    after = known | {one.profile_id: one for one in plan.wanted.tasks}
+    others = [one for name, one in after.items() if name not in gone]
+    for profile in plan.wanted.tasks:
+        if faults := task_faults(profile, others):
+            where = f"profile {profile.profile_id}: "
+            raise InvalidRequest(where + "; ".join(f"{f.path} {f.message}" for f in faults), faults=faults)
+    given = {task: one.profile_id for one in plan.wanted.tasks for task in one.tasks}
+    gone += [name for name, one in known.items() if any(given.get(task, name) != name for task in one.tasks)]
+    return tuple(dict.fromkeys(gone))
+
+
+def _prune(library: Library, plan: Plan) -> None:
+    catalog = governed(library)
+    sources = {source.source_id for source in catalog.sources()}
+    agents = {agent.agent_id for agent in catalog.agents()}
+    for entry in plan.missing:
+        if entry.kind == "source" and entry.id in sources:
+            library.remove(entry.id)
+        elif entry.kind == "agent" and entry.id in agents:
+            catalog.remove_agent(entry.id)
+
+
+# Another encoder for a library: passages stay, and are given other vectors; what is derived from those follows.
+
+
+PENDING = "reembedded"
+"""Value of a library whose passages have other vectors, while what is derived does not follow yet: ``{"from": key}``."""
+
+_AT_ONCE = 192  # passages embedded, and then stored
+Tell = Callable[[int, int], None]
+"""``tell(done, total)``: passages."""
+
+
+class Shelf(Protocol):
+    """What is asked of the catalog."""
+
+    def counts(self) -> Mapping[str, int]: ...
+
+    def embedded_after(self, passage_id: int, limit: int) -> Sequence[tuple[int, str, str]]: ...
+
+    def known_vectors(self, keys: Sequence[str]) -> set[str]: ...
+
+    def keep_vectors(self, vectors: Mapping[str, Any]) -> None: ...
+
+    def change_encoder(self, encoder: Mapping[str, Any], before: str, key_of: Callable[[str], str]) -> int: ...
+
+
+def embed_anew(shelf: Shelf, encoder: Encoder, before: str, tell: Tell = lambda done, total: None) -> int:
+    """Embed whatever has no vector of `encoder` yet, then change over to them at once; returns how many were embedded.
+
+    Until that last step the library answers as before. What was embedded before an interruption is not embedded again.
+
+    Args:
+        before: Key of the encoder that made the vectors that are there; ``""`` for none.
+
+    Raises:
+        VectorsGone: passages came meanwhile.
+        CatalogError, EncoderError
+    """
+    total, done, embedded, last = shelf.counts()["passages"], 0, 0, 0
+    own = encoder.fingerprint.key
+    while part := shelf.embedded_after(last, _AT_ONCE):
+        embedded += _embed(shelf, encoder, {text for _, text, _ in part})
+        _embed(shelf, encoder, {label for _, _, label in part if label})
+        done += len(part)
+        last = part[-1][0]
+        tell(done, total)
+    shelf.change_encoder(asdict(encoder.fingerprint), before, lambda text: vector_key(own, text))
+    return embedded
+
+
+def _embed(shelf: Shelf, encoder: Encoder, texts: Collection[str]) -> int:
+    """Embed and store those of some texts that have no vector yet; returns how many those were."""
+    keys = {vector_key(encoder.fingerprint.key, text): text for text in texts}
+    known = shelf.known_vectors(list(keys))
+    new = {key: text for key, text in keys.items() if key not in known}
+    if new:
+        asked = list(new.values())
+        answered = encoder.encode_passages(asked)
+        vectors = checked_vectors(answered, len(new), encoder.fingerprint.dimension, "encoder", texts=asked)
+        shelf.keep_vectors(dict(zip(new, vectors, strict=True)))
+    return len(new)
+
+
+class ReembedDoor:
+    """Mixed into `Library`."""
+
+    catalog: Any
+    engine: Engine
+    encoder: Encoder | None
+    _ingester: Ingester
+    measure_collection: Callable[[], None]
+    readiness: Callable[[], Readiness]
+
+    def follow_reembedding(self) -> None:
+        """After `embed_anew`: build the index, measure what depends on vectors, and see that all of it is there.
+
+        Nothing to do where that has been done. May be broken off and begun again.
+
+        Raises:
+            KnowledgeError: the index does not hold what the catalog does, or cannot be built.
+        """
+        pending = self.catalog.value(PENDING)
+        if not pending or self.encoder is None:
+            return
+        for source in self.catalog.sources():  # or every document would be read anew: its stamp names the encoder
+            before, after = (
+                self._ingester.reading(source, key) for key in (pending["from"], self.encoder.fingerprint.key)
+            )
+            self.catalog.renew_stamps(source.source_id, before, after)
+        self._ingester.follow()
+        self.measure_collection()
+        checkpoint = getattr(self.engine, "checkpoint", None)
+        if checkpoint is not None:
+            checkpoint(always=True)
+        readiness = self.readiness()
+        if not readiness.ready:
+            failed = "; ".join(str(part["detail"]) for part in readiness.parts.values() if part["state"] == "failed")
+            raise KnowledgeError(failed, component="re-embedding", hint="wenyuan doctor")
+        self.catalog.set_value(PENDING, None)

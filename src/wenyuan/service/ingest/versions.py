@@ -1,0 +1,283 @@
+"""Which versions of documents supersede others, and which addresses they state of themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import PurePosixPath
+from posixpath import normpath
+from typing import Protocol
+from urllib.parse import unquote
+
+from wenyuan.core.addresses import Holder, is_script, lies_under, scheme_of
+from wenyuan.core.errors import DocumentRejected, SourceError
+from wenyuan.core.model import Document, Source
+from wenyuan.core.terms_of_use import (
+    LiveVersion,
+    Validity,
+    date_from_name,
+    effective_ends,
+    validity_field,
+    validity_from,
+)
+
+# Which version of a document is in force: what it says of itself, dates in file names, and what supersedes what.
+#
+# What Markdown says in front matter and JSON Lines in their keys is read here, by one list of words (`core.terms_of_use`).
+#
+# A date in brackets at the end of a file's name, as statutes have it (``数据安全法(2021-06-10).md``), is the day from
+# which that version counts, and ends the version before it in the same folder. Front matter says ``supersedes:
+# old-policy.md``: the file of that name in the same folder or, where there is none, the only one elsewhere.
+
+
+_NOT_YET = date.max  # the beginning of a draft
+_UNKNOWN_END = date.min  # the own end of what is retired, nobody says since when
+_BRACKETED = re.compile(r"\s*[（(【\[][^（(【\[]*\d{4}[^）)】\]]*[）)】\]]\s*$")
+
+
+class Versions(Protocol):
+    """The part of the catalog that knows which versions live."""
+
+    def live_versions(self, source_id: str) -> Sequence[LiveVersion]: ...
+
+    def amend_ends(self, source_id: str, ends: Mapping[int, date | None]) -> None: ...
+
+
+def dated(document: Document) -> Document:
+    """The document with the validity that its reader, its metadata and, where these leave it open, its name give it.
+
+    Raises:
+        DocumentRejected: it ends before it begins.
+    """
+    said, faults = validity_from(document.metadata, _own(document))
+    notes = tuple(f"validity: {fault.path}: {fault.message}" for fault in faults)
+    begin, end = said.effective_from, said.effective_until
+    stem = _path(document.uri).stem
+    if begin is None and _BRACKETED.search(stem):
+        begin = date_from_name(stem)
+    if begin and end and end < begin:
+        raise DocumentRejected("effective_until lies before effective_from")
+    if said.status == "draft":
+        begin, end = _NOT_YET, None
+    elif said.status == "retired":
+        end = end or _UNKNOWN_END
+    if (begin, end) == (document.effective_from, document.effective_until) and not notes:
+        return document
+    return replace(document, effective_from=begin, effective_until=end, notes=(*document.notes, *notes))
+
+
+def _own(document: Document) -> Mapping[str, date]:
+    days = {"effective_from": document.effective_from, "effective_until": document.effective_until}
+    return {name: day for name, day in days.items() if day is not None}
+
+
+def settle(versions: Versions, source_id: str) -> Mapping[str, tuple[str, ...]]:
+    """End what is superseded, and let go on what no longer is; returns what is to be noted, by URI.
+
+    Raises:
+        InvalidRequest: documents that supersede one another in a loop, or what is not there.
+    """
+    live = versions.live_versions(source_id)
+    series = _series(live)
+    named, notes = _named(live)
+    items = [
+        Validity(
+            id=str(v.document_id),
+            effective_from=v.effective_from,
+            effective_until=None if v.own_until == _UNKNOWN_END else v.own_until,
+            status="draft" if v.effective_from == _NOT_YET else "in_force",
+            supersedes=tuple(dict.fromkeys((*named.get(v.document_id, ()), *series.get(v.document_id, ())))),
+        )
+        for v in live
+    ]
+    if not any(item.supersedes for item in items) and all(v.own_until == v.effective_until for v in live):
+        return notes
+    ends = effective_ends(items, undated=date.min)
+    changed = {}
+    for version in live:
+        end = ends[str(version.document_id)]
+        if end is None and version.own_until == _UNKNOWN_END:
+            end = _UNKNOWN_END
+        if end != version.effective_until:
+            changed[version.document_id] = end
+    versions.amend_ends(source_id, changed)
+    return notes
+
+
+def _path(uri: str) -> PurePosixPath:
+    return _path_of(uri.partition("?")[0])
+
+
+@lru_cache(maxsize=1_024)
+def _path_of(path: str) -> PurePosixPath:
+    return PurePosixPath(unquote(path))  # rows of one file have it in common
+
+
+def _bare(path: PurePosixPath) -> PurePosixPath:
+    """Without its suffix: a version may be of another format than the one before."""
+    return path.parent / path.stem
+
+
+# --- series of bracketed dates ----------------------------------------------------------------------------
+def _series(live: Sequence[LiveVersion]) -> Mapping[int, tuple[str, ...]]:
+    """By document, those of the version before it in a series: files of one folder that differ in nothing but the date.
+
+    A file may hold many documents (rows, sheets), some with days of their own. They are one version, which begins on
+    the day of its name, if any of them does; the first that does stands for all.
+    """
+    files: dict[PurePosixPath, list[LiveVersion]] = {}
+    for version in live:
+        path = _path(version.uri)
+        if _BRACKETED.search(path.stem) and version.effective_from not in (None, _NOT_YET):
+            files.setdefault(path, []).append(version)
+    groups: dict[tuple[PurePosixPath, str], dict[date, list[LiveVersion]]] = {}
+    for path, documents in files.items():
+        begins = {v.effective_from or date.min for v in documents}
+        named = date_from_name(path.stem)
+        begin = named if named in begins else min(begins)
+        group = groups.setdefault((path.parent, _BRACKETED.sub("", path.stem)), {})
+        group.setdefault(begin, []).extend(documents)
+    before: dict[int, tuple[str, ...]] = {}
+    for group in groups.values():
+        for (_, old), (begin, new) in pairwise(sorted(group.items())):
+            first = next(v for v in new if v.effective_from == begin)
+            before[first.document_id] = tuple(str(v.document_id) for v in old)
+    return before
+
+
+# --- what front matter names ------------------------------------------------------------------------------
+def _named(live: Sequence[LiveVersion]) -> tuple[Mapping[int, list[str]], Mapping[str, tuple[str, ...]]]:
+    """By document, ids of those that its front matter names, and notes of names that say too little, by URI.
+
+    A name is a file's, with or without its folder, a title or a URI. What it names may come later. Where many documents
+    of a file name the same, the one that begins first speaks for all: what is named may be as many again.
+    """
+    saying: dict[tuple[PurePosixPath, str], LiveVersion] = {}
+    for version in sorted(live, key=lambda v: (v.effective_from or date.min, v.document_id)):
+        for name in _said(version):
+            saying.setdefault((_path(version.uri), name), version)
+    known: dict[str, list[LiveVersion]] = {}
+    for version in live if saying else ():
+        for name in {version.uri, version.title, _path(version.uri).stem}:
+            known.setdefault(name, []).append(version)
+    found: dict[int, list[str]] = {}
+    notes: dict[str, tuple[str, ...]] = {}
+    for (_, name), version in saying.items():
+        meant = [v for v in _meant(name, version, known) if v is not version]
+        here = [v for v in meant if _path(v.uri).parent == _path(version.uri).parent]
+        if not here and len({_bare(_path(v.uri)) for v in meant}) > 1:
+            note = (
+                f"supersedes {name!r}, which is in several other places, so none of them ends: name the folder, too"
+            )
+            notes[version.uri] = (*notes.get(version.uri, ()), note)
+        else:
+            found.setdefault(version.document_id, []).extend(str(v.document_id) for v in here or meant)
+    return found, notes
+
+
+def _said(version: LiveVersion) -> tuple[str, ...]:
+    return validity_from({k: v for k, v in version.facets.items() if validity_field(k) == "supersedes"})[0].supersedes
+
+
+def _meant(name: str, version: LiveVersion, known: Mapping[str, list[LiveVersion]]) -> Sequence[LiveVersion]:
+    """What a name may be of. With a folder, it is of files whose path ends so, or begins so where the document lies."""
+    exact = [v for v in known.get(name, ()) if v.uri == name]
+    if exact:
+        return exact
+    wanted = PurePosixPath(name)
+    files = [v for v in known.get(wanted.stem, ()) if _path(v.uri).stem == wanted.stem]
+    if len(wanted.parts) > 1:
+        beside = PurePosixPath(normpath(_path(version.uri).parent / _bare(wanted)))
+        end = tuple(part for part in _bare(wanted).parts if part != "..")
+        files = [v for v in files if _bare(_path(v.uri)) == beside] or [
+            v for v in files if _bare(_path(v.uri)).parts[-len(end) :] == end
+        ]
+    return list({v.document_id: v for v in (*files, *known.get(name, ()))}.values())
+
+
+# Addresses that documents state of themselves: which are believed, and whose they are.
+#
+# A line of a file may say where its text can be found. That is shown and opened as the text's source, so it must be an
+# address that is meant to be opened, and not that of another source's document.
+
+
+_OTHERS = frozenset(("http", "https", "urn", "file"))
+"""Schemes that are no source's own."""
+
+
+class Holders(Protocol):
+    """Where documents are kept; `catalog.Catalog` is one."""
+
+    def holders(self, uris: Sequence[str], but: str = "") -> Mapping[str, Sequence[Holder]]: ...
+
+    def retire_documents(self, source_id: str, document_ids: Sequence[int]) -> int: ...
+
+    def record_failure(self, source_id: str, uri: str, code: str, reason: str) -> None: ...
+
+
+class AddressTaken(DocumentRejected):
+    """A document states the address of another source's document."""
+
+    code = "address_taken"
+
+
+class Stated:
+    """Settles the addresses that the documents of a source state.
+
+    Args:
+        source: Its setting ``base_uri`` is an address, ending in ``/``, below which its documents may state theirs.
+
+    Raises:
+        SourceError: ``base_uri`` is no such address.
+    """
+
+    def __init__(self, holders: Holders, source: Source) -> None:
+        self._holders = holders
+        self._source = source
+        self._base = _base_of(source)
+
+    def settled(self, document: Document) -> Document:
+        """A document under the address that counts: its own where that may be believed, else that of its line."""
+        if document.stated in ("", document.uri):
+            return document
+        if self._base and lies_under(document.stated, self._base):
+            return replace(document, uri=document.stated)
+        note = f"no address that a line may state: {document.stated[:100]!r}; that of the line stands instead"
+        return replace(document, stated="", notes=(*document.notes, note))
+
+    def claim(self, document: Document) -> tuple[str, ...]:
+        """Take the address that a document states, redacted or not; notes name who had it and is trusted less.
+
+        Of two sources that state the same address, the one that is trusted more has it; of equal ones, the first.
+
+        Raises:
+            AddressTaken: a source has it that is trusted as much, or more.
+        """
+        if not document.stated:
+            return ()
+        others = self._holders.holders([document.uri], self._source.source_id).get(document.uri, ())
+        for other in others:
+            if other.trust >= self._source.trust:
+                raise AddressTaken(f"the address {document.uri} is that of a document of source {other.source_id}")
+        for other in others:
+            self._holders.retire_documents(other.source_id, [other.document_id])
+            reason = f"the address {document.uri} is that of a document of source {self._source.source_id}"
+            self._holders.record_failure(other.source_id, document.uri, AddressTaken.code, reason)
+        return tuple(f"source {other.source_id} had this address, and is trusted less" for other in others)
+
+
+def _base_of(source: Source) -> str:
+    base = source.settings.get("base_uri")
+    if base is None:
+        return ""
+    own = isinstance(base, str) and base.endswith("/") and "://" in base and not is_script(base)
+    if not own or scheme_of(base) in _OTHERS:
+        raise SourceError(
+            f"settings.base_uri of source {source.source_id!r} is no address of the source's own, such as kb://manuals/",
+            hint="http, https and urn need none",
+        )
+    return str(base)

@@ -1,0 +1,572 @@
+"""Training data out of judged questions, and learning from it."""
+
+from __future__ import annotations
+
+import re
+import time
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Protocol
+from urllib.parse import unquote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wenyuan.core.addresses import as_kept, parted, placed, readable, with_fragment
+from wenyuan.core.filters import Scope
+from wenyuan.core.model import Passage
+from wenyuan.core.ports import Change, Deadline, Encoder, Engine
+from wenyuan.core.records import AuditRecord, Judgement, Pair
+from wenyuan.core.scoring.adapt import QueryMap, Words, learn, levelled
+from wenyuan.core.scoring.evaluation import STRENGTHS, Deal, Trial
+from wenyuan.core.scoring.fusion import reference_of
+from wenyuan.core.scoring.probability import NEAR, Judged
+from wenyuan.core.scoring.vectors import checked_vectors
+from wenyuan.core.text import query_terms, search_terms
+from wenyuan.service.search.legs import Aim
+
+# Questions with the passages that answer them: what a library can learn from, and of what it came.
+#
+# A lesson needs passages, and people name addresses: of a document, of a passage, the ref of a fragment, or a path
+# within a source. What the library does not hold is not learned from, and is told.
+
+
+Rows = NDArray[np.int64]
+
+_OF_FILE = re.compile(r"[?&](?:sheet|line|id)=[^?&#]*$")
+"""How the address of a sheet or of a row of JSON Lines ends that is a document of its own; before it stands its file's."""
+_REF = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.\-]*)#([0-9]{1,15})")
+
+
+class Library(Protocol):
+    """The catalog, as far as lessons need it."""
+
+    def seq(self) -> int: ...
+
+    def changes(self, after: int, upto: int, *, vectors: bool = True) -> Iterable[Change]: ...
+
+    def passages_of(self, uris: Iterable[str]) -> Mapping[str, Mapping[int, Sequence[int]]]: ...
+
+    def passages(self, passage_ids: Sequence[int]) -> Mapping[int, Passage]: ...
+
+    def live_documents(self, source_id: str) -> Mapping[str, tuple[int, str]]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Holdings:
+    """The passages of a scope, row by row, with the vectors that the catalog has of them.
+
+    Attributes:
+        ids, documents: ``(n,)``: of each row its passage and its document.
+        sources: Of each row.
+        vectors: ``(n, d)`` float32, unit rows; ``(0, 0)`` where they were not asked for.
+        place: The row of each passage.
+    """
+
+    ids: Rows
+    documents: Rows
+    sources: Sequence[str]
+    vectors: NDArray[np.float32]
+    place: Mapping[int, int]
+
+    def sizes(self) -> Mapping[int, int]:
+        """How many rows each document has."""
+        documents, counts = np.unique(self.documents, return_counts=True)
+        return dict(zip(documents.tolist(), counts.tolist(), strict=True))
+
+
+def load_holdings(catalog: Library, scope: Scope, most: int, dimension: int | None) -> Holdings:
+    """Read them; no text is embedded.
+
+    Args:
+        most: How many passages there are at most, with vectors where those are wanted.
+        dimension: Of the vectors; None: all passages count, and their vectors are not read.
+    """
+    vectors = np.empty((most if dimension else 0, dimension or 0), dtype=np.float32)
+    ids: list[int] = []
+    documents: list[int] = []
+    sources: list[str] = []
+    for change in catalog.changes(0, catalog.seq(), vectors=dimension is not None):
+        row = change.row
+        if row is None or not scope.allows(row) or len(ids) == most:
+            continue
+        if dimension is not None:
+            if row.vector is None:
+                continue
+            vectors[len(ids)] = row.vector
+        ids.append(row.passage_id)
+        documents.append(row.document_id)
+        sources.append(row.source_id)
+    return Holdings(
+        ids=np.array(ids, dtype=np.int64),
+        documents=np.array(documents, dtype=np.int64),
+        sources=sources,
+        vectors=vectors[: len(ids)],
+        place={passage_id: row for row, passage_id in enumerate(ids)},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Target:
+    """One answer: the rows that hold it, and how well it answers (above 0)."""
+
+    rows: Rows
+    grade: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Lesson:
+    """A question with its answers, at least one.
+
+    Attributes:
+        by_document: A whole document is the answer, whichever of its passages is found; else passages are.
+    """
+
+    question: str
+    targets: tuple[Target, ...]
+    by_document: bool
+
+    def keys(self, holdings: Holdings, rows: Rows) -> Rows:
+        """What rows count as: their documents, or themselves."""
+        return holdings.documents[rows] if self.by_document else rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lessons:
+    """What can be learned from, in the order given.
+
+    Attributes:
+        pairs: How many of the pairs lead to a passage.
+        unknown: Pairs whose addresses lead nowhere, or out of the scope.
+    """
+
+    lessons: tuple[Lesson, ...]
+    pairs: int
+    unknown: tuple[Pair, ...]
+
+
+def resolve(
+    pairs: Iterable[Pair], catalog: Library, holdings: Holdings, sources: Collection[str] | None = None
+) -> Lessons:
+    """Lead every pair to its passages; questions that read the same are one.
+
+    Args:
+        sources: Only answers of these count; None for all.
+    """
+    judged = [pair for pair in pairs if pair.grade > 0 and query_terms(pair.question)]
+    found = _Addresses(catalog, holdings, [a for pair in judged for a in (pair.answer, *pair.otherwise)])
+    targets: dict[str, list[Target]] = {}
+    unknown = []
+    for pair in judged:
+        rows = next(filter(len, map(found.rows, (pair.answer, *pair.otherwise))), None)
+        if rows is not None and sources is not None:
+            rows = np.array([row for row in rows if holdings.sources[row] in sources], dtype=np.int64)
+        if rows is None or not len(rows):
+            unknown.append(pair)
+        else:
+            question = unicodedata.normalize("NFKC", pair.question.strip())
+            targets.setdefault(question, []).append(Target(rows=rows, grade=pair.grade))
+    sizes = holdings.sizes()
+    return Lessons(
+        lessons=tuple(_lesson(question, own, holdings, sizes) for question, own in targets.items()),
+        pairs=len(judged) - len(unknown),
+        unknown=tuple(unknown),
+    )
+
+
+def _lesson(question: str, targets: Sequence[Target], holdings: Holdings, sizes: Mapping[int, int]) -> Lesson:
+    """Answers that share a passage or document are one."""
+    by_document = any(_whole(target, holdings, sizes) for target in targets)
+    lesson = Lesson(question=question, targets=(), by_document=by_document)
+    merged: list[tuple[set[int], Target]] = []
+    for target in targets:
+        keys, apart = set(lesson.keys(holdings, target.rows).tolist()), []
+        for other_keys, other in merged:
+            if keys.isdisjoint(other_keys):
+                apart.append((other_keys, other))
+                continue
+            keys |= other_keys
+            rows = np.union1d(target.rows, other.rows)
+            target = Target(rows=rows, grade=max(target.grade, other.grade))  # noqa: PLW2901
+        merged = [*apart, (keys, target)]
+    return Lesson(question=question, targets=tuple(target for _, target in merged), by_document=by_document)
+
+
+def _whole(target: Target, holdings: Holdings, sizes: Mapping[int, int]) -> bool:
+    documents, counts = np.unique(holdings.documents[target.rows], return_counts=True)
+    return all(sizes[document] == count for document, count in zip(documents.tolist(), counts.tolist(), strict=True))
+
+
+class _Addresses:
+    """Where addresses lead, looked up for all of them at once."""
+
+    def __init__(self, catalog: Library, holdings: Holdings, addresses: Iterable[str]) -> None:
+        self._holdings = holdings
+        self._ends: Mapping[str, str] = {}
+        self._placed: Mapping[str, Sequence[int]] = {}
+        self._files: Mapping[str, Sequence[int]] = {}
+        wanted = list(dict.fromkeys(addresses))
+        self._found = catalog.passages_of({name for address in wanted for name in (address, as_kept(address))})
+        numbers = [int(ref[2]) for ref in map(_REF.fullmatch, wanted) if ref]
+        self._refs = {passage.ref: passage.passage_id for passage in catalog.passages(numbers).values()}
+        ends = {address: _ends(address) for address in wanted if not len(self.rows(address))}
+        single = _by_path(catalog, holdings, {path for told in ends.values() for path, _ in told})
+        self._ends = {
+            address: with_fragment(single[path], fragment)
+            for address, told in ends.items()
+            for path, fragment in told[::-1]  # of several readings the first one counts
+            if path in single
+        }
+        self._found = {**self._found, **catalog.passages_of(self._ends.values())}
+        lost = [address for address in wanted if not len(self.rows(address))]
+        self._placed = _placed(catalog, {address: self._ends.get(address, address) for address in lost})
+        self._files = _of_files(catalog, holdings, [address for address in lost if not len(self.rows(address))])
+
+    def rows(self, address: str) -> Rows:
+        """The rows that are meant, perhaps none."""
+        if address in self._refs:
+            ids: Iterable[int] = (self._refs[address],)
+        elif address in self._placed:
+            ids = self._placed[address]
+        elif address in self._files:
+            ids = self._files[address]
+        else:
+            names = (address, as_kept(address), self._ends.get(address, ""))
+            documents = next((self._found[name] for name in names if name in self._found), {})
+            ids = (i for passages in documents.values() for i in passages)
+        return np.array(sorted(self._holdings.place[i] for i in ids if i in self._holdings.place), dtype=np.int64)
+
+
+def _placed(catalog: Library, addresses: Mapping[str, str]) -> Mapping[str, Sequence[int]]:
+    """By name, the passages of an address whose fragment is none of theirs but tells their place: a clause, a heading."""
+    told = {name: parted(address)[:2] for name, address in addresses.items() if parted(address)[1]}
+    documents = catalog.passages_of({readable(document) for document, _ in told.values()})
+    found: dict[str, Sequence[int]] = {}
+    for name, (document, fragment) in told.items():
+        ids = sorted({i for own in documents.get(readable(document), {}).values() for i in own})
+        passages = catalog.passages(ids)
+        if meant := placed((passages[i] for i in ids if i in passages), fragment):
+            found[name] = [passage.passage_id for passage in meant]
+    return found
+
+
+def _of_files(catalog: Library, holdings: Holdings, addresses: Iterable[str]) -> Mapping[str, Sequence[int]]:
+    """By name, the passages of a whole file whose sheets or rows are documents of their own: a workbook, JSON Lines.
+
+    A file is named by its address or by a path that fits no other file. A row with an address of its own is not known
+    to be of the file.
+    """
+    names = {address: _file_names(address) for address in addresses}
+    wanted = {name for told in names.values() for name in told}
+    if not wanted:
+        return {}
+    files: dict[str, dict[str, dict[str, None]]] = {}
+    for source in dict.fromkeys(holdings.sources):
+        for uri in catalog.live_documents(source):
+            file, ends = _OF_FILE.subn("", uri)
+            for name in {file, *_endings(file)} & wanted if ends else ():
+                files.setdefault(name, {}).setdefault(file, {})[uri] = None
+    parts: dict[str, list[str]] = {name: list(*found.values()) for name, found in files.items() if len(found) == 1}
+    held = catalog.passages_of({uri for uris in parts.values() for uri in uris})
+    return {
+        address: [i for uri in parts[name] for own in held.get(uri, {}).values() for i in own]
+        for address, told in names.items()
+        for name in told[::-1]  # of several readings the first one counts
+        if name in parts
+    }
+
+
+def _file_names(address: str) -> Sequence[str]:
+    told = address.strip()
+    if "://" in told or told.startswith("urn:"):
+        return () if "#" in told else (readable(told),)
+    return tuple(path for path, fragment in _ends(told) if not fragment)
+
+
+def _ends(address: str) -> Sequence[tuple[str, str]]:
+    """How ``leave.md`` or ``handbook/leave.md#第三条`` may end a document's address, each with the fragment in it.
+
+    Names of files may hold ``#`` and ``?``; they are escaped in an address, and a person may write them either way.
+    """
+    told = address.strip()
+    if "://" in told or told.startswith("urn:") or not told.strip("/."):
+        return ()
+    document, _, fragment = told.partition("#")
+    path, mark, query = document.partition("?")
+    readings = (
+        (_path(told), ""),
+        (_path(document), unquote(fragment)),
+        (_path(path) + mark + query, unquote(fragment)),
+    )
+    return tuple(dict.fromkeys(reading for reading in readings if reading[0] != "/"))
+
+
+def _path(path: str) -> str:
+    return "/" + readable("x://" + path.removeprefix("./").lstrip("/"))[len("x://") :]
+
+
+def _by_path(catalog: Library, holdings: Holdings, paths: Collection[str]) -> Mapping[str, str]:
+    """By path, the address of the one document that ends with it; a path that fits several leads nowhere."""
+    if not paths:
+        return {}
+    ends: dict[str, list[str]] = {}
+    for source in dict.fromkeys(holdings.sources):
+        for uri in catalog.live_documents(source):
+            for path in _endings(uri):
+                if path in paths:
+                    ends.setdefault(path, []).append(uri)
+    return {path: uris[0] for path, uris in ends.items() if len(uris) == 1}
+
+
+def _endings(uri: str) -> Iterable[str]:
+    at = uri.find("/", uri.find("://") + len("://"))
+    while at >= 0:
+        yield uri[at:]
+        at = uri.find("/", at + 1)
+
+
+class _Part(NamedTuple):
+    """What was judged, in however many answers it was given: a text of a document."""
+
+    source_id: str
+    document: str
+    sha256: str
+
+
+def judged_pairs(
+    judgements: Iterable[Judgement], answered: Callable[[str], AuditRecord | None], catalog: Library
+) -> tuple[list[Pair], int]:
+    """Pairs of what callers said of answers, and how many judgements have lost their question.
+
+    Every answer has an id of its own: what was said of one text, asked for in the same words, is counted over all answers.
+    Only what more voices call right than wrong is an answer.
+
+    Args:
+        answered: The record of an answer; None where it is not kept.
+    """
+    records: dict[str, AuditRecord | None] = {}
+    votes: dict[tuple[str, _Part], list[tuple[Judgement, str]]] = {}
+    lost = 0
+    for judgement in judgements:
+        if judgement.audit_id not in records:
+            records[judgement.audit_id] = answered(judgement.audit_id)
+        record = records[judgement.audit_id]
+        if record is None or record.query is None:
+            lost += 1
+            continue
+        question = unicodedata.normalize("NFKC", str(record.query["query"]).strip())
+        uri, part = _judged(record, judgement.ref)
+        votes.setdefault((question, part), []).append((judgement, uri))
+    held = _held(catalog, [(judgement.ref, uri) for said in votes.values() for judgement, uri in said])
+    pairs = []
+    for (question, part), said in votes.items():
+        last, uri = said[-1]
+        right = sum(judgement.good for judgement, _ in said)
+        pairs.append(
+            Pair(
+                question=question,
+                answer=_today(held, part, last.ref, uri),
+                grade=1.0 if 2 * right > len(said) else 0.0,
+                where=last.audit_id,
+            )
+        )
+    return pairs, lost
+
+
+def _judged(record: AuditRecord, ref: str) -> tuple[str, _Part]:
+    """The address of a part of an answer, and which text it was."""
+    parts: Sequence[Mapping[str, object]] = record.record.get("fragments", ())
+    part = next((part for part in parts if part.get("ref") == ref), {})
+    uri = str(part.get("uri") or "")
+    return uri, _Part(ref.partition("#")[0], uri.partition("#")[0] or ref, str(part.get("sha256") or ref))
+
+
+def _held(catalog: Library, parts: Sequence[tuple[str, str]]) -> Mapping[_Part, Mapping[str, str]]:
+    """Of the documents of judged parts, given by ref and address: every text with the addresses and refs that it has now.
+
+    A document that is changed has other passages: most of their texts are what they were, and what was said of them counts.
+    """
+    gone = _gone(catalog, parts)
+    names = {name for uri in gone for name in (uri, uri.partition("#")[0]) if name}
+    ids = {i for own in catalog.passages_of(names).values() for passages in own.values() for i in passages}
+    held: dict[_Part, dict[str, str]] = {}
+    for passage in catalog.passages(sorted(ids)).values():
+        part = _Part(passage.source_id, passage.uri.partition("#")[0], passage.sha256)
+        held.setdefault(part, {}).setdefault(passage.uri, passage.ref)
+    return held
+
+
+def _gone(catalog: Library, parts: Sequence[tuple[str, str]]) -> list[str]:
+    """The addresses of those whose passage is no more."""
+    numbers = {ref: int(found[2]) for ref, _ in parts if (found := _REF.fullmatch(ref))}
+    live = catalog.passages(sorted(set(numbers.values())))
+    return [uri for ref, uri in parts if ref in numbers and numbers[ref] not in live]
+
+
+def _today(held: Mapping[_Part, Mapping[str, str]], part: _Part, ref: str, uri: str) -> str:
+    """The ref that a judged text has now: where it stood before rather than elsewhere in its document; else as it was."""
+    refs = held.get(part, {})
+    if ref in refs.values():
+        return ref
+    return refs.get(uri) or next(iter(refs.values()), ref)
+
+
+# Learning from lessons, and asking what was learned of questions that it was not learned from.
+
+
+Array = NDArray[np.float32]
+Step = Callable[[str, int, int], None]
+"""``step(stage, done, total)``: how far learning is."""
+
+_FIRST = 10  # answers of a question that tell how likely one is
+_AT_ONCE = 32  # questions embedded, or compared with all passages, at once
+_NO_HURRY = 60.0  # seconds for one call: learning is nobody's request
+
+
+def embedded(encoder: Encoder, questions: Sequence[str], step: Step) -> Array:
+    """Unit vectors of questions, ``(n, d)``; raises an `EncoderError`."""
+    parts = [np.zeros((0, encoder.fingerprint.dimension), np.float32)]
+    for at in range(0, len(questions), _AT_ONCE):
+        some = list(questions[at : at + _AT_ONCE])
+        answered = encoder.encode_queries(some, deadline=_unhurried())
+        parts.append(checked_vectors(answered, len(some), encoder.fingerprint.dimension, "encoder"))
+        step("embed", at + len(some), len(questions))
+    return np.concatenate(parts)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Course:
+    """Lessons, and the library that they are of.
+
+    Attributes:
+        aims: What is looked for without a map, by question.
+        scale: The encoder's, for cosines.
+        depth: Candidates of each leg.
+        shares: What candidates keep of their scores for their laws, where that is not all.
+        labels: The vectors of candidates' labels, where those count.
+    """
+
+    holdings: Holdings
+    lessons: Sequence[Lesson]
+    aims: Sequence[Aim]
+    engine: Engine
+    scope: Scope
+    scale: tuple[float, float]
+    depth: int
+    shares: Callable[[Sequence[int]], Mapping[int, float]]
+    labels: Callable[[Sequence[int]], Mapping[int, Array]]
+
+    def learned(self, of: Rows) -> QueryMap:
+        """The map that some of the lessons, given by number, teach."""
+        answers = [[target.rows for target in self.lessons[i].targets] for i in of]
+        return learn(self._vectors[of], answers, self.holdings.vectors, [self._words[i] for i in of.tolist()])
+
+    def weakened(self, learned: QueryMap, strength: float, of: Rows) -> QueryMap | None:
+        """The map at a strength, with the spread measured on these lessons; None at no strength."""
+        if not strength:
+            return None
+        levels = np.array([(self.aims[i].scale, self.aims[i].offset) for i in of.tolist()], dtype=np.float32)
+        return levelled(learned.weakened(strength), self._vectors[of], levels, self.holdings.vectors)
+
+    @cached_property
+    def _vectors(self) -> Array:
+        """``(n, d)``: of what is looked for."""
+        return np.stack([aim.vector for aim in self.aims])
+
+    @cached_property
+    def _words(self) -> Words:
+        """What keywords find of each question, with scores."""
+        return [self._by_words(lesson.question) for lesson in self.lessons]
+
+    def _by_words(self, question: str) -> tuple[Rows, Array]:
+        words, place = search_terms(question), self.holdings.place
+        found = self.engine.keyword(words, scope=self.scope, limit=self.depth, deadline=_unhurried()).hits
+        held = [(place[hit.passage_id], hit.score) for hit in found if hit.passage_id in place]
+        return np.array([row for row, _ in held], np.int64), np.array([score for _, score in held], np.float32)
+
+    def trials(self, dealt: Deal, step: Step) -> list[Trial]:
+        """Every question that is held out (`Deal.held`) under every strength of what may be learned from for it."""
+        trials: dict[int, Trial] = {}
+        folds = np.unique(dealt.folds[dealt.held]).tolist()
+        for number, fold in enumerate(folds, 1):
+            others, own = dealt.others(fold), dealt.own(fold)
+            learned = self.learned(others)
+            maps = [self.weakened(learned, strength, others) for strength in STRENGTHS]
+            for at in range(0, len(own), _AT_ONCE):
+                block = own[at : at + _AT_ONCE]
+                cosines = np.stack([self._cosines(block, tried) for tried in maps], axis=1)
+                trials |= {i: self._trial(i, c, maps) for i, c in zip(block.tolist(), cosines, strict=True)}
+            step("learn", number, len(folds))
+        return [trials[i] for i in dealt.held.tolist()]
+
+    def _cosines(self, of: Rows, tried: QueryMap | None, vectors: Array | None = None) -> Array:
+        """Cosines that count of some questions, given by number, to all passages, or to other vectors."""
+        vectors = self.holdings.vectors if vectors is None else vectors
+        if tried is not None:
+            return tried.level(tried.apply(self._vectors[of]) @ vectors.T)
+        aims = [self.aims[i] for i in of.tolist()]
+        return np.stack([aim.level(aim.vector @ vectors.T) for aim in aims])
+
+    def _trial(self, number: int, cosines: Array, maps: Sequence[QueryMap | None]) -> Trial:
+        """The candidates of both legs, each scored by both, as a request does it; `cosines`: (strengths, passages)."""
+        lesson, (by_words, scores) = self.lessons[number], self._words[number]
+        keyword = dict(zip(self.holdings.ids[by_words].tolist(), scores.tolist(), strict=True))
+        depth = min(self.depth, cosines.shape[1])
+        nearest = np.argpartition(-cosines, depth - 1, axis=1)[:, :depth]
+        rows = np.union1d(nearest, by_words).astype(np.int64)
+        ids = self.holdings.ids[rows].tolist()
+        unseen = [passage_id for passage_id in ids if passage_id not in keyword]
+        keyword |= self.engine.keyword_scores(search_terms(lesson.question), unseen, deadline=_unhurried())
+        near = self._with_labels(number, cosines[:, rows], ids, maps)
+        low, high = self.scale
+        units, grades = self._graded(lesson, rows)
+        return Trial(
+            units=units,
+            grades=grades,
+            ideal=[target.grade for target in lesson.targets],
+            keyword=np.array([keyword.get(passage_id, 0.0) for passage_id in ids]),
+            vector=np.clip((near.astype(np.float64) - low) / (high - low), 0.0, 1.0),
+            kept=np.array([self._kept(lesson, np.union1d(own, by_words), ids) for own in nearest]),
+        )
+
+    def _with_labels(self, number: int, cosines: Array, ids: Sequence[int], maps: Sequence[QueryMap | None]) -> Array:
+        """``(strengths, passages)``: of each passage the cosine to its text or to its label, whichever is more."""
+        labels = self.labels(ids)
+        if not labels:
+            return cosines
+        vectors, held = np.stack(list(labels.values())), [at for at, one in enumerate(ids) if one in labels]
+        told = np.full_like(cosines, -1.0)
+        told[:, held] = np.stack([self._cosines(np.array([number]), tried, vectors)[0] for tried in maps])
+        return np.maximum(cosines, told)
+
+    def _kept(self, lesson: Lesson, candidates: Rows, ids: Sequence[int]) -> list[float]:
+        """What each of some passages keeps where those rows are the candidates; what is none does not matter."""
+        if reference_of(lesson.question):
+            return [1.0] * len(ids)
+        shares = self.shares(self.holdings.ids[candidates].tolist())
+        return [shares.get(passage_id, 1.0) for passage_id in ids]
+
+    def _graded(self, lesson: Lesson, rows: Rows) -> tuple[Rows, NDArray[np.float64]]:
+        """What each row counts as (an answer as the number below 0 of its target), and its grade."""
+        units, grades = lesson.keys(self.holdings, rows).copy(), np.zeros(len(rows))
+        keys = units.copy()
+        for number, target in enumerate(lesson.targets, 1):
+            held = np.isin(keys, lesson.keys(self.holdings, target.rows))
+            units[held], grades[held] = -number, target.grade
+        return units, grades
+
+
+def found(trial: Trial, strength: float, weight: float) -> Judged:
+    """What a question found under a choice: its first ten answers, each at its best passage."""
+    scores = trial.scores(STRENGTHS.index(strength), weight)
+    order = np.argsort(-scores, kind="stable")
+    _, first = np.unique(trial.units[order], return_index=True)
+    best = order[np.sort(first)[:_FIRST]]
+    near = scores[order[:NEAR]]  # no other candidate is a rival, and they are looked through for every curve tried
+    return Judged(field=near.tolist(), scores=scores[best].tolist(), right=(trial.grades[best] > 0).tolist())
+
+
+def _unhurried() -> Deadline:
+    return Deadline(time.monotonic() + _NO_HURRY, time.monotonic)

@@ -1,0 +1,315 @@
+"""How well does a library answer, and better or worse than before? Mixed into `Library`.
+
+Questions whose answers are known are asked of the library as it is, of all its own sources in force, through the whole
+read path but for rules, which are no passages. Beside them nonsense is asked, which should get no answer. What came of it
+is kept with the questions, so that the same can be asked again next month and compared question by question.
+"""
+
+from __future__ import annotations
+
+import time
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from wenyuan.core.errors import InvalidRequest, KnowledgeError, RetrievalFailed
+from wenyuan.core.filters import Scope
+from wenyuan.core.model import MAX_QUERY_CHARS, RetrievalRequest
+from wenyuan.core.ports import Deadline
+from wenyuan.core.records import CUT, AskedQuestion, Evaluation, Pair, WholeEvaluation, set_id_of
+from wenyuan.core.scoring.evaluation import (
+    Change,
+    calibration_error,
+    changed,
+    in_bins,
+    ndcg,
+    percentile,
+    recall,
+    reciprocal_rank,
+)
+from wenyuan.core.text import query_terms
+from wenyuan.service.answer import Answer
+from wenyuan.service.fragments import asked
+from wenyuan.service.learning import Holdings, Lesson, Step, load_holdings, resolve
+from wenyuan.service.learning.tuning import TuningDoor
+from wenyuan.service.search.general import SCRIPTS, junk_queries
+
+MOST_QUESTIONS = 5_000
+_DEPTH = 50  # passages of an answer: enough for ten documents
+_PATIENT = 60.0  # seconds for one question: a slow answer is measured, not refused
+_NONSENSE, _SEED = 24, 29  # of each script
+_SHOWN = 20  # addresses that lead nowhere, in a report
+
+
+class QualityDoor(TuningDoor):
+    """Evaluations."""
+
+    def evaluate(
+        self, pairs: Sequence[Pair], *, name: str, step: Step = lambda stage, done, total: None, keep: bool = True
+    ) -> WholeEvaluation:
+        """Ask questions whose answers are known, and say how well they were answered.
+
+        Args:
+            name: Of where the questions come from; shown beside the figures.
+            step: Told how far it is: ``(stage, done, total)``, stages ``read``, ``ask``, ``nonsense``.
+                What it raises ends the evaluation, and nothing is kept.
+            keep: Keep what came of it, and the questions; else its number is 0.
+
+        Raises:
+            InvalidRequest: there is no question with an answer, too many, one that cannot be asked, or no answer
+                leads to a passage.
+            RetrievalFailed: a question was not answered; the message names it.
+            CatalogBusy: another process is writing.
+        """
+        begun = time.monotonic()
+        pairs = [replace(pair, question=self.witness.questions.text(pair.question)) for pair in pairs]
+        step("read", 0, 1)
+        self._retriever.follow()
+        holdings, own = self._held()
+        found = resolve(pairs, self.catalog, holdings)
+        questions, silent = _questions(pairs), _silent(pairs)
+        if not found.pairs:
+            raise InvalidRequest(*self._nowhere(found.unknown), hint="wenyuan search shows addresses")
+        lessons = {lesson.question: lesson for lesson in found.lessons}
+        step("read", 1, 1)
+        course = _Course(self._asker(own), holdings)
+        for number, question in enumerate(questions, start=1):
+            course.ask(question, lessons.get(question))
+            step("ask", number, len(questions) + len(silent))
+        for number, question in enumerate(silent, start=len(questions) + 1):
+            course.ask_in_vain(question)
+            step("ask", number, len(questions) + len(silent))
+        figures = course.figures() | {"refused": course.refused(step)}
+        kept = Evaluation(
+            evaluation_id=0,
+            at=time.time(),
+            name=name,
+            set_id=set_id_of(pairs),
+            questions=len(questions),
+            unknown=sum(question not in lessons for question in questions),
+            examples=tuple((pair.answer, pair.where) for pair in found.unknown[:_SHOWN]),
+            figures=figures,
+            bins=tuple(in_bins(course.scored)),
+            made_of=self._made_of(course.last),
+            seconds=round(time.monotonic() - begun, 1),
+        )
+        if keep:
+            number = self.catalog.keep_evaluation(kept, pairs, course.asked)
+            kept = replace(kept, evaluation_id=number)
+            noted = {"name": name, "set_id": kept.set_id, "figures": dict(figures)}
+            self.witness.changed("evaluation", "added", str(number), None, noted)
+        return WholeEvaluation(evaluation=kept, asked=tuple(course.asked))
+
+    def evaluate_again(self, evaluation_id: int, *, step: Step = lambda stage, done, total: None) -> WholeEvaluation:
+        """Ask the questions of a kept evaluation again; raises as `evaluate`, and NotPermitted when there is none."""
+        former = self.evaluation(evaluation_id).evaluation
+        return self.evaluate(self.catalog.golden_set(former.set_id), name=former.name, step=step)
+
+    def compared(self, evaluation: WholeEvaluation, former: WholeEvaluation) -> Change:
+        """What became of the same questions since.
+
+        Raises:
+            InvalidRequest: they are not of the same questions.
+        """
+        own, other = evaluation.evaluation, former.evaluation
+        before = {asked.question: asked.ndcg for asked in former.asked}
+        if own.set_id != other.set_id or not all(a.question in before for a in evaluation.asked):
+            raise InvalidRequest(
+                f"evaluations {own.evaluation_id} and {other.evaluation_id} asked other questions: "
+                "they cannot be compared"
+            )
+        return changed([before[a.question] for a in evaluation.asked], [a.ndcg for a in evaluation.asked])
+
+    def evaluations(self, limit: int = 50, before: int | None = None) -> tuple[Evaluation, ...]:
+        """Those that are kept, newest first; with `before`, those with lower numbers."""
+        found: tuple[Evaluation, ...] = self.catalog.evaluations(limit, before)
+        return found
+
+    def evaluation(self, evaluation_id: int) -> WholeEvaluation:
+        """One that is kept, whole; NotPermitted when there is none of that number."""
+        found: WholeEvaluation = self.catalog.evaluation(evaluation_id)
+        return found
+
+    def remove_evaluation(self, evaluation_id: int) -> None:
+        """Forget an evaluation, and its questions where no other has them; NotPermitted when there is none."""
+        name = self.evaluation(evaluation_id).evaluation.name
+        self.catalog.remove_evaluation(evaluation_id)
+        self.witness.changed("evaluation", "removed", str(evaluation_id), {"name": name}, None)
+
+    def _held(self) -> tuple[Holdings, tuple[str, ...]]:
+        """What can be found today, without vectors, and the sources that have it."""
+        day, registry = date.today(), self._retriever.registry()
+        own = [s.source_id for s in registry.by_id.values() if s.type == "static_doc"]
+        own = [name for name in own if registry.in_force(name, day)]
+        scope = Scope(sources=frozenset(own), as_of=day)
+        return load_holdings(self.catalog, scope, self.catalog.counts()["passages"], None), tuple(own)
+
+    @staticmethod
+    def _nowhere(unknown: Sequence[Pair]) -> tuple[str]:
+        if not unknown:
+            return ("there is no question with an answer",)
+        where = f" ({unknown[0].where})" if unknown[0].where else ""
+        return (f"none of {len(unknown)} addresses is in the library, e.g. {unknown[0].answer!r}{where}",)
+
+    def _asker(self, sources: tuple[str, ...]) -> Callable[[str], Answer]:
+        """Asks these sources, with more patience than a request has."""
+
+        def ask(question: str) -> Answer:
+            query = asked(RetrievalRequest(query=question, max_results=_DEPTH), self.settings.rules)
+            deadline = Deadline(time.monotonic() + _PATIENT, time.monotonic)
+            try:
+                return self._retriever.retrieve(replace(query, rules="none", sources=sources), deadline)
+            except KnowledgeError as error:
+                raise RetrievalFailed(f"{question!r} was not answered: {error}", hint=error.hint) from error
+
+        return ask
+
+    def _made_of(self, answer: Answer) -> Mapping[str, Any]:
+        counts = self.catalog.counts()
+        return {
+            "change": answer.generation,
+            "documents": counts["documents"],
+            "passages": counts["passages"],
+            "encoder": self.encoder.fingerprint.id if self.encoder is not None else None,
+            "mode": answer.mode,
+            "weight": answer.weight,
+            "tuning": answer.tuning,
+            "program": _program(),
+        }
+
+
+def _silent(pairs: Sequence[Pair]) -> list[str]:
+    """What the library must not answer, each question once.
+
+    Raises:
+        InvalidRequest: a question has an answer elsewhere in the file, too, or there are too many.
+    """
+    silent = _askable(pair.question for pair in pairs if not pair.answer)
+    both = set(silent) & set(_askable(pair.question for pair in pairs if pair.grade > 0))
+    if both:
+        raise InvalidRequest(f"the question {min(both)[:40]!r} has an answer in one place and none in another")
+    return silent
+
+
+def _questions(pairs: Sequence[Pair]) -> list[str]:
+    """What is to be asked, each question once, whether the library has its answer or not."""
+    return _askable(pair.question for pair in pairs if pair.grade > 0)
+
+
+def _askable(texts: Iterable[str]) -> list[str]:
+    asked = (text for text in texts if query_terms(text))
+    questions = list(dict.fromkeys(unicodedata.normalize("NFKC", text.strip()) for text in asked))
+    if len(questions) > MOST_QUESTIONS:
+        raise InvalidRequest(f"there are {len(questions)} questions; at most {MOST_QUESTIONS} are asked")
+    for question in questions:
+        if len(question) > MAX_QUERY_CHARS:
+            raise InvalidRequest(
+                f"the question {question[:40]!r} has {len(question)} characters; at most {MAX_QUERY_CHARS}"
+            )
+    return questions
+
+
+class _Course:
+    """Questions under way, and what came of them."""
+
+    def __init__(self, answer: Callable[[str], Answer], holdings: Holdings) -> None:
+        self._answer = answer
+        self._holdings = holdings
+        self.asked: list[AskedQuestion] = []
+        self.scored: list[tuple[float, bool]] = []
+        self._sums = dict.fromkeys((f"ndcg@{CUT}", f"recall@{CUT}", f"mrr@{CUT}", "hit@1", "hit@3", "answered"), 0.0)
+        self._ms: list[float] = []
+        self._in_vain: list[float] = []
+        self.last: Answer
+
+    def ask(self, question: str, lesson: Lesson | None) -> None:
+        """Ask one; without a lesson the library has no answer to it."""
+        begun = time.perf_counter()
+        self.last = self._answer(question)
+        self._ms.append((time.perf_counter() - begun) * 1e3)
+        graded = self._graded(self.last, lesson)
+        grades = [grade for _, grade in graded]
+        ideal = [target.grade for target in lesson.targets] if lesson is not None else []
+        worth = ndcg(grades, ideal, CUT)
+        rank = next((rank for rank, grade in enumerate(grades, start=1) if grade > 0), 0)
+        self.asked.append(
+            AskedQuestion(
+                question=question,
+                ndcg=round(worth, 4),
+                rank=rank,
+                score=round(graded[0][0], 4) if graded else None,
+                known=lesson is not None,
+            )
+        )
+        self.scored += [(score, grade > 0) for score, grade in graded[:CUT]]
+        for name, value in (
+            (f"ndcg@{CUT}", worth),
+            (f"recall@{CUT}", recall(grades, len(ideal), CUT)),
+            (f"mrr@{CUT}", reciprocal_rank(grades, CUT)),
+            ("hit@1", float(rank == 1)),
+            ("hit@3", float(0 < rank <= 3)),
+            ("answered", float(bool(graded))),
+        ):
+            self._sums[name] += value
+
+    def ask_in_vain(self, question: str) -> None:
+        """Ask one that must not be answered; whatever is given for it is wrong."""
+        graded = self._graded(self._answer(question), None)
+        self._in_vain.append(graded[0][0] if graded else 0.0)
+        self.scored += [(score, False) for score, _ in graded[:CUT]]
+
+    def refused(self, step: Step) -> float:
+        """The share of meaningless queries that get no answer, as they should."""
+        queries = [text for script in SCRIPTS for text in junk_queries(script, _NONSENSE, _SEED)]
+        count = 0
+        for number, text in enumerate(queries, start=1):
+            count += not self._answer(text).hits
+            step("nonsense", number, len(queries))
+        return round(count / len(queries), 4)
+
+    def figures(self) -> dict[str, float | None]:
+        """Means over all questions, and over those that must not be answered, where there are any."""
+        error = calibration_error(in_bins(self.scored))
+        means = {name: round(total / len(self.asked), 4) for name, total in self._sums.items()}
+        times = {f"p{share}_ms": round(percentile(self._ms, share / 100), 1) for share in (50, 95)}
+        if self._in_vain:
+            asked = len(self._in_vain)
+            means["no_answer"] = float(asked)
+            means["no_answer_refused"] = round(self._in_vain.count(0.0) / asked, 4)
+            means["no_answer_first"] = round(sum(self._in_vain) / asked, 4)
+        return {**means, "ece": None if error is None else round(error, 4), **times}
+
+    def _graded(self, answer: Answer, lesson: Lesson | None) -> list[tuple[float, float]]:
+        """Score and grade of what was found, best first; each answer and each document, or passage, counts once."""
+        targets = {} if lesson is None else self._targets(lesson)
+        best: dict[tuple[str, int], tuple[float, float]] = {}
+        for hit in answer.with_copies:
+            key = self._key(hit.passage_id, by_document=lesson is None or lesson.by_document)
+            number, grade = targets.get(key, (-1, 0.0))
+            best.setdefault(("answer", number) if grade else ("other", key), (hit.score, grade))
+        return list(best.values())
+
+    def _targets(self, lesson: Lesson) -> dict[int, tuple[int, float]]:
+        """By what passages count as, the number of the answer that they hold, and its grade."""
+        return {
+            int(key): (number, target.grade)
+            for number, target in enumerate(lesson.targets)
+            for key in lesson.keys(self._holdings, target.rows)
+        }
+
+    def _key(self, passage_id: int, *, by_document: bool) -> int:
+        """What a passage counts as: its document, or its row; what came meanwhile, itself."""
+        row = self._holdings.place.get(passage_id)
+        if row is None:
+            return -passage_id
+        return int(self._holdings.documents[row]) if by_document else row
+
+
+def _program() -> str:
+    try:
+        return version("wenyuan")
+    except PackageNotFoundError:  # run from a source tree
+        return "0"

@@ -1,0 +1,468 @@
+"""Tuning of a library: from feedback to a tuning that is adopted only if it helps."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import date
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+from urllib.parse import unquote
+
+import numpy as np
+
+from wenyuan.core.access import Principal
+from wenyuan.core.errors import EncoderUnavailable, Fault, InvalidRequest, KnowledgeError, NotPermitted
+from wenyuan.core.filters import Scope
+from wenyuan.core.model import Passage
+from wenyuan.core.ports import Encoder, Engine
+from wenyuan.core.records import AuditRecord, KeptTuning, Pair
+from wenyuan.core.scoring.adapt import Tuning
+from wenyuan.core.scoring.evaluation import Deal, Verdict, deal, judge, roots
+from wenyuan.core.scoring.probability import CURVES, calibrated, error_of
+from wenyuan.core.text import fold, query_terms
+from wenyuan.service.audit.recorder import Witness
+from wenyuan.service.learning import (
+    Course,
+    Holdings,
+    Lesson,
+    Lessons,
+    Step,
+    embedded,
+    found,
+    judged_pairs,
+    load_holdings,
+    resolve,
+)
+from wenyuan.service.search.retriever import Retriever
+from wenyuan.service.search.searcher import LOCAL
+from wenyuan.settings import Settings
+
+# Feedback: which parts of an audited answer are right or wrong, as its callers say. Mixed into `Library`.
+#
+# It is kept beside the library and learned from when the library is tuned; it changes no score by itself.
+
+
+MAX_JUDGED = 100
+"""Parts of one answer, as many as an answer has at most."""
+
+
+class FeedbackDoor:
+    """Takes judgements of answers."""
+
+    catalog: Any
+    witness: Witness
+
+    def give_feedback(
+        self, audit_id: str, *, good: Sequence[str] = (), bad: Sequence[str] = (), principal: Principal = LOCAL
+    ) -> Mapping[str, bool]:
+        """Keep what a caller says of an answer; the last word of each caller on each part counts.
+
+        Args:
+            audit_id: Of the answer.
+            good, bad: Parts of it: refs or addresses of fragments, or their ranks from 1.
+            principal: Who says so. A key that is bound to an agent judges what that agent was given; another one
+                judges its own answers, or all, with the right ``audit``.
+
+        Returns:
+            What was kept: by ref, whether it is right.
+
+        Raises:
+            NotPermitted: there is no such answer, or it is another's; the two are told alike.
+            InvalidRequest: a part is not of this answer, or is called both right and wrong.
+            KnowledgeError: the audit is switched off.
+            CatalogBusy: another process is writing.
+        """
+        record = self._answer(audit_id, principal)
+        judged: dict[str, bool] = {}
+        faults = []
+        for name, parts, right in (("good", good, True), ("bad", bad, False)):
+            for at, part in enumerate(parts):
+                ref = _ref_of(record.record.get("fragments", ()), part)
+                if ref is None:
+                    faults.append(Fault(f"{name}[{at}]", f"{part!r} is no part of the answer {audit_id}"))
+                elif judged.setdefault(ref, right) is not right:
+                    faults.append(Fault(f"{name}[{at}]", f"{part!r} is called both right and wrong"))
+        if not judged and not faults:
+            faults.append(Fault("good", "nothing is said: name fragments that are right or wrong"))
+        if faults:
+            told = "; ".join(f"{fault.path} {fault.message}" for fault in faults)
+            raise InvalidRequest(told, faults=tuple(faults), hint=f"wenyuan audit show {audit_id}")
+        self.catalog.put_feedback(audit_id, judged, principal.key_id)
+        said = {name: [ref for ref, kept in judged.items() if kept is right] for name, right in _WORDS}
+        self.witness.changed("feedback", "added", audit_id, None, {n: refs for n, refs in said.items() if refs})
+        return judged
+
+    def _answer(self, audit_id: str, principal: Principal) -> AuditRecord:
+        if self.witness.log is None:
+            raise KnowledgeError("the audit is switched off", component="audit", hint="audit.enabled = true")
+        self.witness.log.flush()
+        try:
+            record = self.witness.log.show(audit_id)
+        except NotPermitted as error:
+            raise _no_answer(audit_id) from error
+        if record.kind != "retrieval" or not _of(record, principal):
+            raise _no_answer(audit_id)
+        return record
+
+
+_WORDS = (("good", True), ("bad", False))
+
+
+def _no_answer(audit_id: str) -> NotPermitted:
+    return NotPermitted(f"there is no answer {audit_id!r}", hint="wenyuan audit list --kind retrieval")
+
+
+def _of(record: AuditRecord, principal: Principal) -> bool:
+    """Whether an answer is the caller's to judge."""
+    if principal.agent_id is not None:
+        return bool(record.record.get("agent") == principal.agent_id)
+    return principal.may("audit") or record.principal == principal.key_id
+
+
+def _ref_of(fragments: Sequence[Mapping[str, Any]], part: str) -> str | None:
+    """The ref of a fragment that is named by its ref, its address or its rank."""
+    part = part.strip()
+    if part.isascii() and part.isdigit():
+        return str(fragments[int(part) - 1]["ref"]) if 1 <= int(part) <= len(fragments) else None
+    return next((str(f["ref"]) for f in fragments if part in (f["ref"], f.get("uri"))), None)
+
+
+# Which documents questions are about, as people tell documents apart: what is dealt into folds.
+#
+# The catalog's documents are not always those of people. Pieces of one file may lie in a library as documents of their own, and a
+# table is one document with many entries that have nothing to do with one another.
+
+
+_PIECE = re.compile(r"(.*)[?&](id|sheet)=([^?&#]*)")
+
+
+class Shelf(Protocol):
+    """The catalog, as far as this needs it."""
+
+    def passages(self, passage_ids: Sequence[int]) -> Mapping[int, Passage]: ...
+
+
+def documents_of(lessons: Sequence[Lesson], holdings: Holdings, shelf: Shelf) -> list[frozenset[str]]:
+    """Of each lesson, the names of the documents that answer it.
+
+    One document are: what has the same address (see `whole`), and what has the same title in one source. A row of a table
+    is a document of its own.
+    """
+    rows = [_of_each_document(lesson, holdings) for lesson in lessons]
+    ids = sorted({int(holdings.ids[row]) for own in rows for row in own})
+    told = shelf.passages(ids)
+    first: dict[tuple[str, ...], int] = {}
+    pairs = [(first.setdefault(name, at), at) for at, i in enumerate(ids) if i in told for name in _names(told[i])]
+    name_of = {i: str(root) for i, root in zip(ids, roots(len(ids), pairs), strict=True)}
+    return [frozenset(name_of[int(holdings.ids[row])] for row in own) for own in rows]
+
+
+def _of_each_document(lesson: Lesson, holdings: Holdings) -> list[int]:
+    """The rows that answer, where passages do; else one row of each document."""
+    found = np.unique(np.concatenate([target.rows for target in lesson.targets]))
+    if lesson.by_document and len(found) > 1:
+        _, first = np.unique(holdings.documents[found], return_index=True)
+        found = found[first]
+    return [int(row) for row in found]
+
+
+def _names(passage: Passage) -> list[tuple[str, ...]]:
+    """What tells the document of a passage from others: any of them."""
+    if passage.cell:
+        return [("address", passage.source_id, passage.uri)]
+    address, title = whole(passage.uri), fold(passage.title).strip()
+    file = PurePosixPath(unquote(passage.uri.partition("#")[0].partition("?")[0])).stem
+    named = title not in ("", fold(file).strip())  # what has no title is called as its file
+    return [("address", passage.source_id, address), *([("title", passage.source_id, title)] if named else [])]
+
+
+def whole(uri: str) -> str:
+    """The address of the document that something is a piece of.
+
+    Sheets are pieces of their workbook, and entries whose ids are the same up to a ``#``, as in ``report.pdf#3``, of one
+    document: that of this name, where the file is called so. Lines of a file without ids are documents of their own.
+    """
+    document = uri.partition("#")[0]
+    piece = _PIECE.fullmatch(document)
+    if piece is None:
+        return unquote(document).partition("#")[0] if document.startswith("urn:") else document
+    file, kind, told = piece.groups()
+    name, cut, _ = unquote(told).partition("#")
+    if kind == "sheet" or (cut and unquote(file).endswith(name)):
+        return str(file)
+    return f"{file}?id={name}" if cut else document
+
+
+# Tuning: a library learns its domain from questions whose answers are known. Mixed into `Library`.
+#
+# A map of query vectors and the weight of the legs are learned from the questions (`core.scoring.adapt`), tried on questions
+# that they were not learned from (`core.scoring.evaluation`), and adopted only where those gain. No passage is embedded again, and
+# what was adopted can be undone: it is a change of the library like any other, and a replay knows it.
+
+
+LEAST_QUESTIONS = 40
+"""With fewer, folds are too small to tell a gain from an accident: a judgement, not a measurement."""
+_KNOWN = 40
+"""Questions that the curve of other collections counts as: few of one's own move it little."""
+_SHOWN = 20  # addresses that lead nowhere, in a report
+
+Outcome = Literal["adopted", "would be adopted", "no gain", "too few", "cannot tell"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuneReport:
+    """What came of tuning.
+
+    Attributes:
+        questions: How many were learned from, or would have been; those that read the same are one.
+        needed: How many are needed at least.
+        pairs: Of questions and answers that lead to a passage, by where they came from.
+        unknown: How many addresses lead nowhere; `examples` are some of them, with where they stand.
+        lost: Judgements of answers whose question is not kept.
+        same_documents: The folds were dealt by wording alone: the verdict is of other questions about the same documents.
+        documents: How many documents the questions are about that folds can keep apart; see `core.scoring.evaluation`.
+        largest: The share of the questions that those about one document have, or about several that are tied.
+        across: How many questions lie in no fold: their answers are in documents of several.
+        verdict: What questions say that nothing was learned from; None when there are too few, or where the folds cannot
+            tell.
+        tuning_id: Of what was adopted; None when nothing was.
+        curve: How scores become probabilities then, learned from what the folds held out; see `calibrate.Curve`. Empty
+            where that is no better than the usual one.
+        error: Expected calibration error of the first ten answers of held-out questions: as it is, and with what the
+            folds chose and learned; None when there are too few.
+    """
+
+    outcome: Outcome
+    questions: int
+    needed: int = LEAST_QUESTIONS
+    pairs: Mapping[str, int]
+    unknown: int = 0
+    examples: tuple[tuple[str, str], ...] = ()
+    lost: int = 0
+    same_documents: bool = False
+    documents: int = 0
+    largest: float = 0.0
+    across: int = 0
+    verdict: Verdict | None = None
+    weight: tuple[float, float] | None = None
+    tuning_id: int | None = None
+    curve: Mapping[str, float] = field(default_factory=dict)
+    error: tuple[float, float] | None = None
+    seconds: float = 0.0
+
+
+class TuningDoor(FeedbackDoor):
+    """Learning from judged questions."""
+
+    settings: Settings
+    catalog: Any
+    engine: Engine
+    encoder: Encoder | None
+    witness: Witness
+    _retriever: Retriever
+
+    if TYPE_CHECKING:
+
+        def collection_under(self, curve: Mapping[str, float]) -> Mapping[str, Any]: ...
+
+    def tune(
+        self,
+        pairs: Iterable[Pair] = (),
+        *,
+        feedback: bool = True,
+        sources: Collection[str] | None = None,
+        same_documents: bool = False,
+        dry_run: bool = False,
+        step: Step = lambda stage, done, total: None,
+    ) -> TuneReport:
+        """Learn from pairs and feedback; adopt what was learned if questions gain that it was not learned from.
+
+        Scores are compared with those of the library without any tuning, and what is adopted replaces the tuning
+        that counts. It counts for the whole library.
+
+        Args:
+            feedback: Learn from what callers said of audited answers, too.
+            sources: Learn only from answers of these.
+            same_documents: Questions to come are about the documents that these are about, as those of an FAQ are: try what is
+                learned on other questions about the same documents, instead of on questions about others.
+            dry_run: Adopt nothing.
+            step: Told how far it is: ``(stage, done, total)``, stages ``read``, ``embed``, ``learn``, ``floor``.
+
+        Raises:
+            EncoderUnavailable: the library has no vectors.
+            InvalidRequest: no pair leads to a passage.
+            NotPermitted: a source is not known.
+            CatalogBusy: another process is writing.
+        """
+        begun = time.monotonic()
+        encoder = self._tunable(sources)
+        given: dict[str, list[Pair]] = {"golden": list(pairs)}
+        lost = 0
+        if feedback:
+            given["feedback"], lost = judged_pairs(self.catalog.feedback(), self._answered, self.catalog)
+        course, report = self._course(encoder, given, sources, step)
+        report = replace(report, lost=lost)
+        if report.questions >= LEAST_QUESTIONS:
+            dealt = self._dealt(course, same_documents=same_documents)
+            report = replace(
+                report,
+                outcome="no gain" if dealt.sound else "cannot tell",
+                same_documents=same_documents,
+                documents=len(np.unique(dealt.groups)),
+                largest=round(dealt.largest, 3),
+                across=len(dealt.folds) - len(dealt.held),
+            )
+            if dealt.sound:
+                report = self._judged(course, encoder, dealt, report, step, dry_run=dry_run)
+        return replace(report, seconds=round(time.monotonic() - begun, 1))
+
+    def undo_tuning(self) -> KeptTuning:
+        """End the tuning that counts: scores are again what they were without it.
+
+        Raises:
+            NotPermitted: there is none.
+        """
+        kept = self.tuning()
+        if kept is None:
+            raise NotPermitted("the library has no tuning", hint="wenyuan tune --golden FILE")
+        self._retriever.follow()
+        self.catalog.undo_tuning(self.collection_under({}))
+        self.witness.changed("tuning", "removed", str(kept.tuning_id), _noted(kept), None)
+        return kept
+
+    def tuning(self) -> KeptTuning | None:
+        """The tuning that was adopted last and not undone; None while there is none.
+
+        It counts with the encoder that it was learned with (`tuned.fits`), and is ignored under another.
+        """
+        last = next(iter(self.catalog.tunings()[::-1]), None)
+        return last if last is not None and last.undone_seq is None else None
+
+    def curve_under(self, tuning: Tuning | None) -> Mapping[str, float]:
+        """What was learned of probabilities with the tuning that counts; nothing of another one."""
+        kept = self.tuning() if tuning is not None else None
+        if tuning is None or kept is None or kept.fingerprint != tuning.fingerprint:
+            return {}
+        learned: Mapping[str, float] = kept.report.get("curve", {})
+        return learned
+
+    def _tunable(self, sources: Collection[str] | None) -> Encoder:
+        if self.encoder is None:
+            raise EncoderUnavailable(
+                "a tuning is learned from vectors, and this library has none", component="encoder",
+                hint="wenyuan doctor",
+            )  # fmt: skip
+        known = self._retriever.registry().by_id
+        for name in sources or ():
+            if name not in known:
+                raise NotPermitted(f"there is no source {name!r}", hint="wenyuan source list")
+        return self.encoder
+
+    def _answered(self, audit_id: str) -> AuditRecord | None:
+        """The record of an answer, where it is kept."""
+        if self.witness.log is None:
+            return None
+        try:
+            return self.witness.log.show(audit_id)
+        except NotPermitted:  # its record has expired
+            return None
+
+    def _course(
+        self, encoder: Encoder, given: Mapping[str, Sequence[Pair]], sources: Collection[str] | None, step: Step
+    ) -> tuple[Course, TuneReport]:
+        """What can be learned from, and a report that says so."""
+        step("read", 0, 1)
+        self._retriever.follow()
+        day, registry = date.today(), self._retriever.registry()
+        own = (s.source_id for s in registry.by_id.values() if s.type == "static_doc")
+        scope = Scope(sources=frozenset(name for name in own if registry.in_force(name, day)), as_of=day)
+        holdings = load_holdings(self.catalog, scope, self.catalog.counts()["vectors"], encoder.fingerprint.dimension)
+        found = resolve(_all(given), self.catalog, holdings, sources)
+        if not found.pairs:
+            raise InvalidRequest(*_nothing(found), hint="wenyuan source list; addresses are shown by wenyuan search")
+        step("read", 1, 1)
+        enough = len(found.lessons) >= LEAST_QUESTIONS
+        questions = [lesson.question for lesson in found.lessons] if enough else []
+        queries = embedded(encoder, questions, step)
+        course = Course(
+            holdings=holdings,
+            lessons=found.lessons,
+            aims=[self._retriever.aim(*asked) for asked in zip(questions, queries, strict=True)],
+            engine=self.engine,
+            scope=scope,
+            scale=encoder.fingerprint.scale,
+            depth=self.settings.search.depth,
+            shares=self._retriever.shares,
+            labels=self._retriever.labels,
+        )
+        return course, TuneReport(
+            outcome="too few",
+            questions=len(found.lessons),
+            pairs={name: len(pairs) for name, pairs in given.items() if pairs},
+            unknown=len(found.unknown),
+            examples=tuple((pair.answer, pair.where) for pair in found.unknown[:_SHOWN]),
+        )
+
+    def _dealt(self, course: Course, *, same_documents: bool) -> Deal:
+        """The folds of the questions."""
+        documents: Sequence[Collection[str]] = (
+            [(str(number),) for number in range(len(course.lessons))]
+            if same_documents
+            else documents_of(course.lessons, course.holdings, self.catalog)
+        )
+        return deal([query_terms(lesson.question) for lesson in course.lessons], documents)
+
+    def _judged(
+        self, course: Course, encoder: Encoder, dealt: Deal, report: TuneReport, step: Step, *, dry_run: bool
+    ) -> TuneReport:
+        """The verdict on what can be learned, and its adoption."""
+        weight = self._retriever.weight()
+        trials, folds = course.trials(dealt, step), dealt.folds[dealt.held]
+        verdict = judge(trials, folds, dealt.groups[dealt.held], weight=weight)
+        usual = CURVES[self._retriever.mode]
+        plain = error_of([found(trial, 0.0, weight) for trial in trials], [usual] * len(trials))
+        chosen = [found(trial, verdict.strength, verdict.weight) for trial in trials]
+        curve, error = calibrated(chosen, folds, usual, _KNOWN)
+        report = replace(report, verdict=verdict, weight=(weight, verdict.weight), error=(plain, error))
+        if not verdict.adopt:
+            return report
+        learned = None
+        if verdict.strength:
+            everything = np.arange(len(course.lessons))
+            learned = course.weakened(course.learned(everything), verdict.strength, everything)
+        tuning = Tuning(weight=verdict.weight, encoder=encoder.fingerprint.key, map=learned)
+        learned_curve = {} if curve == usual else curve.measured()
+        report = replace(report, outcome="would be adopted", curve=learned_curve)
+        return report if dry_run else self._adopted(tuning, report)
+
+    def _adopted(self, tuning: Tuning, report: TuneReport) -> TuneReport:
+        former = self.tuning()
+        told = {"questions": report.questions, "pairs": dict(report.pairs), "verdict": asdict(report.verdict)}  # type: ignore[arg-type]
+        told |= {"curve": dict(report.curve), "error": report.error, "same_documents": report.same_documents}
+        number = self.catalog.adopt_tuning(tuning, told, self.collection_under(report.curve))
+        kept = self.tuning()
+        self.witness.changed(
+            "tuning", "changed" if former else "added", str(number),
+            _noted(former) if former else None, _noted(kept) if kept else None,
+        )  # fmt: skip
+        return replace(report, outcome="adopted", tuning_id=number)
+
+
+def _all(given: Mapping[str, Sequence[Pair]]) -> Iterable[Pair]:
+    return (pair for pairs in given.values() for pair in pairs)
+
+
+def _nothing(found: Lessons) -> tuple[str]:
+    if not found.unknown:
+        return ("there is nothing to learn from: no golden file, and no feedback that says what is right",)
+    first = found.unknown[0]
+    where = f" ({first.where})" if first.where else ""
+    return (f"none of {len(found.unknown)} addresses is in the library, e.g. {first.answer!r}{where}",)
+
+
+def _noted(kept: KeptTuning) -> Mapping[str, Any]:
+    """What the audit says of a tuning."""
+    return {"tuning_id": kept.tuning_id, "fingerprint": kept.fingerprint, "weight": kept.weight}

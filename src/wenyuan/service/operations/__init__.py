@@ -1,0 +1,211 @@
+"""How fresh what a library holds is: when each source is due to be read again, and since when it is overdue."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Protocol
+
+from wenyuan.core.errors import InvalidRequest
+from wenyuan.core.model import Source
+from wenyuan.core.sources import Cycle, SourceState, parse_cycle
+
+_NEVER = "never"
+_AHEAD = 300.0
+"""Seconds by which clocks of one library may differ; what lies further ahead was written down by a wrong one."""
+_FRESH = 1.0
+"""Seconds for which what the catalog said counts: the state of a source is no change of the library, so no request
+can be told of it, and asking anew for each would cost more than it tells."""
+
+
+class _Here(tzinfo):
+    """This machine's time zone, with its changes of the hour: `datetime.astimezone` knows but the offset of one moment."""
+
+    def utcoffset(self, dt: datetime | None) -> timedelta | None:
+        return None if dt is None else dt.replace(tzinfo=None).astimezone().utcoffset()
+
+    def dst(self, dt: datetime | None) -> None:
+        """Not told."""
+
+    def tzname(self, dt: datetime | None) -> str | None:
+        return None if dt is None else dt.replace(tzinfo=None).astimezone().tzname()
+
+    def fromutc(self, dt: datetime) -> datetime:
+        moment = dt.replace(tzinfo=UTC).astimezone()
+        wall = moment.replace(tzinfo=self)
+        return (
+            wall if wall.utcoffset() == moment.utcoffset() else wall.replace(fold=1)
+        )  # the second of two equal hours
+
+
+_HERE = _Here()
+
+
+def cycle_of(source: Source) -> Cycle:
+    """How often a source is read again. What is retired, or is no longer or not yet asked, is never.
+
+    Raises:
+        InvalidRequest: its refresh_cycle says nothing.
+    """
+    asleep = source.status == "retired" or (source.status == "draft" and source.type != "static_doc")
+    return parse_cycle(_NEVER if asleep else source.refresh_cycle)
+
+
+def due_at(state: SourceState | None, cycle: Cycle, now: float) -> float | None:
+    """When a source is due, in seconds since the epoch: 0 for at once, None for never."""
+    if cycle.text == _NEVER:
+        return None
+    if state is None or (state.last_success is None and not state.failures):
+        return 0.0
+    if _ahead(state.last_failure if state.failures else state.last_success, now):
+        return 0.0
+    if state.failures or state.last_success is None:
+        return state.next_refresh or 0.0
+    planned = next_due(cycle, state.last_success)
+    return min(planned or 0.0, state.next_refresh or planned or 0.0)
+
+
+def stale_since(state: SourceState | None, cycle: Cycle, now: float) -> float | None:
+    """Since when a source should have been read again; None while what is held is as fresh as promised.
+
+    Of a source that was never read and failed to be: since it failed last. Of one whose last success lies in the future,
+    when it was read is not known: since now.
+    """
+    if state is None or cycle.text == _NEVER:
+        return None
+    if _ahead(state.last_success, now):
+        return now
+    if state.last_success is None:
+        return state.last_failure
+    due = next_due(cycle, state.last_success)
+    return due if due is not None and due < now else None
+
+
+def _ahead(at: float | None, now: float) -> bool:
+    return at is not None and at > now + _AHEAD
+
+
+def next_due(cycle: Cycle, at: float) -> float | None:
+    """The first moment of a cycle after another one, in this machine's time zone."""
+    moment = cycle.next_after(datetime.fromtimestamp(at, _HERE))
+    return None if moment is None else moment.timestamp()
+
+
+def describe_state(state: SourceState | None, source: Source, now: float) -> dict[str, object]:
+    """How a source is doing, for people and machines; moments in ISO 8601, UTC."""
+    reason = state.failure if state else ""
+    try:
+        cycle = cycle_of(source)
+    except InvalidRequest as error:
+        cycle, reason = parse_cycle(_NEVER), reason or error.message
+    due = due_at(state, cycle, now)
+    return {
+        "last_success": _iso(state.last_success if state else None),
+        "last_failure": _iso(state.last_failure if state else None),
+        "reason": reason,
+        "failures_in_a_row": state.failures if state else 0,
+        "next_refresh": _iso(now if due == 0.0 else due),
+        "stale_since": _iso(stale_since(state, cycle, now)),
+        "refreshing": state.held_by(now) if state is not None else "",
+    }
+
+
+def _iso(at: float | None) -> str | None:
+    return None if at is None else _moment(at)
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+
+
+# --- of all sources -------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceHealth:
+    """One source at a moment.
+
+    Attributes:
+        due: Whether it is to be read now and nobody is at it.
+        stale_since: Seconds since the epoch; None while it is as fresh as promised.
+    """
+
+    source: Source
+    state: SourceState
+    due: bool
+    stale_since: float | None
+
+
+class Doing(Protocol):
+    """What is asked of the catalog."""
+
+    def sources(self) -> Sequence[Source]: ...
+
+    def source_states(self) -> Mapping[str, SourceState]: ...
+
+
+def healths(catalog: Doing, now: float) -> tuple[SourceHealth, ...]:
+    """How all sources are doing at a moment (seconds since the epoch)."""
+    states = catalog.source_states()
+    return tuple(
+        _health(source, states.get(source.source_id, SourceState(source_id=source.source_id)), now)
+        for source in catalog.sources()
+    )
+
+
+def _health(source: Source, state: SourceState, now: float) -> SourceHealth:
+    try:
+        cycle = cycle_of(source)
+        at = due_at(state, cycle, now)
+    except InvalidRequest:  # a refresh would fail, and so say what is wrong with it
+        cycle, at = parse_cycle(_NEVER), state.next_refresh or 0.0
+    return SourceHealth(
+        source=source,
+        state=state,
+        due=at is not None and at <= now and not state.held_by(now),
+        stale_since=stale_since(state, cycle, now),
+    )
+
+
+class Freshness:
+    """Which sources are overdue. What it says may be a second old; safe to share between threads.
+
+    Args:
+        clock: Seconds since the epoch.
+        ticks: Seconds that never go back.
+    """
+
+    def __init__(
+        self,
+        catalog: Doing,
+        clock: Callable[[], float] = time.time,
+        ticks: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._catalog = catalog
+        self._clock = clock
+        self._ticks = ticks
+        self._lock = threading.Lock()
+        self._at = float("-inf")
+        self._stale: Mapping[str, str] = {}
+
+    def stale(self) -> Mapping[str, str]:
+        """Since when each overdue source is, by its id; moments in ISO 8601, UTC.
+
+        Raises:
+            CatalogError: it cannot be read.
+        """
+        # One asks anew; others go on with what is known, and only before the first time they wait for it.
+        if self._ticks() - self._at >= _FRESH and self._lock.acquire(blocking=self._at == float("-inf")):
+            try:
+                self._ask()
+            finally:
+                self._lock.release()
+        return self._stale
+
+    def _ask(self) -> None:
+        begun = self._ticks()
+        if begun - self._at >= _FRESH:
+            found = healths(self._catalog, self._clock())
+            self._stale = {h.source.source_id: _moment(h.stale_since) for h in found if h.stale_since is not None}
+            self._at = begun

@@ -1,0 +1,295 @@
+"""Whether the library can answer: health, statistics, and warming up."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from wenyuan.core.errors import KnowledgeError
+from wenyuan.core.model import Source
+from wenyuan.core.ports import ChangeFeed, Deadline, Encoder, Engine
+from wenyuan.core.records import AuditProgress
+from wenyuan.core.sources import SourceState
+from wenyuan.service.answer import Query
+from wenyuan.service.audit.recorder import Witness
+from wenyuan.service.operations import SourceHealth, describe_state, healths
+from wenyuan.service.operations.refresh import HiredWorker, WorkerProgress
+from wenyuan.service.rules.derive import Deriver
+from wenyuan.service.search.cache import CacheCounts
+from wenyuan.service.search.retriever import Retriever
+from wenyuan.service.search.searcher import Searcher
+from wenyuan.service.search.traces import Timing
+
+# How a library is doing, in numbers: what ``/metrics`` shows of it, and what is told of each source.
+
+
+_NOTHING = {"documents": 0, "passages": 0, "vectors": 0, "failures": 0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexLag:
+    """How far the index is behind the catalog: changes, and seconds since the oldest that it has not seen."""
+
+    engine: str
+    watermark: int
+    changes: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vitals:
+    """The numbers of a library at a moment.
+
+    Attributes:
+        at: Seconds since the epoch.
+        counts: Documents, passages, vectors and failures, by source.
+        legs: Times by ``(leg, source, state)``.
+        query_vectors: How the vectors of queries were come by; None without an encoder.
+        audit: None when it is switched off.
+        worker: None where no worker runs in this process.
+    """
+
+    at: float
+    sources: tuple[SourceHealth, ...]
+    counts: Mapping[str, Mapping[str, int]]
+    legs: Mapping[tuple[str, ...], Timing]
+    cache: CacheCounts
+    query_vectors: CacheCounts | None
+    audit: AuditProgress | None
+    index: IndexLag
+    worker: WorkerProgress | None = None
+
+
+class Stock(Protocol):
+    """What is asked of the catalog."""
+
+    def sources(self) -> Sequence[Source]: ...
+
+    def source_states(self) -> Mapping[str, SourceState]: ...
+
+    def counts_by_source(self) -> Mapping[str, Mapping[str, int]]: ...
+
+
+def source_counts(catalog: Stock) -> tuple[tuple[SourceHealth, ...], Mapping[str, Mapping[str, int]]]:
+    """How all sources are doing now, and what is held of each."""
+    counts = catalog.counts_by_source()
+    found = healths(catalog, time.time())
+    return found, {h.source.source_id: counts.get(h.source.source_id, _NOTHING) for h in found}
+
+
+def index_lag(feed: ChangeFeed, engine: Engine) -> IndexLag:
+    """How far an index is behind."""
+    status = engine.status()
+    return IndexLag(
+        engine=status.name,
+        watermark=status.watermark,
+        changes=max(0, feed.seq() - status.watermark),
+        seconds=feed.lag(status.watermark),
+    )
+
+
+def listed_sources(catalog: Stock) -> list[dict[str, object]]:
+    """Each source, what the library holds of it, and how fresh that is."""
+    found, counts = source_counts(catalog)
+    now = time.time()
+    return [
+        {
+            "source_id": source.source_id,
+            "title": source.title,
+            "type": source.type,
+            "path": source.path,
+            "domain": source.domain,
+            "trust": source.trust,
+            "language": source.language,
+            "collection": source.collection,
+            "copyright": source.copyright,
+            **counts[source.source_id],
+            **describe_state(health.state, source, now),
+        }
+        for health in found
+        for source in (health.source,)
+    ]
+
+
+# What the first question would have to wait for, made ready in a thread as soon as a server begins.
+
+
+log = logging.getLogger(__name__)
+
+
+class WarmUp:
+    """Does once what the first question would have to wait for; what comes meanwhile waits for it, as it would without it.
+
+    Args:
+        work: Does it. What fails in it is only logged: who asks next tries again, and is told.
+    """
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self._work = work
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="wenyuan-warm-up", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def join(self, seconds: float | None = None) -> None:
+        """Wait until it has ended, at most so long."""
+        if self._thread.is_alive():
+            self._thread.join(seconds)
+
+    @property
+    def under_way(self) -> bool:
+        return not self._ended.is_set()
+
+    def _run(self) -> None:
+        try:
+            self._work()
+        except Exception:
+            log.exception("warming up failed")
+        finally:
+            self._ended.set()
+
+
+# Whether a library can answer, and how it is doing in numbers. Mixed into `Library`.
+
+
+_ANSWERS = ("ok", "degraded")
+_STARTING: Mapping[str, object] = {"state": "starting", "detail": "what the first question needs is being read"}
+_QUESTION = "ready 就绪"
+_PATIENT = 3  # times as long as any question has: load alone, which passes, must not make a server unready
+_NO_HURRY = 300.0
+_REBUILT_HERE = "remove the library's index folder; it is rebuilt from the catalog"
+_REBUILT_THERE = "drop what the server holds of the index; it is built again from the catalog"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readiness:
+    """Whether the library can answer; each part has ``state`` (ok, degraded, starting, failed) and ``detail``; one that failed ``hint``, too."""
+
+    ready: bool
+    parts: Mapping[str, Mapping[str, object]]
+
+
+class HealthDoor:
+    """Health of the parts."""
+
+    catalog: Any
+    engine: Engine
+    encoder: Encoder | None
+    witness: Witness
+    _retriever: Retriever
+    _searcher: Searcher
+    _deriver: Deriver
+    _encoder_note: str
+    worker: HiredWorker | None = None
+    """Refreshes this library in a thread of this process; None where nobody asked for that."""
+    warmth: WarmUp | None = None
+    """Made ready what the first question needs, or is at it; None where nobody asked for that."""
+
+    def warm_up(self) -> WarmUp:
+        """Make ready now, in a thread, what the first question needs: the names of the rules, models, and parts of files."""
+
+        def work() -> None:
+            self._deriver.configured(self.catalog.seq())
+            self._asked(_NO_HURRY)
+
+        self.warmth = WarmUp(work)
+        self.warmth.start()
+        return self.warmth
+
+    def vitals(self) -> Vitals:
+        """How the library is doing, in numbers.
+
+        Raises:
+            CatalogError: it cannot be told.
+        """
+        sources, counts = source_counts(self.catalog)
+        return Vitals(
+            at=time.time(),
+            sources=sources,
+            counts=counts,
+            legs=self._retriever.meter.read(list(counts)),
+            cache=self._searcher.cache_counts(),
+            query_vectors=self._retriever.query_vectors(),
+            audit=None if self.witness.log is None else self.witness.log.progress(),
+            index=index_lag(self.catalog, self.engine),
+            worker=None if self.worker is None else self.worker.progress(),
+        )
+
+    def readiness(self) -> Readiness:
+        """Whether the library can answer, part by part."""
+        parts = {"catalog": _checked(self._check_catalog), "engine": _checked(self._check_engine)}
+        if self.encoder is not None:
+            parts["encoder"] = {"state": "ok", "detail": self.encoder.fingerprint.id}
+        else:
+            parts["encoder"] = {"state": "degraded", "detail": self._encoder_note or "keyword-only by setting"}
+        if self.worker is not None:
+            parts["worker"] = _worker_part(self.worker.progress())
+        starting = self.warmth is not None and self.warmth.under_way
+        if self.warmth is not None:
+            parts["rules"] = _STARTING if starting else _checked(self._check_rules)
+        if key := self._retriever.reranking.fingerprint:
+            parts["reranker"] = {"state": "ok", "detail": key}
+        if not starting and all(part["state"] != "failed" for part in parts.values()):
+            parts["search"] = _checked(self._check_search)  # what no part tells, a question does
+        if self.witness.log is not None:
+            parts["audit"] = _checked(self._check_audit)
+        return Readiness(ready=all(part["state"] in _ANSWERS for part in parts.values()), parts=parts)
+
+    def _check_rules(self) -> str:
+        found = self._deriver.configured(self.catalog.seq())
+        return "the names of the rules are read" if found else "the library has no rules"
+
+    def _check_search(self) -> str:
+        self._asked(_PATIENT * self._retriever.deadline().remaining())
+        return "a question is answered"
+
+    def _check_audit(self) -> str:
+        assert self.witness.log is not None
+        self.witness.log.check()
+        return "a record can be written"
+
+    def _asked(self, seconds: float) -> None:
+        """Ask a question of all that the library itself holds; raises what makes it fail."""
+        own = tuple(source.source_id for source in self.catalog.sources() if source.type == "static_doc")
+        deadline = Deadline(time.monotonic() + seconds, time.monotonic)
+        self._retriever.retrieve(Query(text=_QUESTION, limit=1, sources=own), deadline)
+
+    def _check_catalog(self) -> str:
+        counts = self.catalog.counts()
+        return f"{counts['documents']} documents, {counts['passages']} passages, change {self.catalog.seq()}"
+
+    def _check_engine(self) -> str:
+        self._retriever.follow()
+        status, counts = self.engine.status(), self.catalog.counts()
+        behind = self.catalog.seq() - status.watermark
+        held = status.passages, status.vectors
+        if not behind and held != (counts["passages"], counts["vectors"]):
+            raise KnowledgeError(
+                f"holds {held[0]} passages and {held[1]} vectors, the catalog {counts['passages']} and "
+                f"{counts['vectors']}",
+                component=f"engine {status.name}",
+                hint=_REBUILT_HERE if status.name == "local" else _REBUILT_THERE,
+            )
+        late = f"; {behind} behind the catalog" if behind > 0 else ""  # of what somebody else is writing
+        return f"{status.name}: {held[0]} passages, {held[1]} vectors, change {status.watermark}{late}"
+
+
+def _checked(check: Callable[[], str]) -> Mapping[str, object]:
+    """A part of which a check tells; whatever it raises would make an answer fail."""
+    begun = time.perf_counter()
+    try:
+        return {"state": "ok", "detail": check(), "ms": round((time.perf_counter() - begun) * 1e3, 2)}
+    except KnowledgeError as error:
+        return {"state": "failed", "detail": str(error), "hint": error.hint}
+
+
+def _worker_part(done: WorkerProgress) -> Mapping[str, object]:
+    """A worker in trouble makes no answer wrong: what it should have refreshed says that it is overdue."""
+    detail = f"{done.refreshed} refreshed, {done.failed} failed"
+    trouble = done.trouble or ("" if done.alive else "it has ended")
+    return {"state": "degraded" if trouble else "ok", "detail": f"{detail}; {trouble}" if trouble else detail}

@@ -1,0 +1,393 @@
+"""Refreshing sources when they are due, here or by a hired background worker."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from wenyuan.core.errors import CatalogBusy, InvalidRequest, KnowledgeError, NotPermitted, SourceError
+from wenyuan.core.model import Source
+from wenyuan.core.sources import LONGEST_CLAIM, SourceState
+from wenyuan.runtime import Rounds
+from wenyuan.runtime.system import own_name
+from wenyuan.service.catalog import governed
+from wenyuan.service.operations import cycle_of, describe_state, due_at, next_due, stale_since
+
+if TYPE_CHECKING:
+    from wenyuan.service.ingest import IngestReport, Progress
+    from wenyuan.service.library import Library
+
+__all__ = [
+    "HiredWorker",
+    "RefreshOutcome",
+    "Worker",
+    "WorkerProgress",
+    "cycle_of",
+    "describe_state",
+    "due_at",
+    "retry_delay",
+    "stale_since",
+]
+
+
+# Reading sources again when they are due: by as many workers as there are, each source by one at a time.
+#
+# A source with a refresh cycle is due at once when it is new, then by its cycle; after a failure it is tried again
+# with growing patience. Only what changed is read and embedded: that is what `Library.ingest` does. Sources that are
+# searched elsewhere (``api``, ``vector_index``) are not taken in: a question shows whether they answer.
+#
+# A worker claims a source before it begins and lets go of it at the end; while it is at it, it renews the claim.
+# The claim of a worker that died ends with it on the same machine; seen from another one, it runs out.
+
+
+log = logging.getLogger(__name__)
+
+LEASE = 300.0
+"""Seconds for which a source is claimed; longer than any one document takes to read."""
+POLL = 30.0
+_FIRST_RETRY, _LONGEST_RETRY = 60.0, 6 * 3600.0
+_JITTER = 0.25
+_PATIENCE = 0.5  # seconds to wait for the library's writer lock before a source is left for the next round
+_AT_LAST = 60.0  # and when what was done is to be written down
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefreshOutcome:
+    """What came of one refresh.
+
+    Attributes:
+        failure: Why it failed; ``""`` when it did not.
+        report: What was taken in; None when it failed or is a source that is searched elsewhere.
+        next_refresh: When it is due again, in seconds since the epoch; None for never.
+    """
+
+    source_id: str
+    failure: str = ""
+    report: IngestReport | None = None
+    next_refresh: float | None = None
+    seconds: float = 0.0
+
+
+# --- when -----------------------------------------------------------------------------------------------
+def retry_delay(source_id: str, failures: int) -> float:
+    """Seconds until the next attempt: doubled with each failure in a row, from a minute up to 6 hours.
+
+    Up to a quarter less, by a hash of the source's id: sources that failed together are not tried together.
+    """
+    delay = min(_LONGEST_RETRY, _FIRST_RETRY * 2.0 ** min(failures - 1, 30))
+    digest = hashlib.sha256(f"{source_id}\x00{failures}".encode()).digest()
+    return delay * (1 - _JITTER * int.from_bytes(digest[:4]) / 2**32)
+
+
+# --- who ------------------------------------------------------------------------------------------------
+class _Stopped(BaseException):
+    """The worker was asked to stop: no failure of anything, so nothing catches it as one."""
+
+
+class Worker:
+    """Refreshes the sources of a library.
+
+    Args:
+        library: Open; others may be at work on it at the same time, in this process or another.
+        name: What claims are made in; two workers never share one. By default host, process and a number.
+        clock: Seconds since the epoch.
+        lease: Seconds after which the claim of a worker that gave no sign counts no more; at most `LONGEST_CLAIM`.
+        ask: Whether a source that is searched elsewhere answers; raises a `KnowledgeError` when not.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        *,
+        name: str = "",
+        clock: Callable[[], float] = time.time,
+        lease: float = LEASE,
+        ask: Callable[[Source], None] | None = None,
+    ) -> None:
+        self.name = name or own_name(id(self))
+        self._library = library
+        self._catalog = governed(library)
+        self._clock = clock
+        self._lease = min(lease, LONGEST_CLAIM)
+        self._ask = ask or self._asked
+
+    def due(self) -> tuple[Source, ...]:
+        """The sources that are due and that nobody is at, the longest overdue first."""
+        now = self._clock()
+        states = self._catalog.source_states()
+        found = []
+        for source in self._catalog.sources():
+            state = states.get(source.source_id)
+            busy = state is not None and state.held_by(now) not in ("", self.name)
+            at = self._due_at(source, state)
+            if at is not None and at <= now and not busy:
+                found.append((at, source.source_id, source))
+        return tuple(source for _, _, source in sorted(found, key=lambda entry: entry[:2]))
+
+    def _due_at(self, source: Source, state: SourceState | None) -> float | None:
+        try:
+            return due_at(state, cycle_of(source), self._clock())
+        except InvalidRequest:  # the refresh will fail by it, and that is recorded
+            return state.next_refresh or 0.0 if state is not None else 0.0
+
+    def refresh(self, source_id: str, progress: Callable[[Progress], None] | None = None) -> RefreshOutcome:
+        """Refresh one source now, due or not.
+
+        Raises:
+            NotPermitted: there is no such source.
+            CatalogBusy: another worker is at it, or something else is writing to the library.
+        """
+        source = self._catalog.source(source_id)
+        try:
+            if self._claim(source_id, wait=10.0):
+                return self._work(source, None, progress)
+        except (KeyboardInterrupt, SystemExit):  # wherever it came, perhaps before the work had begun
+            self._let_go(source_id)
+            raise
+        by = self._catalog.source_states()[source_id].claimed_by
+        raise CatalogBusy(
+            f"the source {source_id!r} is being refreshed by {by}",
+            component="refresh",
+            hint="wait until it has finished; if that worker has died on another machine, its claim runs out in minutes",
+        )
+
+    def run_once(
+        self, stop: threading.Event | None = None, tell: Callable[[RefreshOutcome], None] | None = None
+    ) -> list[RefreshOutcome]:
+        """Refresh all that is due now; one source that fails does not keep the others from it.
+
+        Args:
+            stop: Set it to end after the document at hand; what was being refreshed stays due.
+            tell: Is given each outcome at once.
+        """
+        outcomes = []
+        for source in self.due():
+            if stop is not None and stop.is_set():
+                break
+            try:
+                outcome = self._if_free(source.source_id, stop)
+            except _Stopped:
+                break
+            if outcome is not None:
+                outcomes.append(outcome)
+                if tell is not None:
+                    tell(outcome)
+        return outcomes
+
+    def run_forever(
+        self, stop: threading.Event, poll: float = POLL, tell: Callable[[RefreshOutcome], None] | None = None
+    ) -> None:
+        """Refresh what is due, look again every `poll` seconds, until `stop` is set. A catalog that fails is logged."""
+        while not stop.is_set():
+            try:
+                self.run_once(stop, tell)
+            except KnowledgeError as error:
+                log.error("refresh: %s", error)
+            stop.wait(poll)
+
+    def record(self, source_id: str, begun: float, failure: str = "") -> None:
+        """Write down a refresh that was done without a worker; nothing when a worker is at that source."""
+        if self._claim(source_id, wait=_AT_LAST):
+            self._settle(self._catalog.source(source_id), begun, failure)
+
+    # -- one source -----------------------------------------------------------------------------------
+
+    def _claim(self, source_id: str, *, wait: float) -> bool:
+        return self._catalog.claim_source(source_id, self.name, self._clock() + self._lease, wait=wait)
+
+    def _if_free(self, source_id: str, stop: threading.Event | None) -> RefreshOutcome | None:
+        """Refresh a source, unless somebody else is at it or has just been."""
+        try:
+            if not self._claim(source_id, wait=_PATIENCE):
+                return None
+            source = self._catalog.source(source_id)
+            at = self._due_at(source, self._catalog.source_states().get(source_id))
+            if at is None or at > self._clock():
+                self._let_go(source_id)
+                return None
+            return self._work(source, stop, None)
+        except CatalogBusy as error:
+            log.info("refresh of %s is put off: %s", source_id, error)
+        except NotPermitted:  # the source was removed since
+            self._let_go(source_id)
+        return None
+
+    def _work(
+        self, source: Source, stop: threading.Event | None, progress: Callable[[Progress], None] | None
+    ) -> RefreshOutcome:
+        begun, report, failure = self._clock(), None, ""
+        try:
+            cycle_of(source)
+            if source.type == "static_doc":
+                report = self._library.ingest(source.source_id, self._heart(source.source_id, stop, progress))
+                failure = _all_failed(report)
+                if report.held_back:
+                    log.warning("refresh of %s: %s", source.source_id, _held_back(report))
+            else:
+                self._ask(source)
+        except CatalogBusy:  # no fault of the source: it stays due
+            self._let_go(source.source_id)
+            raise
+        except KnowledgeError as error:
+            failure = str(error)
+        except Exception as error:
+            log.exception("refresh of %s failed", source.source_id)
+            failure = f"internal error: {type(error).__name__}"
+        except BaseException:  # interrupted or stopped: it stays due, too
+            self._let_go(source.source_id)
+            raise
+        if failure:
+            log.warning("refresh of %s failed: %s", source.source_id, failure)
+        upcoming = self._settle(source, begun, failure)
+        return RefreshOutcome(
+            source_id=source.source_id,
+            failure=failure,
+            report=report,
+            next_refresh=upcoming,
+            seconds=max(0.0, self._clock() - begun),
+        )
+
+    def _heart(
+        self, source_id: str, stop: threading.Event | None, progress: Callable[[Progress], None] | None
+    ) -> Callable[[Progress], None]:
+        """Renews the claim while work goes on."""
+        beat_at = self._clock() + self._lease / 3
+
+        def beat(at: Progress) -> None:
+            nonlocal beat_at
+            if stop is not None and stop.is_set():
+                raise _Stopped
+            if self._clock() >= beat_at:
+                if not self._claim(source_id, wait=_AT_LAST):
+                    raise CatalogBusy(f"the claim on {source_id!r} ran out and was taken over", component="refresh")
+                beat_at = self._clock() + self._lease / 3
+            if progress is not None:
+                progress(at)
+
+        return beat
+
+    def _settle(self, source: Source, begun: float, failure: str) -> float | None:
+        """Write down how a refresh ended and let go of the source; returns when it is due again."""
+        now, failures = self._clock(), 0
+        values: dict[str, Any] = {"last_success": begun, "failure": "", "failures": 0}
+        if failure:
+            state = self._catalog.source_states().get(source.source_id)
+            failures = 1 + (state.failures if state is not None else 0)
+            values = {"last_failure": now, "failure": failure, "failures": failures}
+        upcoming = self._next(source, begun, failures, now)
+        if not self._catalog.let_go(source.source_id, self.name, wait=_AT_LAST, next_refresh=upcoming, **values):
+            log.warning("%s was removed or taken over while it was refreshed", source.source_id)
+            return None
+        return upcoming
+
+    def _next(self, source: Source, begun: float, failures: int, now: float) -> float | None:
+        try:
+            planned = next_due(cycle_of(source), begun)
+        except InvalidRequest:
+            planned = now
+        if planned is None or not failures:
+            return planned
+        return now + retry_delay(source.source_id, failures)
+
+    def _let_go(self, source_id: str) -> None:
+        # Where that is not possible, the claim runs out; what happened before is what matters.
+        with suppress(KnowledgeError):
+            self._catalog.let_go(source_id, self.name, wait=_PATIENCE)
+
+    def _asked(self, source: Source) -> None:
+        """A question that only this source is asked."""
+        leg = f"source {source.source_id}"
+        answer = self._library.search(source.title, limit=1, sources=[source.source_id])
+        for found in answer.legs:
+            if found.name == leg:
+                if found.error:
+                    raise SourceError(found.error, component=leg)
+                return
+        raise SourceError(answer.reason or "it was not asked", component=leg)
+
+
+def _held_back(report: IngestReport) -> str:
+    named = ", ".join(sorted(report.failed)[:3]) + (", …" if len(report.failed) > 3 else "")
+    return f"{report.held_back} documents were not met and are held back, for they may be in what failed: {named}"
+
+
+def _all_failed(report: IngestReport) -> str:
+    """Why a source of which no document could be read counts as failed; ``""`` when one could."""
+    if not report.failed or report.added or report.changed or report.unchanged:
+        return ""
+    uri, reason = next(iter(report.failed.items()))
+    more = f" (and {len(report.failed) - 1} more)" if len(report.failed) > 1 else ""
+    return f"nothing could be taken in: {uri}: {reason}{more}"
+
+
+# A refresh worker in a thread of a process that does something else besides: the server, by setting.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerProgress:
+    """What a worker has done since it was started.
+
+    Attributes:
+        alive: Whether it is at work, or waits for something to be due.
+        looked: Seconds since it began to look last for what is due.
+        trouble: What kept it from its last round; ``""`` when nothing did.
+    """
+
+    name: str
+    alive: bool
+    refreshed: int = 0
+    failed: int = 0
+    looked: float = 0.0
+    trouble: str = ""
+
+
+class HiredWorker:
+    """Refreshes what is due until it is stopped; one that meets an error of ours tries again at its next look.
+
+    Args:
+        library: Open, and closed only after `stop`.
+        poll: Seconds between two looks.
+        clock: Seconds that never go back.
+    """
+
+    def __init__(self, library: Library, *, poll: float = POLL, clock: Callable[[], float] = time.monotonic) -> None:
+        self._worker = Worker(library)
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._looked = clock()
+        self._done = WorkerProgress(name=self._worker.name, alive=False)
+        self._rounds = Rounds(self._look, name="wenyuan-worker", every=poll)
+        self.start = self._rounds.start
+
+    def stop(self) -> None:
+        """Ask it to end after the document at hand, and wait until it has; what it was at stays due."""
+        self._rounds.stop()
+
+    def progress(self) -> WorkerProgress:
+        with self._lock:
+            return replace(self._done, alive=self._rounds.alive, looked=self._clock() - self._looked)
+
+    def _look(self) -> None:
+        trouble = ""
+        with self._lock:
+            self._looked = self._clock()
+        try:
+            self._worker.run_once(self._rounds.stopping, self._tell)
+        except Exception as error:  # nobody else would ever hear of it, and the sources would grow old
+            log.exception("a round of refreshes failed")
+            trouble = str(error) or type(error).__name__
+        with self._lock:
+            self._done = replace(self._done, trouble=trouble)
+
+    def _tell(self, outcome: RefreshOutcome) -> None:
+        if outcome.report is not None:
+            log.info("refreshed %s in %.1f s", outcome.source_id, outcome.seconds)
+        name = "failed" if outcome.failure else "refreshed"
+        with self._lock:
+            self._done = replace(self._done, **{name: getattr(self._done, name) + 1})

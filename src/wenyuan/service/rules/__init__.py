@@ -1,0 +1,318 @@
+"""Unified retrieval of rules, cases and templates, and the schemas of a library's packs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from wenyuan.core.errors import CatalogUnavailable, EngineUnavailable, InvalidRequest, KnowledgeError, did_you_mean
+from wenyuan.core.filters import And, Filter, In, Not, Or, Range
+from wenyuan.core.model import MAX_QUERY_CHARS
+from wenyuan.core.rules.results import Items, RetrievalItem, UnifiedResponse, united
+from wenyuan.core.rules.schema import Schema, merged, parse_schema
+from wenyuan.settings import RulesSettings
+
+# Unified retrieval: does this chapter need rules? → rules ∥ cases → merged, rules first.
+#
+# Either engine may be missing: then that is said. One that is there and fails raises, unless it was declared
+# optional; rules that a chapter needs are never optional.
+
+
+MAX_PROCESSES = 200
+RULES, CASES = "kg_rule", "vector"
+
+
+def names_of(processes: str | Iterable[str] | None) -> tuple[str, ...] | None:
+    """Names as they are asked for: a text is one name, not its characters.
+
+    Raises:
+        InvalidRequest: one is no text or blank, or there are too many.
+    """
+    if processes is None:
+        return None
+    names = (processes,) if isinstance(processes, str) else tuple(processes)
+    if len(names) > MAX_PROCESSES:
+        raise InvalidRequest(f"processes has {len(names):,} names; at most {MAX_PROCESSES}")
+    if wrong := [name for name in names if not isinstance(name, str) or not name.strip()]:
+        raise InvalidRequest(f"processes has {wrong[0]!r}, which is no name")
+    return names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleQuestion:
+    """What rules are asked for.
+
+    Attributes:
+        text: Where processes are recognised when none are named.
+        processes: Names, or one name; None to have them recognised. An empty tuple asks for nothing.
+        engineering_type: Leaves out what is limited to other types; ``""`` leaves out nothing.
+        parameters: What conditions are checked with (``{"depth_m": 6}``).
+    """
+
+    text: str = ""
+    processes: tuple[str, ...] | None = None
+    engineering_type: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "processes", names_of(self.processes))
+        if len(self.text) > MAX_QUERY_CHARS:
+            raise InvalidRequest(f"the text has {len(self.text):,} characters; at most {MAX_QUERY_CHARS:,}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleItems:
+    """What the rules engine answered.
+
+    Attributes:
+        recognised: Names in the graph that were found in the text or named by the caller.
+        unmatched: Names given by the caller that the graph does not know: not the same as having no rules.
+        reason: Why there are no items, when there are none.
+        truncated: Limits that cut the answer.
+        notes: What else the caller should know, such as a parameter that no condition asks for.
+        audit_id: Of the record of the question; ``""`` where there is none.
+    """
+
+    items: tuple[RetrievalItem, ...] = ()
+    recognised: tuple[Mapping[str, Any], ...] = ()
+    unmatched: tuple[str, ...] = ()
+    reason: str = ""
+    truncated: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    audit_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseQuestion:
+    """What cases are asked for.
+
+    Attributes:
+        chapter: The collection whose cases are preferred: others come only where it has none. ``""``: all alike.
+        limit: How many cases.
+        threshold: Least score of one, 0..1: of the score that it is given with.
+        templates: How many templates, besides the cases; None: they are cases like others.
+    """
+
+    query: str
+    engineering_type: str = ""
+    chapter: str = ""
+    limit: int = 3
+    threshold: float = 0.0
+    templates: int | None = None
+
+
+Rules = Callable[[RuleQuestion], RuleItems]
+Cases = Callable[[CaseQuestion], Items]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnifiedRequest:
+    """A request for unified retrieval; ``chapter`` None asks for rules too."""
+
+    query: str
+    chapter: str | None = None
+    engineering_type: str | None = None
+    processes: tuple[str, ...] | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    limit: int | None = None
+    threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "processes", names_of(self.processes))
+        if not self.query.strip() or len(self.query.strip()) > MAX_QUERY_CHARS:
+            raise InvalidRequest(f"query must have 1 to {MAX_QUERY_CHARS} characters, not {len(self.query.strip())}")
+        if self.limit is not None and (type(self.limit) is not int or not 1 <= self.limit <= 100):
+            raise InvalidRequest(f"limit must be an integer from 1 to 100, not {self.limit!r}")
+        if self.threshold is not None and not 0.0 <= self.threshold <= 1.0:
+            raise InvalidRequest(f"threshold must be from 0 to 1, not {self.threshold!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unified:
+    """A response, with the engines that failed though they had been allowed to."""
+
+    response: UnifiedResponse
+    degraded: tuple[str, ...] = ()
+
+
+class Unifier:
+    """Asks both engines.
+
+    Args:
+        rules, cases: The engines; None for one that is not configured.
+        optional: Names of engines (``kg_rule``, ``vector``) that may fail; then the answer says so.
+    """
+
+    def __init__(
+        self, rules: Rules | None, cases: Cases | None, settings: RulesSettings, optional: Collection[str] = ()
+    ) -> None:
+        self._rules = rules
+        self._cases = cases
+        self._settings = settings
+        self._optional = frozenset(optional)
+
+    def retrieve(self, request: UnifiedRequest) -> Unified:
+        """Rules where the chapter needs them, cases, and both merged.
+
+        Raises:
+            InvalidRequest: the request.
+            KnowledgeError: an engine that had to answer did not.
+        """
+        needed = self.needs_rules(request.chapter)
+        engines: dict[str, str] = {}
+        rules = RuleItems()
+        cases = Items()
+        question = RuleQuestion(
+            text=request.query, processes=request.processes, engineering_type=request.engineering_type or "",
+            parameters=request.parameters,
+        )  # fmt: skip
+        if not needed:
+            engines[RULES] = f"skipped: chapter {request.chapter!r} needs no rules"
+        elif self._rules is None:
+            engines[RULES] = "not configured"
+        else:
+            ask = self._rules
+            may_fail = request.chapter is None and RULES in self._optional
+            rules = self._asked(RULES, engines, may_fail, lambda: ask(question)) or rules
+        if self._cases is None:
+            engines[CASES] = "not configured"
+        else:
+            search, wanted = self._cases, self.case_question(request)
+            found = self._asked(CASES, engines, CASES in self._optional, lambda: search(wanted))
+            cases = cases if found is None else found
+        degraded = tuple(name for name, state in engines.items() if state.startswith("failed"))
+        if degraded and not rules.items and not cases:
+            raise EngineUnavailable(f"nothing was found, and {engines[degraded[0]]}", component=degraded[0])
+        context = self._context(request, rules, cases, engines)
+        if degraded:
+            context["degraded"] = list(degraded)
+        response = united([*rules.items, *cases], context)
+        if not response.cases and engines[CASES] == "ok":
+            repeated = any(item.source == "vector" for item in cases)
+            response.query_context["cases_reason"] = "what was found repeats the rules" if repeated else cases.reason
+        return Unified(response=response, degraded=degraded)
+
+    def needs_rules(self, chapter: str | None) -> bool:
+        """Whether a chapter needs rules; without a chapter they are asked.
+
+        Raises:
+            InvalidRequest: a chapter that is not among the ones that the settings list, where they list any.
+        """
+        known = self._settings.chapters
+        if chapter is not None and known and chapter not in known:
+            raise InvalidRequest(f"there is no chapter {chapter!r}{did_you_mean(chapter, known)}")
+        return chapter is None or chapter in self._settings.chapters_need_rules
+
+    def case_question(self, request: UnifiedRequest) -> CaseQuestion:
+        s = self._settings
+        return CaseQuestion(
+            query=request.query.strip(),
+            engineering_type=request.engineering_type or "",
+            chapter=request.chapter or "",
+            templates=s.template_top_k,
+            limit=s.case_top_k if request.limit is None else request.limit,
+            threshold=s.case_threshold if request.threshold is None else request.threshold,
+        )
+
+    def _asked(self, name: str, engines: dict[str, str], may_fail: bool, call: Callable[[], Any]) -> Any:
+        try:
+            answer = call()
+        except InvalidRequest:
+            raise
+        except KnowledgeError as error:
+            if not may_fail:
+                raise
+            engines[name] = f"failed: {error}"
+            return None
+        except Exception as error:  # an engine of somebody else's
+            failure = EngineUnavailable(f"{type(error).__name__}: {error}", component=name)
+            if not may_fail:
+                raise failure from error
+            engines[name] = f"failed: {failure}"
+            return None
+        engines[name] = "ok"
+        return answer
+
+    def _context(
+        self, request: UnifiedRequest, rules: RuleItems, cases: Items, engines: Mapping[str, str]
+    ) -> dict[str, Any]:
+        context: dict[str, Any] = {
+            "query": request.query,
+            "chapter": request.chapter,
+            "engineering_type": request.engineering_type,
+            "processes": None if request.processes is None else list(request.processes),
+            "engines": dict(engines),
+            "unmatched_processes": list(rules.unmatched),
+        }
+        optional = {
+            "parameters": dict(request.parameters),
+            "recognised": [dict(one) for one in rules.recognised],
+            "rules_reason": rules.reason,
+            "truncated": list(rules.truncated),
+            "notes": [*rules.notes, *cases.notes],
+            "stale_by": round(cases.stale_by, 1),
+        }
+        near = did_you_mean(request.chapter, self._settings.chapters_need_rules) if request.chapter else ""
+        if near and not self.needs_rules(request.chapter):
+            optional["chapter_note"] = f"chapter {request.chapter!r} needs no rules{near}"
+        return context | {name: value for name, value in optional.items() if value}
+
+
+def of_type(names: Collection[str], facets: Collection[str]) -> Filter:
+    """Passages of documents that say one of `names` in each of `facets`, or nothing there."""
+    said = [
+        Or((In(f"metadata.{facet}", tuple(sorted(names))), Not(Range(f"metadata.{facet}", ge=""))))
+        for facet in facets
+    ]
+    return said[0] if len(said) == 1 else And(tuple(said))
+
+
+# The schemas of a library's packs, as the catalog keeps them: ``{"packs": {name: tree}}`` under one key.
+
+
+SCHEMAS = "rules/schema"
+
+
+def schema_of(trees: Mapping[str, Any]) -> Schema:
+    """The schemas of packs laid over one another; an empty one when there are none.
+
+    Raises:
+        InvalidRequest: one is of a wrong form, or two packs contradict one another.
+    """
+    whole = Schema()
+    for name, tree in trees.items():
+        whole = merged(whole, parse_schema(tree, where=f"schema of {name}", known=whole))
+    return whole
+
+
+def stored_trees(stored: Any) -> dict[str, Any]:
+    """The schema of each pack, out of what the catalog keeps.
+
+    Raises:
+        CatalogUnavailable: that has another form than what is written there.
+    """
+    trees = {} if stored is None else stored.get("packs") if isinstance(stored, Mapping) else None
+    if not isinstance(trees, Mapping):
+        raise _damaged(f"{stored!r:.60}")
+    return dict(trees)
+
+
+def stored_schema(stored: Any) -> Schema:
+    """The schemas of all packs, out of what the catalog keeps, where only schemas are written that fit.
+
+    Raises:
+        CatalogUnavailable: they do not: whoever asks is not at fault.
+    """
+    try:
+        return schema_of(stored_trees(stored))
+    except InvalidRequest as error:
+        raise _damaged(error.message) from error
+
+
+def _damaged(why: str) -> CatalogUnavailable:
+    return CatalogUnavailable(
+        f"the stored schema of the rules is damaged: {why}",
+        component="catalog",
+        hint="restore the library's catalog from a backup",
+    )

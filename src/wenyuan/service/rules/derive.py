@@ -1,0 +1,505 @@
+"""Deriving rules from a question: how it is read, what follows."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from wenyuan.core.filters import Scope, matches
+from wenyuan.core.model import Passage, Source
+from wenyuan.core.ports import Deadline, Hit, patient
+from wenyuan.core.rules import kept_fairly
+from wenyuan.core.rules.conditions import checked_parameters, compile_condition
+from wenyuan.core.rules.inference import (
+    STRENGTHS,
+    DerivedRule,
+    Graph,
+    Inference,
+    LexiconEntry,
+    Start,
+    View,
+    infer,
+    scope_names,
+)
+from wenyuan.core.rules.linking import NOTHING_RECOGNISED, Linker, Span
+from wenyuan.core.rules.names import joined_conditions
+from wenyuan.core.rules.questions import (
+    Asked,
+    Asks,
+    Names,
+    Weight,
+    meant_parameters,
+    relevances,
+    stated,
+    suggestion,
+    weighed,
+)
+from wenyuan.core.rules.results import value_of
+from wenyuan.core.rules.schema import Parameter, Schema
+from wenyuan.core.text import has_han, language_of
+from wenyuan.service.rules import RuleQuestion
+from wenyuan.service.rules.names import NameVectors
+from wenyuan.service.rules.quotes import Cite, ScoredRule, elsewhere, row_of, write
+
+# How a question is read for rules: where it names what it is about, what it asks for, and what it states of its case.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """What follows for a question, read as a whole.
+
+    Attributes:
+        weights: The weight of each rule for what is asked for; None where the question says no more than names.
+        stated: Parameters whose values it states itself.
+        notes: What else the asker should know.
+    """
+
+    inference: Inference
+    weights: Sequence[Weight | None]
+    stated: Mapping[str, float | int]
+    notes: tuple[str, ...]
+
+
+def read(
+    question: RuleQuestion,
+    about: Sequence[tuple[int, int]],
+    schema: Schema,
+    asks: Asks,
+    names: Names,
+    infer: Callable[[Mapping[str, Any]], Inference],
+) -> Read:
+    """What follows with the parameters that are given and those that the question states besides.
+
+    Args:
+        about: Where its text names what it is about; see `spans`.
+        infer: Derives with some parameters.
+    """
+    text, given = question.text, question.parameters
+    inference = infer(given)
+    asked = asks.of(text, about, inference.rules, names)
+    weights = _weights(asked, inference, names)
+    told = stated(text, about, _open(inference.rules, schema, given))
+    notes = [_doubt(said, ways) for said, ways in told.doubtful]
+    if told.values:
+        first, inference = zip(inference.rules, weights, strict=True), infer({**given, **told.values})
+        weights = _weights(asked, inference, names)
+        notes[:0] = [
+            f"{value_of(name, value, schema, language_of(text))} was taken from the question: {told.said[name]!r}"
+            for name, value in told.values.items()
+        ]
+        kept = {_path(rule) for rule in inference.rules}
+        notes += [
+            f"{rule.end.label(language_of(text))!r} does not hold with what the question states: {_conditions(rule, schema, language_of(text))}"
+            for rule, weight in first
+            if weight is not None and weight.answers and _path(rule) not in kept
+        ]
+    return Read(inference=inference, weights=weights, stated=told.values, notes=tuple(dict.fromkeys(notes)))
+
+
+def spans(question: RuleQuestion, recognised: Sequence[Mapping[str, Any]]) -> list[tuple[int, int]]:
+    """Where the text of a question names what it is about: as it was recognised in it, or given with it."""
+    found = [(one["start"], one["end"]) for one in recognised if "start" in one]
+    for name in filter(None, question.processes or ()):
+        found += [(at.start(), at.end()) for at in re.finditer(re.escape(name), question.text)]
+    return found
+
+
+def _weights(asked: Asked, inference: Inference, names: Names) -> Sequence[Weight | None]:
+    relevance = relevances(asked, inference.rules, names)
+    return weighed(relevance) if asked.words or any(relevance) else [None] * len(relevance)
+
+
+def _conditions(rule: DerivedRule, schema: Schema, language: str) -> str:
+    return joined_conditions((step.edge.condition for step in rule.steps), schema.parameters, language)
+
+
+def _open(rules: Sequence[DerivedRule], schema: Schema, given: Mapping[str, Any]) -> list[Parameter]:
+    """The parameters that the rules' conditions ask for and that are not given."""
+    conditions = {step.edge.condition for rule in rules for step in rule.steps if step.edge.condition}
+    asked = {name for text in conditions for name in compile_condition(text, schema.parameters).names}
+    return [p for name, p in schema.parameters.items() if name in asked and given.get(name) is None]
+
+
+def _path(rule: DerivedRule) -> tuple[int, ...]:
+    return (rule.start.node_id, *(step.edge.statement_id for step in rule.steps))
+
+
+def _doubt(said: str, names: Sequence[str]) -> str:
+    if not names:
+        return f"{said!r} is no exact value: nothing was taken from the question for it"
+    return f"{said!r} may be each of {', '.join(names)}: nothing was taken from the question for it"
+
+
+# The leg that derives: text or names → nodes of the rules graph → rules → hits, without a language model.
+
+
+_LEAST_CONFIDENCE = 0.5  # of a recognised name: below it is a guess, on which nobody should build
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derived:
+    """What was derived for a question.
+
+    Attributes:
+        found: The rules as hits with what they say, best first.
+        details: By the hit's number, what else there is to tell of a rule: path, evidence, condition.
+        recognised, unmatched, truncated, notes, reason: As in `unified.RuleItems`.
+    """
+
+    found: tuple[tuple[Hit, Passage], ...] = ()
+    details: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    recognised: tuple[Mapping[str, Any], ...] = ()
+    unmatched: tuple[str, ...] = ()
+    truncated: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    reason: str = ""
+    ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The graph's names and schema at one of its versions."""
+
+    version: int
+    linker: Linker
+    schema: Schema
+    starts: tuple[LexiconEntry, ...]
+    asks: Asks
+
+
+class Deriver:
+    """Derives rules; the graph's names are read once for each of its versions.
+
+    Args:
+        graph: Where the rules are.
+        schema: Reads the schema that they follow.
+        most: At most so many rules in one answer; more are cut, and that is said.
+        at: The graph as of a change of the catalog, for replay; None: as it is.
+        names: Guesses what a text means that names nothing; None: nothing is guessed so.
+        cites: Tells where evidence is opened, as the library is when it is called.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        schema: Callable[[], Schema],
+        *,
+        most: int,
+        at: int | None = None,
+        names: NameVectors | None = None,
+        cites: Callable[[], Cite] = lambda: elsewhere,
+    ) -> None:
+        self._graph = graph
+        self._schema = schema
+        self._most = most
+        self._at = at
+        self._names = names
+        self._cites = cites
+        self._known: _Known | None = None
+        self._seen = -1  # the last change of the catalog at which the version was asked for
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Let go of what embeds names."""
+        if self._names is not None:
+            self._names.close()
+
+    def embed_names(self, change: int, tell: Callable[[int, int], None] | None, most: int | None) -> int:
+        """See `NameVectors.embed`: of the names with which a derivation may begin."""
+        known = self._knowledge(change)
+        return 0 if known is None or self._names is None else self._names.embed(known.starts, tell, most)
+
+    def configured(self, change: int) -> bool:
+        """Whether the library has rules at all, as of a change of the catalog."""
+        return self._knowledge(change) is not None
+
+    def _knowledge(self, change: int) -> _Known | None:
+        with self._lock:
+            if change != self._seen:
+                version = self._graph.version()
+                if version == 0:
+                    self._known = None
+                elif self._known is None or self._known.version != version:
+                    with patient():  # however many rules there are
+                        self._known = _read(version, self._graph, self._schema(), keep=self._names is not None)
+                self._seen = change
+            return self._known
+
+    def named(self, name: str, change: int) -> int | None:
+        """The node that a name means, however it is written; None where the graph knows none."""
+        known = self._knowledge(change)
+        found = () if known is None else known.linker.resolve(name)
+        return next((c.node_id for c in found if c.score >= _LEAST_CONFIDENCE), None)
+
+    def names_of_type(self, engineering_type: str, change: int, deadline: Deadline) -> frozenset[str]:
+        """Every way in which the graph, too, writes the engineering type that a request names."""
+        known = self._knowledge(change)
+        if known is None or not engineering_type:
+            return frozenset(filter(None, (engineering_type,)))
+        return self._scope(known, engineering_type, deadline)
+
+    def derive(
+        self,
+        question: RuleQuestion,
+        scope: Scope,
+        sources: Mapping[str, Source],
+        change: int,
+        deadline: Deadline,
+        *,
+        min_trust: int = 1,
+        embed: Callable[[], Any] | None = None,
+        bounded: bool = False,
+    ) -> Derived:
+        """The rules that follow, from evidence within the scope that is trusted enough.
+
+        Args:
+            embed: Gives the vector of the question's text, when a text is asked about that names nothing.
+            bounded: Whoever asks sees some sources only: what no rule in view speaks of is not there for them.
+
+        Raises:
+            InvalidRequest: a parameter is of another type than the schema says.
+            KnowledgeError: the graph cannot be read in time.
+        """
+        begun = time.perf_counter()
+        known = self._knowledge(change)
+        if known is None:
+            return Derived(reason="the library has no rules")
+        question = replace(question, parameters=meant_parameters(question.parameters, known.schema.parameters))
+        # Wrong ones are refused, whatever is recognised.
+        checked_parameters(known.schema.parameters, question.parameters)
+        guess = _Guess(self._names, known, embed)
+        view = View(
+            trusts={name: sources[name].trust for name in scope.sources if name in sources},
+            day=scope.as_of,
+            min_trust=min_trust,
+            at=self._at,
+        )
+        starts, recognised, unmatched = self._recognised(known, question, guess, view, deadline, bounded=bounded)
+        if not starts:
+            reason = "no process was asked for" if question.processes == () else NOTHING_RECOGNISED
+            notes = (*guess.notes, *_undeclared(known.schema, question.parameters))
+            return Derived(recognised=recognised, unmatched=unmatched, notes=notes, reason=reason, ms=_since(begun))
+        walk = partial(
+            infer, self._graph, known.schema, starts, view=view,
+            scope=self._scope(known, question.engineering_type, deadline), deadline=deadline,
+        )  # fmt: skip
+        told = read(
+            question, spans(question, recognised), known.schema, known.asks, known.linker.names,
+            lambda given: walk(parameters=given),
+        )  # fmt: skip
+        inference = told.inference
+        confidence = {start.node_id: start.confidence for start in starts}
+        language = "zh" if has_han(question.text + "".join(question.processes or ())) else "en"
+        scored = _once(
+            ScoredRule.of(rule, confidence[rule.start.node_id], weight)
+            for rule, weight in zip(inference.rules, told.weights, strict=True)
+        )
+        if scope.filter is not None:
+            test = scope.filter
+            scored = [r for r in scored if matches(test, row_of(r, sources[r.best.source_id], language))]
+        scored, cut = _strongest(scored, self._most, inference.mandatory_left)
+        cite = self._cites()
+        kept = [
+            write(rule, known.schema, language, sources[rule.best.source_id], told.stated, cite)
+            for rule in sorted(scored, key=lambda r: -r.score)  # what is equal stays by strength
+        ]
+        return Derived(
+            found=tuple((hit, passage) for hit, passage, _ in kept),
+            details={hit.passage_id: detail for hit, _, detail in kept},
+            recognised=recognised,
+            unmatched=unmatched,
+            truncated=(*inference.truncated, *cut),
+            notes=(*_undeclared(known.schema, question.parameters), *told.notes),
+            reason="" if kept else _why_none(inference),
+            ms=_since(begun),
+        )
+
+    def _recognised(
+        self, known: _Known, question: RuleQuestion, guess: _Guess, view: View, deadline: Deadline, *, bounded: bool
+    ) -> _Recognised:
+        """Where inference begins: as `_starts`, without nodes that are not there for who asks.
+
+        Within bounds the names of such nodes hide no others either: a longer name within which one in view stands, or
+        one that is written more like it, would tell that it is there.
+        """
+        hidden: Set[int] = frozenset()
+        while True:
+            starts, named, unmatched = _starts(known, question, guess, hidden)
+            recognised = self._told(named, known.schema, view, deadline, bounded=bounded)
+            meant = {one["node_id"] for one in recognised}
+            more = {one["node_id"] for one in named} - meant
+            if not bounded or not more:
+                return [start for start in starts if start.node_id in meant], recognised, unmatched
+            hidden = hidden | more
+            deadline.check("rules leg")
+
+    def _told(
+        self,
+        recognised: tuple[Mapping[str, Any], ...],
+        schema: Schema,
+        view: View,
+        deadline: Deadline,
+        *,
+        bounded: bool,
+    ) -> tuple[Mapping[str, Any], ...]:
+        """With the name of each node that was guessed: the text says something else.
+
+        One that was guessed, or that is asked for within bounds, and of which nothing in view speaks, is none: whoever
+        asks would learn what others' rules are about.
+        """
+        doubtful = {one["node_id"] for one in recognised if bounded or "by" in one}
+        if not doubtful:
+            return recognised
+        seen = [
+            node
+            for node in sorted(doubtful)
+            if any(
+                self._graph.edges([node], list(schema.relations), view=view, limit=1, deadline=deadline, inverse=way)
+                for way in (False, True)
+            )
+        ]
+        nodes = self._graph.nodes(seen, deadline=deadline)
+        kept = [one for one in recognised if one["node_id"] not in doubtful or one["node_id"] in nodes]
+        return tuple({**one, "name": nodes[one["node_id"]].name} if "by" in one else one for one in kept)
+
+    def _scope(self, known: _Known, engineering_type: str, deadline: Deadline) -> frozenset[str]:
+        """Every way to write the engineering type that a request names."""
+        if not engineering_type:
+            return frozenset()
+        kinds = {known.schema.scope_kind}
+        same = [
+            c.node_id for c in known.linker.resolve(engineering_type, kinds=kinds) if c.score >= _LEAST_CONFIDENCE
+        ]
+        nodes = self._graph.nodes(same, deadline=deadline).values() if same else ()
+        return frozenset({engineering_type}).union(*map(scope_names, nodes))
+
+
+def _once(rules: Iterable[ScoredRule]) -> list[ScoredRule]:
+    """Each statement once, as it scores best, with everything for which it holds."""
+    found: dict[int, list[ScoredRule]] = {}
+    for rule in rules:
+        found.setdefault(rule.statement_id, []).append(rule)
+    return [_best(same) for same in found.values()]
+
+
+def _best(same: Sequence[ScoredRule]) -> ScoredRule:
+    best = max(same, key=lambda rule: rule.score)
+    starts = {rule.rule.start.node_id: rule.rule.start for rule in (best, *same)}
+    return replace(best, starts=tuple(starts.values()))
+
+
+def _strongest(rules: list[ScoredRule], most: int, left: frozenset[int]) -> tuple[list[ScoredRule], tuple[str, ...]]:
+    """At most so many, a fair share for all that was asked about; and what is left out, in words.
+
+    Within a share go first the rules that are asked for, then mandatory ones before others, and of equal ones the best.
+
+    Args:
+        left: Mandatory ones that were left out before.
+    """
+    ordered = (
+        sorted(rules, key=lambda r: (not r.answers, STRENGTHS[r.rule.strength], -r.score))
+        if len(rules) > most
+        else rules
+    )
+    chosen = kept_fairly(
+        ordered, most, statement=lambda r: r.statement_id, owners=lambda r: [node.node_id for node in r.starts]
+    )
+    kept = [r for r in ordered if r.statement_id in chosen]
+    cut = [r for r in ordered if r.statement_id not in chosen]
+    mandatory = len(left.union(r.statement_id for r in cut if not STRENGTHS[r.rule.strength]) - chosen)
+    said = (f"{len(rules)} rules cut at {most}",) if cut else ()
+    return kept, (*said, f"mandatory rules left out: {mandatory}") if mandatory else said
+
+
+def _read(version: int, graph: Graph, schema: Schema, *, keep: bool) -> _Known:
+    graph.check(tuple(schema.relations))
+    kinds = {pattern.start for pattern in schema.patterns.values()}
+    starts: list[LexiconEntry] = []
+
+    def entries() -> Iterator[LexiconEntry]:
+        for entry in graph.lexicon():
+            if keep and entry.kind in kinds and entry.type != "code":
+                starts.append(entry)
+            yield entry
+
+    return _Known(version, Linker(entries()), schema, tuple(starts), Asks(schema))
+
+
+class _Guess:
+    """Nodes by the meaning of a text; `notes` says when they are not known yet."""
+
+    def __init__(self, names: NameVectors | None, known: _Known, embed: Callable[[], Any] | None) -> None:
+        self._names = names
+        self._known = known
+        self._embed = embed
+        self.notes: tuple[str, ...] = ()
+        self.without: Set[int] = frozenset()
+
+    def __call__(self, _text: str) -> Sequence[tuple[int, float]]:
+        if self._names is None or self._embed is None:
+            return ()
+        found = self._names.likely(self._known.version, self._known.starts, self._embed, self.without)
+        if isinstance(found, str):
+            self.notes = (found,)
+            return ()
+        return found
+
+
+_Recognised = tuple[list[Start], tuple[Mapping[str, Any], ...], tuple[str, ...]]
+
+
+def _starts(known: _Known, question: RuleQuestion, guess: _Guess, without: Set[int]) -> _Recognised:
+    """Where inference begins: the nodes named by the caller, or else those that the text names."""
+    guess.without = without
+    kinds = {pattern.start for pattern in known.schema.patterns.values()}
+    best: dict[int, float] = {}
+    recognised: list[Mapping[str, Any]] = []
+    unmatched = []
+    if question.processes is None:
+        linked = known.linker.link(question.text, kinds=kinds, similar=guess, without=without)
+        named = [(span.text, span.candidates, _place(span)) for span in linked.spans]
+    else:
+        named = [(name, known.linker.resolve(name, kinds=kinds, without=without), {}) for name in question.processes]
+    for text, candidates, place in named:
+        # What is guessed by meaning has a threshold of its own.
+        sure = [c for c in candidates if c.score >= _LEAST_CONFIDENCE or place.get("by") == "meaning"]
+        if not sure and question.processes is not None:
+            unmatched.append(text)
+        for candidate in sure:
+            best[candidate.node_id] = max(candidate.score, best.get(candidate.node_id, 0.0))
+            recognised.append(
+                {"text": text, "node_id": candidate.node_id, "kind": candidate.kind,
+                 "confidence": round(candidate.score, 3), **place}
+            )  # fmt: skip
+    starts = [Start(node_id, confidence) for node_id, confidence in best.items()]
+    return starts, tuple(recognised), tuple(unmatched)
+
+
+def _place(span: Span) -> dict[str, Any]:
+    """Where a name stands; of one that is guessed, by what. One that is meant stands nowhere."""
+    if span.by == "meaning":
+        return {"by": span.by}
+    return {"start": span.start, "end": span.end} | ({"by": span.by} if span.by != "name" else {})
+
+
+def _undeclared(schema: Schema, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(
+        f"no condition asks for the parameter {name!r}{suggestion(name, schema.parameters)}"
+        for name in parameters
+        if name not in schema.parameters
+    )
+
+
+def _why_none(inference: Inference) -> str:
+    if inference.out_of_scope:
+        return "what was recognised is limited to other engineering types"
+    return "no rule in scope follows from what was recognised"
+
+
+def _since(begun: float) -> float:
+    return (time.perf_counter() - begun) * 1e3

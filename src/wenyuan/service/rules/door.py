@@ -1,0 +1,360 @@
+"""What a library answers from its rules, and from rules and cases together. Mixed into `Library`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from itertools import accumulate, takewhile
+from typing import TYPE_CHECKING, Any
+
+from wenyuan.core.access import Principal
+from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted, UnknownName
+from wenyuan.core.filters import And, Filter, In, Not
+from wenyuan.core.model import MAX_QUERY_CHARS, ORIGIN_PRIORITY, Passage
+from wenyuan.core.ports import Deadline, Hit, until
+from wenyuan.core.rules.inference import Edge, GraphNode, Start, View, infer
+from wenyuan.core.rules.names import Words, condition_labels
+from wenyuan.core.rules.results import Items, RetrievalItem
+from wenyuan.core.rules.schema import Kind, Relation, Schema
+from wenyuan.core.scoring.probability import raw_of
+from wenyuan.service.answer import Answer, Query
+from wenyuan.service.audit.recorder import Witness, one_question
+from wenyuan.service.rules import CaseQuestion, RuleItems, RuleQuestion, Unified, UnifiedRequest, Unifier
+from wenyuan.service.rules.derive import Derived, Deriver
+from wenyuan.service.rules.rulebook import Rulebook
+from wenyuan.service.search.retriever import Retriever
+from wenyuan.service.search.searcher import LOCAL, Searcher
+from wenyuan.settings import Settings
+
+_EVERY = 2**31 - 2  # statements of one direction: all that a database can be asked for
+
+
+class RuleDoor:
+    """Rules, cases, and both united."""
+
+    settings: Settings
+    catalog: Any
+    witness: Witness
+    _retriever: Retriever
+    _searcher: Searcher
+    _deriver: Deriver
+
+    if TYPE_CHECKING:
+
+        def _record_failure(
+            self, query: Query, error: Exception, principal: Principal, door: str, agent_id: str | None = None
+        ) -> None: ...
+
+    @property
+    def rules(self) -> Rulebook:
+        """The rules as people keep them: import, review, export."""
+        witness = self.witness
+        return Rulebook(
+            self.catalog,
+            lambda *told: witness.changed("rule", *told),
+            refuse_unverified=self.settings.rules.unverified_quotes == "refuse",
+        )
+
+    def embed_names(self, tell: Callable[[int, int], None] | None = None, *, most: int | None = None) -> int:
+        """Embed the names of the graph that were never embedded, so that they can be compared by meaning.
+
+        Without this, a thread does it once a text names nothing.
+
+        Args:
+            tell: Is told how many of how many are done.
+            most: Embed nothing when more names than this are missing.
+
+        Returns:
+            How many names were embedded; 0 also where the library has no encoder.
+
+        Raises:
+            EncoderError, CatalogError
+        """
+        return self._deriver.embed_names(self.catalog.seq(), tell, most)
+
+    def retrieve(self, request: UnifiedRequest, principal: Principal = LOCAL) -> Unified:
+        """Rules where the chapter needs them, above similar cases, above templates.
+
+        Raises:
+            InvalidRequest, NotPermitted: the request.
+            KnowledgeError: an engine did not answer; never an empty answer instead.
+        """
+        has_rules = self.catalog.rules.version() > 0
+        unifier = Unifier(
+            (lambda question: self.infer_rules(question, principal)) if has_rules else None,
+            lambda question: self.find_cases(question, principal=principal),
+            self.settings.rules,
+        )
+        with one_question():
+            return unifier.retrieve(request)
+
+    def find_cases(
+        self, question: CaseQuestion, *, within: Filter | None = None, principal: Principal = LOCAL
+    ) -> Items:
+        """Similar cases that score at least the threshold, best first, then templates in places of their own.
+
+        The score of a case is how well it answers: the search's own score, from which its probability is made
+        (``metadata["probability"]``, which falls with how many others answer as well). It never rises on the way down.
+
+        Args:
+            within: Only passages that meet it.
+        """
+        deadline = self._retriever.deadline()
+
+        def found(limit: int, *tests: Filter | None) -> Items:
+            narrowed = tuple(test for test in (within, *tests) if test is not None)
+            query = Query(
+                text=question.query.strip(), limit=limit, rules="none", engineering_type=question.engineering_type,
+                filter=And(narrowed) if len(narrowed) > 1 else narrowed[0] if narrowed else None,
+            )  # fmt: skip
+            return _cases(self._attested(query, principal, "retrieve", deadline), question.threshold)
+
+        if question.templates is None:
+            return found(question.limit)
+        templates = In("collection", (self.settings.rules.template_collection,))
+        cases = Items()
+        if question.chapter:
+            cases = found(question.limit, In("collection", (question.chapter,)))
+        if not cases and question.chapter != self.settings.rules.template_collection:
+            cases = found(question.limit, Not(templates))
+            if cases and question.chapter:
+                cases.notes = (f"chapter {question.chapter!r} has no such case: others stand in for it",)
+        others = found(question.templates, templates) if question.templates else Items()
+        cases.stale_by = max(cases.stale_by, others.stale_by)
+        known = {item.metadata["passage_id"] for item in cases}
+        cases += [item for item in others if item.metadata["passage_id"] not in known]
+        return cases
+
+    def infer_rules(self, question: RuleQuestion, principal: Principal = LOCAL) -> RuleItems:
+        """The rules that follow for processes, with their paths and evidence; the graph is walked, no more.
+
+        Raises:
+            InvalidRequest: a parameter is of another type than the schema says.
+            KnowledgeError: the graph could not be asked.
+        """
+        text = question.text.strip() or _spoken(question.processes or ())
+        query = Query(
+            text=text, limit=self.settings.rules.max_rules, processes=question.processes,
+            engineering_type=question.engineering_type, parameters=question.parameters,
+        )  # fmt: skip
+        answer = self._attested(query, principal, "infer_rules")
+        derived = answer.derived
+        if derived is None:
+            return RuleItems(reason=answer.reason, unmatched=question.processes or (), audit_id=answer.audit_id)
+        return RuleItems(
+            items=tuple(_item(hit, answer.passages[hit.passage_id], answer) for hit in answer.hits),
+            recognised=derived.recognised,
+            unmatched=derived.unmatched,
+            reason=derived.reason,
+            truncated=derived.truncated,
+            notes=(*derived.notes, *self._told_waiting(question, derived, principal)),
+            audit_id=answer.audit_id,
+        )
+
+    def _told_waiting(self, question: RuleQuestion, derived: Derived, principal: Principal) -> tuple[str, ...]:
+        """How many rules would follow, too, if somebody approved what waits for a review: for whoever may do that."""
+        graph = self.catalog.rules
+        starts = [Start(one["node_id"]) for one in derived.recognised]
+        if principal.agent_id is not None or not starts or not graph.proposed(limit=1):
+            return ()
+        deadline = Deadline(time.monotonic() + self.settings.search.deadline, time.monotonic)
+        view, schema = self._view(), self.rules.schema()
+        try:
+            scope = self._deriver.names_of_type(question.engineering_type, self.catalog.seq(), deadline)
+            now, then = (
+                {
+                    rule.steps[-1].edge.statement_id
+                    for rule in infer(
+                        graph, schema, starts, view=seen, parameters=question.parameters, scope=scope,
+                        deadline=deadline,
+                    ).rules
+                }
+                for seen in (view, replace(view, proposed=True))
+            )  # fmt: skip
+        except KnowledgeError as error:  # the answer itself is whole
+            return (f"the rules that wait for a review were not counted: {error.message}",)
+        more = len(then - now)
+        return (f"rules that wait for a review and would apply: {more}",) if more else ()
+
+    def _attested(self, query: Query, principal: Principal, door: str, deadline: Deadline | None = None) -> Answer:
+        query = self._searcher.bounded(query, principal)
+        deadline = deadline or self._retriever.deadline()
+        ask = self._retriever.derive if door == "infer_rules" else self._retriever.retrieve
+        try:
+            with until(deadline):
+                answer = ask(query, deadline)
+        except (InvalidRequest, NotPermitted):
+            raise
+        except KnowledgeError as error:
+            self._record_failure(query, error, principal, door)
+            raise
+        return self.witness.attested(query, answer, principal, door=door)
+
+    def rules_around(
+        self, node_id: int, limit: int
+    ) -> tuple[GraphNode, Mapping[str, Sequence[Edge]], tuple[str, ...]]:
+        """A node of the graph with the statements that are in force from it (``out``) and into it (``in``).
+
+        Args:
+            limit: Statements of each direction: the most important ones.
+
+        Returns:
+            The node, its statements by direction, and the directions that have more than `limit`.
+
+        Raises:
+            NotPermitted: the graph has no such node.
+        """
+        graph = self.catalog.rules
+        deadline = Deadline(time.monotonic() + self.settings.search.deadline, time.monotonic)
+        node = graph.nodes([node_id], deadline=deadline).get(node_id)
+        if node is None:
+            raise NotPermitted("the rules graph has no such node", hint="wenyuan rules list")
+        relations, view = list(self.rules.schema().relations), self._view()
+        found = {
+            direction: graph.edges(
+                [node_id], relations, view=view, limit=limit, deadline=deadline, inverse=direction == "in"
+            )
+            for direction in ("out", "in")
+        }
+        more = tuple(direction for direction, edges in found.items() if len(edges) > limit)
+        return node, {direction: edges[:limit] for direction, edges in found.items()}, more
+
+    def _view(self) -> View:
+        """What is in force today, of every source."""
+        sources, day = self._retriever.registry(), date.today()
+        return View(trusts={n: s.trust for n, s in sources.by_id.items() if sources.in_force(n, day)}, day=day)
+
+    def rule_neighbors(self, name: str, relation: str | None = None) -> list[dict[str, Any]]:
+        """All that the graph says of a node, in both directions.
+
+        Args:
+            relation: Only this one: its name, a label in any language, or an alias.
+
+        Returns:
+            ``{name, kind, relation, direction (out, in), group, strength, condition, trust}`` each.
+
+        Raises:
+            UnknownName: the graph knows no such node, or the schema no such relation.
+        """
+        graph, schema = self.catalog.rules, self.rules.schema()
+        node = self._deriver.named(name, self.catalog.seq())
+        if node is None:
+            raise UnknownName(f"the rules graph knows no {name!r}", hint="wenyuan rules list")
+        known = schema.relations
+        relations = list(known) if relation is None else _written("relation", relation, known.values())
+        deadline = Deadline(time.monotonic() + self.settings.search.deadline, time.monotonic)
+        view = self._view()
+        groups = _groups(schema)
+        found = []
+        for inverse in (False, True):
+            edges = graph.edges(
+                [node], relations, view=view, limit=_EVERY,
+                deadline=deadline, inverse=inverse,
+            )  # fmt: skip
+            found += [_neighbor(edge, schema, groups, inverse) for edge in edges]
+        return found
+
+    def rule_entities(self, kind: str | None = None) -> list[dict[str, Any]]:
+        """All nodes of the graph, or those of a kind, in the order in which they came.
+
+        Args:
+            kind: Its name, a label in any language, or an alias.
+
+        Returns:
+            ``{name, type, description, labels}`` each; ``type``: the kind's name in the schema.
+
+        Raises:
+            UnknownName: the schema knows no such kind.
+        """
+        known = self.rules.schema().kinds
+        kinds = None if kind is None else _written("kind", kind, known.values())
+        nodes = takewhile(lambda held: hasattr(held, "node"), self.catalog.rules.live_book())
+        return [
+            {"name": node.name, "type": node.kind, "description": str(node.attributes.get("description", "")),
+             "labels": dict(node.labels)}
+            for node in (held.node for held in nodes)
+            if kinds is None or node.kind in kinds
+        ]  # fmt: skip
+
+
+def _spoken(names: Sequence[str]) -> str:
+    """Names as the text of a question, as many whole ones as fit into one: the names themselves are asked for."""
+    kept, room = [], MAX_QUERY_CHARS + 1
+    for name in names:
+        room -= len(name) + 1
+        if room < 0:
+            break
+        kept.append(name)
+    return " ".join(kept)
+
+
+def _written(what: str, name: str, known: Iterable[Kind | Relation]) -> list[str]:
+    """Which kinds or relations a name means."""
+    words = Words(known)
+    if not (found := list(words.find(name))):
+        raise UnknownName(f"the schema knows no {what} {name!r}{words.near(name)}", hint="wenyuan rules list")
+    return found
+
+
+def _groups(schema: Schema) -> Mapping[str, str]:
+    """By relation, the group in which patterns collect what it leads to."""
+    return {
+        chain[-1]: group for pattern in schema.patterns.values() for group, chain in pattern.collect.items() if chain
+    }
+
+
+def _neighbor(edge: Edge, schema: Schema, groups: Mapping[str, str], inverse: bool) -> dict[str, Any]:
+    return {
+        "name": edge.end.name, "kind": edge.end.kind, "relation": edge.rel, "direction": "in" if inverse else "out",
+        "group": groups.get(edge.rel, ""), "strength": edge.strength, "condition": edge.condition,
+        "condition_labels": condition_labels(edge.condition, schema.parameters),
+        "trust": edge.trust, "statement_id": edge.statement_id,
+    }  # fmt: skip
+
+
+def _cases(answer: Answer, threshold: float) -> Items:
+    """The cases of an answer that score at least so much; each with the least score of those down to it."""
+    kept = [hit for hit in answer.hits if raw_of(hit) >= threshold]
+    reason = answer.reason
+    if answer.hits and not kept:
+        best = max(map(raw_of, answer.hits))
+        reason = f"the best case scores {best:.3f}, less than {threshold:g}"
+    falling = accumulate(map(raw_of, kept), min)
+    return Items(
+        (
+            _item(hit, answer.passages[hit.passage_id], answer, score)
+            for hit, score in zip(kept, falling, strict=True)
+        ),
+        reason="" if kept else reason,
+        audit_id=answer.audit_id,
+        stale_by=answer.stale_by,
+    )
+
+
+def _item(hit: Hit, passage: Passage, answer: Answer, score: float | None = None) -> RetrievalItem:
+    metadata: dict[str, Any] = {
+        "passage_id": passage.ref, "source_id": passage.source_id, "uri": passage.uri, "title": passage.title,
+        "trust": passage.trust, "domain": passage.domain, "language": passage.language,
+        "scores": {name: round(value, 6) for name, value in hit.parts.items()},
+    }  # fmt: skip
+    if hit.origin == "kg_rule" and answer.derived is not None:
+        metadata |= answer.derived.details[hit.passage_id]
+    else:
+        context = " > ".join((passage.title, *passage.headings))
+        metadata |= {"collection": passage.collection, "file_id": passage.uri, "context": context}
+        if "raw" in hit.parts:
+            metadata["probability"] = round(hit.score, 6)
+    since = answer.stale.get(passage.source_id)
+    about = {
+        "audit_id": answer.audit_id, "stale_since": since, "stale_by": round(answer.stale_by, 1),
+        "degraded": ", ".join(answer.degraded),
+    }  # fmt: skip
+    return RetrievalItem(
+        content=passage.text,
+        source=hit.origin,
+        priority=ORIGIN_PRIORITY[hit.origin],
+        score=hit.score if score is None else min(1.0, score),
+        metadata=metadata | {name: value for name, value in about.items() if value},
+    )

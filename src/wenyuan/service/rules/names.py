@@ -1,0 +1,178 @@
+"""Which names of the graph mean about what a text says: the last way in which a text is linked.
+
+Names are embedded once and kept, as passages are. An import by the command line embeds them before it ends; else a
+thread does, from the first text on that names nothing: until it has finished, nothing is guessed, and that is said.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from wenyuan.core.errors import CatalogBusy, KnowledgeError
+from wenyuan.core.ports import Encoder
+from wenyuan.core.rules.inference import LexiconEntry
+from wenyuan.settings import SearchSettings
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+log = logging.getLogger(__name__)
+_BATCH = 64  # names embedded at once: less than a second of work
+_MOST = 50  # guesses that are compared further
+
+
+class NameStore(Protocol):
+    """Where the vectors of names are kept; see `catalog.rules.writes`."""
+
+    def name_vectors(self, keys: Sequence[str]) -> Mapping[str, Any]: ...
+
+    def keep_name_vectors(self, vectors: Mapping[str, Any], *, wanted: Collection[str] | None = None) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The names of one version of the graph: nodes (n,), and unit vectors (n, dim)."""
+
+    version: int
+    nodes: npt.NDArray[np.int64]
+    vectors: npt.NDArray[np.float32]
+
+
+class NameVectors:
+    """Compares texts with names by meaning. Safe to share between threads.
+
+    Args:
+        threshold: Likeness (0..1, the cosine on the encoder's scale) from which on a name is a guess.
+    """
+
+    def __init__(self, encoder: Encoder, store: NameStore, threshold: float) -> None:
+        self._encoder = encoder
+        self._store = store
+        self._threshold = threshold
+        self._lock = threading.Lock()
+        self._ready: _Names | None = None
+        self._work: threading.Thread | None = None
+        self._stop = threading.Event()
+        self._done = 0
+
+    def close(self) -> None:
+        """Stop embedding; what is done is kept."""
+        self._stop.set()
+        if self._work is not None:
+            self._work.join()
+
+    def likely(
+        self, version: int, entries: Sequence[LexiconEntry], embed: Callable[[], Any], without: Set[int] = frozenset()
+    ) -> list[tuple[int, float]] | str:
+        """Nodes and how like their names are to a text (0..1), best first; or why that is not known yet.
+
+        Args:
+            version: Of the graph whose names `entries` are.
+            embed: Gives the vector of the text, (dim,) float32.
+            without: Nodes that are not there for who asks, and take nobody's place.
+        """
+        import numpy as np
+
+        names = self._names(version, entries)
+        if isinstance(names, str):
+            return names
+        low, high = self._encoder.fingerprint.scale
+        likeness = np.clip((np.vecdot(names.vectors, np.asarray(embed(), np.float32)) - low) / (high - low), 0.0, 1.0)
+        if without:
+            likeness[np.isin(names.nodes, list(without))] = -1.0
+        best: dict[int, float] = {}
+        for at in np.argsort(-likeness, kind="stable")[:_MOST]:
+            if likeness[at] >= self._threshold:
+                best.setdefault(int(names.nodes[at]), float(likeness[at]))
+        return list(best.items())
+
+    def embed(
+        self,
+        entries: Sequence[LexiconEntry],
+        tell: Callable[[int, int], None] | None = None,
+        most: int | None = None,
+    ) -> int:
+        """Embed what was never embedded, and keep it; returns how many names that were.
+
+        Args:
+            tell: Is told how many of how many are done.
+            most: Embed nothing when more names than this are missing.
+
+        Raises:
+            EncoderError, CatalogError
+        """
+        keys = {self._key(entry.text): entry.text for entry in entries}
+        kept = self._store.name_vectors(list(keys))
+        missing = [key for key in keys if key not in kept]
+        done = 0
+        if most is not None and len(missing) > most:
+            return done
+        for part in _parts(missing):
+            if self._stop.is_set():
+                return done
+            vectors = self._encoder.encode_passages([keys[key] for key in part])
+            self._store.keep_name_vectors(dict(zip(part, vectors, strict=True)))
+            done += len(part)
+            if tell is not None:
+                tell(done, len(missing))
+        if missing:
+            self._store.keep_name_vectors({}, wanted=keys)
+        return done
+
+    def _names(self, version: int, entries: Sequence[LexiconEntry]) -> _Names | str:
+        with self._lock:
+            if self._ready is None or self._ready.version != version:
+                self._ready = self._read(version, entries)
+            if self._ready is not None:
+                return self._ready
+            if self._work is None or not self._work.is_alive():
+                self._done = 0
+                self._work = threading.Thread(target=self._run, args=(entries,), name="names", daemon=True)
+                self._work.start()
+        return f"names are not compared by meaning until they are embedded: {self._done} of {len(entries)}"
+
+    def _read(self, version: int, entries: Sequence[LexiconEntry]) -> _Names | None:
+        import numpy as np
+
+        keys = [self._key(entry.text) for entry in entries]
+        kept = self._store.name_vectors(list(dict.fromkeys(keys)))
+        if any(key not in kept for key in keys):
+            return None
+        vectors = (
+            np.stack([kept[key] for key in keys]) if keys else np.empty((0, self._encoder.fingerprint.dimension))
+        )
+        nodes = np.fromiter((entry.node_id for entry in entries), np.int64, len(entries))
+        return _Names(version, nodes, vectors.astype(np.float32, copy=False))
+
+    def _run(self, entries: Sequence[LexiconEntry]) -> None:
+        try:
+            self.embed(entries, self._told)
+        except CatalogBusy as error:
+            log.info("embedding names is put off: %s", error)
+        except KnowledgeError as error:
+            log.warning("names cannot be embedded: %s", error)
+
+    def _told(self, done: int, _total: int) -> None:
+        self._done = done
+
+    def _key(self, text: str) -> str:
+        return hashlib.sha256(f"{self._encoder.fingerprint.key}\x00{text}".encode()).hexdigest()
+
+
+def names_of(encoder: Encoder | None, store: NameStore, settings: SearchSettings) -> NameVectors | None:
+    """What compares names by meaning, where the settings want it and something embeds."""
+    if encoder is None or settings.similar_names >= 1.0:
+        return None
+    return NameVectors(encoder, store, settings.similar_names)
+
+
+def _parts(keys: Sequence[str]) -> Iterator[Sequence[str]]:
+    for at in range(0, len(keys), _BATCH):
+        yield keys[at : at + _BATCH]

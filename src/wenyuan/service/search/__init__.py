@@ -1,0 +1,212 @@
+"""Which sources a request may search, and what its context says it is about."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from datetime import date
+
+from wenyuan.core.access import TaskProfile, profile_of
+from wenyuan.core.addresses import folder_of, path_words, readable
+from wenyuan.core.errors import ConfigError, InvalidRequest, NotPermitted, UnknownDomain, did_you_mean
+from wenyuan.core.model import Source
+from wenyuan.core.ports import Deadline
+from wenyuan.core.scoring.fusion import Topic
+from wenyuan.core.terms_of_use import Validity, effective_ends
+from wenyuan.core.text import OWN, query_terms, terms
+from wenyuan.service.answer import Query
+from wenyuan.service.catalog import Record
+
+# Which sources a request may see: those asked for, trusted enough, and in force on its day.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowed:
+    """What an agent may see now.
+
+    Attributes:
+        sources: Ids of the sources of its domains, in force or not.
+        trusted: Those among them that it trusts enough.
+        min_trust: How much trust that takes, of evidence, too.
+    """
+
+    sources: frozenset[str]
+    trusted: frozenset[str]
+    min_trust: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The registry at one change of the catalog."""
+
+    by_id: Mapping[str, Source]
+    validity: Mapping[str, Validity]
+    ends: Mapping[str, date | None]
+
+    def in_force(self, source_id: str, day: date) -> bool:
+        """Whether a source counts on a day; one that is superseded ends where its successor begins."""
+        return self.validity[source_id].in_force_on(day, ends=self.ends[source_id])
+
+    def within(self, domains: Collection[str]) -> list[str]:
+        """Ids of the sources of some domains; none of one that no source has."""
+        return [s.source_id for s in self.by_id.values() if s.domain in domains]
+
+    def of_domain(self, domain: str) -> list[str]:
+        """Ids of a domain's sources; UnknownDomain when no source has that domain."""
+        found = self.within({domain})
+        if not found:
+            known = sorted({s.domain for s in self.by_id.values()})
+            raise UnknownDomain(f"there is no domain {domain!r}{did_you_mean(domain, known)}")
+        return found
+
+
+class Sight:
+    """The registry as the record has it, read anew after every change of the catalog."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        self._lock = threading.Lock()
+        self._at: tuple[int, Sources] | None = None
+
+    def sources(self, change: int, deadline: Deadline) -> Sources:
+        """The registry as of `change` or later."""
+        with self._lock:
+            if self._at is None or self._at[0] != change:
+                self._at = (change, _registry(self._record.sources(deadline)))
+            return self._at[1]
+
+    def seen(
+        self, sources: Sources, wanted: Sequence[str] | None, *, min_trust: int, day: date
+    ) -> tuple[list[str], list[Source]]:
+        """Our own sources (ids) and outside ones that a request may see.
+
+        Raises:
+            NotPermitted: a source is asked for that does not exist.
+        """
+        for name in wanted or ():
+            if name not in sources.by_id:
+                raise NotPermitted(f"there is no source {name!r}", hint="wenyuan source list")
+        names = sources.by_id.keys() if wanted is None else wanted
+        allowed = [
+            sources.by_id[n] for n in names if sources.by_id[n].trust >= min_trust and sources.in_force(n, day)
+        ]
+        own = [s.source_id for s in allowed if s.type == "static_doc"]
+        return own, [s for s in allowed if s.type != "static_doc"]
+
+
+def lasts(sources: Sequence[Source]) -> Mapping[str, date | None]:
+    """The last day of each source by id, its successors considered; what it replaces may not be there yet.
+
+    Raises:
+        InvalidRequest: sources that supersede one another in a loop.
+    """
+    known = {source.source_id for source in sources}
+    items = [
+        replace(v, supersedes=tuple(old for old in v.supersedes if old in known)) for v in map(_validity, sources)
+    ]
+    return effective_ends(items, undated=date.min)
+
+
+def _registry(listed: Sequence[Source]) -> Sources:
+    try:
+        ends = lasts(listed)
+    except InvalidRequest as error:  # the registry is at fault, not who asks
+        raise ConfigError(error.message, component="sources", hint="correct their supersedes") from error
+    return Sources({s.source_id: s for s in listed}, {s.source_id: _validity(s) for s in listed}, ends)
+
+
+def _validity(source: Source) -> Validity:
+    return Validity(
+        id=source.source_id,
+        effective_from=source.effective_from,
+        effective_until=source.effective_until,
+        status=source.status,
+        supersedes=source.supersedes,
+    )
+
+
+# What a request's context says of what it is about: a document or a path, a task, and the profile of that task.
+
+
+_UNKNOWN = "\ue000"
+"""A term that no passage holds: the information of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """All that a task changes of a ranking; tasks of which the same is told have the same answers.
+
+    Attributes:
+        profile: What an operator has registered for such tasks; None for nothing.
+        words: Terms of its id that passages hold.
+        strange: How many others there are: they tell nothing, and make what the others tell worth less.
+    """
+
+    profile: TaskProfile | None = None
+    words: tuple[str, ...] = ()
+    strange: int = 0
+
+
+class Topics:
+    """Makes topics of requests; what they rest on is read anew after every change of the catalog.
+
+    Args:
+        information: Inverse document frequency by term.
+    """
+
+    def __init__(self, record: Record, information: Callable[[Sequence[str]], Mapping[str, float]]) -> None:
+        self._record = record
+        self._information = information
+        self._lock = threading.Lock()
+        self._at: tuple[int, tuple[TaskProfile, ...]] | None = None
+
+    def _profiles(self, change: int, deadline: Deadline) -> tuple[TaskProfile, ...]:
+        with self._lock:
+            if self._at is None or self._at[0] != change:
+                self._at = (change, self._record.profiles_at(change, deadline))
+            return self._at[1]
+
+    def told(self, task_id: str, change: int, deadline: Deadline) -> Told:
+        """What the id of a task tells, at a change that the index has reached."""
+        profile = profile_of(self._profiles(change, deadline), task_id) if task_id else None
+        if profile is not None or not task_id:
+            return Told(profile=profile)
+        words = set(_words(path_words(task_id)))
+        found = self._information([*sorted(words), _UNKNOWN])
+        held = tuple(sorted(word for word in words if found[word] != found[_UNKNOWN]))
+        return Told(words=held, strange=len(words) - len(held))
+
+    def of(self, query: Query, change: int, deadline: Deadline) -> Topic | None:
+        """What a request is about besides its text; None where its context says nothing.
+
+        A document that the caller may not see is looked up nowhere: it tells what one that does not exist tells.
+        """
+        if not query.source_document_uri and not query.task_id:
+            return None
+        uri = readable(query.source_document_uri.partition("#")[0])
+        known = self._record.document_by_uri(uri, query.seen, deadline) if uri else None
+        told = self.told(query.task_id, change, deadline)
+        profile = told.profile
+        spoken = path_words(query.task_id) if profile is None else ""
+        words = " ".join((known[2] if known else "", path_words(uri) if uri else "", spoken))
+        asked = set(terms(query.text))
+        return Topic(
+            document_id=known[0] if known else None,
+            folder=folder_of(uri) if known else "",
+            weights=self._information([word for word in _words(words) if word not in asked]),
+            domains=frozenset(profile.domains if profile else ()),
+            themes=_themes(profile, asked),
+        )
+
+
+def _themes(profile: TaskProfile | None, asked: Set[str]) -> tuple[frozenset[str], ...]:
+    """The terms of a profile that the question does not name itself: what it names is in its own words."""
+    made = (frozenset(query_terms(term)) for term in (profile.terms if profile else ()))
+    plain = (frozenset(word for word in theme if not word.startswith(OWN)) for theme in made)
+    return tuple(theme for theme in plain if theme and not theme <= asked)
+
+
+def _words(text: str) -> list[str]:
+    """The terms of a text that can tell a topic."""
+    return [term for term in terms(text) if len(term) > 1]

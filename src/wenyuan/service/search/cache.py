@@ -1,0 +1,177 @@
+"""Answers that were given a moment ago. An answer is cached under everything it depends on, so a change of
+content, registry or rights misses at once; what failed or is degraded is never kept.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from typing import Generic, Protocol, TypeVar
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept(Generic[V]):
+    """A value, and whether it was kept: its age in milliseconds, 0 for a fresh one."""
+
+    value: V
+    hit: bool
+    age_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheCounts:
+    """What a cache was asked for, and what it holds.
+
+    Attributes:
+        hits: Values that were kept.
+        misses: Values that had to be computed.
+        joined: Values that somebody else was computing at the time.
+    """
+
+    hits: int = 0
+    misses: int = 0
+    joined: int = 0
+    values: int = 0
+    bytes: int = 0
+
+
+class Store(Protocol[V]):
+    """Where values are kept for a time. A store that fails has nothing: keeping answers is never needed."""
+
+    def get(self, key: Hashable) -> tuple[V, float] | None:
+        """A value and its age in seconds, or None."""
+        ...
+
+    def put(self, key: Hashable, value: V) -> None: ...
+
+    def held(self) -> tuple[int, int]:
+        """How many values there are, and their bytes; zeros when that is not known here."""
+        ...
+
+
+class OwnMemory(Generic[V]):
+    """Keeps values in this process; what was asked for longest ago goes first when the bytes run out.
+
+    Args:
+        seconds: How long a value is kept, on a monotonic clock.
+        max_bytes: Of all values together, by `size`.
+        size: The bytes that a value takes, about.
+    """
+
+    def __init__(
+        self, *, seconds: float, max_bytes: int, size: Callable[[V], int], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._seconds = seconds
+        self._max_bytes = max_bytes
+        self._size = size
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._values: OrderedDict[Hashable, tuple[float, int, V]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, key: Hashable) -> tuple[V, float] | None:
+        with self._lock:
+            kept = self._values.get(key)
+            if kept is None:
+                return None
+            age = self._clock() - kept[0]
+            if age < self._seconds:
+                self._values.move_to_end(key)
+                return kept[2], age
+            self._drop(key)
+            return None
+
+    def put(self, key: Hashable, value: V) -> None:
+        size = self._size(value)
+        if size > self._max_bytes:
+            return
+        with self._lock:
+            if key in self._values:
+                self._drop(key)
+            self._values[key] = (self._clock(), size, value)
+            self._bytes += size
+            while self._bytes > self._max_bytes:
+                self._drop(next(iter(self._values)))
+
+    def held(self) -> tuple[int, int]:
+        with self._lock:
+            return len(self._values), self._bytes
+
+    def _drop(self, key: Hashable) -> None:
+        _, size, _ = self._values.pop(key)
+        self._bytes -= size
+
+
+class AnswerCache(Generic[V]):
+    """Gives again what a store has; of several who ask for the same at once, one computes (single flight).
+
+    Args:
+        store: Where values are kept; None keeps nothing.
+        keep: Whether a value may be kept under a key at all.
+    """
+
+    def __init__(self, store: Store[V] | None, keep: Callable[[Hashable, V], bool]) -> None:
+        self._store = store
+        self._keep = keep
+        self._lock = threading.Lock()
+        self._under_way: dict[Hashable, Future[Kept[V]]] = {}
+        self._counts = CacheCounts()
+
+    def counts(self) -> CacheCounts:
+        """All since this was made, and what the store holds now."""
+        values, size = self._store.held() if self._store is not None else (0, 0)
+        with self._lock:
+            return replace(self._counts, values=values, bytes=size)
+
+    def _count(self, name: str) -> None:
+        with self._lock:
+            self._counts = replace(self._counts, **{name: getattr(self._counts, name) + 1})
+
+    def get(self, key: Hashable, compute: Callable[[], V]) -> Kept[V]:
+        """The value of `key`, computed when it is not kept; raises what `compute` raises, to all who wait."""
+        if self._store is None:
+            return Kept(compute(), False, 0.0)
+        with self._lock:
+            running = self._under_way.get(key)
+            if running is None:
+                mine: Future[Kept[V]] = Future()
+                self._under_way[key] = mine
+        if running is None:
+            return self._lead(self._store, key, mine, compute)
+        kept = running.result()
+        self._count("hits" if kept.hit else "joined")
+        return kept
+
+    def _lead(self, store: Store[V], key: Hashable, mine: Future[Kept[V]], compute: Callable[[], V]) -> Kept[V]:
+        """Look, and compute if need be, for all who ask meanwhile."""
+        try:
+            kept = self._looked_up(store, key, compute)
+        except BaseException as error:
+            self._end(key)
+            mine.set_exception(error)
+            mine.exception()  # seen: nobody may be waiting for it
+            raise
+        self._end(key)
+        mine.set_result(kept)
+        return kept
+
+    def _looked_up(self, store: Store[V], key: Hashable, compute: Callable[[], V]) -> Kept[V]:
+        found = store.get(key)
+        if found is not None:
+            self._count("hits")
+            return Kept(found[0], True, found[1] * 1e3)
+        self._count("misses")
+        value = compute()
+        if self._keep(key, value):
+            store.put(key, value)
+        return Kept(value, False, 0.0)
+
+    def _end(self, key: Hashable) -> None:
+        with self._lock:
+            del self._under_way[key]

@@ -1,0 +1,242 @@
+"""Answers kept in Redis for several processes, and their JSON form."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import fields, is_dataclass, replace
+from datetime import date
+from typing import Any, Generic, TypeVar
+
+from wenyuan.core.errors import ConfigError
+from wenyuan.core.filters import And, In, Not, Or, Range, Scope
+from wenyuan.core.model import Passage
+from wenyuan.core.ports import Hit, Ranking
+from wenyuan.core.scoring.probability import Curve
+from wenyuan.runtime.system import install_command
+from wenyuan.service.answer import Answer, LegReport, Query
+from wenyuan.service.rules.derive import Derived
+from wenyuan.service.search.searcher import Found, SearchResult
+
+# Answers kept in Redis, for several processes that serve one library. Needs the extra ``redis``.
+#
+# What is kept there are texts of the library: who may read that Redis reads them, and who may write to it can make
+# answers up. It is to be guarded like the library itself.
+
+
+V = TypeVar("V")
+log = logging.getLogger(__name__)
+
+PATIENCE = 0.2
+"""Seconds that one word with Redis may take: computing an answer takes hardly longer."""
+_PAUSE = 5.0  # seconds for which a Redis that failed is left alone
+
+
+def open_redis(url: str) -> Any:
+    """A client for ``redis://``, ``rediss://`` or ``unix://``; it connects when it is first used.
+
+    Raises:
+        ConfigError: the extra is not installed, or the URL cannot be used. It is not repeated: it may hold a password.
+    """
+    try:
+        import redis
+    except ImportError as error:
+        raise ConfigError(
+            "cache.url is set, but the redis client is not installed",
+            component="cache",
+            hint=install_command("redis"),
+        ) from error
+    try:
+        return redis.Redis.from_url(url, socket_timeout=PATIENCE, socket_connect_timeout=PATIENCE, retry=None)
+    except (ValueError, TypeError) as error:
+        raise ConfigError("cache.url cannot be used; write redis://host:6379/0", component="cache") from error
+
+
+class RedisStore(Generic[V]):
+    """A `service.search.cache.Store`. A Redis that is down, slow or full has nothing; that is logged once, then left alone.
+
+    Args:
+        client: Of `open_redis`.
+        prefix: Names everything besides the key that an answer depends on: library, settings, formats.
+        seconds: How long a value is kept.
+        max_bytes: Of one value; a larger one is not kept.
+        write, read: A value as bytes and back; `read` raises ValueError for what is none.
+        clock: Seconds since the epoch, the same for all processes.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        *,
+        prefix: str,
+        seconds: float,
+        max_bytes: int,
+        write: Callable[[V], bytes],
+        read: Callable[[bytes], V],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        import redis
+
+        self._errors = (redis.RedisError, OSError)
+        self._client = client
+        self._prefix = prefix
+        self._seconds = seconds
+        self._max_bytes = max_bytes
+        self._write = write
+        self._read = read
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._down_until = 0.0
+        self._down = False
+
+    def get(self, key: Hashable) -> tuple[V, float] | None:
+        kept = self._said(lambda: self._client.get(self._name(key)))
+        if not isinstance(kept, bytes):
+            return None
+        try:
+            head, _, body = kept.partition(b"\n")
+            age = max(0.0, self._clock() - float(json.loads(head)["at"]))
+            return (self._read(body), age) if age < self._seconds else None
+        except (ValueError, TypeError, KeyError) as error:
+            log.warning("cache: what Redis kept is no answer (%s)", error)
+            return None
+
+    def put(self, key: Hashable, value: V) -> None:
+        try:
+            body = self._write(value)
+        except (TypeError, ValueError) as error:  # it is given all the same
+            log.warning("cache: an answer cannot be kept (%s)", error)
+            return
+        if len(body) > self._max_bytes:
+            return
+        kept = json.dumps({"at": self._clock()}).encode() + b"\n" + body
+        self._said(lambda: self._client.set(self._name(key), kept, px=max(1, int(self._seconds * 1000))))
+
+    def held(self) -> tuple[int, int]:
+        return 0, 0
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._client.close()
+
+    def _name(self, key: Hashable) -> str:
+        return "wenyuan:" + hashlib.sha256(repr((self._prefix, key)).encode()).hexdigest()
+
+    def _said(self, call: Callable[[], Any]) -> Any:
+        """What Redis said; None while it is down."""
+        with self._lock:
+            if time.monotonic() < self._down_until:
+                return None
+        try:
+            answer = call()
+        except self._errors as error:
+            with self._lock:
+                first, self._down = not self._down, True
+                self._down_until = time.monotonic() + _PAUSE
+            if first:
+                log.warning("cache: Redis does not answer (%s); answers are not kept meanwhile", type(error).__name__)
+            return None
+        with self._lock:
+            back, self._down = self._down, False
+        if back:
+            log.info("cache: Redis answers again")
+        return answer
+
+
+# Answers as JSON and back, for keeping them outside of this process. Only the classes named here come back.
+#
+# A dataclass, and a hit, is ``{"$": its name, field: value …}``; what JSON does not have is tagged likewise. Arrays are tuples.
+
+
+FORMAT = "kept/1"
+"""Changes with what is written here; the fields of the classes count by themselves."""
+
+_TAG = "$"
+_CLASSES: Mapping[str, Any] = {
+    cls.__name__: cls
+    for cls in (
+        SearchResult,
+        Found,
+        Hit,
+        Passage,
+        LegReport,
+        Query,
+        Answer,
+        Scope,
+        In,
+        Range,
+        And,
+        Or,
+        Not,
+        Derived,
+        Curve,
+    )
+}
+
+
+def result_to_json(result: SearchResult) -> bytes:
+    """A result with all that it was made of but the words of the question, of which the key has a hash.
+
+    Raises:
+        TypeError: it holds a value of a kind that is not known here.
+    """
+    answers = tuple((replace(query, text=""), answer) for query, answer in result.answers)
+    return json.dumps(_plain(replace(result, answers=answers)), ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def result_from_json(written: bytes) -> SearchResult:
+    """What `result_to_json` wrote.
+
+    Raises:
+        ValueError: it is anything else.
+    """
+    try:
+        found = _made(json.loads(written))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise ValueError(f"no kept answer: {type(error).__name__}") from error
+    if not isinstance(found, SearchResult):
+        raise ValueError("no kept answer")
+    return found
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case date():
+            return {_TAG: "date", "at": value.isoformat()}
+        case Ranking():
+            return {_TAG: "Ranking", "hits": [_plain(hit) for hit in value]}
+        case Hit():  # before tuples, of which it is one
+            return {_TAG: "Hit", **{name: _plain(item) for name, item in value._asdict().items()}}
+        case tuple() | list():
+            return [_plain(item) for item in value]
+        case frozenset():
+            return {_TAG: "set", "of": sorted(map(_plain, value))}
+        case Mapping():
+            return {_TAG: "map", "of": [[_plain(key), _plain(item)] for key, item in value.items()]}
+    if is_dataclass(value) and type(value).__name__ in _CLASSES:
+        return {_TAG: type(value).__name__, **{f.name: _plain(getattr(value, f.name)) for f in fields(value)}}
+    raise TypeError(f"a {type(value).__name__} cannot be kept")
+
+
+def _made(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(map(_made, value))
+    if not isinstance(value, dict):
+        return value
+    tag = value.pop(_TAG)
+    match tag:
+        case "date":
+            return date.fromisoformat(value["at"])
+        case "Ranking":
+            return Ranking(_made(value["hits"]))
+        case "set":
+            return frozenset(_made(value["of"]))
+        case "map":
+            return dict(_made(value["of"]))
+    return _CLASSES[tag](**{name: _made(item) for name, item in value.items()})

@@ -1,0 +1,239 @@
+"""Sources outside the library, asked beside its own index, and reranking."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+
+from wenyuan.core.addresses import is_script
+from wenyuan.core.errors import EngineUnavailable, KnowledgeError
+from wenyuan.core.model import Passage, Source, embedded_text, heading_text
+from wenyuan.core.ports import Deadline, Hit, Outside, OutsideHit, Reranker
+from wenyuan.core.scoring import trust_factor
+from wenyuan.core.scoring.fusion import reference_of
+from wenyuan.core.scoring.probability import raw_of
+from wenyuan.core.scoring.rerank import blended, checked_scores
+from wenyuan.core.text.summaries import with_lead
+from wenyuan.service.answer import LegReport
+from wenyuan.service.search.legs import QueryVectors
+from wenyuan.service.search.threads import Crew, Leg
+from wenyuan.settings import RerankerSettings
+
+# The legs that lead abroad: sources of type ``api`` and ``vector_index``, asked while our own legs work.
+
+
+Answered = tuple[Sequence[OutsideHit], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question under way to one source."""
+
+    source: Source
+    day: date
+    answer: Leg[Answered]
+
+
+class Abroad:
+    """Asks outside sources.
+
+    Args:
+        open_source: Opens a source for asking; raises a `KnowledgeError` when it is described wrongly.
+        crew: Runs these legs alone, and is closed with this: others that hang must not keep our own legs from running.
+    """
+
+    def __init__(self, open_source: Callable[[Source], Outside], vectors: QueryVectors | None, crew: Crew) -> None:
+        self._open_source = open_source
+        self._vectors = vectors
+        self.crew = crew
+        self._opened: dict[str, tuple[str, Outside]] = {}
+        self._lock = threading.Lock()
+
+    def ask(self, sources: Iterable[Source], query: str, limit: int, as_of: date, deadline: Deadline) -> list[Asked]:
+        """Begin to ask all of them."""
+
+        def call(source: Source) -> Answered:
+            begun = time.perf_counter()
+            outside = self._outside(source)
+            vector = self._vectors.of(query, deadline) if outside.needs_vector and self._vectors else None
+            hits = outside.ask(query, vector=vector, limit=limit, as_of=as_of, deadline=deadline)
+            return hits, (time.perf_counter() - begun) * 1e3
+
+        return [Asked(s, as_of, self.crew.begin(lambda s=s: call(s), "outside", s.source_id)) for s in sources]  # type: ignore[misc]
+
+    def _outside(self, source: Source) -> Outside:
+        described = json.dumps([source.type, dict(source.settings)], sort_keys=True, default=str)
+        with self._lock:
+            known = self._opened.get(source.source_id)
+            if known is None or known[0] != described:
+                if known is not None:
+                    known[1].close()
+                known = self._opened[source.source_id] = (described, self._open_source(source))
+            return known[1]
+
+    def collect(
+        self, asked: Sequence[Asked], deadline: Deadline
+    ) -> tuple[list[tuple[Hit, Passage]], list[LegReport]]:
+        """What they answered. A source that may fail (``required: false``) is reported, any other raises."""
+        found: list[tuple[Hit, Passage]] = []
+        reports = []
+        for question in asked:
+            source = question.source
+            name = f"source {source.source_id}"
+            try:
+                hits, ms = self.crew.outcome(question.answer, name, deadline)
+            except KnowledgeError as error:
+                if source.settings.get("required", True):
+                    raise
+                reports.append(LegReport(name=name, state="failed", ms=0.0, hits=0, error=str(error)))
+                continue
+            live = [hit for hit in hits if hit.in_force_on(question.day)]  # it may not have known of the day
+            reports.append(LegReport(name=name, state="ok", ms=ms, hits=len(live), withheld=len(hits) - len(live)))
+            found += [_entered(source, hit) for hit in live]
+        return found, reports
+
+    def close(self) -> None:
+        self.crew.close()
+        with self._lock:
+            for _, outside in self._opened.values():
+                outside.close()
+            self._opened.clear()
+
+
+def no_outside(source: Source) -> Outside:
+    """Where no source can be opened; raises EngineUnavailable."""
+    raise EngineUnavailable("sources of this type cannot be asked here", component=f"source {source.source_id}")
+
+
+def _entered(source: Source, hit: OutsideHit) -> tuple[Hit, Passage]:
+    """A foreign passage in our own terms. Its number is negative, stable, and made of source and key."""
+    digest = hashlib.sha256(f"{source.source_id}\x00{hit.key}".encode()).digest()
+    passage_id = -1 - int.from_bytes(digest[:6])
+    passage = Passage(
+        passage_id=passage_id,
+        source_id=source.source_id,
+        document_id=passage_id,
+        uri=hit.uri,
+        title=hit.title or source.title,
+        headings=hit.headings,
+        text=hit.content,
+        sha256=hashlib.sha256(hit.content.encode()).hexdigest(),
+        start=0,
+        end=len(hit.content),
+        language=source.language,
+        trust=source.trust,
+        domain=source.domain,
+        collection=source.collection,
+        copyright=source.copyright,
+        effective_from=hit.effective_from or source.effective_from,
+        effective_until=hit.effective_until or source.effective_until,
+        facets=hit.facets,
+    )
+    if is_script(hit.uri):
+        passage = unaddressed(passage)
+    trust = trust_factor(source.trust)
+    parts = {"outside": hit.score, "trust": trust}
+    return Hit(passage_id=passage_id, score=min(1.0, hit.score * trust), parts=parts), passage
+
+
+def unaddressed(passage: Passage) -> Passage:
+    """A foreign passage without the address that its source gave it: a name takes its place, the same at every call."""
+    return replace(passage, uri=f"urn:wenyuan:{passage.source_id}:{-passage.passage_id}")
+
+
+# The last step before the cut: a reranker reads the best candidates with the query, where one is set up.
+#
+# It judges what passages say, not where they stand: a query that names a place ("Article 13", GB 50300-2013) is left to
+# the search, which knows places exactly, and rules are never given to it.
+
+
+Found = list[tuple[Hit, Passage]]
+
+_LEG = "reranker"
+_MOST_CHARS = 8_000
+"""Of one text: more than any model reads."""
+_LEFT_OVER = 0.1
+"""The share of a request's time that an optional reranker must leave, so that the answer is not late without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """Which reranker a library has (None: none), and how far it counts."""
+
+    reranker: Reranker | None = None
+    settings: RerankerSettings = field(default_factory=RerankerSettings)
+
+    @property
+    def fingerprint(self) -> str:
+        """Differs whenever answers would; ``""`` without a reranker."""
+        if self.reranker is None:
+            return ""
+        return f"{self.reranker.fingerprint}|{self.settings.top_n}|{','.join(map(str, self.settings.blend))}"
+
+    def reach(self, limit: int) -> int:
+        """How many candidates must be at hand for an answer of `limit`."""
+        return limit if self.reranker is None else max(limit, self.settings.top_n)
+
+    def best(
+        self, query: str, found: Found, limit: int, crew: Crew, deadline: Deadline
+    ) -> tuple[Found, list[LegReport]]:
+        """The best `limit` of what was found, and how the reranker did.
+
+        All that could be in the answer is reranked, so that scores with and without its word never compete.
+
+        Raises:
+            KnowledgeError: a required reranker failed.
+        """
+        found = ordered(found)
+        if self.reranker is None:
+            return found[:limit], []
+        if why := _needless(query, found):
+            return found[:limit], [LegReport(name=_LEG, state="skipped", ms=0.0, hits=0, error=why)]
+        head = found[: self.reach(limit)]
+        begun = time.perf_counter()
+        try:
+            scores = self._scores(self.reranker, query, head, crew, deadline)
+        except KnowledgeError as error:
+            if self.settings.required:
+                raise
+            ms = (time.perf_counter() - begun) * 1e3
+            return found[:limit], [LegReport(name=_LEG, state="failed", ms=ms, hits=0, error=str(error))]
+        shares = self.settings.blend
+        mixed = [
+            (blended(hit, place, score, shares), passage)
+            for place, ((hit, passage), score) in enumerate(zip(head, scores, strict=True), 1)
+        ]
+        ms = (time.perf_counter() - begun) * 1e3
+        return ordered(mixed)[:limit], [LegReport(name=_LEG, state="ok", ms=ms, hits=len(mixed))]
+
+    def _scores(self, reranker: Reranker, query: str, head: Found, crew: Crew, deadline: Deadline) -> Sequence[float]:
+        left = deadline.remaining() * (1.0 if self.settings.required else 1.0 - _LEFT_OVER)
+        own = Deadline(deadline.clock() + min(left, self.settings.timeout), deadline.clock)
+        texts = [_text(passage) for _, passage in head]
+        asked = crew.begin(lambda: reranker.rerank(query, texts, deadline=own), _LEG)
+        scores = crew.outcome(asked, _LEG, own)
+        return checked_scores(scores, len(texts), _LEG, logits=False)
+
+
+def ordered(found: Found) -> Found:
+    """By score; where probabilities are the same, by what is behind them."""
+    return sorted(found, key=lambda pair: (-pair[0].score, -raw_of(pair[0]), pair[0].passage_id))
+
+
+def _needless(query: str, found: Found) -> str:
+    """Why a reranker has nothing to say; ``""`` when it has."""
+    if not found:
+        return "nothing was found"
+    reference = reference_of(query)
+    return "the query names a place, which is looked up exactly" if reference and not reference.doubtful else ""
+
+
+def _text(passage: Passage) -> str:
+    """What is embedded is judged, too: title, headings, the document's lead and text."""
+    text = with_lead(passage.lead, passage.text)
+    return embedded_text(heading_text(passage.title, passage.headings), text)[:_MOST_CHARS]

@@ -1,0 +1,536 @@
+"""One retrieval: scope, legs, fusion, adjustments, floor, and whether to answer at all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from typing import Any, NamedTuple
+
+from wenyuan.core.errors import EngineUnavailable
+from wenyuan.core.filters import And, Filter, Scope
+from wenyuan.core.model import ORIGIN_PRIORITY, Passage, Source
+from wenyuan.core.ports import Deadline, Encoder, Engine, Hit, Outside, Ranking, until
+from wenyuan.core.scoring import Traits
+from wenyuan.core.scoring.adapt import Tuning
+from wenyuan.core.scoring.fusion import Leeway, Reference, Request, adjusted, missing_place, reference_of, title_terms
+from wenyuan.core.scoring.probability import ABSTAIN, MEASURED_WITH, MODELS, VERSION, Curve, Standing, curve_of
+from wenyuan.core.scoring.rerank import REVISION as COPIES
+from wenyuan.core.scoring.rerank import Copies, beside, distinct, without_copies
+from wenyuan.core.text import has_han, identifiers
+from wenyuan.core.text.synonyms import Wordings
+from wenyuan.service.answer import Answer, LegReport, Query
+from wenyuan.service.catalog import Record
+from wenyuan.service.rules import RuleQuestion, of_type
+from wenyuan.service.rules.derive import Derived, Deriver
+from wenyuan.service.search import Sight, Sources, Told, Topics
+from wenyuan.service.search.candidates import Belongings, Cut, LabelVectors, above, guard, likely, meeting, why_empty
+from wenyuan.service.search.external import Abroad, Reranking, no_outside, unaddressed
+from wenyuan.service.search.general import SCRIPTS, script_of, strange
+from wenyuan.service.search.legs import Aim, Candidates, OwnLegs, QueryVectors, Tuned, Worder
+from wenyuan.service.search.threads import Crew, Leg
+from wenyuan.service.search.traces import NO_TRACES, Traces
+from wenyuan.settings import RulesSettings, SearchSettings
+
+# Whether a question is answered at all: see `core.scoring.probability`.
+
+
+_AbstentionRanked = Sequence[tuple[Hit, Passage]]
+
+
+class Verdict(NamedTuple):
+    """What is thought of a question in its scope.
+
+    Attributes:
+        probability: That the scope holds an answer, 0..1; 0 where nothing was found.
+        why: Why nothing is given; ``""`` where something may be.
+    """
+
+    probability: float
+    why: str
+
+
+class Abstention:
+    """Says how likely the scope of a question holds an answer, and when that is too little.
+
+    Args:
+        encoder: None in a library without vectors.
+    """
+
+    def __init__(self, own: OwnLegs, encoder: Encoder | None, settings: SearchSettings) -> None:
+        self._own, self._encoder, self._settings = own, encoder, settings
+        # An encoder whose cosines were not measured may call the right passage far away: what the words say is enough, too.
+        self._models = [MODELS["hybrid"]] if encoder is not None else []
+        if encoder is None or not self.measured:
+            self._models.append(MODELS["keyword-only"])
+
+    @property
+    def least(self) -> float:
+        """What must be reached: by the score where `search.floor` is set, else by the probability that there is an answer."""
+        return ABSTAIN[self._settings.abstain] if self._settings.floor is None else self._settings.floor
+
+    @property
+    def measured(self) -> bool:
+        """Whether probabilities were measured with the library's encoder, or without one."""
+        return self._encoder is None or self._encoder.fingerprint.id == MEASURED_WITH
+
+    def recorded(self) -> Mapping[str, float]:
+        """What counted of this, for the record of an answer."""
+        return {"answerable": float(VERSION), "least": self.least}
+
+    def verdict(self, query: str, found: Candidates, ranked: _AbstentionRanked, deadline: Deadline) -> Verdict:
+        """Of a question, by the best of what was found for it.
+
+        Raises:
+            KnowledgeError: the engine or the encoder failed.
+        """
+        if not ranked:
+            return Verdict(0.0, why_empty(found.hits, self._settings.floor or 0.0))
+        if any(hit.parts.get("identifier", 0.0) > 0.0 for hit, _ in ranked):
+            return Verdict(1.0, "")  # the place that the question names is there
+        standing = self.standing(query, found, ranked, deadline)
+        probability = max(model.probability(standing) for model in self._models)
+        if self._settings.floor is not None or probability >= self.least:
+            return Verdict(probability, "")
+        nearest = max(ranked, key=_fused)[0].score
+        return Verdict(probability, _refusal(probability, self.least, nearest, self._settings.abstain))
+
+    def standing(self, query: str, found: Candidates, ranked: _AbstentionRanked, deadline: Deadline) -> Standing:
+        """How the best passage stands to a question.
+
+        Raises:
+            KnowledgeError: the engine or the encoder failed.
+        """
+        hit, passage = max(ranked, key=_fused)
+        return Standing(
+            keyword=hit.parts.get("keyword", 0.0),
+            nearness=self._own.nearness(query, found.aim, passage, deadline) if found.aim is not None else 0.0,
+            passages=found.seen,
+            across=(passage.language == "zh") != has_han(query),
+            strange=strange(query, self._encoder),
+        )
+
+
+def _fused(pair: tuple[Hit, Passage]) -> float:
+    return pair[0].parts["fused"]
+
+
+def _refusal(probability: float, least: float, score: float, abstain: str) -> str:
+    said = (
+        f"there is hardly an answer in what was searched: probability {probability:.3f}, below the {least:.2f} that "
+        f"search.abstain={abstain} asks for; the nearest passage scores {score:.3f}"
+    )
+    return said if abstain == "lenient" else f"{said}; lenient asks for {ABSTAIN['lenient']:.2f}"
+
+
+# The read path: request → scope → (keyword ∥ vector ∥ outside) → fuse → adjust → guard → cut → answer.
+
+
+_DEEPER = 2
+_SPARE = 10
+"""Candidates besides those that are wanted: some may be copies of others, and rivals are counted without copies."""
+
+_Ranked = list[tuple[Hit, Passage]]
+_A_MOMENT = 0.02  # seconds until the index is asked again
+_WAITS_FOR_INDEX = 0.5  # of a request's time; then what else was found is given, and said to be behind
+
+
+class _Searched(NamedTuple):
+    """What our own sources have; see `Answer` for what it means."""
+
+    ranked: _Ranked
+    copies: Copies
+    legs: list[LegReport]
+    why: str
+    answerable: float
+    known: Mapping[str, float]
+    curve: Curve
+
+
+class _Moved(Exception):
+    """Passages were removed while the index was asked; what took their place it had not heard of: ask again."""
+
+
+class Retriever:
+    """Answers queries from one engine, one encoder (None: keyword-only) and sources that are outside.
+
+    Args:
+        stale: Since when each overdue source is, by its id.
+        rules: Derives rules; None: the library has no rules graph.
+    """
+
+    def __init__(  # noqa: PLR0913  (its parts, wired in two places)
+        self,
+        record: Record,
+        engine: Engine,
+        encoder: Encoder | None,
+        settings: SearchSettings,
+        open_outside: Callable[[Source], Outside] | None = None,
+        stale: Callable[[], Mapping[str, str]] = dict,
+        rules: Deriver | None = None,
+        united: RulesSettings | None = None,
+        *,
+        reranking: Reranking | None = None,
+        traces: Traces = NO_TRACES,
+    ) -> None:
+        self._record, self._engine, self._encoder = record, engine, encoder
+        self._settings = settings
+        self._traces = traces
+        self._crew = Crew(settings.threads, traces)
+        self.meter = self._crew.meter
+        self.stale = stale
+        self._rules = rules
+        self._united = united or RulesSettings()
+        self.reranking = reranking or Reranking()
+        vectors = QueryVectors(encoder, settings.query_vectors) if encoder is not None else None
+        self._labels = LabelVectors(record)
+        self._own = OwnLegs(engine, vectors, settings, self._crew, Belongings(record), self._labels)
+        self.query_vectors = self._own.query_vectors
+        self._abroad = Abroad(open_outside or no_outside, vectors, Crew(settings.threads, traces, self.meter))
+        self._sight, self._tuned = Sight(record), Tuned(record, encoder)
+        self._topics, self._worder = Topics(record, engine.information), Worder(record)
+        self._abstention = Abstention(self._own, encoder, settings)
+        self.mode = "hybrid" if encoder is not None else "keyword-only"
+
+    def close(self) -> None:
+        self._crew.close()
+        self._abroad.close()
+
+    def retrieve(self, query: Query, deadline: Deadline | None = None) -> Answer:
+        """Raises a `KnowledgeError` when any leg that had to answer did not.
+
+        Args:
+            deadline: Another than that of a request.
+        """
+        deadline = deadline or self.deadline()
+        with until(deadline), self._traces.retrieval(query) as told:
+            while True:  # the deadline ends it
+                try:
+                    return told(self._retrieve(query, deadline))
+                except _Moved:
+                    deadline.check("retrieval")
+                    time.sleep(_A_MOMENT)
+
+    def _retrieve(self, query: Query, deadline: Deadline) -> Answer:
+        begun = time.perf_counter()
+        change = self._engine.sync(self._record, deadline=deadline)
+        day = query.as_of or date.today()
+        registry = self.registry(deadline=deadline)  # not as of `change`: the index may be behind, rights may not
+        own, outside = self._sight.seen(registry, query.sources, min_trust=query.min_trust, day=day)
+        scope = Scope(sources=frozenset(own), as_of=day, filter=self._filter(query, change, deadline))
+        worded = self._worder.wordings(query.text, change, deadline)
+        if why := _needless(worded.words, (*own, *outside), registry):
+            return self._nothing(change, scope, why)
+        asked = self._abroad.ask(outside, query.text, query.limit, day, deadline)
+        deriving = self._derive(query, replace(scope, filter=query.filter), registry, change, deadline)
+        trusts = {name: registry.by_id[name].trust for name in own}
+        tuning = self._tuned.at(change, deadline)
+        own_part = self._searched(query, worded, scope, trusts, tuning, change, deadline)
+        ranked, copies, legs = own_part.ranked, own_part.copies, own_part.legs
+        foreign, reports = self._abroad.collect(asked, deadline)
+        ranked, copies = beside(ranked, copies, meeting(self._addressed(foreign, scope), scope.filter))
+        ranked, judged = self.reranking.best(query.text, ranked, query.limit, self._abroad.crew, deadline)
+        legs += reports + judged
+        derived = None if deriving is None else self._crew.outcome(deriving, "rules leg", deadline)
+        if derived is not None:
+            legs.append(LegReport(name="rules", state="ok", ms=derived.ms, hits=len(derived.found)))
+            ranked = sorted([*ranked, *derived.found], key=_order)[: query.limit if query.rules == "within" else None]
+        if not ranked and not query.partial and (down := [leg for leg in legs if leg.state == "failed"]):
+            raise EngineUnavailable(f"nothing was found, and {down[0].error}", component=down[0].name)
+        passages = {hit.passage_id: passage for hit, passage in ranked}
+        return Answer(
+            hits=Ranking([hit for hit, _ in ranked]),
+            passages=passages,
+            mode=self.mode,
+            floor=self._abstention.least,
+            answerable=own_part.answerable if scope.sources else None,
+            calibrated=self._abstention.measured,
+            legs=tuple(legs),
+            generation=change,
+            scope=scope,
+            trusts=trusts,
+            floors=own_part.known,
+            reason="" if ranked else own_part.why,
+            stale=self.stale(),
+            stale_by=self._behind(change),
+            derived=derived,
+            weight=self._own.weight(tuning),
+            curve=own_part.curve,
+            copies={number: same for number, same in copies.items() if number in passages},
+            tuning="" if tuning is None else tuning.fingerprint,
+            wordings=worded.others,
+            ms={"total": (time.perf_counter() - begun) * 1e3, **{leg.name: leg.ms for leg in legs}},
+        )
+
+    def _searched(
+        self,
+        query: Query,
+        worded: Wordings,
+        scope: Scope,
+        trusts: Mapping[str, int],
+        tuning: Tuning | None,
+        change: int,
+        deadline: Deadline,
+    ) -> _Searched:
+        """What our own sources have, each passage with its probability; nothing where there is hardly an answer."""
+        known, traits, curve = self._known(query)
+
+        def candidates(reach: int) -> tuple[Candidates, _Ranked]:
+            in_context = bool(query.source_document_uri or query.task_id)
+            cut = Cut.of(self._settings.floor, reach, trusts.values(), in_context)
+            found = self._found(query, worded, scope, deadline, tuning, traits, cut)
+            return found, self._ranked(found.hits, query, scope, cut, deadline, change)
+
+        found, ranked, copies = _distinct(candidates, self.reranking.reach(query.limit), copies=not known["distinct"])
+        verdict = self._abstention.verdict(query.text, found, ranked, deadline)
+        given = [] if verdict.why else ranked
+        given = likely(given, without_copies(found.hits, copies), curve, verdict.probability)
+        given, why = _there(query.text, given)
+        return _Searched(given, copies, found.reports, why or verdict.why, verdict.probability, known, curve)
+
+    def _filter(self, query: Query, change: int, deadline: Deadline) -> Filter | None:
+        """The request's own narrowing, and what its engineering type leaves out."""
+        if not query.engineering_type:
+            return query.filter
+        kind = query.engineering_type
+        names = frozenset((kind,)) if self._rules is None else self._rules.names_of_type(kind, change, deadline)
+        typed = of_type(names, self._united.type_facets)
+        return typed if query.filter is None else And((query.filter, typed))
+
+    def _derive(
+        self, query: Query, scope: Scope, registry: Sources, change: int, deadline: Deadline
+    ) -> Leg[Derived] | None:
+        """Begin to derive rules, where that is wanted and the library has any."""
+        rules = self._rules
+        if query.rules == "none" or rules is None or not rules.configured(change):
+            return None
+        question = RuleQuestion(
+            text=query.text,
+            processes=query.processes,
+            engineering_type=query.engineering_type,
+            parameters=query.parameters,
+        )
+        given = question, scope, registry.by_id, change, deadline
+        embed, bounded = self._own.embedding(query.text, deadline), query.sources is not None
+        return self._crew.begin(
+            lambda: rules.derive(*given, min_trust=query.min_trust, embed=embed, bounded=bounded), "rules"
+        )
+
+    def derive(self, query: Query, deadline: Deadline | None = None) -> Answer:
+        """Rules alone: what follows for the processes of the query, or those that its text names.
+
+        Raises:
+            KnowledgeError: the graph cannot be asked; an empty answer says why it is empty.
+        """
+        deadline = deadline or self.deadline()
+        change = self._record.seq()
+        day = query.as_of or date.today()
+        registry = self.registry(change, deadline)
+        own, _ = self._sight.seen(registry, query.sources, min_trust=query.min_trust, day=day)
+        scope = Scope(sources=frozenset(own), as_of=day, filter=query.filter)
+        deriving = self._derive(query, scope, registry, change, deadline)
+        if deriving is None:
+            return self._nothing(change, scope, "the library has no rules")
+        derived = self._crew.outcome(deriving, "rules leg", deadline)
+        found = sorted(derived.found, key=_order)  # what a limit cuts, the leg has cut, and says so
+        return replace(
+            self._nothing(change, scope, derived.reason),
+            hits=Ranking([hit for hit, _ in found]),
+            passages={hit.passage_id: passage for hit, passage in found},
+            legs=(LegReport(name="rules", state="ok", ms=derived.ms, hits=len(derived.found)),),
+            trusts={name: registry.by_id[name].trust for name in own},
+            stale=self.stale(),
+            derived=derived,
+        )
+
+    def registry(self, change: int | None = None, deadline: Deadline | None = None) -> Sources:
+        """The sources as of a change of the catalog, or of the last one."""
+        return self._sight.sources(self._record.seq() if change is None else change, deadline or self.deadline())
+
+    def _behind(self, change: int) -> float:
+        """Seconds since the oldest change that was not searched; there is one only while somebody else writes."""
+        return 0.0 if change >= self._record.seq() else self._record.lag(change)
+
+    def follow(self) -> None:
+        """Bring the index up to the record, within the time of one request."""
+        self._engine.sync(self._record, deadline=self.deadline())
+
+    def tuning(self) -> Tuning | None:
+        """What counts now of what was learned from judged questions."""
+        return self._tuned.at(self._record.seq())
+
+    def told(self, task_id: str, deadline: Deadline | None = None) -> Told:
+        """What a task changes of what is asked within it."""
+        if not task_id:
+            return Told()
+        deadline = deadline or self.deadline()
+        return self._topics.told(task_id, self._engine.sync(self._record, deadline=deadline), deadline)
+
+    def weight(self) -> float:
+        """Of the vector leg, while nothing that was learned counts."""
+        return self._own.weight(None)
+
+    def aim(self, question: str, vector: Any) -> Aim:
+        """What the vector leg looks for, while nothing that was learned counts."""
+        traits = Traits.of(self.floors().get(script_of(question), {}))
+        return self._own.aim(question, vector, None, traits, self.deadline())
+
+    def shares(self, candidates: Collection[int]) -> Mapping[int, float]:
+        """What candidates of a question keep of their scores for their laws, where that is not all."""
+        traits = Traits.of(self.floors().get(SCRIPTS[0], {}))
+        return self._own.shares(candidates, traits.law, self.deadline())
+
+    def labels(self, passages: Collection[int]) -> Mapping[int, Any]:
+        """The vectors of the labels of passages, where those count."""
+        traits = Traits.of(self.floors().get(SCRIPTS[0], {}))
+        return self._labels.of(passages, self.deadline()) if traits.labels else {}
+
+    def floors(self) -> Mapping[str, Mapping[str, float]]:
+        """The measured floors by script. Read for every request: measuring them is no change of the catalog."""
+        return self._record.floor(self.mode)
+
+    def deadline(self) -> Deadline:
+        """Of a request that begins now."""
+        return Deadline(time.monotonic() + self._settings.deadline, time.monotonic)
+
+    def _depth(self, query: Query) -> int:
+        depth = max(self._settings.depth, 2 * query.limit)
+        # A place that is named may share little else with the query.
+        return depth * _DEEPER if identifiers(query.text) else depth
+
+    def _found(
+        self,
+        query: Query,
+        worded: Wordings,
+        scope: Scope,
+        deadline: Deadline,
+        tuning: Tuning | None,
+        traits: Traits,
+        cut: Cut,
+    ) -> Candidates:
+        """What our own legs found; of a query that names a place all of it, since naming it may lift the last one."""
+        if not scope.sources:
+            return Candidates([], [], None, 0)
+        wanted: Cut | None = cut
+        if reference_of(query.text):
+            wanted, traits = None, replace(traits, law=0.0)
+        return self._own.candidates(worded, scope, self._depth(query), deadline, tuning, traits, wanted)
+
+    def _addressed(self, foreign: list[tuple[Hit, Passage]], scope: Scope) -> list[tuple[Hit, Passage]]:
+        """Foreign passages, without addresses of documents that the request sees in sources that are trusted more."""
+        if not foreign:
+            return foreign
+        held = self._record.holders(sorted({passage.uri.partition("#")[0] for _, passage in foreign}))
+        trusts = {
+            uri: max((holder.trust for holder in holders if holder.source_id in scope.sources), default=0)
+            for uri, holders in held.items()
+        }
+        return [
+            (hit, unaddressed(p) if trusts.get(p.uri.partition("#")[0], 0) > p.trust else p) for hit, p in foreign
+        ]
+
+    # -- from candidates to the answer ----------------------------------------------------------------
+
+    def _ranked(
+        self, hits: list[Hit], query: Query, scope: Scope, cut: Cut, deadline: Deadline, change: int
+    ) -> list[tuple[Hit, Passage]]:
+        """The hits that count, adjusted; `change`: the one that was searched."""
+        reference = reference_of(query.text)
+        topic = self._topics.of(query, change, deadline)
+        if reference:  # a named place counts however little else its text shares with the query: the floor comes last
+            candidates = cut.placed(hits, self._own.naming(reference.named, hits, deadline))
+        else:
+            candidates = cut.liftable(above(hits, cut.floor))
+        passages = self._record.passages([hit.passage_id for hit in candidates], deadline)
+        moved = len(passages) < len(candidates) and self._record.seq() != change
+        if moved and deadline.remaining() > self._settings.deadline * _WAITS_FOR_INDEX:
+            raise _Moved
+        told = self._information(reference, passages)
+        request = Request(topic=topic, leeway=Leeway.among(hits), reference=reference, information=told)
+        ranked = []
+        for hit in candidates:
+            passage = passages.get(hit.passage_id)
+            if passage is None:
+                continue  # the record has the last word
+            guard(passage, scope)
+            settled = adjusted(hit, passage, request)
+            template = passage.collection == self._united.template_collection
+            ranked.append(settled._replace(origin="template") if template else settled)
+        ranked = above(ranked, cut.floor) if reference else ranked
+        if moved and not ranked:  # that there is nothing else cannot be said
+            raise _Moved
+        return [(hit, passages[hit.passage_id]) for hit in ranked]
+
+    def _information(self, reference: Reference | None, passages: Mapping[int, Passage]) -> Mapping[str, float]:
+        titles = map(title_terms, passages.values())
+        return {} if reference is None else self._engine.information(sorted(reference.terms().union(*titles)))
+
+    def _known(self, query: Query) -> tuple[Mapping[str, float], Traits, Curve]:
+        """What is known of the library, and counts, as it is recorded; and what of it bears on scores and probabilities."""
+        known = self.floors().get(script_of(query.text), {})
+        traits, curve = Traits.of(known), curve_of(known, self.mode)
+        told = {
+            "distinct": known.get("distinct", float(COPIES)),
+            "bridge": traits.bridge,
+            "law": traits.law,
+            "labels": float(traits.labels),
+            "removed": self._engine.removed_share(),
+            **self._abstention.recorded(),
+            **curve.measured(),
+        }
+        return told, traits, curve
+
+    def _nothing(self, change: int, scope: Scope, reason: str) -> Answer:
+        return Answer(
+            hits=Ranking(), passages={}, mode=self.mode, floor=0.0, legs=(), generation=change, scope=scope,
+            reason=reason,
+        )  # fmt: skip
+
+
+def _needless(words: Sequence[str], sources: Sequence[object], registry: Sources) -> str:
+    """Why nothing needs to be asked; ``""`` where something does."""
+    if not words:
+        return "the query has no word or character to search for"
+    if sources:
+        return ""
+    if not registry.by_id:
+        return "the library has no source yet: wenyuan add PATH --source ID"
+    return "the library has no source that is in force on that day"
+
+
+def _distinct(
+    candidates: Callable[[int], tuple[Candidates, _Ranked]], wanted: int, *, copies: bool
+) -> tuple[Candidates, _Ranked, Copies]:
+    """Candidates, at least `wanted` of the best that are no copies, if there are as many, and their copies.
+
+    Args:
+        candidates: Gives candidates, and at least as many of the best as it is asked for, if there are as many.
+        copies: Give copies, too, as answers of a former version did.
+    """
+    if copies:
+        return *candidates(wanted), {}
+    reach = wanted + max(wanted, _SPARE)
+    while True:
+        found, ranked = candidates(reach)
+        kept, same = distinct(sorted(ranked, key=_preferred))
+        if len(kept) >= wanted or len(ranked) < reach:
+            return found, kept, same
+        reach *= 4
+
+
+def _preferred(pair: tuple[Hit, Passage]) -> tuple[float, int]:
+    """The order in which one of several copies is chosen: by score and trust."""
+    hit, _ = pair
+    return -hit.score * hit.parts.get("trust", 1.0), hit.passage_id
+
+
+def _there(question: str, ranked: _Ranked) -> tuple[_Ranked, str]:
+    """What was found, and ``""``; or nothing, and why, where the question is a place that no document has."""
+    why = missing_place(question, (passage for _, passage in ranked))
+    return ([], why) if why else (ranked, "")
+
+
+def _order(pair: tuple[Hit, Passage]) -> tuple[float, int]:
+    """By score, then priority; what is equal in both stays in the order in which its leg gave it."""
+    return -pair[0].score, ORIGIN_PRIORITY[pair[0].origin]

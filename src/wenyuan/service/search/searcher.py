@@ -1,0 +1,415 @@
+"""The knowledge service: an agent's scope and a query → passages, per domain, with summaries and coverage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import partial
+from itertools import accumulate
+from typing import Any, Literal, Protocol
+
+from wenyuan.core.access import AUTO, Agent, DomainScope, Principal, parse_scope
+from wenyuan.core.errors import (
+    EngineTimeout,
+    EngineUnavailable,
+    InvalidRequest,
+    KnowledgeError,
+    NotPermitted,
+    did_you_mean,
+)
+from wenyuan.core.filters import Filter
+from wenyuan.core.model import MAX_QUERY_CHARS, ORIGIN_PRIORITY, Passage
+from wenyuan.core.ports import Deadline, Hit, until
+from wenyuan.core.scoring.probability import raw_of
+from wenyuan.core.scoring.rerank import auto_cut, distinct
+from wenyuan.core.text.summaries import summarize
+from wenyuan.service.answer import Answer, LegReport, Query
+from wenyuan.service.search import Allowed, Sources
+from wenyuan.service.search.cache import AnswerCache, CacheCounts, OwnMemory, Store
+from wenyuan.service.search.retriever import Retriever
+from wenyuan.service.search.threads import abreast
+from wenyuan.settings import CacheSettings, SearchSettings
+
+LOCAL = Principal()
+"""Whoever holds the library object itself: no key is needed, every right is given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest:
+    """What to search for, and within which bounds. A request may narrow its agent's rights, never widen them.
+
+    Attributes:
+        agent_id: Whose knowledge scope counts; a principal bound to an agent can name no other.
+        knowledge_scope: Domains with their top_k: all of the agent's when None; without an agent, all sources.
+        limit: Passages in all, where neither agent nor scope says how many.
+        summary: Whether each passage gets its extract of 50-100 tokens.
+        rules: Derived rules compete with passages for ``top_k``, come beside them, or are not asked for.
+        own: Only the library's own sources, none that is asked elsewhere.
+    """
+
+    query: str
+    agent_id: str | None = None
+    knowledge_scope: tuple[DomainScope, ...] | None = None
+    min_trust: int = 1
+    filter: Filter | None = None
+    as_of: date | None = None
+    source_document_uri: str = ""
+    task_id: str = ""
+    limit: int = 10
+    summary: bool = True
+    rules: Literal["within", "beside", "none"] = "within"
+    own: bool = False
+
+    def __post_init__(self) -> None:
+        text = self.query.strip()
+        if not text or len(text) > MAX_QUERY_CHARS:
+            raise InvalidRequest(f"query must have 1 to {MAX_QUERY_CHARS} characters, not {len(text)}")
+        if type(self.min_trust) is not int or not 1 <= self.min_trust <= 5:
+            raise InvalidRequest(f"min_trust must be an integer from 1 to 5, not {self.min_trust!r}")
+        if type(self.limit) is not int or not 1 <= self.limit <= 100:
+            raise InvalidRequest(f"limit must be an integer from 1 to 100, not {self.limit!r}")
+        if self.knowledge_scope is not None:
+            parse_scope([{"domain": scope.domain, "top_k": scope.top_k} for scope in self.knowledge_scope])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A passage that was found, in which domain, with its extract; a rule comes with its `derivation`.
+
+    Attributes:
+        copies: Passages that say the same, which are not given themselves.
+        calibrated: See `Answer.calibrated`.
+    """
+
+    hit: Hit
+    passage: Passage
+    domain: str
+    summary: str
+    derivation: Mapping[str, Any] = field(default_factory=dict)
+    copies: tuple[Passage, ...] = ()
+    calibrated: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """Passages, best first, and which legs answered.
+
+    Attributes:
+        scope: What was searched: domain → ids of its sources.
+        reasons: By domain, why nothing was found there.
+        stale: Since when each overdue source is, by its id; of now, not of when the answer was kept.
+        stale_by: See `Answer`; what is behind is not kept.
+        answerable: The probability that any of what was searched holds an answer: the highest of its domains. None where
+            nothing had to be asked.
+        answers: What was asked of each domain and answered, for the audit.
+    """
+
+    passages: tuple[Found, ...]
+    legs: tuple[LegReport, ...]
+    scope: Mapping[str, tuple[str, ...]]
+    generation: int
+    mode: str
+    reasons: Mapping[str, str]
+    answers: tuple[tuple[Query, Answer], ...] = ()
+    audit_ids: tuple[str, ...] = ()
+    cache_hit: bool = False
+    cache_age_ms: float = 0.0
+    stale: Mapping[str, str] = field(default_factory=dict)
+    stale_by: float = 0.0
+    answerable: float | None = None
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        return tuple(leg.name for leg in self.legs if leg.state == "failed")
+
+
+class Agents(Protocol):
+    """Where agents are registered."""
+
+    def agent(self, agent_id: str) -> Agent: ...
+
+    def seq(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Area:
+    """One domain to search: its sources, and how many passages of it."""
+
+    domain: str
+    sources: tuple[str, ...] | None
+    top_k: int | str
+
+
+class Searcher:
+    """Searches on behalf of agents; see `SearchRequest` for what bounds a search.
+
+    Args:
+        store: Where answers are kept; in this process by default.
+        search: Says how many passages there are at least and at most where a domain's ``top_k`` is ``auto``.
+    """
+
+    def __init__(
+        self,
+        retriever: Retriever,
+        agents: Agents,
+        settings: CacheSettings,
+        store: Store[SearchResult] | None = None,
+        search: SearchSettings | None = None,
+    ) -> None:
+        self._retriever = retriever
+        self._agents = agents
+        search = search or SearchSettings()
+        self._auto = search.auto_least, search.auto_most
+        if store is None and settings.seconds > 0:
+            store = OwnMemory(seconds=settings.seconds, max_bytes=settings.max_mb * 1_000_000, size=_size)
+        self._cache = AnswerCache(store, keep=_may_be_kept)
+
+    def searches(
+        self, requests: Sequence[SearchRequest], principal: Principal
+    ) -> Sequence[Callable[[], SearchResult]]:
+        """Searches of one scope that are parts of one request, all within the time of one.
+
+        Returns:
+            What gives the result of each, or raises as `search` does; to be called in their order.
+        """
+        deadline = self._retriever.deadline()
+        calls = [partial(self.search, request, principal, deadline) for request in requests]
+        return abreast(calls) if self._waits([self.whole(requests[0], principal).sources]) else calls
+
+    def search(
+        self, request: SearchRequest, principal: Principal = LOCAL, deadline: Deadline | None = None
+    ) -> SearchResult:
+        """Search, or answer from what was found a moment ago under the same rights and the same library.
+
+        Args:
+            deadline: Of the request that this is a part of; by default it is a whole one.
+
+        Raises:
+            InvalidRequest, NotPermitted: an unknown domain, or one that the agent may not ask.
+            KnowledgeError: a leg that had to answer did not.
+        """
+        deadline = deadline or self._retriever.deadline()
+        with until(deadline):
+            return self._kept_or_found(request, principal, deadline)
+
+    def _kept_or_found(self, request: SearchRequest, principal: Principal, deadline: Deadline) -> SearchResult:
+        generation = self._agents.seq()
+        agent = self.agent_of(request.agent_id, principal)
+        min_trust = max(request.min_trust, agent.min_trust if agent else 1)
+        registry = self._retriever.registry(generation, deadline)
+        areas = self._areas(request, agent, registry)
+        told = self._retriever.told(request.task_id, deadline)
+        day = request.as_of or date.today()
+        seen = _seen(agent, registry, day)
+        near = (request.source_document_uri, seen) if request.source_document_uri else None
+        key = (
+            generation, repr(self._retriever.floors()), request.query.strip(), tuple(areas), min_trust,
+            repr(request.filter), day, near, told, request.summary, request.rules,
+        )  # fmt: skip
+        led: list[bool] = []
+
+        def compute() -> SearchResult:
+            led.append(True)
+            return self._search(request, areas, min_trust, day, deadline, seen)
+
+        try:
+            kept = self._cache.get(key, compute)
+        except EngineTimeout:
+            if led or deadline.remaining() <= 0:
+                raise
+            kept = self._cache.get(key, compute)  # somebody who had less time had asked the same
+        # It may have been found for another task of which the same is told: what is recorded is who asks now.
+        text, task = request.query.strip(), request.task_id
+        answers = tuple((replace(query, text=text, task_id=task), answer) for query, answer in kept.value.answers)
+        result = replace(kept.value, answers=answers, stale=self._retriever.stale())
+        return replace(result, cache_hit=True, cache_age_ms=kept.age_ms) if kept.hit else result
+
+    def whole(self, request: SearchRequest, principal: Principal) -> Query:
+        """A search as one query over all that it may see, as far as that can be told: for the record of its failure."""
+        area, day = _Area("", (), request.limit), request.as_of or date.today()
+        seen: tuple[str, ...] | None = ()
+        try:
+            agent, registry = self.agent_of(request.agent_id, principal), self._retriever.registry()
+            areas, seen = self._areas(request, agent, registry), _seen(agent, registry, day)
+        except KnowledgeError:  # what can be recorded is recorded; why it failed is told by the first error
+            areas = [area]
+        names = None if areas[0].sources is None else {name for part in areas for name in part.sources or ()}
+        area = replace(area, sources=None if names is None else tuple(sorted(names)))
+        return _query(request, area, request.min_trust, day, request.limit, seen)
+
+    def cache_counts(self) -> CacheCounts:
+        """How the cache of answers is doing."""
+        return self._cache.counts()
+
+    def agent_of(self, agent_id: str | None, principal: Principal) -> Agent | None:
+        """The agent that a request acts for; NotPermitted when the principal is bound to another."""
+        if principal.agent_id is not None:
+            if agent_id not in (None, principal.agent_id):
+                raise NotPermitted(f"there is no agent {agent_id!r}")  # others' ids are not even confirmed
+            agent_id = principal.agent_id
+        return None if agent_id is None else self._agents.agent(agent_id)
+
+    def bounded(self, query: Query, principal: Principal) -> Query:
+        """A query of the contract, narrowed to what the principal's agent may see."""
+        agent = self.agent_of(None, principal)
+        if agent is None:
+            return query
+        registry = self._retriever.registry()
+        sources = tuple(sorted(registry.within(_domains(agent))))
+        seen = _seen(agent, registry, query.as_of or date.today())
+        return replace(query, sources=sources, seen=seen, min_trust=max(query.min_trust, agent.min_trust))
+
+    def allowed(self, principal: Principal) -> Allowed | None:
+        """What the principal's agent may see; None where it is bound to none: everything."""
+        agent = self.agent_of(None, principal)
+        if agent is None:
+            return None
+        registry, least = self._retriever.registry(), agent.min_trust
+        sources = frozenset(registry.within(_domains(agent)))
+        trusted = frozenset(name for name in sources if registry.by_id[name].trust >= least)
+        return Allowed(sources=sources, trusted=trusted, min_trust=least)
+
+    def _areas(self, request: SearchRequest, agent: Agent | None, sources: Sources) -> list[_Area]:
+        asked = request.knowledge_scope
+        if agent is None and asked is None:
+            return [_Area("", _own(sources, sources.by_id) if request.own else None, request.limit)]
+        allowed = {scope.domain: scope for scope in agent.knowledge_scope} if agent else None
+        chosen: Sequence[DomainScope] = asked if asked is not None else tuple((allowed or {}).values())
+        areas = []
+        for scope in chosen:
+            if allowed is not None and scope.domain not in allowed:  # told alike whether there is such a domain
+                near = did_you_mean(scope.domain, allowed)
+                raise NotPermitted(f"the agent's knowledge scope does not hold the domain {scope.domain!r}{near}")
+            # A domain of the scope may have lost its last source: the agent's other ones answer all the same.
+            found = sources.of_domain(scope.domain) if allowed is None else sources.within({scope.domain})
+            areas.append(_Area(scope.domain, _own(sources, found) if request.own else tuple(found), scope.top_k))
+        return areas
+
+    def trusts(self, request: SearchRequest, principal: Principal) -> frozenset[int]:
+        """The trust of the sources that a search may see, whatever trust it asks for itself."""
+        agent, registry = self.agent_of(request.agent_id, principal), self._retriever.registry()
+        day, least = request.as_of or date.today(), agent.min_trust if agent else 1
+        named = [area.sources for area in self._areas(request, agent, registry)]
+        seen = {name for some in named for name in (registry.by_id if some is None else some)}
+        trusts = (registry.by_id[name].trust for name in seen if registry.in_force(name, day))
+        return frozenset(trust for trust in trusts if trust >= least)
+
+    def _waits(self, named: Iterable[Sequence[str] | None]) -> bool:
+        """Whether asking any of these sources is to wait for others, who may take all the time there is."""
+        known = self._retriever.registry().by_id
+        names = {name for some in named for name in (known if some is None else some)}
+        return self._retriever.reranking.reranker is not None or any(
+            name in known and known[name].type != "static_doc" for name in names
+        )
+
+    def _search(
+        self, request: SearchRequest, areas: Sequence[_Area], min_trust: int, day: date, deadline: Deadline,
+        seen: tuple[str, ...] | None,
+    ) -> SearchResult:  # fmt: skip
+        asked = [_query(request, area, min_trust, day, self._auto[1], seen) for area in areas]
+        calls = [partial(self._retriever.retrieve, query, deadline) for query in asked]
+        # Else what hangs in one domain, and may, would leave the next one no time for what it must do.
+        parts = abreast(calls) if self._waits(area.sources for area in areas) else calls
+        answers = [(area, part()) for area, part in zip(areas, parts, strict=True)]
+        found: list[Found] = []
+        for area, answer in answers:
+            hits = list(answer.hits)
+            low, high = self._auto
+            if area.top_k == AUTO:
+                hits = hits[: auto_cut(_falling(hits), low=low, high=high, floor=answer.floor)]
+            found += [_found(request, answer, hit, area.domain) for hit in hits]
+        first: dict[int, Found] = {}  # a rule may be in two domains
+        for one in found:
+            first.setdefault(one.passage.passage_id, one)
+        # What is equal in both stays in the order in which it was answered.
+        found = sorted(first.values(), key=lambda f: (-f.hit.score, ORIGIN_PRIORITY[f.hit.origin]))
+        found = _once(found) if len(areas) > 1 else found
+        legs = tuple(leg for _, answer in answers for leg in answer.legs)
+        if not found and (down := [leg for leg in legs if leg.state == "failed"]):
+            raise EngineUnavailable(f"nothing was found, and {down[0].error}", component=down[0].name)
+        return SearchResult(
+            passages=tuple(found),
+            legs=legs,
+            scope={area.domain: area.sources or () for area in areas},
+            generation=min(answer.generation for _, answer in answers),
+            mode=answers[0][1].mode,
+            reasons={area.domain: why for area, answer in answers if (why := _reason(area, answer))},
+            answers=tuple((query, answer) for query, (_, answer) in zip(asked, answers, strict=True)),
+            stale_by=max(answer.stale_by for _, answer in answers),
+            answerable=max((a.answerable for _, a in answers if a.answerable is not None), default=None),
+        )
+
+
+def _own(sources: Sources, names: Iterable[str]) -> tuple[str, ...]:
+    """Those that are not asked elsewhere."""
+    return tuple(name for name in names if sources.by_id[name].type == "static_doc")
+
+
+def _reason(area: _Area, answer: Answer) -> str:
+    """Why nothing was found in an area."""
+    return "no source has this domain any more" if area.sources == () else answer.reason
+
+
+def _falling(hits: Sequence[Hit]) -> list[float]:
+    """The scores behind the probabilities, which fall more evenly; rules and hits from elsewhere stand among them."""
+    return list(accumulate((raw_of(hit) for hit in hits), min))
+
+
+def _domains(agent: Agent) -> set[str]:
+    return {scope.domain for scope in agent.knowledge_scope}
+
+
+def _seen(agent: Agent | None, registry: Sources, day: date) -> tuple[str, ...] | None:
+    """All sources that an agent may see on a day, whatever it asks for; None without an agent: all there are."""
+    if agent is None:
+        return None
+    names = registry.within(_domains(agent))
+    return tuple(sorted(n for n in names if registry.by_id[n].trust >= agent.min_trust and registry.in_force(n, day)))
+
+
+def _query(
+    request: SearchRequest, area: _Area, min_trust: int, day: date, most: int, seen: tuple[str, ...] | None
+) -> Query:
+    return Query(
+        text=request.query.strip(),
+        limit=area.top_k if isinstance(area.top_k, int) else most,
+        sources=area.sources,
+        seen=seen,
+        min_trust=min_trust,
+        filter=request.filter,
+        as_of=day,
+        source_document_uri=request.source_document_uri,
+        task_id=request.task_id,
+        partial=True,
+        rules=request.rules,
+    )
+
+
+def _found(request: SearchRequest, answer: Answer, hit: Hit, domain: str) -> Found:
+    passage = answer.passages[hit.passage_id]
+    summary = summarize(passage.text, request.query, language=passage.language).text if request.summary else ""
+    derivation = {} if answer.derived is None else answer.derived.details.get(hit.passage_id, {})
+    copies = answer.copies.get(hit.passage_id, ())
+    domain = domain or passage.domain
+    return Found(
+        hit=hit, passage=passage, domain=domain, summary=summary, derivation=derivation, copies=copies,
+        calibrated=answer.calibrated or "raw" not in hit.parts,
+    )  # fmt: skip
+
+
+def _once(found: Sequence[Found]) -> list[Found]:
+    """Without copies of what was found in another domain."""
+    of = {f.passage.passage_id: f for f in found}
+    kept, copies = distinct([(f.hit, f.passage) for f in found])
+    given = (of[hit.passage_id] for hit, _ in kept)
+    return [replace(f, copies=(*f.copies, *copies.get(f.passage.passage_id, ()))) for f in given]
+
+
+def _may_be_kept(key: Any, result: SearchResult) -> bool:
+    """Whether a result says all that the library did when it was asked for: the key begins with that change."""
+    return not result.degraded and result.generation >= key[0]
+
+
+def _size(result: SearchResult) -> int:
+    return 2_000 + sum(4 * len(f.passage.text) + 4 * len(f.summary) + 1_000 for f in result.passages)

@@ -1,0 +1,264 @@
+"""Threads that run search legs with a deadline, and fair places for those that compute."""
+
+from __future__ import annotations
+
+import contextvars
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotDone
+from typing import Any, Generic, Protocol, TypeVar
+
+from wenyuan.core.errors import EngineTimeout, EngineUnavailable, KnowledgeError
+from wenyuan.core.ports import Deadline
+from wenyuan.service.search.traces import NO_TRACES, LegMeter, LegTrace, Traces
+
+# Where the legs of a request run: in threads other than its own, so that one that hangs cannot hold the request.
+
+
+T = TypeVar("T")
+
+
+class Leg(Future[T], Generic[T]):
+    """A call under way.
+
+    Attributes:
+        leg, source: What it is counted as.
+        trace: Its part of the request's trace.
+        seconds: How long it took, from when it was asked for; of use when it is done.
+    """
+
+    def __init__(self, leg: str, source: str, trace: LegTrace = NO_TRACES) -> None:
+        super().__init__()
+        self.trace = trace
+        self.leg, self.source = leg, source
+        self._asked = time.perf_counter()
+        self.seconds = 0.0
+
+    def stop_watch(self) -> float:
+        """Seconds until now."""
+        self.seconds = time.perf_counter() - self._asked
+        return self.seconds
+
+
+class Legs(Protocol):
+    """Runs legs: a `Crew` each in a thread of its own, `Together` one after the other."""
+
+    def begin(self, call: Callable[[], T], leg: str = "", source: str = "") -> Leg[T]: ...
+
+    def outcome(self, future: Leg[T], name: str, deadline: Deadline) -> T: ...
+
+
+class Crew:
+    """A fixed number of daemon threads. They are daemons, because one stuck in a library must not keep the
+    process from ending; their number is fixed, so that stuck ones are found out instead of piling up.
+
+    Args:
+        meter: Counts the legs; that of another crew, where both are counted as one.
+    """
+
+    def __init__(self, size: int, traces: Traces = NO_TRACES, meter: LegMeter | None = None) -> None:
+        self._traces = traces
+        self._jobs: queue.SimpleQueue[tuple[Leg[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
+        self._size = size
+        self.meter = meter or LegMeter()
+        for number in range(size):
+            threading.Thread(target=self._work, name=f"wenyuan-leg-{number}", daemon=True).start()
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            _run(*job)
+            del job  # what was asked and found does not stay until the next one
+
+    def begin(self, call: Callable[[], T], leg: str = "", source: str = "") -> Leg[T]:
+        """Start `call` in a thread, in the context (`contextvars`) of the caller.
+
+        Args:
+            leg, source: What it is counted as by `outcome`: names of a closed set, and of a source.
+        """
+        future: Leg[T] = Leg(leg, source, self._traces.leg(leg, source))
+        context = contextvars.copy_context()
+        self._jobs.put((future, lambda: context.run(future.trace.run, call)))
+        return future
+
+    def outcome(self, future: Leg[T], name: str, deadline: Deadline) -> T:
+        """As the function `outcome`, and counted."""
+        try:
+            result = outcome(future, name, deadline)
+        except EngineTimeout:
+            self._count(future, "timeout", future.seconds or future.stop_watch())
+            raise
+        except KnowledgeError:
+            self._count(future, "failed", future.seconds)
+            raise
+        self._count(future, "ok", future.seconds, _size(result))
+        return result
+
+    def together(self, call: Callable[[Together], T], deadline: Deadline) -> T:
+        """The result of a call that runs its legs one after the other, in one thread of this crew.
+
+        For legs that compute and wait for nothing: each change of threads would take longer than it saves.
+
+        Raises:
+            KnowledgeError: as `outcome`; where nothing came before the deadline, the leg that was under way is named.
+        """
+        legs = Together(self, self._traces)
+        whole = self.begin(lambda: call(legs))
+        try:
+            return outcome(whole, "own legs", deadline)
+        except EngineTimeout as error:
+            if whole.done() and not whole.cancelled():
+                raise  # a leg said so itself, and was counted
+            legs.abandoned = True
+            doing, name = legs.doing
+            if doing is None:
+                raise
+            self._count(doing, "timeout", doing.stop_watch())
+            raise EngineTimeout(error.message, component=name) from error
+
+    def _count(self, future: Leg[Any], state: str, seconds: float, hits: int | None = None) -> None:
+        self.meter.add(future.leg, future.source, state, seconds)
+        future.trace.end(state, hits)
+
+    def close(self) -> None:
+        for _ in range(self._size):
+            self._jobs.put(None)
+
+
+class Together:
+    """Runs legs in the thread that begins them, counted as those of a crew.
+
+    Attributes:
+        doing: The leg under way, and what messages call it.
+        abandoned: Nobody waits for them any more: they are neither gone on with nor counted.
+    """
+
+    def __init__(self, crew: Crew, traces: Traces) -> None:
+        self._crew, self._traces = crew, traces
+        self.doing: tuple[Leg[Any] | None, str] = (None, "")
+        self.abandoned = False
+
+    def begin(self, call: Callable[[], T], leg: str = "", source: str = "") -> Leg[T]:
+        self._check_wanted()
+        future: Leg[T] = Leg(leg, source, self._traces.leg(leg, source))
+        self.doing = future, f"{leg} leg"
+        _run(future, lambda: future.trace.run(call))
+        return future
+
+    def outcome(self, future: Leg[T], name: str, deadline: Deadline) -> T:
+        self._check_wanted()
+        return self._crew.outcome(future, name, deadline)
+
+    def _check_wanted(self) -> None:
+        if self.abandoned:
+            raise EngineTimeout("nobody waits for it any more", component=self.doing[1])
+
+
+def _run(future: Leg[T], call: Callable[[], T]) -> None:
+    """Make a leg's result, in this thread, unless nobody waits for it any more."""
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        result = call()
+    except BaseException as error:
+        future.stop_watch()
+        future.set_exception(error)
+    else:
+        future.stop_watch()
+        future.set_result(result)
+
+
+def _size(result: Any) -> int | None:
+    """How much a leg found, where that can be told."""
+    found: Any = result[0] if isinstance(result, tuple) and result else result
+    found = getattr(found, "hits", getattr(found, "found", getattr(found, "scores", found)))
+    return len(found) if hasattr(found, "__len__") else None
+
+
+def outcome(future: Future[T], name: str, deadline: Deadline) -> T:
+    """The result of a leg.
+
+    Raises:
+        EngineTimeout: it did not answer in time (it is cancelled if it had not begun).
+        KnowledgeError: what the leg raised; anything else it raised becomes `EngineUnavailable`.
+    """
+    try:
+        return future.result(timeout=deadline.remaining())
+    except NotDone as error:
+        if future.done():  # the leg itself raised a TimeoutError
+            raise EngineUnavailable(f"{type(error).__name__}: {error}", component=name) from error
+        future.cancel()
+        raise EngineTimeout("no answer before the deadline", component=name) from error
+    except KnowledgeError:
+        raise
+    except Exception as error:
+        raise EngineUnavailable(f"{type(error).__name__}: {error}", component=name) from error
+
+
+def abreast(calls: Sequence[Callable[[], T]]) -> Sequence[Callable[[], T]]:
+    """Begin calls that wait for others, each in a thread and in the context of the caller, which need not wait in turn.
+
+    For parts of one request: each must end by itself at that request's deadline.
+
+    Returns:
+        What gives the result of each, or raises what it raised, once it is there.
+    """
+    if len(calls) < 2:
+        return calls
+    threads = ThreadPoolExecutor(len(calls), "wenyuan-part")
+    begun = [threads.submit(contextvars.copy_context().run, call) for call in calls]
+    threads.shutdown(wait=False)
+    return [part.result for part in begun]
+
+
+# Places for those that compute: who asked first is served first.
+
+
+class Places:
+    """At most `number` hold a place at a time. Safe to share between threads.
+
+    A `threading.Semaphore` would let whoever comes by just then go before those that were woken and have not run
+    yet: under load some requests wait several times as long as others.
+    """
+
+    def __init__(self, number: int) -> None:
+        self._free = number
+        self._lock = threading.Lock()
+        self._waiting: deque[threading.Lock] = deque()
+
+    def acquire(self, timeout: float) -> bool:
+        """Wait for a place, at most `timeout` seconds; whether one was got."""
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                return True
+            gate = threading.Lock()
+            gate.acquire()
+            self._waiting.append(gate)
+        try:
+            if gate.acquire(timeout=max(0.0, timeout)):
+                return True
+        except BaseException:  # an interrupt of the main thread
+            if not self._left(gate):
+                self.release()
+            raise
+        return not self._left(gate)
+
+    def release(self) -> None:
+        """Give the place to the next, if one waits."""
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._free += 1
+
+    def _left(self, gate: threading.Lock) -> bool:
+        """Wait no more; False when the place has been given already."""
+        with self._lock:
+            if gate not in self._waiting:
+                return False
+            self._waiting.remove(gate)
+            return True
