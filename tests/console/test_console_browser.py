@@ -1,0 +1,225 @@
+"""The console in a real browser: Chromium, at the width of a desk and of a phone.
+
+Where the machine has no Chromium these tests are not run, and their names are told.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_console_rules import PROPOSED
+
+from console_door import HOSTILE, console
+from rules_door import BOOK
+from wenyuan.core.records import Pair
+from wenyuan.readers.rulebooks import read_book
+
+pytestmark = [pytest.mark.browser, pytest.mark.integration]
+SIZES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
+PATHS = {
+    "search": "/console/search?q=客户投诉",
+    "search-empty": "/console/search",
+    "search-hostile": f"/console/search?q=脚本注入测试 {HOSTILE}",
+    "search-refused": "/console/search?q=x&trust=9",
+    "context": "/console/context?q=客户投诉&agent=support",
+    "sources": "/console/sources",
+    "source": "/console/sources/hostile",
+    "source-new": "/console/sources/+new",
+    "rules": "/console/rules",
+    "rules-node": "/console/rules/nodes/1",
+    "rules-statement": "/console/rules/statements/1",
+    "rules-import": "/console/rules/import",
+    "review": "/console/review",
+    "audit": "/console/audit",
+    "evaluation": "/console/evaluation",
+    "evaluation-run": "/console/evaluation/2?against=1",
+    "people": "/console/people",
+    "health": "/console/health",
+    "sign-in": "/console/sign-in",
+    "not-there": "/console/nothing",
+}
+REFUSED = {"search-refused": 400, "not-there": 404}
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None:
+        pytest.skip("Chromium is not on this machine")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("browser")
+    with console(folder) as (found, library):
+        (folder / "book.yaml").write_text(BOOK + PROPOSED, encoding="utf-8")
+        library.rules.take(read_book(folder / "book.yaml"))
+        golden = [Pair(question="客户投诉几天答复", answer="crm_policy.md"), Pair(question=HOSTILE, answer="gone.md")]
+        for _ in range(2):
+            library.evaluate(golden, name="golden.csv")
+        yield found
+
+
+@pytest.fixture
+def visit(chromium: Any, url: str) -> Iterator[Any]:
+    """Opens pages, and at the end says whether the browser complained of any."""
+    contexts, complaints = [], []
+
+    def opened(name: str, *, language: str = "en") -> Any:
+        context = chromium.new_context(viewport=SIZES["desktop"], locale=language, color_scheme="light")
+        contexts.append(context)
+        page = context.new_page()
+        expected = REFUSED.get(name, 200)
+        page.on(
+            "console",
+            lambda said: (
+                said.type in ("error", "warning")
+                and not (expected != 200 and f"status of {expected}" in said.text)
+                and complaints.append(said.text)
+            ),
+        )
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: complaints.append(f"dialog: {dialog.message}"))
+        assert page.goto(url + PATHS.get(name, name)).status == expected
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_every_page_fits_its_window(visit: Any, name: str, tmp_path: Path) -> None:
+    """Nothing is wider than the window, the heading is there, and the browser complains of nothing."""
+    page = visit(name, language="zh-CN")
+    assert page.locator("html").get_attribute("lang") == "zh-CN"
+    for size, window in SIZES.items():
+        page.set_viewport_size(window)
+        assert page.locator("h1").count() == 1
+        assert page.evaluate("document.documentElement.scrollWidth") <= window["width"]
+        page.screenshot(path=str(tmp_path / f"{size}.png"), full_page=True)
+        assert (tmp_path / f"{size}.png").stat().st_size > 5_000
+
+
+@pytest.mark.parametrize("language", ["zh-CN", "en"])
+@pytest.mark.parametrize("width", [390, 760, 1000, 1280])
+def test_every_page_is_in_the_menu_s_sight(visit: Any, language: str, width: int) -> None:
+    """However wide the window, no entry of the menu is cut off."""
+    page = visit("/", language=language)
+    page.set_viewport_size({"width": width, "height": 800})
+    shown = page.locator(".top nav a").evaluate_all("all => all.map((one) => one.getBoundingClientRect().right)")
+    edge = page.locator(".top nav").evaluate("nav => nav.getBoundingClientRect().right")
+    assert len(shown) >= 8
+    assert max(shown) <= min(edge, width) + 1
+    page.locator(".top nav a").last.click(trial=True)
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_every_page_is_accessible(visit: Any, name: str) -> None:
+    """axe finds nothing: names, contrast, structure, at both widths and in both lights."""
+    page = visit(name)
+    page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text("utf-8"))
+    backgrounds = set()
+    for size, scheme in (("desktop", "light"), ("desktop", "dark"), ("phone", "light")):
+        page.set_viewport_size(SIZES[size])
+        page.emulate_media(color_scheme=scheme)
+        page.evaluate("document.getAnimations().forEach((fading) => fading.finish())")
+        backgrounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        found = page.evaluate("axe.run(document)")["violations"]
+        told = [(one["id"], [node["html"][:200] for node in one["nodes"]][:3]) for one in found]
+        assert told == [], f"{size}, {scheme}"
+    assert len(backgrounds) == 2
+
+
+def test_a_search_by_keys_alone(visit: Any) -> None:
+    """A slash goes to the field, Enter answers without a new page, the address can be shared, and back leads back."""
+    page = visit("search-empty")
+    page.evaluate("window.mark = 1")
+    page.keyboard.press("/")
+    page.keyboard.type("客户投诉")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".hit")
+    assert page.evaluate("window.mark") == 1
+    assert "q=%E5%AE%A2" in page.url
+    assert page.evaluate("document.activeElement.id") == "q"
+    page.go_back()
+    page.wait_for_selector(".hit", state="detached")
+    page.goto(page.url)
+    assert page.locator(".hit").count() == 0
+
+
+def test_a_page_works_without_scripts(chromium: Any, url: str) -> None:
+    """Searching needs no script: the form is a form."""
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{url}/console/search")
+    page.fill("#q", "客户投诉")
+    page.click("button.main")
+    assert page.locator(".hit").count() >= 1
+    context.close()
+
+
+def test_light_and_language_are_switched(visit: Any) -> None:
+    """The buttons at the top change what the page looks like and speaks, and stay on it."""
+    page = visit("search")
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.click("button[name=light]")
+    page.wait_for_selector("html[data-light=dark]")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
+    page.click("button[name=language]")
+    page.wait_for_selector("html[lang=zh-CN]")
+    assert re.search(r"找到 \d 条", page.inner_text(".summary h2"))
+
+
+def test_reviewing_by_keys_alone(visit: Any) -> None:
+    """The first one has the focus at once; j and k move, a approves and r rejects it; in a field they are letters."""
+    page = visit("review")
+    assert page.locator("[data-queue] > li").count() == 2
+    first, second = (item.get_attribute("id") for item in page.locator("[data-queue] > li").all())
+    assert page.evaluate("document.activeElement.id") == first
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.id") == second
+    page.keyboard.press("k")
+    page.locator(f"#{first} input[name=reason]").focus()
+    page.keyboard.type("jar")
+    assert page.locator(f"#{first} input[name=reason]").input_value() == "jar"
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("a")
+    page.wait_for_selector(f"#{first}", state="detached")
+    page.keyboard.press("r")  # the one that is left has it now
+    page.wait_for_selector("[data-queue]", state="detached")
+
+
+def test_a_refresh_is_seen_to_its_end(visit: Any) -> None:
+    """The button begins it, and the page says how it ended."""
+    page = visit("/console/sources/wiki")
+    page.click("text=Refresh now")
+    page.wait_for_selector("#live .notice.good")
+    assert "1 file in" in page.inner_text("#live")
+
+
+def test_a_golden_file_is_asked_in_the_browser(visit: Any, tmp_path: Path) -> None:
+    """A chosen file is sent, the page follows the evaluation, and the new one heads the table."""
+    (tmp_path / "mine.csv").write_text("问题,来源\n客户投诉几天答复,crm_policy.md\n", encoding="utf-8")
+    page = visit("evaluation")
+    page.set_input_files("input[type=file]", str(tmp_path / "mine.csv"))
+    page.click("text=Evaluate")
+    page.wait_for_selector("tbody td.first:has-text('mine.csv')")
+    assert page.locator("svg.plot.square circle").count() >= 1
+    page.select_option("select[name=set]", index=1)
+    page.click("form.bounds button")
+    page.wait_for_selector("svg.plot .dot.ndcg")

@@ -1,0 +1,47 @@
+"""Whoever adds an engine, a reader or a language is told by a test what else belongs to it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from wenyuan.cli import messages
+from wenyuan.cli.options import LangOption
+from wenyuan.console import messages as pages
+from wenyuan.readers import supported_suffixes
+from wenyuan.settings import Settings
+
+HOME = Path(__file__).parents[2]
+LANGUAGES = get_args(get_args(get_args(LangOption)[0])[0])
+ENGINES = get_args(Settings.model_fields["engine"].annotation)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_is_held_to_the_laws(engine: str) -> None:
+    """A test class `TestNameEngine` binds it to `EngineLaws`, or to those of servers, which have them all."""
+    tests = "\n".join(file.read_text("utf-8") for file in (HOME / "tests").rglob("test_engine*.py"))
+    assert re.search(rf"^class Test{engine}Engine\((?:Server)?EngineLaws\):$", tests, re.MULTILINE | re.IGNORECASE)
+
+
+@pytest.mark.parametrize("page", ["docs/engines.md", "docs/engines.zh.md", "ARCHITECTURE.md"])
+def test_every_engine_is_described(page: str) -> None:
+    """The pages on engines name each that can be set."""
+    text = (HOME / page).read_text("utf-8")
+    assert [engine for engine in ENGINES if f"`{engine}`" not in text] == []
+
+
+@pytest.mark.parametrize("page", ["docs/documents.md", "docs/documents.zh.md"])
+def test_every_kind_of_file_is_described(page: str) -> None:
+    """The pages on what is read name each suffix that has a reader, and no other."""
+    rows = [line for line in (HOME / page).read_text("utf-8").splitlines() if line.startswith("| ")]
+    assert sorted(re.findall(r"`(\.[a-z]+)`", "\n".join(rows))) == sorted(supported_suffixes())
+
+
+@pytest.mark.parametrize("catalogue", [messages.MESSAGES, pages.MESSAGES], ids=["command line", "console"])
+def test_every_message_is_there_in_every_language(catalogue: dict[str, tuple[str, ...]]) -> None:
+    """Each has one text, which is not blank, for each language that can be asked for."""
+    wrong = [key for key, said in catalogue.items() if len(said) != len(LANGUAGES) or not all(map(str.strip, said))]
+    assert wrong == []

@@ -1,0 +1,51 @@
+"""The example of docs/rules.md does what the document says, in both languages' versions of it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import wenyuan
+from wenyuan.knowledge_retriever import KnowledgeRetriever
+from wenyuan.packs import located
+from wenyuan.readers.rulebooks import read_book
+from wenyuan.service.rules import RuleQuestion
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.mark.parametrize("name", ["rules.md", "rules.zh.md"])
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [({"weight_kn": 20}, {"专项施工方案"}), ({"weight_kn": 150.0}, {"专项施工方案", "专家论证"}), ({"weight_kn": 5}, set())],
+)  # fmt: skip
+def test_the_pack_of_the_document_is_a_pack(
+    tmp_path: Path, parameters: dict[str, float], expected: set[str], name: str
+) -> None:
+    """It is imported without a fault, and its thresholds decide."""
+    found = re.search(r"```yaml\n(.*?)```", (DOCS / name).read_text("utf-8"), re.DOTALL)
+    assert found
+    (tmp_path / "lifting.yaml").write_text(found[1], "utf-8")
+    with wenyuan.create(tmp_path / "library", encoder={"kind": "none"}) as library:
+        report = library.rules.take(read_book(tmp_path / "lifting.yaml"))
+        assert not report.errors
+        answer = library.infer_rules(RuleQuestion(processes=("非常规吊装",), parameters=parameters))
+        assert {item.metadata["name"] for item in answer.items} == expected
+
+
+@pytest.mark.parametrize("name", ["rules.md", "rules.zh.md"])
+def test_the_python_of_the_document_runs(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a library with the shipped pack it prints rules first, and no unknown process."""
+    with wenyuan.create(tmp_path / "library", encoder={"kind": "none"}) as library, located("construction") as pack:
+        library.rules.take(read_book(pack))
+    found = re.search(r"```python\n(.*?)```", (DOCS / name).read_text("utf-8"), re.DOTALL)
+    assert found
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WENYUAN_ENCODER__KIND", "none")
+    exec(compile(found[1], name, "exec"), {"KnowledgeRetriever": KnowledgeRetriever})
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].startswith("1 ") and printed[-2] == "[]" and printed[-1].endswith(" () ()")

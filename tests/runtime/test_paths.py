@@ -1,0 +1,53 @@
+"""What cannot be seen is not taken for what is not there, on any Python."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from test_catalog import nobody
+
+from wenyuan.core.errors import SourceError
+from wenyuan.runtime.system import exists, is_dir, is_file
+from wenyuan.service.ingest import find_files
+
+
+@pytest.fixture
+def listed() -> Iterator[Path]:
+    """A folder with one document, whose names may be read by everybody, and nothing more of them."""
+    folder = Path(tempfile.mkdtemp())
+    (folder / "leave.md").write_text("# Leave\n\nFive days may be carried over.\n", "utf-8")
+    folder.chmod(0o444)
+    yield folder
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("ask", [exists, is_file, is_dir])
+def test_what_cannot_be_seen_is_an_error(listed: Path, ask: Callable[[Path], bool]) -> None:
+    """None of the three says False where the system refuses to tell."""
+    with nobody(), pytest.raises(PermissionError):
+        ask(listed / "leave.md")
+
+
+def test_what_is_there_and_what_is_not(tmp_path: Path) -> None:
+    """A link counts for what it leads to; a link to nothing or to itself, and a path through a file, are nothing."""
+    (file := tmp_path / "file").touch()
+    (link := tmp_path / "link").symlink_to(tmp_path)
+    (dangling := tmp_path / "dangling").symlink_to(tmp_path / "none")
+    (circle := tmp_path / "circle").symlink_to(tmp_path / "circle")
+    asked = (file, link, dangling, circle, file / "below")
+    assert [exists(path) for path in asked] == [True, True, False, False, False]
+    assert [is_file(path) for path in asked] == [True, False, False, False, False]
+    assert [is_dir(path) for path in asked] == [False, True, False, False, False]
+
+
+def test_documents_that_cannot_be_seen_are_not_left_out(listed: Path) -> None:
+    """A folder whose files may no longer be reached is an error of its source: left out, they would count as removed."""
+    with nobody(), pytest.raises(SourceError, match=f"cannot look into {listed}"):
+        find_files(listed, lambda name: name.endswith(".md"))
+    with nobody(), pytest.raises(SourceError, match="cannot look into"):
+        find_files(listed / "leave.md", lambda name: True)
