@@ -229,7 +229,7 @@ class Set:
             scale = float(before.std() / after.std())
             self.put(self.unseen, unseen, (scale, float(before.mean() - scale * after.mean())))
         judged = Judged(questions=tuple(self.unseen), qrels={q.query_id: self.qrels[q.query_id] for q in self.unseen})
-        steps = {"score": Step(traits={}), "vectors": Step(traits={"weight": 1.0})}
+        steps = {"score": Step(), "vectors": Step(weight=1.0)}
         found = {n: worth(self.library, self.entries, self.corpus, judged, step) for n, step in steps.items()}
         return {name: round(sum(each) / len(each), 4) for name, each in found.items()}
 

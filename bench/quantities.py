@@ -28,10 +28,10 @@ SPELT = re.compile(
 BEFORE, BEHIND = 7, 9  # characters of a place
 MOST = 5
 STEPS = {
-    "shipped": Step(traits={}),
-    "without": Step(traits={}, quantities=False),
-    "keywords": Step(traits={"weight": 0.0}),
-    "… without": Step(traits={"weight": 0.0}, quantities=False),
+    "shipped": Step(),
+    "without": Step(quantities=False),
+    "keywords": Step(weight=0.0),
+    "… without": Step(weight=0.0, quantities=False),
 }
 
 
