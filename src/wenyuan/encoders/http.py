@@ -43,6 +43,7 @@ from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring.rerank import checked_scores
 from wenyuan.core.scoring.vectors import checked_vectors
+from wenyuan.runtime import deadline_after
 from wenyuan.runtime.http import punctual, until
 
 # One endpoint that takes JSON by POST and answers JSON: how every model behind HTTP is asked.
@@ -146,7 +147,7 @@ class JsonEndpoint:
 
     def _attempt(self, body: Mapping[str, Any], deadline: Deadline | None) -> Any:
         seconds = self._timeout if deadline is None else min(self._timeout, deadline.remaining())
-        own = Deadline(time.monotonic() + seconds, time.monotonic)
+        own = deadline_after(seconds)
         try:
             with (
                 until(own),

@@ -19,6 +19,7 @@ from wenyuan.core.model import Document, Source
 from wenyuan.core.ports import Deadline, Hit
 from wenyuan.core.text import ANALYZER, search_terms
 from wenyuan.evaluation.data import READ_AS, Corpus, Question
+from wenyuan.runtime import deadline_after
 from wenyuan.service.ingest import READING, Ingester, Progress
 from wenyuan.service.library import Library
 from wenyuan.settings import load_settings
@@ -109,7 +110,7 @@ def open_built(corpus: Corpus, cache: Path, err: TextIO, **overrides: Any) -> Li
     try:
         if library.catalog.value(_BUILT) is None:
             _build(library, corpus, err)
-        library.engine.sync(library.catalog, deadline=Deadline(time.monotonic() + _UNHURRIED, time.monotonic))
+        library.engine.sync(library.catalog, deadline=deadline_after(_UNHURRIED))
         library.measure_collection()  # it may have been built by another version
     except BaseException:
         library.close()
@@ -293,4 +294,4 @@ class Asker:
 
 
 def _deadline() -> Deadline:
-    return Deadline(time.monotonic() + _PATIENT, time.monotonic)
+    return deadline_after(_PATIENT)

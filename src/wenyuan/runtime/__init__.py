@@ -1,4 +1,4 @@
-"""Periodic background work, calls that can be abandoned, and the number of usable processor cores."""
+"""Deadlines, periodic background work, calls that can be abandoned, and the number of usable processor cores."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotDone
 from typing import TypeVar
+
+from wenyuan.core.ports import Deadline
+
+
+def deadline_after(seconds: float) -> Deadline:
+    """The moment `seconds` from now, on this process's monotonic clock."""
+    return Deadline(time.monotonic() + seconds, time.monotonic)
+
 
 # Work that a process does beside its own, again and again.
 

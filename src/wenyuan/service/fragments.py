@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -23,6 +22,7 @@ from wenyuan.core.scoring.rerank import also_in
 from wenyuan.core.terms_of_use import Copyright, parse_copyright
 from wenyuan.core.text.sentences import sentences
 from wenyuan.core.text.structure import clause_label
+from wenyuan.runtime import deadline_after
 from wenyuan.service.answer import Answer, Query
 from wenyuan.service.audit.recorder import Witness
 from wenyuan.service.rules import MAX_PROCESSES, SCHEMAS, stored_schema
@@ -308,7 +308,7 @@ class Fields:
         """As of `change` or later; a `KnowledgeError` when that takes longer than `seconds`."""
         with self._lock:
             if self._at is None or self._at[0] != change:
-                deadline = Deadline(time.monotonic() + seconds, time.monotonic)
+                deadline = deadline_after(seconds)
                 self._at = (change, self._catalog.field_values(deadline))
             return self._at[1]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import asdict, replace
 from datetime import date
@@ -25,12 +24,12 @@ from wenyuan.core.errors import (
 )
 from wenyuan.core.filters import Filter
 from wenyuan.core.model import Document, Passage, RetrievalRequest, RetrievalResponse, Source
-from wenyuan.core.ports import ChangeFeed, Deadline, Encoder, Engine, Outside
+from wenyuan.core.ports import ChangeFeed, Encoder, Engine, Outside
 from wenyuan.core.scoring import BRIDGE, LAW
 from wenyuan.core.sources import described_anew, parse_cycle
 from wenyuan.core.terms_of_use import parse_copyright
 from wenyuan.core.text import OWN
-from wenyuan.runtime import Rounds
+from wenyuan.runtime import Rounds, deadline_after
 from wenyuan.service.answer import Answer, Query
 from wenyuan.service.audit.recorder import Log, Past, RecordedSearch, Witness
 from wenyuan.service.audit.replay import Replay
@@ -87,7 +86,7 @@ class Follower:
         self.start, self.stop = self._rounds.start, self._rounds.stop
 
     def _sync(self, seconds: float) -> int:
-        return self._engine.sync(self._feed, deadline=Deadline(time.monotonic() + seconds, time.monotonic))
+        return self._engine.sync(self._feed, deadline=deadline_after(seconds))
 
     def _follow(self) -> None:
         try:

@@ -22,7 +22,7 @@ from wenyuan.core.scoring import rescale
 from wenyuan.core.scoring.vectors import checked_vectors
 from wenyuan.engines.external import ENV_ALLOWED, Declared, VariableName, declared, secret
 from wenyuan.engines.milvus.sessions import connect, leave, lost, seconds, translated
-from wenyuan.runtime import Errands, TooLate
+from wenyuan.runtime import Errands, TooLate, deadline_after
 
 MOST_AT_ONCE = 16
 LIFETIME = 300.0
@@ -111,7 +111,7 @@ def open_milvus(
     collection = MilvusCollection(source.source_id, settings, address, token, (low, high))
     if not lazy:
         try:
-            collection.check(Deadline(time.monotonic() + settings.timeout, time.monotonic))
+            collection.check(deadline_after(settings.timeout))
         except BaseException:
             collection.close()
             raise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -10,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.model import EncoderFingerprint, Source
-from wenyuan.core.ports import Deadline
 from wenyuan.engines.external import ENV_ALLOWED, Declared, VariableName, declared, secret
+from wenyuan.runtime import deadline_after
 from wenyuan.runtime.system import install_command
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ def open_attached(
     table = PostgresTable(source.source_id, settings, secret(settings.dsn_env, component, env_allowed), (low, high))
     if not lazy:
         try:
-            table.check(Deadline(time.monotonic() + settings.timeout, time.monotonic))
+            table.check(deadline_after(settings.timeout))
         except BaseException:
             table.close()
             raise

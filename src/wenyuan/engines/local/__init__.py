@@ -38,6 +38,7 @@ from wenyuan.core.scoring.vectors import CHINESE
 from wenyuan.engines.local.columns import Columns
 from wenyuan.engines.local.keyword import KeywordIndex
 from wenyuan.engines.local.vectors import RowFiles, VectorScan, as_vectors
+from wenyuan.runtime import deadline_after
 
 log = logging.getLogger(__name__)
 
@@ -277,7 +278,7 @@ class LocalEngine:
         if self._belongs:
             self._look(feed)
         else:
-            self.sync(feed, deadline=Deadline(time.monotonic() + _PATIENCE, time.monotonic))
+            self.sync(feed, deadline=deadline_after(_PATIENCE))
 
     def _look(self, feed: ChangeFeed) -> None:
         if not self._belongs or time.monotonic() < self._look_at:

@@ -7,7 +7,6 @@ change that the newest mark names (`marks`), and again when rows of that state w
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
@@ -31,7 +30,7 @@ from wenyuan.engines.milvus.collections import MOST_DIMENSIONS, Mark, Names, che
 from wenyuan.engines.milvus.search import Query, condition
 from wenyuan.engines.milvus.sessions import Place, Session, Sessions
 from wenyuan.engines.milvus.writing import advance, check_same, renew
-from wenyuan.runtime import Errands, TooLate
+from wenyuan.runtime import Errands, TooLate, deadline_after
 
 __all__ = ["MilvusEngine", "Place"]
 
@@ -354,4 +353,4 @@ class MilvusEngine:
 
 
 def _within(seconds: float) -> Deadline:
-    return Deadline(time.monotonic() + seconds, time.monotonic)
+    return deadline_after(seconds)

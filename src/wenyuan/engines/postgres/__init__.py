@@ -22,7 +22,7 @@ from wenyuan.core.scoring.vectors import Sums
 from wenyuan.engines.postgres import search, writing
 from wenyuan.engines.postgres.sessions import Condition, Mode, Sessions, visible
 from wenyuan.engines.postgres.tables import find_vector, make_tables, schema_name
-from wenyuan.runtime import Errands, TooLate
+from wenyuan.runtime import Errands, TooLate, deadline_after
 
 MAX_LAG = 3_600.0
 """Seconds for which whoever else is writing may keep answers behind before that is an error."""
@@ -259,8 +259,8 @@ class PostgresEngine:
 
 
 def _soon() -> Deadline:
-    return Deadline(time.monotonic() + _PATIENCE, time.monotonic)
+    return deadline_after(_PATIENCE)
 
 
 def _unhurried() -> Deadline:
-    return Deadline(time.monotonic() + _A_DAY, time.monotonic)
+    return deadline_after(_A_DAY)

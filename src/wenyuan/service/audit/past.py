@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,6 +15,7 @@ from wenyuan.core.model import IndexRow, Label, LabelVector, Passage, Source, em
 from wenyuan.core.ports import Change, ChangeFeed, Deadline, Encoder, Engine
 from wenyuan.core.scoring.adapt import Tuning
 from wenyuan.core.text.synonyms import Synonym
+from wenyuan.runtime import deadline_after
 from wenyuan.service.audit import query_of
 from wenyuan.service.audit.replay import Rerun, rerun_of
 from wenyuan.service.catalog import Record
@@ -185,7 +185,7 @@ def past(
     then = RecordAt(archive, record, embed if encoder is not None else None)
     engine = make_engine()
     try:
-        engine.sync(then, deadline=Deadline(time.monotonic() + seconds, time.monotonic))
+        engine.sync(then, deadline=deadline_after(seconds))
         patient = settings.model_copy(update={"deadline": _PATIENCE})
         names = names_of(encoder, archive, settings)
         united = united or RulesSettings()

@@ -32,6 +32,7 @@ from wenyuan.core.ports import ChangeFeed, Deadline, Encoder, Engine
 from wenyuan.core.text import language_of
 from wenyuan.core.text.chunking import chunk
 from wenyuan.core.text.summaries import lead_of, with_lead
+from wenyuan.runtime import deadline_after
 from wenyuan.runtime.system import exists, is_file
 from wenyuan.service.ingest.redaction import Memory, RedactionChange, Redactor, change_of
 from wenyuan.service.ingest.versions import AddressTaken, Holders, Stated, Versions, dated, settle
@@ -496,4 +497,4 @@ def _content_digest(document: Document) -> str:
 
 
 def _unhurried() -> Deadline:
-    return Deadline(time.monotonic() + _NO_HURRY, time.monotonic)
+    return deadline_after(_NO_HURRY)

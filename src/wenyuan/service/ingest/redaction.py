@@ -7,7 +7,6 @@ import logging
 import os
 import re
 import secrets
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from wenyuan.core.model import Document, Source
 from wenyuan.core.ports import Deadline
 from wenyuan.core.redaction import LEVELS, Action, Level, NameRecognizer, Redaction, RedactionPolicy, parse_policy
 from wenyuan.core.redaction.matching import HAN
+from wenyuan.runtime import deadline_after
 from wenyuan.runtime.system import install_command
 
 # Redaction as a source's sensitivity demands, with this library's own key for pseudonyms.
@@ -354,7 +354,7 @@ class Questions:
     def _level(self) -> Level:
         """The strictest level of all sources; the strictest there is where the registry cannot be read."""
         least: Level = next(level for level in LEVELS if level == self._least)
-        soon = Deadline(time.monotonic() + _PATIENCE, time.monotonic)
+        soon = deadline_after(_PATIENCE)
         try:
             return max((least, *(source.sensitivity for source in self._sources(soon))), key=LEVELS.index)
         except KnowledgeError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from wenyuan.core.scoring.fusion import reference_of
 from wenyuan.core.scoring.probability import NEAR, Judged
 from wenyuan.core.scoring.vectors import checked_vectors
 from wenyuan.core.text import query_terms, search_terms
+from wenyuan.runtime import deadline_after
 from wenyuan.service.search.legs import Aim
 
 # Questions with the passages that answer them: what a library can learn from, and of what it came.
@@ -569,4 +569,4 @@ def found(trial: Trial, strength: float, weight: float) -> Judged:
 
 
 def _unhurried() -> Deadline:
-    return Deadline(time.monotonic() + _NO_HURRY, time.monotonic)
+    return deadline_after(_NO_HURRY)

@@ -18,7 +18,6 @@ from typing import Any
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, RetrievalFailed
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import MAX_QUERY_CHARS, RetrievalRequest
-from wenyuan.core.ports import Deadline
 from wenyuan.core.records import CUT, AskedQuestion, Evaluation, Pair, WholeEvaluation, set_id_of
 from wenyuan.core.scoring.evaluation import (
     Change,
@@ -31,6 +30,7 @@ from wenyuan.core.scoring.evaluation import (
     reciprocal_rank,
 )
 from wenyuan.core.text import query_terms
+from wenyuan.runtime import deadline_after
 from wenyuan.service.answer import Answer
 from wenyuan.service.fragments import asked
 from wenyuan.service.learning import Holdings, Lesson, Step, load_holdings, resolve
@@ -159,7 +159,7 @@ class QualityDoor(TuningDoor):
 
         def ask(question: str) -> Answer:
             query = asked(RetrievalRequest(query=question, max_results=_DEPTH), self.settings.rules)
-            deadline = Deadline(time.monotonic() + _PATIENT, time.monotonic)
+            deadline = deadline_after(_PATIENT)
             try:
                 return self._retriever.retrieve(replace(query, rules="none", sources=sources), deadline)
             except KnowledgeError as error:

@@ -11,9 +11,10 @@ from typing import Any, Protocol
 
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.model import Source
-from wenyuan.core.ports import ChangeFeed, Deadline, Encoder, Engine
+from wenyuan.core.ports import ChangeFeed, Encoder, Engine
 from wenyuan.core.records import AuditProgress
 from wenyuan.core.sources import SourceState
+from wenyuan.runtime import deadline_after
 from wenyuan.service.answer import Query
 from wenyuan.service.audit.recorder import Witness
 from wenyuan.service.operations import SourceHealth, describe_state, healths
@@ -256,7 +257,7 @@ class HealthDoor:
     def _asked(self, seconds: float) -> None:
         """Ask a question of all that the library itself holds; raises what makes it fail."""
         own = tuple(source.source_id for source in self.catalog.sources() if source.type == "static_doc")
-        deadline = Deadline(time.monotonic() + seconds, time.monotonic)
+        deadline = deadline_after(seconds)
         self._retriever.retrieve(Query(text=_QUESTION, limit=1, sources=own), deadline)
 
     def _check_catalog(self) -> str:

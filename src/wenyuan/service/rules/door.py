@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -19,6 +18,7 @@ from wenyuan.core.rules.names import Words, condition_labels
 from wenyuan.core.rules.results import Items, RetrievalItem
 from wenyuan.core.rules.schema import Kind, Relation, Schema
 from wenyuan.core.scoring.probability import raw_of
+from wenyuan.runtime import deadline_after
 from wenyuan.service.answer import Answer, Query
 from wenyuan.service.audit.recorder import Witness, one_question
 from wenyuan.service.rules import CaseQuestion, RuleItems, RuleQuestion, Unified, UnifiedRequest, Unifier
@@ -159,7 +159,7 @@ class RuleDoor:
         starts = [Start(one["node_id"]) for one in derived.recognised]
         if principal.agent_id is not None or not starts or not graph.proposed(limit=1):
             return ()
-        deadline = Deadline(time.monotonic() + self.settings.search.deadline, time.monotonic)
+        deadline = deadline_after(self.settings.search.deadline)
         view, schema = self._view(), self.rules.schema()
         try:
             scope = self._deriver.names_of_type(question.engineering_type, self.catalog.seq(), deadline)
@@ -207,7 +207,7 @@ class RuleDoor:
             NotPermitted: the graph has no such node.
         """
         graph = self.catalog.rules
-        deadline = Deadline(time.monotonic() + self.settings.search.deadline, time.monotonic)
+        deadline = deadline_after(self.settings.search.deadline)
         node = graph.nodes([node_id], deadline=deadline).get(node_id)
         if node is None:
             raise NotPermitted("the rules graph has no such node", hint="wenyuan rules list")
@@ -244,7 +244,7 @@ class RuleDoor:
             raise UnknownName(f"the rules graph knows no {name!r}", hint="wenyuan rules list")
         known = schema.relations
         relations = list(known) if relation is None else _written("relation", relation, known.values())
-        deadline = Deadline(time.monotonic() + self.settings.search.deadline, time.monotonic)
+        deadline = deadline_after(self.settings.search.deadline)
         view = self._view()
         groups = _groups(schema)
         found = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
@@ -11,7 +10,6 @@ from typing import Any, Literal, Protocol
 
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.model import FOREVER, Source
-from wenyuan.core.ports import Deadline
 from wenyuan.core.rules import Book, BookFault, Node, Statement, StatementStatus, Tally
 from wenyuan.core.rules.checking import Checked, check_book
 from wenyuan.core.rules.conditions import compile_condition
@@ -19,6 +17,7 @@ from wenyuan.core.rules.diff import Diff, LiveNode, LiveStatement, diff
 from wenyuan.core.rules.inference import GraphNode
 from wenyuan.core.rules.questions import written_numbers
 from wenyuan.core.rules.schema import Schema, merged, parse_schema
+from wenyuan.runtime import deadline_after
 from wenyuan.service.audit.recorder import ACTING
 from wenyuan.service.rules import SCHEMAS, schema_of, stored_schema, stored_trees
 from wenyuan.service.rules.quotes import Quotes
@@ -133,7 +132,7 @@ class Rulebook:
     def ends(self, statements: Iterable[Any]) -> Mapping[int, GraphNode]:
         """The live nodes that statements of the catalog are about, by number."""
         numbers = {end for held in statements for end in (held.src, held.dst)}
-        deadline = Deadline(time.monotonic() + _SECONDS, time.monotonic)
+        deadline = deadline_after(_SECONDS)
         found: Mapping[int, GraphNode] = self._catalog.rules.nodes(sorted(numbers), deadline=deadline)
         return found
 

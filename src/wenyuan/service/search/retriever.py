@@ -20,6 +20,7 @@ from wenyuan.core.scoring.rerank import REVISION as COPIES
 from wenyuan.core.scoring.rerank import Copies, beside, distinct, without_copies
 from wenyuan.core.text import has_han, identifiers
 from wenyuan.core.text.synonyms import Wordings
+from wenyuan.runtime import deadline_after
 from wenyuan.service.answer import Answer, LegReport, Query
 from wenyuan.service.catalog import Record
 from wenyuan.service.rules import RuleQuestion, of_type
@@ -392,7 +393,7 @@ class Retriever:
 
     def deadline(self) -> Deadline:
         """Of a request that begins now."""
-        return Deadline(time.monotonic() + self._settings.deadline, time.monotonic)
+        return deadline_after(self._settings.deadline)
 
     def _depth(self, query: Query) -> int:
         depth = max(self._settings.depth, 2 * query.limit)
