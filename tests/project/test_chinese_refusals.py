@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+from wenyuan import server
 from wenyuan.cli.translate import translated
+
+MISSING = re.compile(r'missing\("([a-z ]+)"\)')
 
 
 @pytest.mark.parametrize(
@@ -12,7 +18,7 @@ from wenyuan.cli.translate import translated
     [
         (
             "engine local: behind the catalog (2 of 3), and the library is being written by process 4711",
-            "engine local：落后于目录库（2/3），且 进程 4711 正在写入知识库",
+            "engine local：落后于目录库（2/3），且进程 4711 正在写入知识库",
         ),
         (
             "line 4: it is not well-formed YAML: did not find expected node content",
@@ -46,3 +52,11 @@ from wenyuan.cli.translate import translated
 def test_a_refusal_is_chinese_throughout(english: str, chinese: str) -> None:
     """Who is writing, and which value is not among those allowed, are told in Chinese too."""
     assert translated(english) == chinese
+
+
+def test_what_is_not_there_is_named_in_chinese() -> None:
+    """Whatever a path may lack, a page that is not found says so without a word of English."""
+    rooms = Path(str(server.__file__)).parent.rglob("*.py")
+    kinds = {kind for room in rooms for kind in MISSING.findall(room.read_text("utf-8"))}
+    assert len(kinds) > 9
+    assert [kind for kind in kinds if re.search("[a-z]", translated(f"there is no such {kind}"))] == []

@@ -75,7 +75,7 @@ ADAPTERS = {
     "column {a} is {b}, no date or timestamp": "列 {a} 是 {b}，不是日期或时间戳",
     "column {a} holds vectors of {b} dimensions, the settings say {c}": "列 {a} 的向量为 {b} 维，设置中为 {c} 维",
     "behind the catalog ({a} of {b}), and somebody else is writing": "落后于目录库（{a}/{b}），且另有进程正在写入",
-    "behind the catalog ({a} of {b}), and {c}": "落后于目录库（{a}/{b}），且 {c}",
+    "behind the catalog ({a} of {b}), and {c}": "落后于目录库（{a}/{b}），且{c}",
     "cannot write the row files: {a}": "无法写入行文件：{a}",
     # encoders and rerankers
     "the answer has no list of scores": "回答中没有得分列表",
