@@ -163,11 +163,13 @@ class ChangeFeed(Protocol):
 class Engine(Protocol):
     """Stores rows and ranks them. Scores are absolute, 0..1 (see `core.scoring`).
 
-    An engine or encoder that computes in this process, instead of waiting for another one, may say so by an attribute
-    ``works_here = True``: then no more requests are worked on at once than there are cores.
+    Attributes:
+        works_here: Whether it computes in this process, instead of waiting for another one: then no more requests are
+            worked on at once than there are cores. An encoder may say so, too.
     """
 
     name: str
+    works_here: bool
 
     def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
         """Best rows by BM25 share of the query's information; parts: ``keyword``."""
@@ -177,12 +179,16 @@ class Engine(Protocol):
         """Best rows by cosine to ``vector`` ((dim,) float32 unit); parts: ``vector`` and raw ``cosine``."""
         ...
 
-    def mean_cosine(self, vector: Any, *, chinese: bool | None = None) -> float:
-        """The mean cosine of indexed vectors to ``vector``: what a passage must stand out from; 0 for none.
+    def checkpoint(self, *, always: bool = False) -> None:
+        """After a change: write what makes the next start quick, where that pays, or in any case."""
+        ...
 
-        Args:
-            chinese: Of passages in Chinese only, or of the others only; None for all.
-        """
+    def purge(self, feed: ChangeFeed) -> None:
+        """What was removed leaves the engine's files, too, not only its answers."""
+        ...
+
+    def mean_cosine(self, vector: Any) -> float:
+        """The mean cosine of indexed vectors to ``vector``: what a passage must stand out from; 0 for none."""
         ...
 
     def keyword_scores(

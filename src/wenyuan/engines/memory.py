@@ -18,7 +18,6 @@ from wenyuan.core.filters import Scope
 from wenyuan.core.model import IndexRow
 from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, Hit, IndexSpec, LegResult
 from wenyuan.core.scoring import bm25, rescale, squash, term_weights
-from wenyuan.core.scoring.vectors import CHINESE
 from wenyuan.core.text import passage_terms
 
 
@@ -26,6 +25,7 @@ class MemoryEngine:
     """Rows in a dict; a linear pass per query."""
 
     name = "memory"
+    works_here = False
 
     def __init__(self, spec: IndexSpec) -> None:
         self._spec = spec
@@ -120,13 +120,15 @@ class MemoryEngine:
     def _held(self, passage_ids: Iterable[int]) -> list[int]:
         return [i for i in passage_ids if i in self._rows]
 
-    def mean_cosine(self, vector: Any, *, chinese: bool | None = None) -> float:
+    def checkpoint(self, *, always: bool = False) -> None:
+        """Nothing: it has no files."""
+
+    def purge(self, feed: ChangeFeed) -> None:
+        """Nothing: what was removed is not held."""
+
+    def mean_cosine(self, vector: Any) -> float:
         with self._lock:
-            cosines = [
-                float(np.dot(row.vector, vector))
-                for row in self._rows.values()
-                if row.vector is not None and chinese in (None, row.language == CHINESE)
-            ]
+            cosines = [float(np.dot(row.vector, vector)) for row in self._rows.values() if row.vector is not None]
         return math.fsum(cosines) / len(cosines) if cosines else 0.0
 
     def removed_share(self) -> float:

@@ -144,9 +144,7 @@ def _build(library: Library, corpus: Corpus, err: TextIO) -> None:
     reading.pace.close()
     if report.failed:
         raise SourceError(f"{corpus.path} could not be taken in: {next(iter(report.failed.values()))}")
-    checkpoint = getattr(library.engine, "checkpoint", None)  # an engine in memory has nothing to write
-    if checkpoint is not None:
-        checkpoint(always=True)
+    library.engine.checkpoint(always=True)
     catalog.set_value(_BUILT, {"documents": len(corpus), "seconds": round(time.monotonic() - begun, 1)})
 
 

@@ -415,9 +415,7 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoo
     def _settle(self) -> None:
         """After a change: look at what the library is like, and make the next start quick."""
         self.measure_collection()
-        checkpoint = getattr(self.engine, "checkpoint", None)
-        if checkpoint is not None:
-            checkpoint()
+        self.engine.checkpoint()
 
     def measure_collection(self) -> None:
         """Keep what the library is like, where that changed: whether it has both languages, and articles."""

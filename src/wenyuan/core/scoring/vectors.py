@@ -69,11 +69,10 @@ class Sums:
             self.sums[int(of_which)] += chosen.sum(axis=0, dtype=np.float64)
             self.counts[int(of_which)] += len(chosen)
 
-    def mean_cosine(self, vector: Array, chinese: bool | None = None) -> float:
-        """Of the vectors of passages in Chinese, of the others, or (None) of all; 0 where there is none."""
-        of_which = slice(None) if chinese is None else [int(chinese)]
-        count = int(self.counts[of_which].sum())
-        return float(self.sums[of_which].sum(axis=0) @ vector) / count if count else 0.0
+    def mean_cosine(self, vector: Array) -> float:
+        """Of all vectors; 0 where there is none."""
+        count = int(self.counts.sum())
+        return float(self.sums.sum(axis=0) @ vector) / count if count else 0.0
 
 
 # What a model answers is not trusted: vectors are checked and made unit rows before they are used.

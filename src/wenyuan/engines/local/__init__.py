@@ -449,8 +449,8 @@ class LocalEngine:
         deadline.check("engine local/vector")
         return dict(zip(view.columns.passage_ids[numbers].tolist(), cosines.tolist(), strict=True))
 
-    def mean_cosine(self, vector: Any, *, chinese: bool | None = None) -> float:
-        return self._vectors(self._view).sums.mean_cosine(vector, chinese)
+    def mean_cosine(self, vector: Any) -> float:
+        return self._vectors(self._view).sums.mean_cosine(vector)
 
     def information(self, terms: Sequence[str]) -> Mapping[str, float]:
         return self._keyword.information(self._view.searcher, terms)

@@ -70,6 +70,7 @@ class MilvusEngine:
     """
 
     name = "milvus"
+    works_here = False
 
     def __init__(
         self,
@@ -288,9 +289,9 @@ class MilvusEngine:
 
         return self._read(work, deadline)
 
-    def mean_cosine(self, vector: Any, *, chinese: bool | None = None) -> float:
+    def mean_cosine(self, vector: Any) -> float:
         asked, mark = np.asarray(self._asked(vector), np.float64), self._mark
-        return mark.sums.mean_cosine(asked, chinese)
+        return mark.sums.mean_cosine(asked)
 
     def information(self, terms: Sequence[str]) -> Mapping[str, float]:
         return self._read(

@@ -60,6 +60,7 @@ class PostgresEngine:
     """
 
     name = "postgres"
+    works_here = False
 
     def __init__(
         self,
@@ -234,13 +235,13 @@ class PostgresEngine:
             return {}
         return self._sessions.run(lambda connection: search.given(connection, written, passage_ids), deadline)
 
-    def mean_cosine(self, vector: Any, *, chinese: bool | None = None) -> float:
+    def mean_cosine(self, vector: Any) -> float:
         self._written(vector)
         at, sums = self._sums
         if at != self._seen:
             at, sums = self._sessions.run(lambda connection: writing.sums(connection, self._dimension), _soon())
             self._sums = at, sums
-        return sums.mean_cosine(vector, chinese)
+        return sums.mean_cosine(vector)
 
     def information(self, terms: Sequence[str]) -> Mapping[str, float]:
         return self._sessions.run(lambda connection: search.Query.of(connection, terms).weights, _soon())

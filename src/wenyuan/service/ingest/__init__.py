@@ -241,9 +241,7 @@ class Ingester:
     def purge(self) -> None:
         """As `follow`, and what was removed leaves the index's files too."""
         self.follow()  # at once, while writing the files anew takes its time
-        purge = getattr(self.engine, "purge", None)
-        if purge is not None:
-            purge(self.shelf)
+        self.engine.purge(self.shelf)
 
 
 class _Run:

@@ -277,9 +277,7 @@ class ReembedDoor:
             self.catalog.renew_stamps(source.source_id, before, after)
         self._ingester.follow()
         self.measure_collection()
-        checkpoint = getattr(self.engine, "checkpoint", None)
-        if checkpoint is not None:
-            checkpoint(always=True)
+        self.engine.checkpoint(always=True)
         readiness = self.readiness()
         if not readiness.ready:
             failed = "; ".join(str(part["detail"]) for part in readiness.parts.values() if part["state"] == "failed")

@@ -245,8 +245,7 @@ class OwnLegs:
         self._belongings, self._labels = belongings, labels
         self._weight = settings.vector_weight
         self._crew = crew
-        parts = [engine] if vectors is None else [engine, vectors.encoder]
-        here = all(getattr(part, "works_here", False) for part in parts)
+        here = engine.works_here and (vectors is None or getattr(vectors.encoder, "works_here", False))
         self._places = Places(usable_cores()) if here else None
 
     @contextmanager
