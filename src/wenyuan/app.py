@@ -19,7 +19,7 @@ from wenyuan.core.model import Document, EncoderFingerprint, Source
 from wenyuan.core.ports import Encoder, Engine, IndexSpec, Outside, Reranker
 from wenyuan.core.text import ANALYZER
 from wenyuan.engines.memory import MemoryEngine
-from wenyuan.runtime.system import install_command
+from wenyuan.runtime import install_command
 from wenyuan.service.ingest.redaction import Questions, Redactor, library_key, load_names
 from wenyuan.service.library import Library
 from wenyuan.service.search.cache import Store

@@ -25,7 +25,7 @@ from engine_laws import document, unit
 from wenyuan.catalog import Catalog, sql
 from wenyuan.core.errors import CatalogError, CatalogUnavailable, CatalogVersion, ConfigError, NotPermitted
 from wenyuan.core.model import Source
-from wenyuan.runtime.system import upgrade_command
+from wenyuan.runtime import upgrade_command
 
 CANARY = "canary7金丝雀机密"
 

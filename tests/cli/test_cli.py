@@ -28,7 +28,7 @@ from wenyuan.cli.root import app
 from wenyuan.cli.search import body, cells, marks, snippet, wrapped
 from wenyuan.cli.terminal import language_here
 from wenyuan.cli.translate import translated
-from wenyuan.runtime.system import upgrade_command
+from wenyuan.runtime import upgrade_command
 
 CLI = Path(wenyuan.__file__).parent / "cli"
 DOCUMENTS = CLI / "demo" / "documents"

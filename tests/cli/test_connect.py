@@ -24,7 +24,7 @@ from http_door import EchoService, call, serving
 from mcp_clients import calling, over_http
 from wenyuan.cli.connect import RECIPES
 from wenyuan.cli.root import app
-from wenyuan.runtime.system import install_command
+from wenyuan.runtime import install_command
 from wenyuan.wire import RetrievalRequestShape
 from wenyuan.wire.rules import InferRequestShape
 from wenyuan.wire.search import ContextRequestShape

@@ -20,7 +20,7 @@ from wenyuan.cli.root import app
 from wenyuan.cli.translate import translated
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.engines.postgres import sessions
-from wenyuan.runtime import postgres
+from wenyuan.runtime import postgres_errors as postgres
 
 Doctor = Callable[..., tuple[int, dict[str, Any], str]]
 

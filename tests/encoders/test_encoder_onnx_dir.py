@@ -20,7 +20,7 @@ from tokenizers.processors import TemplateProcessing
 from wenyuan.core.errors import EncoderUnavailable, VectorRejected
 from wenyuan.core.ports import Encoder
 from wenyuan.encoders.onnx import load_tokenizer, open_onnx_dir
-from wenyuan.runtime.system import install_command
+from wenyuan.runtime import install_command
 
 WORDS = ["[CLS]", "[SEP]", "[UNK]", "报", "销", "travel", "cost", "知", "识", "Q", "P", "An", "away"]
 

@@ -31,7 +31,7 @@ from wenyuan.core.scoring import rescale
 from wenyuan.engines.external import pgvector_table
 from wenyuan.engines.external.pgvector_table import FAILURES, PostgresTable, translated
 from wenyuan.engines.external.postgres import open_attached
-from wenyuan.runtime.system import install_command
+from wenyuan.runtime import install_command
 
 ROWS = [
     ("a-1", "报销须在三十日内提交", [1, 0, 0], "财务制度", "https://kb.example/财务#第十三条", '{"部门": "财务", "year": 2024}'),

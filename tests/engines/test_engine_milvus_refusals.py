@@ -37,7 +37,7 @@ from wenyuan.core.text import query_terms
 from wenyuan.engines.milvus import MilvusEngine, Place, collections
 from wenyuan.engines.milvus.search import compared, condition, frequency, norm, token, weighed
 from wenyuan.engines.milvus.sessions import failure
-from wenyuan.runtime.system import install_command
+from wenyuan.runtime import install_command
 
 TOKEN = "root:Geheim-4711"
 ID = "x" * 32

@@ -34,7 +34,7 @@ from wenyuan.core.text import query_terms
 from wenyuan.engines import postgres
 from wenyuan.engines.postgres import PostgresEngine, sessions, tables
 from wenyuan.engines.postgres.sessions import FAILURES, Mode, translated
-from wenyuan.runtime import postgres as postgres_words
+from wenyuan.runtime import postgres_errors as postgres_words
 
 
 @pytest.fixture

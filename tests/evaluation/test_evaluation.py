@@ -27,7 +27,7 @@ from wenyuan.evaluation import evaluate
 from wenyuan.evaluation.data import open_corpus, read_judged
 from wenyuan.evaluation.report import Report, measured
 from wenyuan.evaluation.run import Asker, Pace, Ranked, Run, entries_of, open_built
-from wenyuan.runtime.system import install_command
+from wenyuan.runtime import install_command
 
 CORPUS = [
     {"_id": "a", "title": "", "text": "kiwi plum fig", "metadata": {"kind": "fruit"}},

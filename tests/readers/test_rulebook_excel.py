@@ -15,7 +15,7 @@ from rulebook_parts import book_of, checked, codes, fault, schema
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.rules import Alias, Evidence, Node, Place, Statement, Tally
 from wenyuan.readers.rulebooks.export import excel_template
-from wenyuan.runtime.system import install_command
+from wenyuan.runtime import install_command
 
 
 def saved(book: openpyxl.Workbook) -> bytes:

@@ -11,7 +11,7 @@ import pytest
 from test_catalog import nobody
 
 from wenyuan.core.errors import SourceError
-from wenyuan.runtime.system import exists, is_dir, is_file
+from wenyuan.runtime import exists, is_dir, is_file
 from wenyuan.service.ingest import find_files
 
 

@@ -24,7 +24,7 @@ from wenyuan.catalog.governance import SourceState
 from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, EngineUnavailable, NotPermitted
 from wenyuan.core.model import Source
 from wenyuan.core.sources import parse_cycle
-from wenyuan.runtime.system import has_ended, own_name
+from wenyuan.runtime import has_ended, own_name
 from wenyuan.service.operations import next_due
 from wenyuan.service.operations.refresh import (
     RefreshOutcome,
@@ -690,7 +690,7 @@ def test_what_is_told_of_another_process() -> None:
     assert not has_ended(f"{host}-{pid}-9{begun}7-{number}")  # in another container
     for name in ("", "w7", "a-b-c", f"{host}-x-{begun}-1", f"{host}-{pid}-7f00"):
         assert not has_ended(name)
-    code = "from wenyuan.runtime.system import own_name; print(own_name(2), flush=True); input()"
+    code = "from wenyuan.runtime import own_name; print(own_name(2), flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as child:

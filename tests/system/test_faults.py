@@ -45,7 +45,12 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path, docs: Path) -> Iterat
         search={"deadline": 0.5, "threads": 4},
     ) as library:  # fmt: skip
         library.add(wenyuan.Source(source_id="policy", path=str(docs)))
-        assert library.retrieve_fragments(ASK).fragments
+        end = (
+            time.monotonic() + 30
+        )  # the first question reads files, too: half a second is not much on a busy machine
+        while not (first := library.retrieve_fragments(ASK).fragments) and time.monotonic() < end:
+            pass
+        assert first
         yield library
 
 

@@ -23,7 +23,7 @@ from wenyuan.catalog.storage import Files, Place
 from wenyuan.catalog.vectors import CatalogForgetting, CatalogVectors, forget_words
 from wenyuan.core.errors import CatalogUnavailable, CatalogVersion, VectorsGone
 from wenyuan.core.model import NewDocument, NewPassage, Source
-from wenyuan.runtime.system import upgrade_command
+from wenyuan.runtime import upgrade_command
 
 # The catalog: the system of record. What is not in here does not exist; indexes are derived from it.
 

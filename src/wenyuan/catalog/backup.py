@@ -26,7 +26,7 @@ from wenyuan.catalog.storage import Files, Place, place_of
 from wenyuan.catalog.tasks import ledger_file
 from wenyuan.catalog.tasks import tables as task_tables
 from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest
-from wenyuan.runtime.system import exists, is_dir, is_file
+from wenyuan.runtime import exists, is_dir, is_file
 from wenyuan.settings import load_settings
 
 # A copy of a library in a folder, made while it is in use.

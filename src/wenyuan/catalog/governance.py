@@ -31,7 +31,7 @@ from wenyuan.core.access import (
 from wenyuan.core.errors import InvalidRequest, NotPermitted
 from wenyuan.core.ports import Deadline
 from wenyuan.core.sources import LONGEST_CLAIM, SourceState
-from wenyuan.runtime.system import has_ended
+from wenyuan.runtime import has_ended
 
 __all__ = ["CatalogGovernance", "CatalogIdentity", "CatalogProfiles", "SourceState", "name_library"]
 

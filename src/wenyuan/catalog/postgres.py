@@ -38,8 +38,8 @@ from wenyuan.catalog.sql import COMPONENT, closed, let_go, translated
 from wenyuan.catalog.tasks import tables as task_tables
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, ConfigError
 from wenyuan.core.ports import time_left
-from wenyuan.runtime.postgres import check_server
-from wenyuan.runtime.system import install_command
+from wenyuan.runtime import install_command
+from wenyuan.runtime.postgres_errors import check_server
 
 log = logging.getLogger(__name__)
 

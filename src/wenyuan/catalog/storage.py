@@ -15,7 +15,7 @@ from wenyuan.catalog.audit.tables import AuditFiles, AuditPlace
 from wenyuan.catalog.lock import Present, WriterLock
 from wenyuan.catalog.sql import closed, connect_reader, connect_writer, empty_log, let_go, translated, watching
 from wenyuan.core.errors import CatalogUnavailable
-from wenyuan.runtime.system import exists, is_file
+from wenyuan.runtime import exists, is_file
 from wenyuan.settings import CatalogSettings
 
 _MADE_LATER = ("audit.db", "audit.head", "tasks.db", "index", "pseudonym.key")

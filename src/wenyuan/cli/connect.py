@@ -18,7 +18,7 @@ from wenyuan.cli.library import note_keyword_only
 from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, opened, web_address
 from wenyuan.cli.terminal import Terminal
 from wenyuan.core.errors import KnowledgeError
-from wenyuan.runtime.system import install_command
+from wenyuan.runtime import install_command
 
 if TYPE_CHECKING:
     from wenyuan.service.library import Library
@@ -195,7 +195,7 @@ def can_start(terminal: Terminal) -> None:
 
 def _need_package(terminal: Terminal) -> None:
     from wenyuan.core.errors import ConfigError
-    from wenyuan.runtime.system import install_command
+    from wenyuan.runtime import install_command
 
     if find_spec("mcp") is None:
         raise ConfigError(terminal.text("mcp_missing"), component="mcp", hint=install_command("mcp"))

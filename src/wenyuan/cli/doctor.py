@@ -19,7 +19,7 @@ from wenyuan import __version__
 from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, opened
 from wenyuan.cli.terminal import FAILED, OK, Lines, Terminal
 from wenyuan.core.errors import KnowledgeError
-from wenyuan.runtime.system import install_command, own_pip
+from wenyuan.runtime import install_command, own_pip
 
 if TYPE_CHECKING:
     from wenyuan.encoders.checking import Checked, Tried

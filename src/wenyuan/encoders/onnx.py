@@ -17,8 +17,7 @@ from wenyuan.core.errors import EncoderUnavailable, VectorRejected
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring.vectors import check_deadline, checked_vectors
-from wenyuan.runtime import usable_cores
-from wenyuan.runtime.system import install_command
+from wenyuan.runtime import install_command, usable_cores
 
 # A model in a local directory laid out as on Hugging Face: which of its files are read, and what they say.
 

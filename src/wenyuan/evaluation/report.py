@@ -17,7 +17,7 @@ from wenyuan.core.errors import ConfigError, SourceError
 from wenyuan.core.scoring.evaluation import Bin, calibration_error, in_bins, percentile
 from wenyuan.evaluation.data import Corpus, Judged, Qrels, Question
 from wenyuan.evaluation.run import Ranked, Run
-from wenyuan.runtime.system import install_command
+from wenyuan.runtime import install_command
 
 # Whether a score means what it says: of the answers that score .7, are seven in ten relevant? See `core.scoring.evaluation`.
 

@@ -1,14 +1,25 @@
-"""Deadlines, periodic background work, calls that can be abandoned, and the number of usable processor cores."""
+"""Deadlines, periodic background work, calls that can be abandoned; processes, files, and how this copy was installed."""
 
 from __future__ import annotations
 
+import errno
+import json
 import os
+import shutil
+import socket
+import stat
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotDone
-from typing import TypeVar
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from shlex import join, quote
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from wenyuan.core.ports import Deadline
 
@@ -108,3 +119,163 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+# Which process is this, and has another one of this machine ended? A number alone would not tell: it is given again.
+
+
+_PROC = Path("/proc")
+
+
+def own_name(number: int) -> str:
+    """A name for something of this process: host, process, when that began, and a number of its own."""
+    return f"{socket.gethostname()}-{os.getpid()}-{_begun(os.getpid())}.{_numbering()}-{number:x}"
+
+
+def has_ended(name: str) -> bool:
+    """Whether a name that `own_name` gave is of a process of this machine that has ended; False where that cannot be told."""
+    host, *rest = name.rsplit("-", 3)
+    if len(rest) != 3 or host != socket.gethostname() or not rest[0].isdecimal():
+        return False
+    begun, _, numbering = rest[1].partition(".")
+    # In another container of this host the same number is another process, and cannot be seen.
+    return bool(begun) and numbering == _numbering() and _begun(int(rest[0])) != begun
+
+
+def _begun(pid: int) -> str:
+    """When a process began, in the system's ticks; ``""`` where that is not told, ``gone`` when there is no such process."""
+    if not _PROC.joinpath("self/stat").exists():
+        return ""
+    try:
+        told = _PROC.joinpath(str(pid), "stat").read_text("utf-8", "replace")
+    except OSError:
+        return "gone"
+    state, *fields = told.rpartition(")")[2].split()  # its name stands in brackets, and may hold anything
+    return "gone" if state in "ZX" else fields[18]
+
+
+def _numbering() -> str:
+    """What numbers processes here: each container may have numbers of its own."""
+    try:
+        return str(_PROC.joinpath("self/ns/pid").stat().st_ino)
+    except OSError:
+        return "0"
+
+
+# How this copy of the program was installed, and the commands that do so again: with an extra, or anew.
+#
+# Installers record where a package came from in ``direct_url.json`` beside it (packaging.python.org, "Recording the
+# Direct URL Origin of installed distributions"): a folder, perhaps editable, an archive, or a version control system.
+
+
+_NAME = "wenyuan"
+
+
+def install_command(
+    *extras: str, beside: Sequence[str] = (), options: Sequence[str] = (), pip: Sequence[str] | None = None
+) -> str:
+    """A shell command that installs this copy of the program.
+
+    Args:
+        extras: Optional parts to install with it, as ``pyproject.toml`` names them.
+        beside: Further packages.
+        options: Of ``pip install``.
+        pip: The installer; by default that of the Python that runs this.
+
+    Returns:
+        Where nothing is known of where the copy came from: what sets up a checkout, with ``CHECKOUT`` for its folder.
+    """
+    origin = _origin()
+    what = _requirement(origin, extras)
+    if what:
+        return join([*(own_pip() if pip is None else pip), "install", *options, *what, *beside])
+    more = [*([_with(".", extras)] if extras else ()), *beside]
+    made = "cd CHECKOUT && make demo"
+    return f"{made} && {join(['.venv/bin/pip', 'install', *options, *more])}" if more or options else made
+
+
+def upgrade_command() -> str:
+    """A shell command that replaces this copy of the program by a newer one; ``WHEEL`` is one that must be fetched."""
+    origin = _origin()
+    if origin.get("vcs_info"):
+        newest = {**origin, "vcs_info": {**origin["vcs_info"], "requested_revision": ""}}
+        return join([*own_pip(), "install", "--upgrade", *_requirement(newest, ())])
+    if "archive_info" in origin:
+        return join([*own_pip(), "install", "--upgrade", "WHEEL"])
+    if not _requirement(origin, ()):
+        return "cd CHECKOUT && git pull && make demo"
+    return f"git -C {quote(_path(origin))} pull && {install_command()}"
+
+
+def own_pip() -> tuple[str, ...]:
+    """What installs for the Python that runs this, as short as it can be said."""
+    found = shutil.which("pip")
+    mine = Path(sys.executable).parent
+    return ("pip",) if found and Path(found).parent == mine else (sys.executable, "-m", "pip")
+
+
+def _origin() -> Mapping[str, Any]:
+    """The record of where the program came from; empty: there is none that can be read."""
+    try:
+        found = json.loads(distribution(_NAME).read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError):
+        return {}
+    return found if isinstance(found, dict) and isinstance(found.get("url"), str) else {}
+
+
+def _requirement(origin: Mapping[str, Any], extras: Sequence[str]) -> list[str]:
+    """The program as an installer takes it; empty: that is not known, or it is there no more."""
+    url = origin.get("url", "")
+    if vcs := origin.get("vcs_info"):
+        at = f"@{vcs['requested_revision']}" if vcs.get("requested_revision") else ""
+        below = f"#subdirectory={origin['subdirectory']}" if origin.get("subdirectory") else ""
+        return [f"{_with(_NAME, extras)} @ {vcs['vcs']}+{url}{at}{below}"]
+    if url.startswith("file:") and not Path(_path(origin)).exists():
+        return []
+    if "dir_info" in origin:
+        editable = ["-e"] if origin["dir_info"].get("editable") else []
+        return [*editable, _with(_path(origin), extras)]
+    return [f"{_with(_NAME, extras)} @ {url}"] if url else []
+
+
+def _path(origin: Mapping[str, Any]) -> str:
+    return url2pathname(urlsplit(origin["url"]).path)
+
+
+def _with(what: str, extras: Sequence[str]) -> str:
+    return f"{what}[{','.join(extras)}]" if extras else what
+
+
+# Is there a file or folder, or can that not be seen? The same answer on every Python.
+#
+# Since Python 3.14 ``Path.exists``, ``is_file`` and ``is_dir`` say False where the system refuses to tell. A folder that this
+# user may not search would look as if nothing were in it: a library as if it were not there, documents as if they were removed.
+
+
+def exists(path: Path) -> bool:
+    """Whether something is there; a link counts for what it leads to. OSError where that cannot be seen."""
+    return _mode(path) is not None
+
+
+def is_file(path: Path) -> bool:
+    """Whether it is a regular file, or a link to one; False for what is not there. OSError as in `exists`."""
+    mode = _mode(path)
+    return mode is not None and stat.S_ISREG(mode)
+
+
+def is_dir(path: Path) -> bool:
+    """Whether it is a folder, or a link to one; False for what is not there. OSError as in `exists`."""
+    mode = _mode(path)
+    return mode is not None and stat.S_ISDIR(mode)
+
+
+def _mode(path: Path) -> int | None:
+    """The mode of what is there; None for nothing, a link to nothing, or a path that leads through a file."""
+    try:
+        return path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        if error.errno == errno.ELOOP:  # a link to itself leads to nothing
+            return None
+        raise

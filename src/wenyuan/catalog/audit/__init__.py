@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest
 from wenyuan.core.records import AuditFault
-from wenyuan.runtime.system import exists
+from wenyuan.runtime import exists
 
 __all__ = ["GENESIS", "AuditFault", "Head", "HeadFile", "Ids", "Row", "canonical", "check", "commitment", "row_hash"]
 

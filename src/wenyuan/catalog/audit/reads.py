@@ -15,7 +15,7 @@ from wenyuan.catalog.audit.tables import audit, chain_start, ours, queries
 from wenyuan.catalog.sql import agent_of, reading
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotPermitted
 from wenyuan.core.records import KINDS, AuditFault, AuditRecord, QueryState, Verification
-from wenyuan.runtime.system import exists
+from wenyuan.runtime import exists
 
 __all__ = ["KINDS", "AuditReads", "AuditRecord", "Verification", "verify_export"]
 

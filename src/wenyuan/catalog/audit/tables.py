@@ -19,7 +19,7 @@ from wenyuan.catalog.lock import Present
 from wenyuan.catalog.schema import ID, TEXT
 from wenyuan.catalog.sql import connect_reader, connect_writer, empty_log, insert_new, let_go, reading, translated
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, CatalogVersion
-from wenyuan.runtime.system import upgrade_command
+from wenyuan.runtime import upgrade_command
 
 # The tables of the audit, apart from the catalog, so that whoever only reads can be audited too: in ``audit.db``, or
 # (`catalog.postgres`) beside the catalog's in a schema of a PostgreSQL.

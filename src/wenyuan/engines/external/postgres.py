@@ -10,8 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.model import EncoderFingerprint, Source
 from wenyuan.engines.external import ENV_ALLOWED, Declared, VariableName, declared, secret
-from wenyuan.runtime import deadline_after
-from wenyuan.runtime.system import install_command
+from wenyuan.runtime import deadline_after, install_command
 
 if TYPE_CHECKING:
     from wenyuan.engines.external.pgvector_table import PostgresTable

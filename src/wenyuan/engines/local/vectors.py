@@ -18,7 +18,7 @@ from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring.vectors import Sums
 from wenyuan.engines.local.columns import Columns
 from wenyuan.engines.local.files import BLOCK, Array, Grown, Signature, StoredRows, signature
-from wenyuan.runtime.system import exists
+from wenyuan.runtime import exists
 
 # Short codes of vectors, by which the candidates of a search are chosen: two bits a dimension, 104 bytes a row at 384.
 #

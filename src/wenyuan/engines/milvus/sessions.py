@@ -19,8 +19,7 @@ from wenyuan.core.errors import (
     KnowledgeError,
 )
 from wenyuan.core.ports import Deadline
-from wenyuan.runtime import Errands, TooLate
-from wenyuan.runtime.system import install_command
+from wenyuan.runtime import Errands, TooLate, install_command
 
 # What every use of Milvus shares: connecting, how long a call may take, and what failed.
 

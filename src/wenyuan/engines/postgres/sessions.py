@@ -27,7 +27,8 @@ from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope
 from wenyuan.core.model import Facet
 from wenyuan.core.ports import Deadline
 from wenyuan.runtime import Errands, TooLate
-from wenyuan.runtime.postgres import FAILURES, LATE, REFUSED, Hold, allow, leave, lost, patient, place, said_at_login
+from wenyuan.runtime.postgres import FAILURES, LATE, Hold, allow, leave, lost, patient, place
+from wenyuan.runtime.postgres_errors import REFUSED, said_at_login
 
 # Sessions with the server: at most so many, each checked before it is used again, none longer than its deadline.
 #

@@ -30,7 +30,7 @@ from psycopg.sql import SQL, Identifier, Literal
 
 from wenyuan.core.errors import ConfigError, IndexMismatch
 from wenyuan.core.ports import IndexSpec
-from wenyuan.runtime.postgres import check_server
+from wenyuan.runtime.postgres_errors import check_server
 
 FORMAT = "postgres/4"
 """Changes with the tables below; another format is another generation."""

@@ -24,7 +24,7 @@ from wenyuan.readers.rulebooks.tables import (
     SOURCES,
     STATEMENTS,
 )
-from wenyuan.runtime.system import install_command
+from wenyuan.runtime import install_command
 
 # The workbook that people fill in: a sheet for each kind, one for relations, with drop-downs for what is fixed.
 

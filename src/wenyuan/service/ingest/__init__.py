@@ -32,8 +32,7 @@ from wenyuan.core.ports import ChangeFeed, Deadline, Encoder, Engine
 from wenyuan.core.text import language_of
 from wenyuan.core.text.chunking import chunk
 from wenyuan.core.text.summaries import lead_of, with_lead
-from wenyuan.runtime import deadline_after
-from wenyuan.runtime.system import exists, is_file
+from wenyuan.runtime import deadline_after, exists, is_file
 from wenyuan.service.ingest.redaction import Memory, RedactionChange, Redactor, change_of
 from wenyuan.service.ingest.versions import AddressTaken, Holders, Stated, Versions, dated, settle
 from wenyuan.service.rules.quotes import Citations, follow_quotes

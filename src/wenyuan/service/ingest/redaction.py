@@ -19,13 +19,9 @@ from wenyuan.core.model import Document, Source
 from wenyuan.core.ports import Deadline
 from wenyuan.core.redaction import LEVELS, Action, Level, NameRecognizer, Redaction, RedactionPolicy, parse_policy
 from wenyuan.core.redaction.matching import HAN
-from wenyuan.runtime import deadline_after
-from wenyuan.runtime.system import install_command
+from wenyuan.runtime import deadline_after, install_command
 
 # Redaction as a source's sensitivity demands, with this library's own key for pseudonyms.
-
-
-_KNOWN = {"lac": "wenyuan.service.ingest.redaction:find"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +38,16 @@ class Names:
 
 
 def load_names(place: str) -> Names:
-    """The function that the setting ``redaction.ner`` names: ``lac`` (see `service.ingest.redaction`) or ``module:function``.
+    """The function that the setting ``redaction.ner`` names: ``lac`` (`names_in`) or ``module:function``.
 
     Its attribute ``version``, if it has one, counts as its version: with another one, documents are read anew.
 
     Raises:
-        ConfigError: there is no such function.
+        ConfigError: there is no such function, or its model is not installed.
     """
-    module, _, name = _KNOWN.get(place, place).partition(":")
+    if place == "lac":
+        return Names(names_in, f"lac@{_version()}")
+    module, _, name = place.partition(":")
     try:
         found = getattr(importlib.import_module(module), name)
     except (ImportError, ValueError, AttributeError, TypeError) as error:
@@ -257,7 +255,7 @@ _NAME = re.compile(rf"[{HAN}]+(?:·[{HAN}]+)*")
 _SHORTEST = 2  # characters: single ones are surnames at best, and mostly something else
 
 
-def find(text: str) -> Iterator[tuple[int, int]]:
+def names_in(text: str) -> Iterator[tuple[int, int]]:
     """Spans ``[start, end)`` of names in a text: a `core.redaction.NameRecognizer`."""
     for piece in _PIECE.finditer(text):
         if not _NAME.search(piece[0]):
@@ -289,9 +287,6 @@ def _version() -> str:
             component="redaction",
             hint=install_command("ner"),
         ) from error
-
-
-find.version = _version()  # type: ignore[attr-defined]  # a function may bear what its place reads
 
 
 # Redaction of questions: what is asked is redacted before it is recorded, as documents are before they are stored.

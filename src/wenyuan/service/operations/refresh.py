@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from wenyuan.core.errors import CatalogBusy, InvalidRequest, KnowledgeError, NotPermitted, SourceError
 from wenyuan.core.model import Source
 from wenyuan.core.sources import LONGEST_CLAIM, SourceState
-from wenyuan.runtime import Rounds
-from wenyuan.runtime.system import own_name
+from wenyuan.runtime import Rounds, own_name
 from wenyuan.service.catalog import governed
 from wenyuan.service.operations import cycle_of, describe_state, due_at, next_due, stale_since
 

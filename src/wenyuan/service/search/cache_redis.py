@@ -17,7 +17,7 @@ from wenyuan.core.filters import And, In, Not, Or, Range, Scope
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit, Ranking
 from wenyuan.core.scoring.probability import Curve
-from wenyuan.runtime.system import install_command
+from wenyuan.runtime import install_command
 from wenyuan.service.answer import Answer, LegReport, Query
 from wenyuan.service.rules.derive import Derived
 from wenyuan.service.search.searcher import Found, SearchResult
