@@ -207,6 +207,22 @@ def test_doctor_says_what_was_not_finished(folder: Path) -> None:
     assert floor() == ("ok", "")
 
 
+def test_labels_that_a_former_version_did_not_embed_are_made_alone(folder: Path) -> None:
+    """The doctor asks for them; the command makes them, embeds no passage, and has nothing to do the next time."""
+    with wenyuan.open(folder, **OLD) as library, raw(library.catalog) as connection:
+        connection.execute("UPDATE passages SET label_key = NULL")
+
+    def remarks() -> list[tuple[str, str]]:
+        checks = command("--library", folder, "doctor", **dimension(OLD))["checks"]
+        return [(check["state"], check["next"]) for check in checks if check["name"] == "labels"]
+
+    assert remarks() == [("warn", "wenyuan reembed")]
+    for _ in range(2):
+        told = command("--library", folder, "reembed", **dimension(OLD))
+        assert (told["embedded"], told["changed"]) == (0, False)
+        assert remarks() == []
+
+
 class Disturbed:
     """A catalog to which somebody adds a document just before the encoder is changed."""
 

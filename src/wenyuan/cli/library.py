@@ -346,7 +346,7 @@ def reembed(
     stage = Lines(terminal, "reembed")
     try:
         with ended_by_sigterm():
-            embedded = _embedded(terminal, partial(stage, "text"))
+            done = _embedded(terminal, partial(stage, "text"))
             with opened(terminal) as found:
                 counts, encoder = found.catalog.counts(), found.encoder
                 stage("index", 0, counts["passages"])
@@ -356,19 +356,21 @@ def reembed(
     assert encoder is not None
     said = {"encoder": encoder.fingerprint.id, "dimension": encoder.fingerprint.dimension}
     told = {"status": "SUCCESS", **said, "passages": counts["passages"], "vectors": counts["vectors"]}
-    terminal.document({**told, "embedded": embedded or 0, "changed": embedded is not None})
-    if embedded is None:
+    embedded, changed = done or (0, False)
+    terminal.document({**told, "embedded": embedded, "changed": changed})
+    if done is None:
         terminal.show(terminal.text("reembed_same", **said))
         return
-    seconds = f"{time.monotonic() - begun:.1f}"
-    terminal.show(
-        terminal.text("reembedded", **said, passages=counts["passages"], embedded=embedded, seconds=seconds)
-    )
+    took = {"passages": counts["passages"], "seconds": f"{time.monotonic() - begun:.1f}"}
+    if not changed:
+        terminal.show(terminal.text("reembed_labels", **said, **took))
+        return
+    terminal.show(terminal.text("reembedded", **said, **took, embedded=embedded))
     terminal.show(terminal.text("reembed_next"))
 
 
-def _embedded(terminal: Terminal, tell: Callable[[int, int], None]) -> int | None:
-    """Embed and change over; how many passages that were, None where the library is of this encoder already."""
+def _embedded(terminal: Terminal, tell: Callable[[int, int], None]) -> tuple[int, bool] | None:
+    """Embed and change over: how many passages that were, and whether the encoder is another one; None for nothing to do."""
     from wenyuan.app import open_encoder
     from wenyuan.catalog import Catalog
     from wenyuan.catalog.storage import place_of
@@ -385,7 +387,7 @@ def _embedded(terminal: Terminal, tell: Callable[[int, int], None]) -> int | Non
         before = "" if former is None else former.key
         if before == encoder.fingerprint.key and not catalog.unlabelled():
             return None
-        return embed_anew(catalog, encoder, before, tell)
+        return embed_anew(catalog, encoder, before, tell), before != encoder.fingerprint.key
 
 
 # Moving a library to a PostgreSQL, and back.

@@ -255,6 +255,11 @@ MESSAGES: Mapping[str, tuple[str, str]] = {
         "Embedded anew with {encoder} ({dimension} dimensions): {passages:passage|passages}, {embedded} of them now, {seconds} s. The index holds them all.",
         "已用 {encoder}（{dimension} 维）重新向量化：共 {passages} 个段落，本次 {embedded} 个，用时 {seconds} 秒；索引已全部包含。",
     ),
+    "reembed_labels": (
+        "Titles, questions and leads of {passages:passage|passages} have vectors by themselves now, {seconds} s; those of the passages "
+        "are as they were ({encoder}, {dimension} dimensions).",
+        "已为 {passages} 个段落的标题、问题与开头语单独计算向量，用时 {seconds} 秒；段落自身的向量不变（{encoder}，{dimension} 维）。",
+    ),
     "reembed_next": (
         "Restart the servers of this library. What was learned by wenyuan tune is to be learned anew.",
         "请重启使用此知识库的服务；此前由 wenyuan tune 学到的调优需重新学习。",
