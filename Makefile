@@ -18,11 +18,12 @@ PART := answerable audit catalog cli client closed console console_rules demo en
 	reader_docx reader_html reader_markdown reader_office reader_pdf reader_sandbox reader_table reader_text redact \
 	redact_policy redact_tables retrieve rulebook_excel rulebook_yaml rules_catalog rules_http rules_inference \
 	rules_linking server server_http server_run settings wire
+PART_FILES = $(foreach name,$(PART),$(wildcard tests/*/test_$(name).py))
 
 test-part: $(VENV)/.dev      ## a fifth of the tests, for another Python: make VENV=.venv-other PYTHON=python3.13 test-part
 	$(BIN)/python --version
-	$(BIN)/python -m pytest -n auto $(foreach name,$(PART),$(wildcard tests/*/test_$(name).py)) || \
-		$(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(foreach name,$(PART),$(wildcard tests/*/test_$(name).py))
+	$(BIN)/python -m pytest -n auto $(PART_FILES) || \
+		$(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(PART_FILES)
 
 INTEGRATIONS := langchain llamaindex haystack pydantic_ai
 
@@ -30,7 +31,7 @@ test-integrations: $(INTEGRATIONS:%=test-integration-%)  ## adapters against the
 
 test-integration-%: $(VENV)-%/.made
 	@# The frameworks warn of themselves; that is not ours to answer for.
-	PYTHONPATH=src:tests/support:tests/bench:tests/catalog:tests/cli:tests/client:tests/conformance:tests/console:tests/core:tests/encoders:tests/engines:tests/evaluation:tests/knowledge_retriever:tests/mcp:tests/project:tests/readers:tests/runtime:tests/server:tests/service:tests/system:tests/wire:tests:tests/integrations $(VENV)-$*/bin/python -m pytest -q -W default --disable-warnings tests/integrations/$*
+	PYTHONPATH=src:tests/integrations $(VENV)-$*/bin/python -m pytest -q -W default --disable-warnings tests/integrations/$*
 
 .PRECIOUS: $(VENV)-%/.made  # else make takes it away in the end, and everything is installed again
 $(VENV)-%/.made: tests/integrations/%/requirements.txt

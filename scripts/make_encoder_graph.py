@@ -22,7 +22,6 @@ from onnx import TensorProto, helper, numpy_helper
 
 from wenyuan.cli import demo
 from wenyuan.encoders import builtin
-from wenyuan.encoders import builtin as builtin_weights
 from wenyuan.encoders.builtin import (
     DAMPED,
     EPSILON,
@@ -116,7 +115,7 @@ def make_graph() -> onnx.ModelProto:
 
 def make_guard() -> np.ndarray:
     """Vectors of the guard texts, ``(3, 384)`` float32 unit rows, from the model written out in numpy."""
-    file = builtin_weights.read_weights(builtin_weights.find_weights())
+    file = builtin.read_weights(builtin.find_weights())
     tokenizer = Tokenizer(file)
     rows = [_forward(file, tokenizer(f"passage: {text}")) for text in builtin.GUARD_TEXTS]
     return np.stack([row / np.linalg.norm(row) for row in rows]).astype(np.float32)
@@ -124,7 +123,7 @@ def make_guard() -> np.ndarray:
 
 def make_damping() -> np.ndarray:
     """``(layers, inputs of all of `DAMPED`)`` uint8: by which power of two each input is divided."""
-    file = builtin_weights.read_weights(builtin_weights.find_weights())
+    file = builtin.read_weights(builtin.find_weights())
     tokenizer = Tokenizer(file)
     loudest: dict[str, Any] = defaultdict(float)
 

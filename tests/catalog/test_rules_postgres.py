@@ -15,7 +15,6 @@ import sqlalchemy as sa
 
 from catalog_parts import new_catalog
 from wenyuan.catalog import schema
-from wenyuan.catalog import schema as rules_tables
 from wenyuan.catalog.rules import HeldNode, HeldStatement
 from wenyuan.catalog.rules.graph import RulesGraph
 from wenyuan.catalog.rules.writes import CatalogRules, drop_evidence_of
@@ -65,7 +64,7 @@ def elsewhere(database: str) -> Iterator[sa.Engine]:
     with engine.begin() as connection:
         connection.execute(sa.text("CREATE SCHEMA rules_graph"))
         schema.tables.create_all(connection)
-        rules_tables.rules_tables.create_all(connection)
+        schema.rules_tables.create_all(connection)
     yield engine
     with engine.begin() as connection:
         connection.execute(sa.text("DROP SCHEMA rules_graph CASCADE"))
@@ -125,7 +124,7 @@ def _commit(one: Any, number: int | None) -> int | None:
     if number is None:
         return None
     with one._reader.connect() as connection:
-        return int(connection.scalar(sa.select(sa.func.min(rules_tables.nodes.c.seq))) or 0)
+        return int(connection.scalar(sa.select(sa.func.min(schema.nodes.c.seq))) or 0)
 
 
 def test_inference(both: tuple[Any, Any], pack: Any) -> None:

@@ -349,10 +349,9 @@ class CatalogReads(CatalogHistory):
 
     def unlabelled(self) -> bool:
         """Whether the label of a live passage that has a vector was never embedded."""
-        p = t.passages.c
-        lacks = sa.and_(p.label_key.is_(None), p.vector_key.is_not(None), p.removed_seq.is_(None))
+        query = sa.select(t.passages.c.passage_id).where(t.UNLABELLED).limit(1)
         with reading(self._reader, "looking for labels") as connection:
-            return connection.scalar(sa.select(p.passage_id).where(lacks).limit(1)) is not None
+            return connection.scalar(query) is not None
 
     def some_passages(self, count: int) -> list[Passage]:
         """At most `count` live passages from all over the library: the same of the same texts, however they came."""

@@ -401,11 +401,11 @@ passages = sa.Table(
 sa.Index("passages_document", passages.c.document_id)
 sa.Index("passages_seq", passages.c.seq)
 sa.Index("passages_vector", passages.c.vector_key)
-_UNLABELLED = sa.and_(
+UNLABELLED = sa.and_(
     passages.c.label_key.is_(None), passages.c.vector_key.is_not(None), passages.c.removed_seq.is_(None)
 )
 unlabelled = sa.Index(
-    "passages_unlabelled", passages.c.passage_id, sqlite_where=_UNLABELLED, postgresql_where=_UNLABELLED
+    "passages_unlabelled", passages.c.passage_id, sqlite_where=UNLABELLED, postgresql_where=UNLABELLED
 )
 sa.Index(
     "passages_removed",

@@ -102,8 +102,7 @@ class CatalogVectors:
                 )
             # An exact replay embeds what is not live any more by itself.
             connection.execute(t.passages.update().where(~live).values(vector_key=None, label_key=None))
-            unused = [v.not_in(sa.select(own).where(live)) for own in (p.vector_key, p.label_key)]
-            connection.execute(t.vectors.delete().where(*unused))
+            connection.execute(t.vectors.delete().where(*_unused()))
             said = {"encoder": encoder, "reembedded": {"from": before}}
             connection.execute(t.library.delete().where(c.in_([f"value/{name}" for name in (*said, "floor")])))
             rows = [
@@ -196,12 +195,15 @@ def forget_words(
     connection: sa.Connection, documents: sa.ColumnElement[bool], passages: sa.ColumnElement[bool]
 ) -> None:
     """Overwrite the words of documents and passages, and delete the vectors that no live passage has."""
-    p = t.passages.c
     connection.execute(t.passages.update().where(passages).values(dict(_OF_PASSAGES)))
     connection.execute(t.documents.update().where(documents).values(dict(_OF_DOCUMENTS)))
-    key = t.vectors.c.vector_key
-    unused = [
+    connection.execute(t.vectors.delete().where(*_unused(), t.vectors.c.vector_key.not_like(f"{NAMES}%")))
+
+
+def _unused() -> list[sa.ColumnElement[bool]]:
+    """What vectors must meet to be deleted: no live passage has them, for its text or for its label."""
+    p, key = t.passages.c, t.vectors.c.vector_key
+    return [
         key.not_in(sa.select(own).where(p.removed_seq.is_(None), own.is_not(None)))
         for own in (p.vector_key, p.label_key)
     ]
-    connection.execute(t.vectors.delete().where(*unused, key.not_like(f"{NAMES}%")))

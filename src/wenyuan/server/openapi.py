@@ -20,8 +20,7 @@ from wenyuan.server.routes.registry import REGISTRY_DESCRIBED
 from wenyuan.server.routes.rules import RULES_DESCRIBED
 from wenyuan.server.settings import ServerSettings
 from wenyuan.wire import protocols
-from wenyuan.wire import rules as unified
-from wenyuan.wire import rules as uploads
+from wenyuan.wire import rules as rule_shapes
 from wenyuan.wire import search as knowledge
 from wenyuan.wire.strict_json import MAX_DEPTH, MAX_INTEGER
 
@@ -54,11 +53,11 @@ def _schemas() -> dict[str, Any]:
         shapes.ContextShape,
         knowledge.SearchRequestShape,
         knowledge.ContextRequestShape,
-        unified.UnifiedRequestShape,
-        unified.InferRequestShape,
+        rule_shapes.UnifiedRequestShape,
+        rule_shapes.InferRequestShape,
         protocols.DifyRequestShape,
         protocols.StoreRequestShape,
-        uploads.FileShape,
+        rule_shapes.FileShape,
     )
     answers = (
         shapes.RetrievalResponseShape,
@@ -67,8 +66,8 @@ def _schemas() -> dict[str, Any]:
         shapes.SourceListShape,
         knowledge.SearchAnswerShape,
         knowledge.ContextAnswerShape,
-        unified.UnifiedAnswerShape,
-        unified.InferAnswerShape,
+        rule_shapes.UnifiedAnswerShape,
+        rule_shapes.InferAnswerShape,
         protocols.DifyAnswerShape,
         protocols.DifyErrorShape,
         protocols.StoreListShape,

@@ -11,7 +11,6 @@ from typing import Any, cast, get_args
 
 import sqlalchemy as sa
 
-from wenyuan.catalog import schema as r
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.sql import reading
 from wenyuan.core.errors import CatalogUnavailable, NotPermitted
@@ -265,7 +264,7 @@ class RulesBook:
         self, text: str = "", *, kind: str | None = None, limit: int = 50, after: int = 0
     ) -> tuple[GraphNode, ...]:
         """Live nodes with `text` in a name, label, code or alias, however written; by number, those past `after`."""
-        n, a = r.nodes.c, r.aliases.c
+        n, a = t.nodes.c, t.aliases.c
         query = sa.select(n.node_id, n.key, n.kind, n.name, n.labels, n.scope).where(
             n.removed_seq.is_(None), n.node_id > after
         )
@@ -288,7 +287,7 @@ class RulesBook:
         """What the graph holds now: ``nodes``, ``kinds``, ``aliases``, ``statements`` (by status), ``relations``
         (of approved statements), ``evidences``, ``packs`` (evidences by pack).
         """
-        n, a, s, e = r.nodes.c, r.aliases.c, r.statements.c, r.evidences.c
+        n, a, s, e = t.nodes.c, t.aliases.c, t.statements.c, t.evidences.c
         count = sa.func.count
         live = s.removed_seq.is_(None)
         grouped = {
@@ -299,13 +298,13 @@ class RulesBook:
         }
         with reading(self._reader, "counting rules") as connection:
             found: dict[str, Any] = {name: dict(connection.execute(q).all()) for name, q in grouped.items()}
-            known = sa.select(count()).select_from(r.aliases).where(a.removed_seq.is_(None))
+            known = sa.select(count()).select_from(t.aliases).where(a.removed_seq.is_(None))
             found["aliases"] = int(connection.scalar(known) or 0)
         return {**found, "nodes": sum(found["kinds"].values()), "evidences": sum(found["packs"].values())}
 
     def packs(self) -> tuple[str, ...]:
         """The packs that support or bring anything."""
-        n, e = r.nodes.c, r.evidences.c
+        n, e = t.nodes.c, t.evidences.c
         with reading(self._reader, "listing packs") as connection:
             found = set(connection.scalars(sa.select(e.pack).where(e.removed_seq.is_(None)).distinct()))
             for brought in connection.scalars(sa.select(n.packs).where(n.removed_seq.is_(None)).distinct()):
@@ -318,24 +317,24 @@ class RulesBook:
         Raises:
             NotPermitted: there is none.
         """
-        s, e = r.statements.c, r.evidences.c
+        s, e = t.statements.c, t.evidences.c
         wanted = s.statement_id == which if isinstance(which, int) else s.key == which
         with reading(self._reader, "reading a statement") as connection:
-            query = sa.select(r.statements).where(wanted, s.removed_seq.is_(None))
+            query = sa.select(t.statements).where(wanted, s.removed_seq.is_(None))
             row = connection.execute(query).mappings().first()
             if row is None:
                 raise NotPermitted(f"there is no statement {which!r}")
             keys = _keys(connection, [row["src"], row["dst"]])
-            proofs = sa.select(r.evidences).where(e.statement_id == row["statement_id"]).order_by(e.row_id)
+            proofs = sa.select(t.evidences).where(e.statement_id == row["statement_id"]).order_by(e.row_id)
             found = [held_evidence(proof) for proof in connection.execute(proofs).mappings()]
         return held_statement(row, keys, found)
 
     def proposed(self, limit: int = 50, after: int = 0) -> tuple[HeldStatement, ...]:
         """Statements that wait for a review, by number, those past `after`."""
-        s, e = r.statements.c, r.evidences.c
+        s, e = t.statements.c, t.evidences.c
         query = (
-            sa.select(r.statements)
-            .where(s.removed_seq.is_(None), s.status == r.PROPOSED, s.statement_id > after)
+            sa.select(t.statements)
+            .where(s.removed_seq.is_(None), s.status == t.PROPOSED, s.statement_id > after)
             .order_by(s.statement_id)
             .limit(limit)
         )
@@ -345,7 +344,7 @@ class RulesBook:
             keys = _keys(connection, [row[side] for row in rows for side in ("src", "dst")])
             found: dict[int, list[Any]] = {number: [] for number in ids}
             for part in _batches(ids):
-                proofs = sa.select(r.evidences).where(e.statement_id.in_(part), e.removed_seq.is_(None))
+                proofs = sa.select(t.evidences).where(e.statement_id.in_(part), e.removed_seq.is_(None))
                 for proof in connection.execute(proofs.order_by(e.row_id)).mappings():
                     found[proof["statement_id"]].append(held_evidence(proof))
         return tuple(held_statement(row, keys, found[row["statement_id"]]) for row in rows)
@@ -355,14 +354,14 @@ class RulesBook:
 
         For a pack, nodes have its aliases, and statements its evidence, only. One snapshot, read as it is asked for.
         """
-        n, a, s, e = r.nodes.c, r.aliases.c, r.statements.c, r.evidences.c
+        n, a, s, e = t.nodes.c, t.aliases.c, t.statements.c, t.evidences.c
         with reading(self._reader, "reading the rules") as connection:
             streaming = connection.execution_options(yield_per=1_000)
-            nodes = sa.select(r.nodes).where(n.removed_seq.is_(None)).order_by(n.node_id)
-            known = sa.select(r.aliases).where(a.removed_seq.is_(None)).order_by(a.node_id, a.row_id)
+            nodes = sa.select(t.nodes).where(n.removed_seq.is_(None)).order_by(n.node_id)
+            known = sa.select(t.aliases).where(a.removed_seq.is_(None)).order_by(a.node_id, a.row_id)
             proofs = (
-                sa.select(r.statements, *_evidence_columns())
-                .join(r.evidences, e.statement_id == s.statement_id)
+                sa.select(t.statements, *_evidence_columns())
+                .join(t.evidences, e.statement_id == s.statement_id)
                 .where(s.removed_seq.is_(None), e.removed_seq.is_(None))
                 .order_by(s.statement_id, e.row_id)
             )
@@ -394,8 +393,8 @@ class RulesBook:
             ``source_id``, ``uri`` and ``clause`` (``""`` of a removed source), ``pack``, ``removed_seq``,
             ``removed_at``; ``reviews``, what people decided, the first one first.
         """
-        s, e, c, v = r.statements.c, r.evidences.c, t.commits.c, r.reviews.c
-        now = r.evidences.alias("now")
+        s, e, c, v = t.statements.c, t.evidences.c, t.commits.c, t.reviews.c
+        now = t.evidences.alias("now")
         again = sa.and_(
             now.c.removed_seq.is_(None),
             *(now.c[name] == e[name] for name in ("statement_id", "source_id", "clause", "quote_sha256", "pack")),
@@ -436,7 +435,7 @@ _PROOF = "proof_"
 
 
 def _evidence_columns() -> list[sa.Label[Any]]:
-    return [column.label(_PROOF + column.name) for column in r.evidences.c]
+    return [column.label(_PROOF + column.name) for column in t.evidences.c]
 
 
 class _Proof:
@@ -464,7 +463,7 @@ def _batches(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
 
 def _keys(connection: sa.Connection, node_ids: Sequence[int]) -> Mapping[int, str]:
     """Keys of nodes, of retired ones, too: a node keeps its key as it keeps its number."""
-    n = r.nodes.c
+    n = t.nodes.c
     found: dict[int, str] = {}
     for part in _batches(sorted(set(node_ids))):
         found.update(connection.execute(sa.select(n.node_id, n.key).where(n.node_id.in_(part)).distinct()).all())

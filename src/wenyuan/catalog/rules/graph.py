@@ -12,7 +12,6 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from wenyuan.catalog import schema as r
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.rules import RulesBook, graph_node, rank_of, strength_of, support, unpacked
 from wenyuan.catalog.sql import reading
@@ -72,13 +71,13 @@ def hop_query(*, inverse: bool, past: bool, every: bool = False, proposed: bool 
         every: By whatever relation.
         proposed: Those that wait for a review, too.
     """
-    s, e = r.statements.c, r.evidences.c
+    s, e = t.statements.c, t.evidences.c
     day = sa.bindparam("day", type_=sa.Integer)
     evident = (
         sa.select(sa.literal(1))
         .where(e.statement_id == s.statement_id, _current(e, past=past), _among(e.source_id, "sources"))
         .where(sa.func.coalesce(e.trust, _MOST_TRUST) >= sa.bindparam("least", type_=sa.Integer))
-        .correlate(r.statements)
+        .correlate(t.statements)
         .exists()
     )
     return (
@@ -104,12 +103,12 @@ def _around(*, inverse: bool, count: int) -> sa.Select[Any]:
 
     The outer join, since SQLite keeps to its order. Which evidence is in view is told by `View.support`.
     """
-    s, e = r.statements.c, r.evidences.c
+    s, e = t.statements.c, t.evidences.c
     day = sa.bindparam("day", type_=sa.Integer)
     return (
         sa.select(s.rank, s.weight, s.statement_id, s.src, s.rel, s.dst, s.condition, s.sentence, e.row_id)
         .add_columns(e.source_id, e.uri, e.clause, e.quote, e.trust, e.reviewer, e.verified)
-        .outerjoin(r.evidences, sa.and_(e.statement_id == s.statement_id, e.removed_seq.is_(None)))
+        .outerjoin(t.evidences, sa.and_(e.statement_id == s.statement_id, e.removed_seq.is_(None)))
         .where(
             _listed(s.dst if inverse else s.src, count),
             s.removed_seq.is_(None),
@@ -123,7 +122,7 @@ def _around(*, inverse: bool, count: int) -> sa.Select[Any]:
 
 @cache
 def _live_nodes(*, count: int) -> sa.Select[Any]:
-    n = r.nodes.c
+    n = t.nodes.c
     return sa.select(n.node_id, n.key, n.kind, n.name, n.labels, n.scope).where(
         _listed(n.node_id, count), n.removed_seq.is_(None)
     )
@@ -131,7 +130,7 @@ def _live_nodes(*, count: int) -> sa.Select[Any]:
 
 @cache
 def evidence_query(*, past: bool) -> sa.Select[Any]:
-    e = r.evidences.c
+    e = t.evidences.c
     return (
         sa.select(e.statement_id, e.source_id, e.uri, e.clause, e.quote, e.trust, e.reviewer, e.verified)
         .where(_among(e.statement_id, "ids"), _current(e, past=past))
@@ -141,28 +140,28 @@ def evidence_query(*, past: bool) -> sa.Select[Any]:
 
 @cache
 def nodes_query(*, past: bool) -> sa.Select[Any]:
-    n = r.nodes.c
+    n = t.nodes.c
     return sa.select(n.node_id, n.key, n.kind, n.name, n.labels, n.scope).where(
         _among(n.node_id, "ids"), _current(n, past=past)
     )
 
 
 def _approved() -> sa.ColumnElement[bool]:
-    return sa.and_(r.statements.c.removed_seq.is_(None), r.statements.c.status == "approved")
+    return sa.and_(t.statements.c.removed_seq.is_(None), t.statements.c.status == "approved")
 
 
 @cache
 def used_query() -> sa.Select[Any]:
     """The relations of approved statements."""
-    return sa.select(r.statements.c.rel).where(_approved()).distinct()
+    return sa.select(t.statements.c.rel).where(_approved()).distinct()
 
 
 @cache
 def bare_query() -> sa.Select[Any]:
     """Approved statements of which an end is no live node: some of them."""
-    s, n = r.statements.c, r.nodes.c
+    s, n = t.statements.c, t.nodes.c
     ends = (
-        sa.select(sa.literal(1)).where(n.node_id == end, n.removed_seq.is_(None)).correlate(r.statements).exists()
+        sa.select(sa.literal(1)).where(n.node_id == end, n.removed_seq.is_(None)).correlate(t.statements).exists()
         for end in (s.src, s.dst)
     )
     return sa.select(s.statement_id).where(_approved(), sa.or_(*map(sa.not_, ends))).limit(5)
@@ -171,7 +170,7 @@ def bare_query() -> sa.Select[Any]:
 @cache
 def any_query() -> sa.Select[Any]:
     """One statement, of whatever time."""
-    return sa.select(r.statements.c.row_id).limit(1)
+    return sa.select(t.statements.c.row_id).limit(1)
 
 
 class _Prepared:
@@ -419,10 +418,10 @@ class RulesGraph(RulesBook):
 
     def lexicon(self) -> Iterator[LexiconEntry]:
         """See `Graph.lexicon`. Ordered by node; the same text comes once for a node, as what it surest is."""
-        n, a = r.nodes.c, r.aliases.c
+        n, a = t.nodes.c, t.aliases.c
         query = (
             sa.select(n.node_id, n.kind, n.name, n.labels, n.codes, n.scope, a.text, a.type, a.weight)
-            .outerjoin(r.aliases, sa.and_(a.node_id == n.node_id, a.removed_seq.is_(None)))
+            .outerjoin(t.aliases, sa.and_(a.node_id == n.node_id, a.removed_seq.is_(None)))
             .where(n.removed_seq.is_(None))
             .order_by(n.node_id, a.row_id)
         )

@@ -9,7 +9,6 @@ from typing import Any, cast
 
 import sqlalchemy as sa
 
-from wenyuan.catalog import schema as r
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.rules import alias_rows, evidence_row, node_row, packed, statement_row, unpacked
 from wenyuan.catalog.rules.graph import VERSION_KEY
@@ -93,9 +92,9 @@ def merge_nodes(change: RulesChange, pack: str, nodes: Sequence[Node]) -> None:
     if len(wanted) < len(nodes):
         twice = [key for key, n in Counter(node.key for node in nodes).items() if n > 1]
         raise InvalidRequest(f"nodes are given twice: {', '.join(twice[:5])}")
-    highest = change.highest(r.nodes.c.node_id)
+    highest = change.highest(t.nodes.c.node_id)
     for keys in pieces(list(wanted)):
-        held = {row["key"]: row for row in change.live(r.nodes, r.nodes.c.key, keys)}
+        held = {row["key"]: row for row in change.live(t.nodes, t.nodes.c.key, keys)}
         former = _former_numbers(change.connection, [key for key in keys if key not in held])
         revised: dict[int, _Row] = {}
         added: list[_Row] = []
@@ -112,8 +111,8 @@ def merge_nodes(change: RulesChange, pack: str, nodes: Sequence[Node]) -> None:
                     highest += 1
                 numbers[key] = former.get(key, highest)
                 added.append({**row, "node_id": numbers[key], "packs": packed([pack])})
-        change.revise(r.nodes, revised)
-        change.add(r.nodes, added)
+        change.revise(t.nodes, revised)
+        change.add(t.nodes, added)
         other = _merge_aliases(change, pack, {numbers[key]: wanted[key] for key in keys})
         changed = {row["node_id"] for row in revised.values()} | (other - {row["node_id"] for row in added})
         change.counts["nodes_added"] += len(added)
@@ -124,7 +123,7 @@ def _former_numbers(connection: sa.Connection, keys: Sequence[str]) -> Mapping[s
     """Numbers of nodes that were retired: they have them again."""
     if not keys:
         return {}
-    n = r.nodes.c
+    n = t.nodes.c
     return dict(connection.execute(sa.select(n.key, n.node_id).where(n.key.in_(keys)).distinct()).all())
 
 
@@ -141,48 +140,48 @@ def _merged_node(change: RulesChange, pack: str, held: _Row, row: _Row) -> _Row 
 
 def _merge_aliases(change: RulesChange, pack: str, nodes: Mapping[int, Node]) -> set[int]:
     """Make the pack's aliases of nodes those given; returns the nodes for which anything differed."""
-    a = r.aliases.c
+    a = t.aliases.c
     wanted = {(number, *way): row for number, node in nodes.items() for way, row in alias_rows(node).items()}
     gone: dict[int, int] = {}
-    for row in change.live(r.aliases, a.node_id, nodes):
+    for row in change.live(t.aliases, a.node_id, nodes):
         way = (row["node_id"], row["text"], row["language"], row["type"], row["weight"])
         if row["pack"] == pack and wanted.pop(way, None) is None:
             gone[row["row_id"]] = row["node_id"]
-    change.remove(r.aliases, list(gone))
-    change.add(r.aliases, [{**row, "node_id": way[0], "pack": pack} for way, row in wanted.items()])
+    change.remove(t.aliases, list(gone))
+    change.add(t.aliases, [{**row, "node_id": way[0], "pack": pack} for way, row in wanted.items()])
     return {way[0] for way in wanted} | set(gone.values())
 
 
 def leave_nodes(change: RulesChange, pack: str, kept: Sequence[Node]) -> None:
     """The pack no longer brings any nodes but `kept`; its aliases of the others go."""
-    n = r.nodes.c
+    n = t.nodes.c
     keys = {node.key for node in kept}
     mine = n.packs.contains(packed([pack])[1:-1], autoescape=True)
-    found = change.connection.execute(sa.select(r.nodes).where(n.removed_seq.is_(None), mine)).mappings().all()
+    found = change.connection.execute(sa.select(t.nodes).where(n.removed_seq.is_(None), mine)).mappings().all()
     left = {}
     for row in found:
         packs = unpacked(row["packs"])
         if row["key"] not in keys and pack in packs:
             left[row["row_id"]] = {**row, "packs": packed([name for name in packs if name != pack])}
-    change.revise(r.nodes, left)
+    change.revise(t.nodes, left)
     numbers = [row["node_id"] for row in left.values()]
-    aliases = change.live(r.aliases, r.aliases.c.node_id, numbers)
-    change.remove(r.aliases, [row["row_id"] for row in aliases if row["pack"] == pack])
+    aliases = change.live(t.aliases, t.aliases.c.node_id, numbers)
+    change.remove(t.aliases, [row["row_id"] for row in aliases if row["pack"] == pack])
 
 
 def retire_unused(change: RulesChange) -> None:
     """Retire nodes that no pack brings, and of which no statement speaks that is served or could be again."""
-    n, s, e = r.nodes.c, r.statements.c, r.evidences.c
+    n, s, e = t.nodes.c, t.statements.c, t.evidences.c
     supported = sa.exists().where(e.statement_id == s.statement_id, e.removed_seq.is_(None))
-    standing = sa.and_(s.removed_seq.is_(None), sa.or_(s.status != "retired", supported.correlate(r.statements)))
+    standing = sa.and_(s.removed_seq.is_(None), sa.or_(s.status != "retired", supported.correlate(t.statements)))
     unused = sa.select(n.row_id).where(
         n.removed_seq.is_(None),
         n.packs == packed([]),
-        ~sa.exists().where(s.src == n.node_id, standing).correlate(r.nodes),
-        ~sa.exists().where(s.dst == n.node_id, standing).correlate(r.nodes),
+        ~sa.exists().where(s.src == n.node_id, standing).correlate(t.nodes),
+        ~sa.exists().where(s.dst == n.node_id, standing).correlate(t.nodes),
     )
     gone = list(change.connection.scalars(unused))
-    change.remove(r.nodes, gone)
+    change.remove(t.nodes, gone)
     change.counts["nodes_retired"] += len(gone)
 
 
@@ -203,7 +202,7 @@ class StatementMerge:
     def __init__(self, change: RulesChange, pack: str) -> None:
         self._change = change
         self._pack = pack
-        self._highest = change.highest(r.statements.c.statement_id)
+        self._highest = change.highest(t.statements.c.statement_id)
         self._revised: dict[int, _Row] = {}
         self._added: list[_Row] = []
         self._proofs: list[_Row] = []
@@ -239,16 +238,16 @@ class StatementMerge:
         return found
 
     def _all_proofs(self) -> dict[int, int]:
-        e = r.evidences.c
+        e = t.evidences.c
         query = sa.select(e.row_id, e.statement_id).where(e.pack == self._pack, e.removed_seq.is_(None))
         return dict(self._change.connection.execute(query).all())
 
     def _merge_piece(self, wanted: Mapping[str, Statement], others: dict[int, int]) -> None:
         change = self._change
-        held = {row["key"]: row for row in change.live(r.statements, r.statements.c.key, wanted)}
+        held = {row["key"]: row for row in change.live(t.statements, t.statements.c.key, wanted)}
         numbers = _node_numbers(change, wanted.values())
         proofs: dict[int, list[_Row]] = {row["statement_id"]: [] for row in held.values()}
-        for proof in change.live(r.evidences, r.evidences.c.statement_id, list(proofs)):
+        for proof in change.live(t.evidences, t.evidences.c.statement_id, list(proofs)):
             proofs[proof["statement_id"]].append(proof)
         for key, statement in wanted.items():
             row = held.get(key)
@@ -312,10 +311,10 @@ class StatementMerge:
 
     def _write(self) -> None:
         change = self._change
-        change.revise(r.statements, self._revised)
-        change.add(r.statements, self._added)
-        change.remove(r.evidences, self._outdated)
-        change.add(r.evidences, self._proofs)
+        change.revise(t.statements, self._revised)
+        change.add(t.statements, self._added)
+        change.remove(t.evidences, self._outdated)
+        change.add(t.evidences, self._proofs)
         change.counts["statements_added"] += len(self._added)
         change.counts["evidences_added"] += len(self._proofs)
         change.counts["evidences_removed"] += len(self._outdated)
@@ -324,7 +323,7 @@ class StatementMerge:
 
 def _node_numbers(change: RulesChange, statements: Iterable[Statement]) -> Mapping[str, int]:
     keys = dict.fromkeys(key for statement in statements for key in (statement.src, statement.dst))
-    found = {row["key"]: row["node_id"] for row in change.live(r.nodes, r.nodes.c.key, keys)}
+    found = {row["key"]: row["node_id"] for row in change.live(t.nodes, t.nodes.c.key, keys)}
     missing = [key for key in keys if key not in found]
     if missing:
         raise InvalidRequest(
@@ -352,12 +351,12 @@ def _is_withheld(row: _Row) -> bool:
 
 def lose_support(change: RulesChange, proofs: Mapping[int, int], reason: str) -> None:
     """Remove evidence (statement by row id); a statement that is left without any is retired, until some comes."""
-    change.remove(r.evidences, list(proofs))
+    change.remove(t.evidences, list(proofs))
     touched = list(dict.fromkeys(proofs.values()))
     for part in pieces(touched):
-        live = change.live(r.evidences, r.evidences.c.statement_id, part)
+        live = change.live(t.evidences, t.evidences.c.statement_id, part)
         supported = {row["statement_id"] for row in live}
-        rows = change.live(r.statements, r.statements.c.statement_id, [n for n in part if n not in supported])
+        rows = change.live(t.statements, t.statements.c.statement_id, [n for n in part if n not in supported])
         retired = {
             row["row_id"]: {
                 **row,
@@ -368,5 +367,5 @@ def lose_support(change: RulesChange, proofs: Mapping[int, int], reason: str) ->
             for row in rows
             if row["status"] != "retired"
         }
-        change.revise(r.statements, retired)
+        change.revise(t.statements, retired)
         change.counts["statements_retired"] += len(retired)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import sqlalchemy as sa
 
-from wenyuan.catalog import schema as r
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.governance import OnChange
 from wenyuan.catalog.rows import unpack_vector, vector_rows
@@ -136,7 +135,7 @@ class CatalogRules:
         ids = list(dict.fromkeys(statement_ids))
         with self.writing(), translated("reviewing statements"), self._writer.begin() as connection:
             change = RulesChange(connection, "rules:review")
-            held = {row["statement_id"]: row for row in change.live(r.statements, r.statements.c.statement_id, ids)}
+            held = {row["statement_id"]: row for row in change.live(t.statements, t.statements.c.statement_id, ids)}
             missing = [number for number in ids if number not in held]
             if missing:
                 raise NotPermitted(f"there are no statements {', '.join(map(str, missing[:5]))}")
@@ -146,11 +145,11 @@ class CatalogRules:
             if action == "approve":
                 _refuse_unsupported(change, [row["statement_id"] for row in rows])
             after = {"status": status, "restores": "", "reason": reason}
-            change.revise(r.statements, {row["row_id"]: {**row, **after} for row in rows})
+            change.revise(t.statements, {row["row_id"]: {**row, **after} for row in rows})
             if rows:
                 decided = {"action": action, "actor": actor, "reason": reason, "at": now(), "seq": change.seq}
                 connection.execute(
-                    r.reviews.insert(),
+                    t.reviews.insert(),
                     [
                         {
                             **decided,
@@ -166,7 +165,7 @@ class CatalogRules:
 
 
 def _refuse_unsupported(change: RulesChange, ids: Sequence[int]) -> None:
-    live = change.live(r.evidences, r.evidences.c.statement_id, ids)
+    live = change.live(t.evidences, t.evidences.c.statement_id, ids)
     bare = sorted(set(ids) - {row["statement_id"] for row in live})
     if bare:
         raise InvalidRequest(
@@ -191,13 +190,13 @@ def drop_evidence_of(connection: sa.Connection, seq: int, source_id: str) -> int
 
     The words of that evidence are overwritten, those of earlier versions, too: removal may be an order.
     """
-    e = r.evidences.c
+    e = t.evidences.c
     change = RulesChange(connection, "", seq)
     query = sa.select(e.row_id, e.statement_id).where(e.source_id == source_id, e.removed_seq.is_(None))
     proofs = dict(connection.execute(query).all())
     lose_support(change, proofs, f"the source {source_id} was removed")
     words = {"uri": "", "clause": "", "quote": "", "quote_sha256": "", "reviewer": ""}
-    connection.execute(r.evidences.update().where(e.source_id == source_id).values(words))
+    connection.execute(t.evidences.update().where(e.source_id == source_id).values(words))
     if proofs:
         retire_unused(change)
         change.finish()
@@ -296,16 +295,16 @@ class CatalogQuotes:
 
     def cited(self, source_id: str) -> Mapping[str, list[Cited]]:
         """The live evidence in a source, by the URI of the document that it is in; ``""``: it names only the source."""
-        e, s = r.evidences.c, r.statements.c
+        e, s = t.evidences.c, t.statements.c
         query = (
             sa.select(e.uri, e.row_id, e.statement_id, e.quote, s.valid_until, e.verified)
-            .join(r.statements, sa.and_(s.statement_id == e.statement_id, s.removed_seq.is_(None)))
+            .join(t.statements, sa.and_(s.statement_id == e.statement_id, s.removed_seq.is_(None)))
             .where(e.source_id == source_id, e.removed_seq.is_(None))
             .order_by(e.row_id)
         )
         found: dict[str, list[Cited]] = {}
         with reading(self._reader, "listing what is cited") as connection:
-            for placed in (e.uri != r.NOWHERE, e.uri == r.NOWHERE):  # there is an index for each
+            for placed in (e.uri != t.NOWHERE, e.uri == t.NOWHERE):  # there is an index for each
                 for uri, row_id, number, quote, until, verified in connection.execute(query.where(placed)):
                     one = Cited(row_id, number, quote, until, bool(verified))
                     found.setdefault(uri.partition("#")[0], []).append(one)
@@ -351,9 +350,9 @@ class CatalogQuotes:
         """Note which quotes, by the row of their evidence, were found in a document of their source, or no longer are."""
         with self.writing(), translated("noting what was compared"), self._writer.begin() as connection:
             change = RulesChange(connection, f"rules:{source_id}")
-            rows = list(change.live(r.evidences, r.evidences.c.row_id, verified))
+            rows = list(change.live(t.evidences, t.evidences.c.row_id, verified))
             change.revise(
-                r.evidences, {row["row_id"]: {**row, "verified": int(verified[row["row_id"]])} for row in rows}
+                t.evidences, {row["row_id"]: {**row, "verified": int(verified[row["row_id"]])} for row in rows}
             )
             change.finish()
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from wenyuan.console.messages import asking, minding
-from wenyuan.console.messages import asking as keeping
-from wenyuan.console.messages import asking as measuring
 
 AREAS = (
     asking.ASKING_MESSAGES,
-    keeping.KEEPING_MESSAGES,
+    asking.KEEPING_MESSAGES,
     minding.MESSAGES,
     minding.MINDING_MESSAGES,
-    measuring.MESSAGES,
+    asking.MESSAGES,
 )
 MESSAGES: Mapping[str, tuple[str, str]] = {key: said for area in AREAS for key, said in area.items()}

@@ -14,10 +14,9 @@ from urllib.parse import unquote
 from wenyuan.core.errors import DocumentRejected, KnowledgeError
 from wenyuan.core.model import Block, Document, Facet
 from wenyuan.core.redaction import identifiers, secrets
-from wenyuan.core.redaction import names as persons
-from wenyuan.core.redaction import names as places
 from wenyuan.core.redaction.matching import OPAQUE, Finding, Rule, View, find, views_of
-from wenyuan.core.redaction.names import DISTRICT, kind_named, told
+from wenyuan.core.redaction.names import DISTRICT, NAME_RULES, kind_named, told
+from wenyuan.core.redaction.names import RULES as PLACE_RULES
 from wenyuan.core.redaction.policy import (
     KINDS,
     LABELS,
@@ -135,8 +134,8 @@ _RULES = (
     *identifiers.NUMBER_RULES,
     *identifiers.RULES,
     *secrets.NETWORK_RULES,
-    *places.RULES,
-    *persons.NAME_RULES,
+    *PLACE_RULES,
+    *NAME_RULES,
 )
 _WITHOUT_NEEDS = tuple(rule for rule in _RULES if not rule.needs)
 _NEEDED = sorted({word for rule in _RULES for word in rule.needs})

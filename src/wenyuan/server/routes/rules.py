@@ -24,7 +24,6 @@ from wenyuan.server.handling import Desk, Question, json_response, missing
 from wenyuan.server.routes.audit import parameters_of, queried
 from wenyuan.server.routes.registry import allowed_path, operator
 from wenyuan.wire import rules as shapes
-from wenyuan.wire import rules as unified
 from wenyuan.wire.rules import FileShape, body_schema, bytes_of
 from wenyuan.wire.search import checked
 
@@ -84,8 +83,8 @@ class United:
         return await self._desk.ask(
             request,
             Question(
-                unified.unified_from_wire,
-                lambda asked: unified.unified_to_wire(self._library.retrieve(asked, principal)),
+                shapes.unified_from_wire,
+                lambda asked: shapes.unified_to_wire(self._library.retrieve(asked, principal)),
                 _no_items,
             ),
         )
@@ -95,8 +94,8 @@ class United:
         return await self._desk.ask(
             request,
             Question(
-                unified.infer_from_wire,
-                lambda asked: unified.infer_to_wire(self._library.infer_rules(asked, principal)),
+                shapes.infer_from_wire,
+                lambda asked: shapes.infer_to_wire(self._library.infer_rules(asked, principal)),
                 _no_rules,
             ),
         )
