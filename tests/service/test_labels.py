@@ -11,7 +11,7 @@ import pytest
 
 import wenyuan
 from catalog_parts import raw
-from wenyuan.core.model import Source
+from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.core.ports import Hit
 from wenyuan.core.scoring.fusion import Fusion
 from wenyuan.service.ingest.registry import embed_anew
@@ -144,3 +144,13 @@ def test_vectors_of_labels_are_whole(library: wenyuan.Library) -> None:
     for number, title in titles.items():
         np.testing.assert_array_equal(read[number], library.encoder.encode_passages([title])[0])
     assert set(read) == set(titles)
+
+
+@pytest.mark.parametrize("damage", ["DELETE FROM vectors", "UPDATE vectors SET crc = crc + 1"])
+def test_a_label_whose_vector_is_lost_is_a_failure(library: wenyuan.Library, damage: str) -> None:
+    """A question is not answered as if the passage had no label."""
+    with raw(library.catalog) as connection:
+        connection.execute(f"{damage} WHERE vector_key IN (SELECT label_key FROM passages)")
+    answer = library.retrieve_fragments(RetrievalRequest(query="如何重置登录密码", max_results=5))
+    assert answer.status == "FAILED"
+    assert "the vector of passage" in answer.error_message

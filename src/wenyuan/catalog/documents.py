@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
 from wenyuan.catalog import schema as t
-from wenyuan.catalog.rows import Remembered, index_row, passage_of, source_of, unpack_vector, version_of
+from wenyuan.catalog.rows import Remembered, index_row, passage_of, source_of, stored_vector, version_of
 from wenyuan.catalog.sql import now, reading, told_at_once
 from wenyuan.core.addresses import Holder
 from wenyuan.core.errors import CatalogUnavailable, NotPermitted
@@ -177,9 +177,9 @@ def _labels(among: Any) -> sa.Select[Any]:
 def _label_vectors(among: Any) -> sa.Select[Any]:
     p, v = t.passages.c, t.vectors.c
     return (
-        sa.select(p.passage_id, v.vector_key, v.vector, v.crc)
-        .join(t.vectors, v.vector_key == p.label_key)
-        .where(p.passage_id.in_(among))
+        sa.select(p.passage_id, p.label_key, p.removed_seq, v.vector, v.crc)
+        .outerjoin(t.vectors, v.vector_key == p.label_key)
+        .where(p.passage_id.in_(among), p.label_key != sa.literal_column("''"))
     )
 
 
@@ -334,7 +334,11 @@ class CatalogReads(CatalogHistory):
             }
 
     def label_vectors(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Sequence[LabelVector]:
-        """Of each passage, live or not, that has one."""
+        """Of each passage, live or not, that has one; of one that was removed since it may be gone.
+
+        Raises:
+            CatalogUnavailable: that of a live passage is missing or damaged, or the catalog cannot be read.
+        """
         doing = "reading vectors of labels"
         rows: Iterable[Any]
         if self._reader.dialect.name == "sqlite":
@@ -345,7 +349,11 @@ class CatalogReads(CatalogHistory):
                 rows = [
                     row for part in batches(passage_ids) for row in connection.execute(_LABEL_VECTORS, {"ids": part})
                 ]
-        return [LabelVector(number, key, unpack_vector(raw, crc, number)) for number, key, raw, crc in rows]
+        return [
+            LabelVector(number, key, stored_vector(raw, crc, number))
+            for number, key, removed, raw, crc in rows
+            if raw is not None or removed is None
+        ]
 
     def unlabelled(self) -> bool:
         """Whether the label of a live passage that has a vector was never embedded."""

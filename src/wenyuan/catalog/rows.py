@@ -94,13 +94,19 @@ def unpack_vector(raw: bytes, crc: int, passage_id: int) -> np.ndarray[Any, Any]
     return np.frombuffer(raw, dtype="<f4")
 
 
+def stored_vector(raw: bytes | None, crc: int, passage_id: int) -> np.ndarray[Any, Any]:
+    """`unpack_vector` of what a live passage must have: for its text, or for its label."""
+    if raw is None:
+        raise CatalogUnavailable(
+            f"the vector of passage {passage_id} is missing", component="catalog", hint=_MEND_VECTOR
+        )
+    return unpack_vector(raw, crc, passage_id)
+
+
 def index_row(row: sa.RowMapping, *, with_vector: bool) -> IndexRow:
     raw = row["vector"] if with_vector else None
     # Of a passage that was removed since, the vector may be gone already; the index will hear of it next.
-    if with_vector and raw is None and row["vector_key"] is not None and row["removed_seq"] is None:
-        raise CatalogUnavailable(
-            f"the vector of passage {row['passage_id']} is missing", component="catalog", hint=_MEND_VECTOR
-        )
+    due = with_vector and row["vector_key"] is not None and row["removed_seq"] is None
     return IndexRow(
         passage_id=row["passage_id"],
         source_id=row["source_id"],
@@ -112,7 +118,7 @@ def index_row(row: sa.RowMapping, *, with_vector: bool) -> IndexRow:
         facets=row["facets"],
         valid_from=row["effective_from"] or 0,
         valid_until=row["effective_until"] or FOREVER,
-        vector=None if raw is None else unpack_vector(raw, row["crc"], row["passage_id"]),
+        vector=stored_vector(raw, row["crc"], row["passage_id"]) if due or raw is not None else None,
     )
 
 
