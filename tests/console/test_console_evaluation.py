@@ -15,7 +15,7 @@ from governed_door import key
 from wenyuan.console import Words
 from wenyuan.console.app import Site
 from wenyuan.console.evaluation import _before, reliability, trend
-from wenyuan.console.forms import parts_of
+from wenyuan.console.forms import form_with_files
 
 GOLDEN = f"问题,来源\n客户投诉几天答复,crm_policy.md\n脚本注入测试 {HOSTILE},wiki.md\n".encode()
 PATH = "/console/evaluation"
@@ -181,8 +181,10 @@ def test_parts_of_a_form_are_taken_as_they_are() -> None:
         + raw
         + b"\r\n--B--\r\n"
     )
-    found = list(parts_of('multipart/form-data; boundary="B"', body))
-    assert found == [("a", None, b"x=1&y"), ("file", "问题.csv", raw)]
+    form = form_with_files('multipart/form-data; boundary="B"', body)
+    assert form["a"] == "x=1&y"
+    assert form.file("file") == ("问题.csv", raw)
+    assert "file" not in form
 
 
 @pytest.mark.parametrize(
@@ -201,12 +203,20 @@ def test_parts_of_a_form_are_taken_as_they_are() -> None:
             "multipart/form-data; boundary=B",
             b'--B\r\nContent-Disposition: form-data; name="a"\r\nno end\r\n--B--\r\n',
         ),
+        (
+            "multipart/form-data; boundary=B",
+            b'--B\r\nContent-Disposition: form-data; name="\xff"\r\n\r\nx\r\n--B--\r\n',
+        ),
+        (
+            "multipart/form-data; boundary=B",
+            b'--B\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n' * 201 + b"--B--\r\n",
+        ),
     ],
 )
 def test_what_is_no_such_form_is_refused(opened: tuple[str, Any], kind: str, body: bytes) -> None:
     """Without boundary, beginning, end, name or value a form is broken: 400, never half of it."""
     with pytest.raises(ValueError, match=r"."):
-        list(parts_of(kind, body))
+        form_with_files(kind, body)
     browser = Browser(opened[0])
     assert browser.send("POST", PATH, body, Content_Type=kind, Origin=browser.url).status == 400
 

@@ -2,50 +2,20 @@
 
 from __future__ import annotations
 
-import re
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from math import inf
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from python_multipart.multipart import Field, File, FormParser, parse_options_header
 from starlette.requests import Request
 
 from wenyuan.server.handling import Body
 from wenyuan.server.problems import Problem
 
-# Forms with files (``multipart/form-data``, RFC 7578), as browsers send them.
-
-
-_BOUNDARY = re.compile(r'multipart/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"\r\n]{1,70})"|([^\s";,]{1,70}))', re.I)
-_ABOUT = re.compile(rb'^content-disposition:\s*form-data((?:;\s*[a-z*]+="[^"\r\n]*")+)\s*$', re.I | re.M)
-_GIVEN = re.compile(rb';\s*([a-z]+)="([^"\r\n]*)"', re.I)
-
-
-def parts_of(kind: str, content: bytes) -> Iterator[tuple[str, str | None, bytes]]:
-    """Name, name of the file (None for a plain field) and value of each part.
-
-    Args:
-        kind: The Content-Type, whose boundary counts.
-
-    Raises:
-        ValueError: it is no such form.
-    """
-    named = _BOUNDARY.match(kind)
-    if named is None:
-        raise ValueError("no boundary")
-    fence = b"\r\n--" + (named[1] or named[2]).encode("ascii")
-    first, *parts = (b"\r\n" + content).split(fence)
-    if first.strip() or not parts or not parts.pop().startswith(b"--"):
-        raise ValueError("the form does not begin and end with its boundary")
-    for part in parts:
-        head, mark, value = part.partition(b"\r\n\r\n")
-        about = _ABOUT.search(head.replace(b"\r\n", b"\n"))
-        given = {key.lower(): text for key, text in _GIVEN.findall(about[1])} if about and mark else {}
-        if b"name" not in given:
-            raise ValueError("a part has no name")
-        file = given.get(b"filename")
-        yield given[b"name"].decode(), None if file is None else file.decode(), value
-
+logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # a form that is broken is answered, not logged
 
 # What a browser sends: forms, bounded, and only from the console's own pages.
 
@@ -142,7 +112,7 @@ async def read_form(request: Request, *, most: int = MAX_FORM) -> Form:
         await body.discard()  # so that the browser gets to read why
         raise BadForm(error.status, "form_large" if error.status == 413 else "form_late") from error
     try:
-        return _with_files(declared, content) if kind.startswith("multipart") else _plain(content)
+        return form_with_files(declared, content) if kind.startswith("multipart") else _plain(content)
     except ValueError as error:
         raise BadForm(400, "form_broken") from error
 
@@ -151,12 +121,39 @@ def _plain(content: bytes) -> Form:
     return Form(parse_qsl(content.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS))
 
 
-def _with_files(declared: str, content: bytes) -> Form:
-    parts = list(parts_of(declared, content))
-    if len(parts) > _MOST_FIELDS:
+def form_with_files(declared: str, content: bytes) -> Form:
+    """The fields and files of ``multipart/form-data`` (RFC 7578).
+
+    Args:
+        declared: The Content-Type, whose boundary counts.
+
+    Raises:
+        ValueError: it is no such form, or not all of it.
+    """
+    fields: list[Field] = []
+    files: list[File] = []
+    ends: list[bool] = []
+    boundary = parse_options_header(declared)[1].get(b"boundary")
+    in_memory = {"MAX_MEMORY_FILE_SIZE": inf}  # nothing is written to a disk before it is redacted
+    parser = FormParser(
+        "multipart/form-data", fields.append, files.append, lambda: ends.append(True), boundary, config=in_memory
+    )
+    parser.write(content)
+    if not ends:
+        raise ValueError("the form does not end with its boundary")
+    if len(fields) + len(files) > _MOST_FIELDS:
         raise ValueError("too many fields")
-    pairs = [(name, value.decode()) for name, file, value in parts if file is None]
-    return Form(pairs, {name: (file, value) for name, file, value in parts if file is not None})
+    pairs = [(_text(field.field_name), _text(field.value)) for field in fields]
+    return Form(pairs, {_text(file.field_name): (_text(file.file_name), _content(file)) for file in files})
+
+
+def _text(given: bytes | None) -> str:
+    return (given or b"").decode()
+
+
+def _content(file: File) -> bytes:
+    file.file_object.seek(0)
+    return file.file_object.read()
 
 
 # What templates do with values: days and times, numbers, and words of a query made visible.
