@@ -13,7 +13,6 @@ import wenyuan
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit
 from wenyuan.core.scoring.rerank import beside, distinct
-from wenyuan.service.catalog import governed
 
 ZH = (
     "客户投诉应当在三个工作日内受理，由客户服务部登记、调查并书面答复；情况复杂的，可以延长五个工作日，并告知客户。",
@@ -253,7 +252,7 @@ def test_across_domains(library: wenyuan.Library) -> None:
     from wenyuan.service.search.searcher import SearchRequest
 
     scope = (DomainScope(domain="a", top_k=3), DomainScope(domain="b", top_k=3))
-    governed(library).put_agent(Agent(agent_id="helper", knowledge_scope=scope))
+    library.catalog.put_agent(Agent(agent_id="helper", knowledge_scope=scope))
     result = library.find(SearchRequest(query=QUESTION, agent_id="helper"))
     (one,) = [f for f in result.passages if "受理" in f.passage.text]
     assert {c.source_id for c in one.copies} | {one.passage.source_id} == {"rules", "more"}

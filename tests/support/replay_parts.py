@@ -104,7 +104,7 @@ class Desk:
 
         def rerun(request: Mapping[str, Any]) -> Rerun:
             return rerun_at(
-                kept.record, request, archive=self.catalog, make_engine=make_engine, encoder=self.encoder,
+                kept.record, request, catalog=self.catalog, make_engine=make_engine, encoder=self.encoder,
                 settings=self.settings, settings_digest=self.facts["settings_digest"],
             )  # fmt: skip
 

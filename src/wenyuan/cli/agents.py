@@ -49,11 +49,10 @@ def list_agents(
     from rich.text import Text
 
     from wenyuan.core.access import agent_to_wire
-    from wenyuan.service.catalog import governed
 
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
-        agents = governed(found).agents()
+        agents = found.catalog.agents()
     terminal.document({"status": "SUCCESS", "agents": [agent_to_wire(agent) for agent in agents]})
     if not agents:
         terminal.say("no_agents")
@@ -85,12 +84,11 @@ def show_agent(
       wenyuan agent show support
     """
     from wenyuan.core.access import agent_to_wire
-    from wenyuan.service.catalog import governed
 
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
-        known = governed(found).agent(agent)
-        made = governed(found).keys()
+        known = found.catalog.agent(agent)
+        made = found.catalog.keys()
     keys = [key.key_id for key in made if key.agent_id == agent and key.revoked_at is None]
     described = agent_to_wire(known)
     terminal.document({"status": "SUCCESS", "agent": described, "keys": keys})
@@ -145,9 +143,8 @@ def put_agent(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
 def _put(library: Library, agent_id: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Returns the agent as it is now, and those of its domains that no source has."""
     from wenyuan.core.access import agent_to_wire, parse_agent
-    from wenyuan.service.catalog import governed
 
-    catalog = governed(library)
+    catalog = library.catalog
     known = {agent.agent_id: agent for agent in catalog.agents()}.get(agent_id)
     before: dict[str, Any] = agent_to_wire(known) if known is not None else {"agent_id": agent_id}
     agent = parse_agent({**before, **given})
@@ -180,15 +177,13 @@ def remove_agent(
     Example 示例:
       wenyuan agent remove support
     """
-    from wenyuan.service.catalog import governed
-
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
-        known = governed(found).agent(agent).agent_id
+        known = found.catalog.agent(agent).agent_id
         if not yes and interactive() and not typer.confirm(terminal.text("really_agent", agent=known), err=True):
             terminal.say("not_removed")
             raise typer.Exit(OK)
-        revoked = governed(found).remove_agent(known)
+        revoked = found.catalog.remove_agent(known)
     terminal.document({"status": "SUCCESS", "agent_id": known, "keys_revoked": revoked})
     terminal.show(terminal.text("agent_removed", agent=known, keys=revoked))
 
@@ -240,12 +235,10 @@ def create(
     Example 示例:
       wenyuan key create --agent support --rights retrieve,search --expires 90d
     """
-    from wenyuan.service.catalog import governed
-
     terminal: Terminal = ctx.obj
     allowed, until = _rights(words(rights) or []), _expiry(expires)
     with opened(terminal) as found:
-        key, token = governed(found).create_key(agent, allowed, until)
+        key, token = found.catalog.create_key(agent, allowed, until)
     terminal.document({"status": "SUCCESS", "key": _document(key), "token": token})
     terminal.show(token, wrap=False)
     terminal.say("key_made", id=key.key_id, until=_day(until) or terminal.text("no_end"))
@@ -321,11 +314,9 @@ def list_keys(
     from rich.table import Table
     from rich.text import Text
 
-    from wenyuan.service.catalog import governed
-
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
-        keys = governed(found).keys()
+        keys = found.catalog.keys()
     terminal.document({"status": "SUCCESS", "keys": [_document(key) for key in keys]})
     if not keys:
         terminal.say("no_keys")
@@ -354,11 +345,9 @@ def revoke(
     Example 示例:
       wenyuan key revoke 1f2e3d4c
     """
-    from wenyuan.service.catalog import governed
-
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
-        governed(found).revoke_key(key)
+        found.catalog.revoke_key(key)
     terminal.document({"status": "SUCCESS", "key_id": key})
     terminal.show(terminal.text("key_revoked", id=key))
 
@@ -403,11 +392,10 @@ def list_all(
     from rich.text import Text
 
     from wenyuan.core.access import profile_to_wire
-    from wenyuan.service.catalog import governed
 
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
-        profiles = [profile_to_wire(profile) for profile in governed(found).profiles()]
+        profiles = [profile_to_wire(profile) for profile in found.catalog.profiles()]
     terminal.document({"status": "SUCCESS", "profiles": profiles})
     if not profiles:
         terminal.say("no_profiles")
@@ -437,11 +425,10 @@ def show(
     """
     from wenyuan.core.access import profile_to_wire
     from wenyuan.core.errors import NotPermitted
-    from wenyuan.service.catalog import governed
 
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
-        known = {one.profile_id: one for one in governed(found).profiles()}
+        known = {one.profile_id: one for one in found.catalog.profiles()}
     if profile not in known:
         raise NotPermitted(f"there is no profile {profile!r}", hint="wenyuan task list")
     described = profile_to_wire(known[profile])
@@ -478,12 +465,11 @@ def put(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
       wenyuan task set complaint --task "ticket-*" --domain crm_policy --term 投诉 --term complaint
     """
     from wenyuan.core.access import parse_profile, profile_to_wire
-    from wenyuan.service.catalog import governed
 
     terminal: Terminal = ctx.obj
     given: Mapping[str, Any] = {"tasks": task, "domains": domain, "terms": term, "title": title}
     with opened(terminal) as found:
-        catalog = governed(found)
+        catalog = found.catalog
         known = {one.profile_id: profile_to_wire(one) for one in catalog.profiles()}
         kept = known.get(profile, {"profile_id": profile})
         wanted = parse_profile({**kept, **{name: value for name, value in given.items() if value is not None}})
@@ -510,11 +496,9 @@ def remove(
     Example 示例:
       wenyuan task remove complaint
     """
-    from wenyuan.service.catalog import governed
-
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
-        governed(found).remove_profile(profile)
+        found.catalog.remove_profile(profile)
     terminal.document({"status": "SUCCESS", "profile_id": profile})
     terminal.show(terminal.text("profile_removed", profile=profile))
 

@@ -18,8 +18,8 @@ from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, o
 from wenyuan.cli.terminal import FAILED, OK, Terminal, printable
 
 if TYPE_CHECKING:
+    from wenyuan.catalog.audit.log import AuditLog
     from wenyuan.core.records import AuditRecord
-    from wenyuan.service.audit.recorder import Log
     from wenyuan.service.audit.replay import Replay
 
 
@@ -167,7 +167,7 @@ _HOURS = {"h": 1, "d": 24, "w": 7 * 24}
 
 
 @contextmanager
-def _log(terminal: Terminal) -> Iterator[Log]:
+def _log(terminal: Terminal) -> Iterator[AuditLog]:
     with opened(terminal) as found:
         yield found.audit
 

@@ -243,10 +243,9 @@ def _spoken(terminal: Terminal, key: str, value: Any) -> str:
 
 
 def _state(library: Library, source: str) -> dict[str, Any]:
-    from wenyuan.service.catalog import governed
     from wenyuan.service.operations.refresh import describe_state
 
-    catalog = governed(library)
+    catalog = library.catalog
     return describe_state(catalog.source_states().get(source), catalog.source(source), time.time())
 
 

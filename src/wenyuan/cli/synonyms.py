@@ -54,11 +54,10 @@ def list_all(
 
     from wenyuan.core.text.synonyms import containing as kept
     from wenyuan.core.text.synonyms import described
-    from wenyuan.service.catalog import governed
 
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
-        entries = kept(governed(found).synonyms(), containing)
+        entries = kept(found.catalog.synonyms(), containing)
     terminal.document({"status": "SUCCESS", "synonyms": [described(entry) for entry in entries]})
     if terminal.as_json:
         return
@@ -96,12 +95,11 @@ def add(
       wenyuan synonyms add "sick day" "paid medical leave" --one-way
     """
     from wenyuan.core.text.synonyms import described, parse_synonym
-    from wenyuan.service.catalog import governed
 
     terminal: Terminal = ctx.obj
     entry = parse_synonym({"term": term, "synonym": synonym, "direction": "one_way" if one_way else "both"})
     with opened(terminal) as found:
-        put = governed(found).put_synonyms([entry], _LOCAL)
+        put = found.catalog.put_synonyms([entry], _LOCAL)
     counts = {"added": put.added, "changed": put.changed, "unchanged": put.unchanged}
     terminal.document({"status": "SUCCESS", **counts, "synonyms": [described(one) for one in put.entries]})
     key = "synonym_added" if put.added else "synonym_changed" if put.changed else "synonym_known"
@@ -132,13 +130,12 @@ def take(
       wenyuan synonyms import synonyms.csv --prune
     """
     from wenyuan.readers.golden import read_synonyms
-    from wenyuan.service.catalog import governed
 
     terminal: Terminal = ctx.obj
     read = read_synonyms(file)
     removed: Sequence[Synonym] = ()
     with opened(terminal) as found:
-        catalog = governed(found)
+        catalog = found.catalog
         absent = _absent(catalog.synonyms(), read) if prune else []
         _ask_to_remove(terminal, absent, yes=yes)
         put = catalog.put_synonyms(read.entries, _LOCAL)
@@ -203,7 +200,6 @@ def export(
     from wenyuan.core.errors import InvalidRequest
     from wenyuan.core.text.synonyms import described
     from wenyuan.readers.golden import synonyms_file
-    from wenyuan.service.catalog import governed
 
     terminal: Terminal = ctx.obj
     form = file.suffix.lower() if file is not None else ".csv"
@@ -212,7 +208,7 @@ def export(
             f"synonyms are not written as {form or 'a file without an ending'}", hint=".csv, .tsv, .jsonl"
         )
     with opened(terminal) as found:
-        entries = governed(found).synonyms()
+        entries = found.catalog.synonyms()
     content = synonyms_file(entries, form)
     if file is not None:
         _write(file, content)
@@ -256,11 +252,10 @@ def remove(
     """
     from wenyuan.core.errors import NotPermitted
     from wenyuan.core.text.synonyms import described
-    from wenyuan.service.catalog import governed
 
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
-        catalog = governed(found)
+        catalog = found.catalog
         meant = _meant(catalog.synonyms(), term, synonym)
         if not meant:
             named = f"{term!r}" if synonym is None else f"{term!r} and {synonym!r}"

@@ -134,7 +134,7 @@ def _build(library: Library, corpus: Corpus, err: TextIO) -> None:
     catalog.put_source(source)
     reading = _Reading(corpus, Pace(f"building {corpus.name}", len(corpus), "documents", err))
     ingester = Ingester(
-        shelf=catalog,
+        catalog=catalog,
         engine=library.engine,
         encoder=library.encoder,
         read=reading.read,

@@ -36,7 +36,6 @@ from wenyuan.server.settings import (
     Service,
     open_on_loopback,
 )
-from wenyuan.service.catalog import governed
 
 if TYPE_CHECKING:
     from wenyuan.service.library import Library
@@ -102,7 +101,7 @@ def _handlers(
         yield from Evaluations(library, desk).handlers.items()
         yield from United(library, desk).handlers.items()
         yield from Rules(library, desk).handlers.items()
-        yield from KeyRoutes(governed(library), desk, keys_changed, time.time).handlers.items()
+        yield from KeyRoutes(library.catalog, desk, keys_changed, time.time).handlers.items()
 
 
 def _routes(handlers: Mapping[tuple[str, str], Handler]) -> list[Route]:

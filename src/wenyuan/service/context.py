@@ -7,10 +7,9 @@ goes up to the caller, logged and recorded.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from wenyuan.core.access import TOKEN_BUDGET, Agent, DomainScope, Principal
 from wenyuan.core.errors import InvalidRequest
@@ -18,6 +17,9 @@ from wenyuan.core.prompt import ContextBuild, ContextPolicy, ScoredPassage, buil
 from wenyuan.core.scoring.rerank import limited as is_limited
 from wenyuan.service.audit.recorder import Bounds, RecordedSearch, one_question
 from wenyuan.service.search.searcher import LOCAL, Found, Searcher, SearchRequest, SearchResult
+
+if TYPE_CHECKING:
+    from wenyuan.catalog.tasks import TaskLedger
 
 MAX_EXTRA_QUERIES = 8
 
@@ -57,14 +59,6 @@ class Context:
         return tuple(dict.fromkeys(name for result in self.results for name in result.degraded))
 
 
-class Ledger(Protocol):
-    """What tasks were given of documents; `catalog.tasks.TaskLedger` is one."""
-
-    def reserved(
-        self, agent_id: str | None, task_id: str, documents: set[str]
-    ) -> AbstractContextManager[dict[str, int]]: ...
-
-
 class ContextService:
     """Builds contexts, within what each task of each agent has been given of documents that may not be given whole.
 
@@ -80,7 +74,7 @@ class ContextService:
         searcher: Searcher,
         document_chars: Callable[[set[int]], Mapping[int, int]],
         recorded: RecordedSearch,
-        ledger: Ledger,
+        ledger: TaskLedger,
     ) -> None:
         self._searcher = searcher
         self._recorded = recorded

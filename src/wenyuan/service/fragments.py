@@ -7,14 +7,14 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from wenyuan.core.access import Principal
 from wenyuan.core.addresses import part_of
 from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotPermitted, UnknownDomain, did_you_mean
 from wenyuan.core.filters import And, Condition, Conditions, Filter, compiled, of_sources
 from wenyuan.core.model import ORIGIN_PRIORITY, Facet, Fragment, Passage, RetrievalRequest, Source
-from wenyuan.core.ports import Deadline, Hit
+from wenyuan.core.ports import Hit
 from wenyuan.core.rules import Evidence
 from wenyuan.core.rules.inference import View
 from wenyuan.core.rules.names import condition_labels, relation_labels
@@ -30,6 +30,9 @@ from wenyuan.service.rules.quotes import CitedPlaces
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Searcher
 from wenyuan.settings import RulesSettings, Settings
+
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
 
 # What a request of the contract asks, as a query.
 
@@ -228,7 +231,7 @@ class WideDoor:
     """Answers in more words than the contract has. Mixed into `Library`."""
 
     settings: Settings
-    catalog: Any
+    catalog: Catalog
     witness: Witness
     _retriever: Retriever
     _searcher: Searcher
@@ -290,16 +293,10 @@ def _both(one: Filter | None, other: Filter) -> Filter:
     return other if one is None else And((one, other))
 
 
-class FieldValues(Protocol):
-    """Where documents are kept."""
-
-    def field_values(self, deadline: Deadline | None = None) -> Mapping[str, Mapping[str, Sequence[Facet]]]: ...
-
-
 class Fields:
     """Which fields the documents of each source have, with their values; read anew after a change of the catalog."""
 
-    def __init__(self, catalog: FieldValues) -> None:
+    def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._lock = threading.Lock()
         self._at: tuple[int, Mapping[str, Mapping[str, Sequence[Facet]]]] | None = None
@@ -362,7 +359,7 @@ class Listed:
 class FetchDoor:
     """Gives documents to read. Mixed into `Library`."""
 
-    catalog: Any
+    catalog: Catalog
     witness: Witness
     cited: CitedPlaces
     _retriever: Retriever

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import date
 from pathlib import Path, PurePath
 from types import TracebackType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.access import Principal, secret_faults
 from wenyuan.core.addresses import local_path
@@ -23,7 +23,7 @@ from wenyuan.core.errors import (
     refusing_once_closed,
 )
 from wenyuan.core.filters import Filter
-from wenyuan.core.model import Document, Passage, RetrievalRequest, RetrievalResponse, Source
+from wenyuan.core.model import Document, RetrievalRequest, RetrievalResponse, Source
 from wenyuan.core.ports import ChangeFeed, Encoder, Engine, Outside
 from wenyuan.core.scoring import BRIDGE, LAW
 from wenyuan.core.sources import described_anew, parse_cycle
@@ -31,12 +31,11 @@ from wenyuan.core.terms_of_use import parse_copyright
 from wenyuan.core.text import OWN
 from wenyuan.runtime import Rounds, deadline_after
 from wenyuan.service.answer import Answer, Query
-from wenyuan.service.audit.recorder import Log, Past, RecordedSearch, Witness
+from wenyuan.service.audit.recorder import RecordedSearch, Witness
 from wenyuan.service.audit.replay import Replay
-from wenyuan.service.catalog import Governed
-from wenyuan.service.context import Context, ContextRequest, ContextService, Ledger
-from wenyuan.service.fragments import FetchDoor, Fields, FieldValues, WideDoor, asked, fragments_of
-from wenyuan.service.ingest import Ingester, IngestReport, Progress, Shelf
+from wenyuan.service.context import Context, ContextRequest, ContextService
+from wenyuan.service.fragments import FetchDoor, Fields, WideDoor, asked, fragments_of
+from wenyuan.service.ingest import Ingester, IngestReport, Progress
 from wenyuan.service.ingest.redaction import Questions, Redactor
 from wenyuan.service.ingest.registry import ReembedDoor
 from wenyuan.service.learning.evaluation import QualityDoor
@@ -45,18 +44,23 @@ from wenyuan.service.operations.health import HealthDoor, Readiness, listed_sour
 from wenyuan.service.operations.refresh import HiredWorker
 from wenyuan.service.rules.derive import Deriver
 from wenyuan.service.rules.door import RuleDoor
-from wenyuan.service.rules.names import NameStore, names_of
+from wenyuan.service.rules.names import names_of
 from wenyuan.service.rules.quotes import CitedPlaces
 from wenyuan.service.search import lasts
 from wenyuan.service.search.cache import Store
 from wenyuan.service.search.external import Reranking
 from wenyuan.service.search.general import SCRIPTS
 from wenyuan.service.search.retriever import Retriever
-from wenyuan.service.search.searcher import LOCAL, Agents, Searcher, SearchRequest, SearchResult
+from wenyuan.service.search.searcher import LOCAL, Searcher, SearchRequest, SearchResult
 from wenyuan.service.search.traces import NO_TRACES, Traces
 from wenyuan.settings import Settings
 
-__all__ = ["Follower", "Library", "Readiness", "Registry"]
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.audit.log import AuditLog
+    from wenyuan.catalog.tasks import TaskLedger
+
+__all__ = ["Follower", "Library", "Readiness"]
 
 
 # An index that follows what others write, so that no question has to wait for it.
@@ -110,39 +114,6 @@ _BOTH = 0.05  # share of them that the rarer language must have
 _FIRST_ARTICLES = tuple(f"{OWN}article:{number}" for number in range(1, 6))  # every law has some of them
 
 
-class Registry(Past, Shelf, Agents, Governed, NameStore, FieldValues, Protocol):
-    """The catalog, as the library uses it."""
-
-    @property
-    def rules(self) -> Any: ...
-
-    def collections(self) -> Mapping[str, Mapping[str, int]]: ...
-
-    def source_changed(self, source_id: str, since: int) -> bool: ...
-
-    def cited_passages(self, source_id: str, uri: str | None, most: int) -> Sequence[int]: ...
-
-    def document_chars(self, document_ids: Set[int]) -> Mapping[int, int]: ...
-
-    def remove_source(self, source_id: str) -> int: ...
-
-    def library_id(self) -> str: ...
-
-    def elsewhere(self) -> bool: ...
-
-    def renew_id(self) -> str: ...
-
-    def some_passages(self, count: int) -> list[Passage]: ...
-
-    def unlabelled(self) -> bool: ...
-
-    def value(self, key: str) -> Any: ...
-
-    def set_value(self, key: str, value: Any) -> None: ...
-
-    def close(self) -> None: ...
-
-
 def _no_engine() -> Engine:
     raise KnowledgeError("this library cannot be asked about its past", component="audit")
 
@@ -151,7 +122,7 @@ def _no_engine() -> Engine:
 class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoor):
     """A library that is open. Made by `wenyuan.open`; a context manager; safe to share between threads."""
 
-    catalog: Registry
+    catalog: Catalog
     _closed = False
 
     def __init__(  # noqa: PLR0913  (the wiring of a library, called in one place)
@@ -159,19 +130,19 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoo
         *,
         folder: Path,
         settings: Settings,
-        catalog: Registry,
+        catalog: Catalog,
         engine: Engine,
         encoder: Encoder | None,
         read: Callable[[Path, str], Sequence[Document]],
         readable: Callable[[str], bool],
-        tasks: Ledger,
+        tasks: TaskLedger,
         release: Callable[[], None] = lambda: None,
         encoder_note: str = "",
         may_write: str = "",
         redacting: Callable[[Source], Redactor] = Redactor.of,
         open_outside: Callable[[Source], Outside] | None = None,
         traces: Traces = NO_TRACES,
-        audit: Log | None = None,
+        audit: AuditLog | None = None,
         empty_engine: Callable[[], Engine] = _no_engine,
         answers: Store[SearchResult] | None = None,
         reranking: Reranking | None = None,
@@ -186,7 +157,7 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoo
         self._encoder_note = encoder_note
         self._may_write = may_write
         self._ingester = Ingester(
-            shelf=catalog, engine=engine, encoder=encoder, read=read, readable=readable, redacting=redacting
+            catalog=catalog, engine=engine, encoder=encoder, read=read, readable=readable, redacting=redacting
         )
         asked = questions or Questions(redacting, catalog.sources, settings.audit.sensitivity)
         self.witness = Witness(audit, settings, encoder, reranking or Reranking(), asked)
@@ -326,7 +297,7 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoo
         return self.witness.replay(audit_id, self._retriever, self.catalog, self._empty_engine, allowed, exact=exact)
 
     @property
-    def audit(self) -> Log:
+    def audit(self) -> AuditLog:
         """The audit log: ``list``, ``show``, ``verify``, ``export``; KnowledgeError when it is switched off."""
         if self.witness.log is None:
             raise KnowledgeError("the audit is switched off", component="audit", hint="audit.enabled = true")

@@ -18,11 +18,11 @@ from wenyuan.server.access import Handler
 from wenyuan.server.handling import Desk, json_response, missing
 from wenyuan.server.routes.audit import parameters_of, queried
 from wenyuan.server.routes.registry import operator
-from wenyuan.service.catalog import Governed, governed
 from wenyuan.wire.rules import SynonymsQueryShape, body_schema, synonyms_from_wire
 from wenyuan.wire.search import checked
 
 if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
     from wenyuan.service.library import Library
 
 
@@ -59,10 +59,10 @@ class Tasks:
         return await self._desk.pool.run(lambda: self._remove(request))
 
     def _list(self) -> Response:
-        return json_response({"profiles": [profile_to_wire(one) for one in governed(self._library).profiles()]})
+        return json_response({"profiles": [profile_to_wire(one) for one in self._library.catalog.profiles()]})
 
     def _found(self, request: Request) -> TaskProfile:
-        for profile in governed(self._library).profiles():
+        for profile in self._library.catalog.profiles():
             if profile.profile_id == request.path_params["profile_id"]:
                 return profile
         raise missing("profile")
@@ -79,13 +79,13 @@ class Tasks:
         )
         if faults:
             raise InvalidRequest("; ".join(f"{f.path}: {f.message}" for f in faults), faults=faults)
-        new = profile.profile_id not in {one.profile_id for one in governed(self._library).profiles()}
-        governed(self._library).put_profile(profile)
+        new = profile.profile_id not in {one.profile_id for one in self._library.catalog.profiles()}
+        self._library.catalog.put_profile(profile)
         return json_response(profile_to_wire(profile), 201 if new else 200)
 
     def _remove(self, request: Request) -> Response:
         try:
-            governed(self._library).remove_profile(request.path_params["profile_id"])
+            self._library.catalog.remove_profile(request.path_params["profile_id"])
         except NotPermitted as error:
             raise missing("profile") from error
         return json_response({"profile_id": request.path_params["profile_id"]})
@@ -144,7 +144,7 @@ class KeyRoutes:
     """``/v1/keys``."""
 
     def __init__(
-        self, catalog: Governed, desk: Desk, keys_changed: Callable[[], None], clock: Callable[[], float]
+        self, catalog: Catalog, desk: Desk, keys_changed: Callable[[], None], clock: Callable[[], float]
     ) -> None:
         self._catalog = catalog
         self._desk = desk
@@ -416,14 +416,14 @@ class Synonyms:
 
     def _list(self, request: Request) -> Response:
         wanted = queried(request, SynonymsQueryShape)
-        entries = containing(governed(self._library).synonyms(), wanted.containing)
+        entries = containing(self._library.catalog.synonyms(), wanted.containing)
         page = [entry for entry in entries if entry.number > wanted.after][: wanted.limit]
         more = bool(page) and page[-1].number < entries[-1].number
         told = {"synonyms": [described(entry) for entry in page], "count": len(entries)}
         return json_response({**told, "next": page[-1].number if more else None})
 
     def _put(self, body: object, principal: Principal) -> Response:
-        put = governed(self._library).put_synonyms(synonyms_from_wire(body), principal.key_id)
+        put = self._library.catalog.put_synonyms(synonyms_from_wire(body), principal.key_id)
         counts = {"added": put.added, "changed": put.changed, "unchanged": put.unchanged}
         entries = [described(entry) for entry in put.entries]
         return json_response({**counts, "synonyms": entries}, 201 if put.added else 200)
@@ -434,7 +434,7 @@ class Synonyms:
         if request.state.principal.agent_id is not None:
             raise missing("synonym")
         try:
-            governed(self._library).remove_synonyms([number])
+            self._library.catalog.remove_synonyms([number])
         except NotPermitted as error:
             raise missing("synonym") from error
         return json_response({"number": number})

@@ -23,7 +23,6 @@ from wenyuan.core.sources import parse_source, shown_source, source_to_wire, sup
 from wenyuan.server.access import Handler
 from wenyuan.server.handling import Desk, json_response, missing
 from wenyuan.server.problems import Problem
-from wenyuan.service.catalog import governed
 from wenyuan.service.ingest.registry import apply, plan
 from wenyuan.service.operations.refresh import RefreshOutcome, Worker, describe_state
 
@@ -221,7 +220,7 @@ class Sources:
         return json_response(shown)
 
     def _described(self, source: Source) -> dict[str, Any]:
-        state = governed(self._library).source_states().get(source.source_id)
+        state = self._library.catalog.source_states().get(source.source_id)
         return {
             **shown_source(source),
             "counts": dict(self._library.catalog.counts(source.source_id)),
@@ -322,12 +321,12 @@ class Agents:
 
     def _list(self, principal: Principal) -> Response:
         own = principal.agent_id
-        agents = [a for a in governed(self._library).agents() if own in (None, a.agent_id)]
+        agents = [a for a in self._library.catalog.agents() if own in (None, a.agent_id)]
         return json_response({"agents": [agent_to_wire(agent) for agent in agents]})
 
     def _found(self, request: Request) -> Agent:
         own, wanted = request.state.principal.agent_id, request.path_params["agent_id"]
-        for agent in governed(self._library).agents():
+        for agent in self._library.catalog.agents():
             if agent.agent_id == wanted and own in (None, wanted):
                 found: Agent = agent
                 return found
@@ -343,14 +342,14 @@ class Agents:
         ]
         if faults:
             raise InvalidRequest("; ".join(f"{f.path}: {f.message}" for f in faults), faults=tuple(faults))
-        known = agent.agent_id in {a.agent_id for a in governed(self._library).agents()}
-        governed(self._library).put_agent(agent)
+        known = agent.agent_id in {a.agent_id for a in self._library.catalog.agents()}
+        self._library.catalog.put_agent(agent)
         return json_response(agent_to_wire(agent), 200 if known else 201)
 
     def _remove(self, request: Request) -> Response:
         agent = self._found(request)
         operator(request.state.principal)
-        revoked = governed(self._library).remove_agent(agent.agent_id)
+        revoked = self._library.catalog.remove_agent(agent.agent_id)
         return json_response({"agent_id": agent.agent_id, "keys_revoked": revoked})
 
 

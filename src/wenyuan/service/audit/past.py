@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.access import TaskProfile
 from wenyuan.core.addresses import Holder
@@ -18,33 +18,18 @@ from wenyuan.core.text.synonyms import Synonym
 from wenyuan.runtime import deadline_after
 from wenyuan.service.audit import query_of
 from wenyuan.service.audit.replay import Rerun, rerun_of
-from wenyuan.service.catalog import Record
 from wenyuan.service.rules import SCHEMAS, stored_schema
 from wenyuan.service.rules.derive import Deriver
-from wenyuan.service.rules.names import NameStore, names_of
+from wenyuan.service.rules.names import names_of
 from wenyuan.service.search.external import Reranking
 from wenyuan.service.search.general import SCRIPTS
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.settings import RulesSettings, SearchSettings
 
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
+
 _PATIENCE = 60.0  # seconds for one request: the engine may be the plain and slow one
-
-
-class Archive(Record, NameStore, Protocol):
-    """A record that also knows what was; `catalog.Catalog` is one."""
-
-    @property
-    def rules(self) -> Any: ...
-
-    def value(self, key: str) -> Any: ...
-
-    def passages_at(
-        self, passage_ids: Sequence[int], seq: int, deadline: Deadline | None = None
-    ) -> Mapping[int, Passage]: ...
-
-    def document_at(
-        self, uri: str, seq: int, sources: Sequence[str] | None = None, deadline: Deadline | None = None
-    ) -> tuple[int, str, str] | None: ...
 
 
 class FeedAt:
@@ -92,10 +77,10 @@ class RecordAt(FeedAt):
     """
 
     def __init__(
-        self, archive: Archive, record: Mapping[str, Any], embed: Callable[[str], Any] | None = None
+        self, catalog: Catalog, record: Mapping[str, Any], embed: Callable[[str], Any] | None = None
     ) -> None:
-        super().__init__(archive, record["generation"], embed)
-        self._archive = archive
+        super().__init__(catalog, record["generation"], embed)
+        self._catalog = catalog
         self._scope: Mapping[str, int | None] | None = record["scope"].get("sources")
         self._recorded_floor: Mapping[str, float] = record.get("floor", {})
 
@@ -106,24 +91,24 @@ class RecordAt(FeedAt):
         )
 
     def sources(self, deadline: Deadline | None = None) -> tuple[Source, ...]:
-        found = self._archive.sources(deadline)
+        found = self._catalog.sources(deadline)
         if self._scope is None:
             return found
         return tuple(self._as_it_was(s) for s in found if s.source_id in self._scope)
 
     def passages(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Passage]:
-        found = self._archive.passages_at(passage_ids, self._generation, deadline)
+        found = self._catalog.passages_at(passage_ids, self._generation, deadline)
         trusts = self._scope or {}
         return {i: replace(p, trust=trusts.get(p.source_id) or p.trust) for i, p in found.items()}
 
     def labels(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Label]:
-        return self._archive.labels(passage_ids, deadline)
+        return self._catalog.labels(passage_ids, deadline)
 
     def label_vectors(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Sequence[LabelVector]:
-        found = list(self._archive.label_vectors(passage_ids, deadline))
+        found = list(self._catalog.label_vectors(passage_ids, deadline))
         missing = set(passage_ids) - {label.passage_id for label in found}
         if missing and self._embed is not None:
-            for number, passage in self._archive.passages_at(sorted(missing), self._generation, deadline).items():
+            for number, passage in self._catalog.passages_at(sorted(missing), self._generation, deadline).items():
                 if text := label_text(passage.title, passage.headings, passage.lead):
                     found.append(LabelVector(number, text, self._embed(text)))
         return found
@@ -131,35 +116,35 @@ class RecordAt(FeedAt):
     def document_by_uri(
         self, uri: str, sources: Sequence[str] | None = None, deadline: Deadline | None = None
     ) -> tuple[int, str, str] | None:
-        return self._archive.document_at(uri, self._generation, sources, deadline)
+        return self._catalog.document_at(uri, self._generation, sources, deadline)
 
     def holders(self, uris: Sequence[str], but: str = "") -> Mapping[str, Sequence[Holder]]:
-        return self._archive.holders(uris, but)
+        return self._catalog.holders(uris, but)
 
     def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
         # What was not recorded was not known then, and did not count.
         known = self._recorded_floor
-        then = dict.fromkeys(SCRIPTS, known) if known else self._archive.floor(mode)
+        then = dict.fromkeys(SCRIPTS, known) if known else self._catalog.floor(mode)
         return {script: {"law": 0.0, "distinct": 0.0, **then.get(script, {})} for script in SCRIPTS}
 
     def tuning_at(self, seq: int, deadline: Deadline | None = None) -> Tuning | None:
-        return self._archive.tuning_at(seq, deadline)
+        return self._catalog.tuning_at(seq, deadline)
 
     def profiles_at(self, seq: int, deadline: Deadline | None = None) -> tuple[TaskProfile, ...]:
-        return self._archive.profiles_at(seq, deadline)
+        return self._catalog.profiles_at(seq, deadline)
 
     def synonyms_version(self, seq: int, deadline: Deadline | None = None) -> int:
-        return self._archive.synonyms_version(seq, deadline)
+        return self._catalog.synonyms_version(seq, deadline)
 
     def synonyms_at(self, seq: int, deadline: Deadline | None = None) -> tuple[Synonym, ...]:
-        return self._archive.synonyms_at(seq, deadline)
+        return self._catalog.synonyms_at(seq, deadline)
 
 
 @contextmanager
 def past(
     record: Mapping[str, Any],
     *,
-    archive: Archive,
+    catalog: Catalog,
     make_engine: Callable[[], Engine],
     encoder: Encoder | None,
     settings: SearchSettings,
@@ -182,15 +167,15 @@ def past(
         assert encoder is not None
         return encoder.encode_passages([text])[0]
 
-    then = RecordAt(archive, record, embed if encoder is not None else None)
+    then = RecordAt(catalog, record, embed if encoder is not None else None)
     engine = make_engine()
     try:
         engine.sync(then, deadline=deadline_after(seconds))
         patient = settings.model_copy(update={"deadline": _PATIENCE})
-        names = names_of(encoder, archive, settings)
+        names = names_of(encoder, catalog, settings)
         united = united or RulesSettings()
         rules = Deriver(
-            archive.rules, lambda: stored_schema(archive.value(SCHEMAS)), most=united.max_rules, at=then.seq(),
+            catalog.rules, lambda: stored_schema(catalog.value(SCHEMAS)), most=united.max_rules, at=then.seq(),
             names=names,
         )  # fmt: skip
         retriever = Retriever(then, engine, encoder, patient, rules=rules, united=united, reranking=reranking)
@@ -207,7 +192,7 @@ def rerun_at(  # noqa: PLR0913  (what it is wired with)
     record: Mapping[str, Any],
     request: Mapping[str, Any],
     *,
-    archive: Archive,
+    catalog: Catalog,
     make_engine: Callable[[], Engine],
     encoder: Encoder | None,
     settings: SearchSettings,
@@ -225,7 +210,7 @@ def rerun_at(  # noqa: PLR0913  (what it is wired with)
     """
     with past(
         record,
-        archive=archive,
+        catalog=catalog,
         make_engine=make_engine,
         encoder=encoder,
         settings=settings,

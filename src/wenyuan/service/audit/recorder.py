@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import date
-from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
@@ -19,7 +18,6 @@ from wenyuan.core.filters import Scope
 from wenyuan.core.model import RULE_IDS
 from wenyuan.core.ports import Encoder, Engine
 from wenyuan.core.prompt import Withheld
-from wenyuan.core.records import AuditProgress, AuditRecord, Verification
 from wenyuan.core.rules.inference import REVISION
 from wenyuan.service.answer import Answer, Query
 from wenyuan.service.audit import (
@@ -33,7 +31,7 @@ from wenyuan.service.audit import (
     retrieval_record,
     synonyms_of,
 )
-from wenyuan.service.audit.past import Archive, rerun_at
+from wenyuan.service.audit.past import rerun_at
 from wenyuan.service.audit.replay import Replay, Rerun, replay, rerun_of
 from wenyuan.service.ingest.redaction import UNREADABLE, Questions
 from wenyuan.service.search import Allowed
@@ -41,6 +39,10 @@ from wenyuan.service.search.external import Reranking
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import Found, Searcher, SearchRequest, SearchResult
 from wenyuan.settings import Settings
+
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.audit.log import AuditLog
 
 # Writes down what was asked, what was answered and what was changed, and asks again when it is doubted.
 
@@ -66,56 +68,16 @@ def one_question() -> Iterator[None]:
         _RECORDED.reset(token)
 
 
-class Log(Protocol):
-    """Where records are kept, listed, verified and exported; `catalog.audit.log.AuditLog` is one."""
-
-    def append(self, record: Mapping[str, Any], query: Mapping[str, Any] | None = None) -> str: ...
-
-    def flush(self, timeout: float = 30.0) -> None: ...
-
-    def check(self) -> None: ...
-
-    def close(self) -> None: ...
-
-    def show(self, audit_id: str) -> AuditRecord: ...
-
-    def list(
-        self,
-        *,
-        kind: str | None = None,
-        principal: str | None = None,
-        agent: str | None = None,
-        since: float | None = None,
-        until: float | None = None,
-        limit: int = 50,
-        before: str | None = None,
-    ) -> tuple[AuditRecord, ...]: ...
-
-    def verify(self, expected_head: str | None = None) -> Verification: ...
-
-    def renew_head(self, *, principal: str = "local") -> str: ...
-
-    def export(self, path: Path, *, with_queries: bool = False) -> str: ...
-
-    def progress(self) -> AuditProgress: ...
-
-    def head(self) -> str: ...
-
-
-class Past(Archive, Protocol):
-    """The catalog, as far as it remembers."""
-
-    @property
-    def rules(self) -> Any: ...
-
-    def passage_fate(self, passage_id: int) -> Mapping[str, Any]: ...
-
-
 class Witness:
     """The audit of a library; with no log (switched off) it writes nothing and gives no ids."""
 
     def __init__(
-        self, log: Log | None, settings: Settings, encoder: Encoder | None, reranking: Reranking, questions: Questions
+        self,
+        log: AuditLog | None,
+        settings: Settings,
+        encoder: Encoder | None,
+        reranking: Reranking,
+        questions: Questions,
     ) -> None:
         self.log = log
         self.questions = questions
@@ -220,7 +182,7 @@ class Witness:
             self.log.append(change_record(kind, action, name, before, after, ACTING.get()))
 
     def replay(
-        self, audit_id: str, retriever: Retriever, past: Past, make_engine: Callable[[], Engine],
+        self, audit_id: str, retriever: Retriever, catalog: Catalog, make_engine: Callable[[], Engine],
         allowed: Allowed | None = None, *, exact: bool,
     ) -> Replay:  # fmt: skip
         """Ask a recorded question again: of the library as it is, or (`exact`) as it was.
@@ -255,15 +217,15 @@ class Witness:
 
         def then(request: Mapping[str, Any]) -> Rerun:
             return rerun_at(
-                kept.record, request, archive=past, make_engine=make_engine, encoder=self._encoder,
+                kept.record, request, catalog=catalog, make_engine=make_engine, encoder=self._encoder,
                 settings=self._settings.search, settings_digest=self._digest, united=self._settings.rules,
                 reranking=self._reranking,
             )  # fmt: skip
 
         def fate(passage_id: int) -> Mapping[str, Any]:
             if passage_id > RULE_IDS:
-                return past.passage_fate(passage_id)
-            told: Mapping[str, Any] = past.rules.statement_fate(RULE_IDS - passage_id, date.today())
+                return catalog.passage_fate(passage_id)
+            told: Mapping[str, Any] = catalog.rules.statement_fate(RULE_IDS - passage_id, date.today())
             return told if allowed is None else _fate_within(told, allowed)
 
         def again(request: Mapping[str, Any]) -> Rerun:
@@ -274,7 +236,7 @@ class Witness:
         return replay(kept.record, kept.query, rerun=again, describe_passage=fate, visible=visible)
 
 
-def _appended(log: Log, record: dict[str, Any], query: Mapping[str, Any] | None) -> str:
+def _appended(log: AuditLog, record: dict[str, Any], query: Mapping[str, Any] | None) -> str:
     recorded = _RECORDED.get()
     if recorded is None:
         return log.append(record, query)

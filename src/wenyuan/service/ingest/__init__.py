@@ -7,12 +7,11 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path, PurePosixPath
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from wenyuan.core.addresses import file_uri, legible, with_fragment
@@ -28,14 +27,17 @@ from wenyuan.core.model import (
     label_text,
     shown_title,
 )
-from wenyuan.core.ports import ChangeFeed, Deadline, Encoder, Engine
+from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.text import language_of
 from wenyuan.core.text.chunking import chunk
 from wenyuan.core.text.summaries import lead_of, with_lead
 from wenyuan.runtime import deadline_after, exists, is_file
-from wenyuan.service.ingest.redaction import Memory, RedactionChange, Redactor, change_of
-from wenyuan.service.ingest.versions import AddressTaken, Holders, Stated, Versions, dated, settle
-from wenyuan.service.rules.quotes import Citations, follow_quotes
+from wenyuan.service.ingest.redaction import RedactionChange, Redactor, change_of
+from wenyuan.service.ingest.versions import AddressTaken, Stated, dated, settle
+from wenyuan.service.rules.quotes import follow_quotes
+
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
 
 # Which files a source consists of.
 
@@ -142,24 +144,6 @@ class IngestReport:
     notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-class Shelf(ChangeFeed, Versions, Memory, Citations, Holders, Protocol):
-    """The writing side of the system of record; `catalog.Catalog` is one."""
-
-    def taking_in(self, source_id: str, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
-
-    def known_vectors(self, keys: Sequence[str]) -> set[str]: ...
-
-    def commit_documents(self, documents: Sequence[NewDocument], vectors: Mapping[str, Any]) -> int: ...
-
-    def record_failure(self, source_id: str, uri: str, code: str, reason: str) -> None: ...
-
-    def uris_of_type(self, source_id: str, media_type: str) -> set[str]: ...
-
-    def failures(self, source_id: str) -> Mapping[str, str]: ...
-
-    def forget_failures(self, source_id: str, uris: Sequence[str]) -> None: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingester:
     """Takes sources in.
@@ -170,7 +154,7 @@ class Ingester:
         redacting: What is taken out of a source's documents (see `service.ingest.redaction`).
     """
 
-    shelf: Shelf
+    catalog: Catalog
     engine: Engine
     encoder: Encoder | None
     read: Callable[[Path, str], Iterable[Document]]
@@ -186,9 +170,9 @@ class Ingester:
         """
         begun = time.monotonic()
         report = IngestReport(source_id=source.source_id)
-        with self.shelf.taking_in(source.source_id):
+        with self.catalog.taking_in(source.source_id):
             run = _Run(self, source, report, progress)
-            change = RedactionChange(self.shelf, source.source_id, run.redactor, run.how)
+            change = RedactionChange(self.catalog, source.source_id, run.redactor, run.how)
             try:
                 self._read_all(source, run)
             except SourceError:
@@ -203,7 +187,7 @@ class Ingester:
     def _end(self, change: RedactionChange, report: IngestReport) -> None:
         report.retired += change.withdraw()
         self.follow()  # before what takes longer: questions meet what is no longer there until the index knows
-        lost = follow_quotes(self.shelf, report.source_id, date.today())
+        lost = follow_quotes(self.catalog, report.source_id, date.today())
         report.evidences_lost, report.rules_retired = lost.evidences, lost.rules
         self.follow()
         change.forget(self.purge)
@@ -223,7 +207,7 @@ class Ingester:
 
     def behind(self, source: Source) -> bool:
         """Whether more is to be taken out of a source's texts than was when they were stored."""
-        return change_of(self.shelf, source.source_id, self.redacting(source)) == "more"
+        return change_of(self.catalog, source.source_id, self.redacting(source)) == "more"
 
     def reading(self, source: Source, encoder: str) -> str:
         """What the fingerprint of every document begins with that is read in this way, for an encoder of this key.
@@ -235,12 +219,12 @@ class Ingester:
 
     def follow(self) -> None:
         """Bring the index up to the catalog, however long that takes."""
-        self.engine.sync(self.shelf, deadline=_unhurried())
+        self.engine.sync(self.catalog, deadline=_unhurried())
 
     def purge(self) -> None:
         """As `follow`, and what was removed leaves the index's files too."""
         self.follow()  # at once, while writing the files anew takes its time
-        self.engine.purge(self.shelf)
+        self.engine.purge(self.catalog)
 
 
 class _Run:
@@ -253,7 +237,7 @@ class _Run:
         self._source = source
         self.report = report
         self._progress = progress
-        self._live = ingester.shelf.live_documents(source.source_id)
+        self._live = ingester.catalog.live_documents(source.source_id)
         self._seen: set[str] = set()
         self._leads: dict[
             tuple[object, ...], str
@@ -266,7 +250,7 @@ class _Run:
         self._at = (0, "")
         self._unread = 0  # files that were as before
         self.redactor = ingester.redacting(source)
-        self._stated = Stated(ingester.shelf, source)
+        self._stated = Stated(ingester.catalog, source)
         self.how = ingester.reading(source, ingester.encoder.fingerprint.key if ingester.encoder else "")
 
     def take(self, file: Path, number: int) -> None:
@@ -341,7 +325,7 @@ class _Run:
         reason = self.redactor.text(_storable(reason))
         self.report.failed[uri] = reason
         code = getattr(error, "code", "unreadable")
-        self._to.shelf.record_failure(self._source.source_id, uri, code, reason)
+        self._to.catalog.record_failure(self._source.source_id, uri, code, reason)
 
     def _add(self, document: Document, stamp: str) -> None:
         self._seen.add(document.uri)
@@ -401,9 +385,9 @@ class _Run:
         if not self._batch:
             return
         try:
-            self._to.shelf.commit_documents(self._batch, self._vectors())
+            self._to.catalog.commit_documents(self._batch, self._vectors())
         except VectorsGone:  # another source had the same texts, and was removed between the look and the commit
-            self._to.shelf.commit_documents(self._batch, self._vectors())
+            self._to.catalog.commit_documents(self._batch, self._vectors())
         self._since_sync += self._size
         replaced = any(document.uri in self._live for document in self._batch)  # the index may not go on giving those
         self._batch, self._texts, self._labels, self._size = [], {}, {}, 0
@@ -417,7 +401,7 @@ class _Run:
             return {}
         vectors: dict[str, Any] = {}
         for texts, progress in ((self._texts, self._tell), (self._labels, None)):  # what is counted are passages
-            known = self._to.shelf.known_vectors(list(texts))
+            known = self._to.catalog.known_vectors(list(texts))
             new = {key: text for key, text in texts.items() if key not in known}
             if new:
                 vectors |= zip(new, encoder.encode_passages(list(new.values()), progress=progress), strict=True)
@@ -429,19 +413,19 @@ class _Run:
         unmet = {uri: number for uri, (number, _) in self._live.items() if uri not in self._seen}
         held = {uri for uri in unmet if _file_of(uri) in failed}
         if unmet.keys() - held and any(uri.lower().endswith(_LINES) and "#" not in uri for uri in failed):
-            lines = self._to.shelf.uris_of_type(source_id, _LINES_TYPE)
+            lines = self._to.catalog.uris_of_type(source_id, _LINES_TYPE)
             held |= {uri for uri in unmet.keys() & lines if not _file_of(uri).lower().endswith(_LINES)}
         self.report.held_back = len(held)
         gone = [number for uri, number in unmet.items() if uri not in held]
         if gone:
-            self.report.retired += self._to.shelf.retire_documents(source_id, gone)
-        old = [uri for uri in self._to.shelf.failures(source_id) if uri not in failed]
-        self._to.shelf.forget_failures(source_id, old)
+            self.report.retired += self._to.catalog.retire_documents(source_id, gone)
+        old = [uri for uri in self._to.catalog.failures(source_id) if uri not in failed]
+        self._to.catalog.forget_failures(source_id, old)
 
     def settle_versions(self) -> None:
         """End superseded versions; what cannot be settled is reported, everything else stays as it is."""
         try:
-            for uri, notes in settle(self._to.shelf, self._source.source_id).items():
+            for uri, notes in settle(self._to.catalog, self._source.source_id).items():
                 self.report.notes[uri] = (*self.report.notes.get(uri, ()), *notes)
         except InvalidRequest as error:
             self._fail(f"versions of {self._source.source_id}", DocumentRejected(error.message))

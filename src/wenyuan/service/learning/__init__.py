@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from wenyuan.core.addresses import as_kept, parted, placed, readable, with_fragment
 from wenyuan.core.filters import Scope
-from wenyuan.core.model import Passage
-from wenyuan.core.ports import Change, Deadline, Encoder, Engine
+from wenyuan.core.ports import Deadline, Encoder, Engine
 from wenyuan.core.records import AuditRecord, Judgement, Pair
 from wenyuan.core.scoring.adapt import QueryMap, Words, learn, levelled
 from wenyuan.core.scoring.evaluation import STRENGTHS, Deal, Trial
@@ -26,6 +25,9 @@ from wenyuan.core.scoring.vectors import checked_vectors
 from wenyuan.core.text import query_terms, search_terms
 from wenyuan.runtime import deadline_after
 from wenyuan.service.search.legs import Aim
+
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
 
 # Questions with the passages that answer them: what a library can learn from, and of what it came.
 #
@@ -38,20 +40,6 @@ Rows = NDArray[np.int64]
 _OF_FILE = re.compile(r"[?&](?:sheet|line|id)=[^?&#]*$")
 """How the address of a sheet or of a row of JSON Lines ends that is a document of its own; before it stands its file's."""
 _REF = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.\-]*)#([0-9]{1,15})")
-
-
-class Library(Protocol):
-    """The catalog, as far as lessons need it."""
-
-    def seq(self) -> int: ...
-
-    def changes(self, after: int, upto: int, *, vectors: bool = True) -> Iterable[Change]: ...
-
-    def passages_of(self, uris: Iterable[str]) -> Mapping[str, Mapping[int, Sequence[int]]]: ...
-
-    def passages(self, passage_ids: Sequence[int]) -> Mapping[int, Passage]: ...
-
-    def live_documents(self, source_id: str) -> Mapping[str, tuple[int, str]]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -77,7 +65,7 @@ class Holdings:
         return dict(zip(documents.tolist(), counts.tolist(), strict=True))
 
 
-def load_holdings(catalog: Library, scope: Scope, most: int, dimension: int | None) -> Holdings:
+def load_holdings(catalog: Catalog, scope: Scope, most: int, dimension: int | None) -> Holdings:
     """Read them; no text is embedded.
 
     Args:
@@ -148,7 +136,7 @@ class Lessons:
 
 
 def resolve(
-    pairs: Iterable[Pair], catalog: Library, holdings: Holdings, sources: Collection[str] | None = None
+    pairs: Iterable[Pair], catalog: Catalog, holdings: Holdings, sources: Collection[str] | None = None
 ) -> Lessons:
     """Lead every pair to its passages; questions that read the same are one.
 
@@ -202,7 +190,7 @@ def _whole(target: Target, holdings: Holdings, sizes: Mapping[int, int]) -> bool
 class _Addresses:
     """Where addresses lead, looked up for all of them at once."""
 
-    def __init__(self, catalog: Library, holdings: Holdings, addresses: Iterable[str]) -> None:
+    def __init__(self, catalog: Catalog, holdings: Holdings, addresses: Iterable[str]) -> None:
         self._holdings = holdings
         self._ends: Mapping[str, str] = {}
         self._placed: Mapping[str, Sequence[int]] = {}
@@ -239,7 +227,7 @@ class _Addresses:
         return np.array(sorted(self._holdings.place[i] for i in ids if i in self._holdings.place), dtype=np.int64)
 
 
-def _placed(catalog: Library, addresses: Mapping[str, str]) -> Mapping[str, Sequence[int]]:
+def _placed(catalog: Catalog, addresses: Mapping[str, str]) -> Mapping[str, Sequence[int]]:
     """By name, the passages of an address whose fragment is none of theirs but tells their place: a clause, a heading."""
     told = {name: parted(address)[:2] for name, address in addresses.items() if parted(address)[1]}
     documents = catalog.passages_of({readable(document) for document, _ in told.values()})
@@ -252,7 +240,7 @@ def _placed(catalog: Library, addresses: Mapping[str, str]) -> Mapping[str, Sequ
     return found
 
 
-def _of_files(catalog: Library, holdings: Holdings, addresses: Iterable[str]) -> Mapping[str, Sequence[int]]:
+def _of_files(catalog: Catalog, holdings: Holdings, addresses: Iterable[str]) -> Mapping[str, Sequence[int]]:
     """By name, the passages of a whole file whose sheets or rows are documents of their own: a workbook, JSON Lines.
 
     A file is named by its address or by a path that fits no other file. A row with an address of its own is not known
@@ -307,7 +295,7 @@ def _path(path: str) -> str:
     return "/" + readable("x://" + path.removeprefix("./").lstrip("/"))[len("x://") :]
 
 
-def _by_path(catalog: Library, holdings: Holdings, paths: Collection[str]) -> Mapping[str, str]:
+def _by_path(catalog: Catalog, holdings: Holdings, paths: Collection[str]) -> Mapping[str, str]:
     """By path, the address of the one document that ends with it; a path that fits several leads nowhere."""
     if not paths:
         return {}
@@ -336,7 +324,7 @@ class _Part(NamedTuple):
 
 
 def judged_pairs(
-    judgements: Iterable[Judgement], answered: Callable[[str], AuditRecord | None], catalog: Library
+    judgements: Iterable[Judgement], answered: Callable[[str], AuditRecord | None], catalog: Catalog
 ) -> tuple[list[Pair], int]:
     """Pairs of what callers said of answers, and how many judgements have lost their question.
 
@@ -383,7 +371,7 @@ def _judged(record: AuditRecord, ref: str) -> tuple[str, _Part]:
     return uri, _Part(ref.partition("#")[0], uri.partition("#")[0] or ref, str(part.get("sha256") or ref))
 
 
-def _held(catalog: Library, parts: Sequence[tuple[str, str]]) -> Mapping[_Part, Mapping[str, str]]:
+def _held(catalog: Catalog, parts: Sequence[tuple[str, str]]) -> Mapping[_Part, Mapping[str, str]]:
     """Of the documents of judged parts, given by ref and address: every text with the addresses and refs that it has now.
 
     A document that is changed has other passages: most of their texts are what they were, and what was said of them counts.
@@ -398,7 +386,7 @@ def _held(catalog: Library, parts: Sequence[tuple[str, str]]) -> Mapping[_Part, 
     return held
 
 
-def _gone(catalog: Library, parts: Sequence[tuple[str, str]]) -> list[str]:
+def _gone(catalog: Catalog, parts: Sequence[tuple[str, str]]) -> list[str]:
     """The addresses of those whose passage is no more."""
     numbers = {ref: int(found[2]) for ref, _ in parts if (found := _REF.fullmatch(ref))}
     live = catalog.passages(sorted(set(numbers.values())))

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote
 
 import numpy as np
@@ -40,6 +40,9 @@ from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL
 from wenyuan.settings import Settings
 
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
+
 # Feedback: which parts of an audited answer are right or wrong, as its callers say. Mixed into `Library`.
 #
 # It is kept beside the library and learned from when the library is tuned; it changes no score by itself.
@@ -52,7 +55,7 @@ MAX_JUDGED = 100
 class FeedbackDoor:
     """Takes judgements of answers."""
 
-    catalog: Any
+    catalog: Catalog
     witness: Witness
 
     def give_feedback(
@@ -139,13 +142,7 @@ def _ref_of(fragments: Sequence[Mapping[str, Any]], part: str) -> str | None:
 _PIECE = re.compile(r"(.*)[?&](id|sheet)=([^?&#]*)")
 
 
-class Shelf(Protocol):
-    """The catalog, as far as this needs it."""
-
-    def passages(self, passage_ids: Sequence[int]) -> Mapping[int, Passage]: ...
-
-
-def documents_of(lessons: Sequence[Lesson], holdings: Holdings, shelf: Shelf) -> list[frozenset[str]]:
+def documents_of(lessons: Sequence[Lesson], holdings: Holdings, catalog: Catalog) -> list[frozenset[str]]:
     """Of each lesson, the names of the documents that answer it.
 
     One document are: what has the same address (see `whole`), and what has the same title in one source. A row of a table
@@ -153,7 +150,7 @@ def documents_of(lessons: Sequence[Lesson], holdings: Holdings, shelf: Shelf) ->
     """
     rows = [_of_each_document(lesson, holdings) for lesson in lessons]
     ids = sorted({int(holdings.ids[row]) for own in rows for row in own})
-    told = shelf.passages(ids)
+    told = catalog.passages(ids)
     first: dict[tuple[str, ...], int] = {}
     pairs = [(first.setdefault(name, at), at) for at, i in enumerate(ids) if i in told for name in _names(told[i])]
     name_of = {i: str(root) for i, root in zip(ids, roots(len(ids), pairs), strict=True)}
@@ -258,7 +255,7 @@ class TuningDoor(FeedbackDoor):
     """Learning from judged questions."""
 
     settings: Settings
-    catalog: Any
+    catalog: Catalog
     engine: Engine
     encoder: Encoder | None
     witness: Witness

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.model import Source
 from wenyuan.core.sources import Cycle, SourceState, parse_cycle
+
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
 
 _NEVER = "never"
 _AHEAD = 300.0
@@ -137,15 +140,7 @@ class SourceHealth:
     stale_since: float | None
 
 
-class Doing(Protocol):
-    """What is asked of the catalog."""
-
-    def sources(self) -> Sequence[Source]: ...
-
-    def source_states(self) -> Mapping[str, SourceState]: ...
-
-
-def healths(catalog: Doing, now: float) -> tuple[SourceHealth, ...]:
+def healths(catalog: Catalog, now: float) -> tuple[SourceHealth, ...]:
     """How all sources are doing at a moment (seconds since the epoch)."""
     states = catalog.source_states()
     return tuple(
@@ -178,7 +173,7 @@ class Freshness:
 
     def __init__(
         self,
-        catalog: Doing,
+        catalog: Catalog,
         clock: Callable[[], float] = time.time,
         ticks: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 from wenyuan.core.errors import KnowledgeError
-from wenyuan.core.model import Source
 from wenyuan.core.ports import ChangeFeed, Encoder, Engine
 from wenyuan.core.records import AuditProgress
-from wenyuan.core.sources import SourceState
 from wenyuan.runtime import deadline_after
 from wenyuan.service.answer import Query
 from wenyuan.service.audit.recorder import Witness
@@ -24,6 +22,9 @@ from wenyuan.service.search.cache import CacheCounts
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import Searcher
 from wenyuan.service.search.traces import Timing
+
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
 
 # How a library is doing, in numbers: what ``/metrics`` shows of it, and what is told of each source.
 
@@ -65,17 +66,7 @@ class Vitals:
     worker: WorkerProgress | None = None
 
 
-class Stock(Protocol):
-    """What is asked of the catalog."""
-
-    def sources(self) -> Sequence[Source]: ...
-
-    def source_states(self) -> Mapping[str, SourceState]: ...
-
-    def counts_by_source(self) -> Mapping[str, Mapping[str, int]]: ...
-
-
-def source_counts(catalog: Stock) -> tuple[tuple[SourceHealth, ...], Mapping[str, Mapping[str, int]]]:
+def source_counts(catalog: Catalog) -> tuple[tuple[SourceHealth, ...], Mapping[str, Mapping[str, int]]]:
     """How all sources are doing now, and what is held of each."""
     counts = catalog.counts_by_source()
     found = healths(catalog, time.time())
@@ -93,7 +84,7 @@ def index_lag(feed: ChangeFeed, engine: Engine) -> IndexLag:
     )
 
 
-def listed_sources(catalog: Stock) -> list[dict[str, object]]:
+def listed_sources(catalog: Catalog) -> list[dict[str, object]]:
     """Each source, what the library holds of it, and how fresh that is."""
     found, counts = source_counts(catalog)
     now = time.time()
@@ -178,7 +169,7 @@ class Readiness:
 class HealthDoor:
     """Health of the parts."""
 
-    catalog: Any
+    catalog: Catalog
     engine: Engine
     encoder: Encoder | None
     witness: Witness

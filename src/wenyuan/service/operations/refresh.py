@@ -15,7 +15,6 @@ from wenyuan.core.errors import CatalogBusy, InvalidRequest, KnowledgeError, Not
 from wenyuan.core.model import Source
 from wenyuan.core.sources import LONGEST_CLAIM, SourceState
 from wenyuan.runtime import Rounds, own_name
-from wenyuan.service.catalog import governed
 from wenyuan.service.operations import cycle_of, describe_state, due_at, next_due, stale_since
 
 if TYPE_CHECKING:
@@ -111,7 +110,7 @@ class Worker:
     ) -> None:
         self.name = name or own_name(id(self))
         self._library = library
-        self._catalog = governed(library)
+        self._catalog = library.catalog
         self._clock = clock
         self._lease = min(lease, LONGEST_CLAIM)
         self._ask = ask or self._asked

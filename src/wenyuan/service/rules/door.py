@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from itertools import accumulate, takewhile
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.access import Principal
@@ -28,6 +28,9 @@ from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Searcher
 from wenyuan.settings import Settings
 
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
+
 _EVERY = 2**31 - 2  # statements of one direction: all that a database can be asked for
 
 
@@ -35,7 +38,7 @@ class RuleDoor:
     """Rules, cases, and both united."""
 
     settings: Settings
-    catalog: Any
+    catalog: Catalog
     witness: Witness
     _retriever: Retriever
     _searcher: Searcher
@@ -270,13 +273,19 @@ class RuleDoor:
         """
         known = self.rules.schema().kinds
         kinds = None if kind is None else _written("kind", kind, known.values())
-        nodes = takewhile(lambda held: hasattr(held, "node"), self.catalog.rules.live_book())
-        return [
-            {"name": node.name, "type": node.kind, "description": str(node.attributes.get("description", "")),
-             "labels": dict(node.labels)}
-            for node in (held.node for held in nodes)
-            if kinds is None or node.kind in kinds
-        ]  # fmt: skip
+        from wenyuan.catalog.rules import HeldStatement  # with its driver, which is loaded: a library is open
+
+        found = []
+        for held in self.catalog.rules.live_book():
+            if isinstance(held, HeldStatement):  # nodes come first
+                break
+            node = held.node
+            if kinds is None or node.kind in kinds:
+                about = str(node.attributes.get("description", ""))
+                found.append(
+                    {"name": node.name, "type": node.kind, "description": about, "labels": dict(node.labels)}
+                )
+        return found
 
 
 def _spoken(names: Sequence[str]) -> str:

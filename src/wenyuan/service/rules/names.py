@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.errors import CatalogBusy, KnowledgeError
 from wenyuan.core.ports import Encoder
@@ -22,18 +22,12 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from wenyuan.catalog import Catalog
+
 
 log = logging.getLogger(__name__)
 _BATCH = 64  # names embedded at once: less than a second of work
 _MOST = 50  # guesses that are compared further
-
-
-class NameStore(Protocol):
-    """Where the vectors of names are kept; see `catalog.rules.writes`."""
-
-    def name_vectors(self, keys: Sequence[str]) -> Mapping[str, Any]: ...
-
-    def keep_name_vectors(self, vectors: Mapping[str, Any], *, wanted: Collection[str] | None = None) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +46,9 @@ class NameVectors:
         threshold: Likeness (0..1, the cosine on the encoder's scale) from which on a name is a guess.
     """
 
-    def __init__(self, encoder: Encoder, store: NameStore, threshold: float) -> None:
+    def __init__(self, encoder: Encoder, catalog: Catalog, threshold: float) -> None:
         self._encoder = encoder
-        self._store = store
+        self._catalog = catalog
         self._threshold = threshold
         self._lock = threading.Lock()
         self._ready: _Names | None = None
@@ -109,7 +103,7 @@ class NameVectors:
             EncoderError, CatalogError
         """
         keys = {self._key(entry.text): entry.text for entry in entries}
-        kept = self._store.name_vectors(list(keys))
+        kept = self._catalog.name_vectors(list(keys))
         missing = [key for key in keys if key not in kept]
         done = 0
         if most is not None and len(missing) > most:
@@ -118,12 +112,12 @@ class NameVectors:
             if self._stop.is_set():
                 return done
             vectors = self._encoder.encode_passages([keys[key] for key in part])
-            self._store.keep_name_vectors(dict(zip(part, vectors, strict=True)))
+            self._catalog.keep_name_vectors(dict(zip(part, vectors, strict=True)))
             done += len(part)
             if tell is not None:
                 tell(done, len(missing))
         if missing:
-            self._store.keep_name_vectors({}, wanted=keys)
+            self._catalog.keep_name_vectors({}, wanted=keys)
         return done
 
     def _names(self, version: int, entries: Sequence[LexiconEntry]) -> _Names | str:
@@ -142,7 +136,7 @@ class NameVectors:
         import numpy as np
 
         keys = [self._key(entry.text) for entry in entries]
-        kept = self._store.name_vectors(list(dict.fromkeys(keys)))
+        kept = self._catalog.name_vectors(list(dict.fromkeys(keys)))
         if any(key not in kept for key in keys):
             return None
         vectors = (
@@ -166,11 +160,11 @@ class NameVectors:
         return hashlib.sha256(f"{self._encoder.fingerprint.key}\x00{text}".encode()).hexdigest()
 
 
-def names_of(encoder: Encoder | None, store: NameStore, settings: SearchSettings) -> NameVectors | None:
+def names_of(encoder: Encoder | None, catalog: Catalog, settings: SearchSettings) -> NameVectors | None:
     """What compares names by meaning, where the settings want it and something embeds."""
     if encoder is None or settings.similar_names >= 1.0:
         return None
-    return NameVectors(encoder, store, settings.similar_names)
+    return NameVectors(encoder, catalog, settings.similar_names)
 
 
 def _parts(keys: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -7,11 +7,11 @@ import math
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import accumulate
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from wenyuan.core.addresses import parted, placed
 from wenyuan.core.model import FOREVER, RULE_IDS, IndexRow, Passage, Source
@@ -24,56 +24,11 @@ from wenyuan.core.rules.results import derivation, rule_sentence, used_of
 from wenyuan.core.rules.schema import Schema, label_in
 from wenyuan.core.scoring import support_factor
 
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.rules.writes import Cited, Standing
+
 # Rules follow what they quote: an evidence whose words a document no longer has is withdrawn.
-
-
-class _Cited(Protocol):
-    @property
-    def row_id(self) -> int: ...
-
-    @property
-    def statement_id(self) -> int: ...
-
-    @property
-    def quote(self) -> str: ...
-
-    @property
-    def until(self) -> int: ...
-
-    @property
-    def verified(self) -> bool: ...
-
-
-class _Standing(Protocol):
-    @property
-    def since(self) -> int: ...
-
-    @property
-    def until(self) -> int: ...
-
-
-class Citations(Protocol):
-    """The part of the catalog that knows what is cited of a source; see `catalog.rules.writes`."""
-
-    def seq(self) -> int: ...
-
-    def value(self, key: str) -> Any: ...
-
-    def set_value(self, key: str, value: Any) -> None: ...
-
-    def cited(self, source_id: str) -> Mapping[str, Any]: ...
-
-    def standings(self, source_id: str, uris: Iterable[str]) -> Mapping[str, Any]: ...
-
-    def document_words(self, source_id: str, uri: str) -> str | None: ...
-
-    def texts_of(self, source_id: str) -> Iterator[str]: ...
-
-    def source_changed(self, source_id: str, since: int) -> bool: ...
-
-    def mark_quotes(self, source_id: str, verified: Mapping[int, bool]) -> None: ...
-
-    def withdraw_evidence(self, source_id: str, lost: Mapping[str, Mapping[int, int]]) -> tuple[int, int]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +39,7 @@ class Lost:
     rules: int = 0
 
 
-def follow_quotes(catalog: Citations, source_id: str, today: date) -> Lost:
+def follow_quotes(catalog: Catalog, source_id: str, today: date) -> Lost:
     """Compare what is cited of a source with its documents, as far as these have changed since the last time.
 
     Evidence is withdrawn when its document was removed, has ended, or no longer has the words. One that is imported
@@ -130,9 +85,9 @@ def said_in(texts: Iterable[str], quotes: Collection[str]) -> frozenset[str] | N
 
 
 def _gone(
-    catalog: Citations, source_id: str, uri: str, cited: Collection[_Cited], standing: _Standing,
+    catalog: Catalog, source_id: str, uri: str, cited: Collection[Cited], standing: Standing,
     known: Mapping[str, int], today: int, verified: dict[int, bool],
-) -> tuple[str, list[_Cited]]:  # fmt: skip
+) -> tuple[str, list[Cited]]:  # fmt: skip
     """Why evidence is lost, and which; what is found for the first time is added to `verified`."""
     news = standing.since > known["seq"]
     if standing.until == 0:
@@ -157,12 +112,6 @@ def _gone(
 _SHOWN = 40  # characters of a quote
 
 
-class _Documents(Protocol):
-    def document_words(self, source_id: str, uri: str) -> str | None: ...
-
-    def texts_of(self, source_id: str) -> Iterator[str]: ...
-
-
 class Quotes:
     """Compares quotes with what the library holds of their sources.
 
@@ -174,8 +123,8 @@ class Quotes:
         refuse: What cannot be compared is refused.
     """
 
-    def __init__(self, documents: _Documents, usual: Mapping[str, str], *, refuse: bool) -> None:
-        self._documents, self._usual, self._refuse = documents, usual, refuse
+    def __init__(self, catalog: Catalog, usual: Mapping[str, str], *, refuse: bool) -> None:
+        self._catalog, self._usual, self._refuse = catalog, usual, refuse
         self._held: dict[tuple[str, str], str | None] = {}
         self._elsewhere: dict[str, frozenset[str] | None] = {}
         self._wrong: list[BookFault] = []
@@ -188,7 +137,7 @@ class Quotes:
             if evidence.quote and self._words(evidence) is None:
                 loose.setdefault(evidence.source_id, set()).add(evidence.quote)
         for source_id, quotes in loose.items():
-            self._elsewhere[source_id] = said_in(self._documents.texts_of(source_id), quotes)
+            self._elsewhere[source_id] = said_in(self._catalog.texts_of(source_id), quotes)
 
     def marked(self, evidence: Evidence) -> Evidence | None:
         """The evidence, marked as *verified* or not; None when it is refused. To be called after `compare`."""
@@ -216,7 +165,7 @@ class Quotes:
     def _words(self, evidence: Evidence) -> str | None:
         at = evidence.source_id, evidence.uri.partition("#")[0]
         if at not in self._held:
-            text = self._documents.document_words(*at) if at[1] else None
+            text = self._catalog.document_words(*at) if at[1] else None
             self._held[at] = None if text is None else plain(text)
         return self._held[at]
 
@@ -271,16 +220,6 @@ Cite = Callable[[Quoted], str]
 """The address at which an evidence is opened."""
 
 
-class _Catalog(Protocol):
-    def seq(self) -> int: ...
-
-    def source_changed(self, source_id: str, since: int) -> bool: ...
-
-    def cited_passages(self, source_id: str, uri: str | None, most: int) -> Sequence[int]: ...
-
-    def passages(self, passage_ids: Sequence[int]) -> Mapping[int, Passage]: ...
-
-
 def elsewhere(evidence: Quoted) -> str:
     """The address of an evidence whose source is not looked into."""
     return evidence.address
@@ -322,7 +261,7 @@ class CitedPlaces:
     A document is read once, and again when its source has changed.
     """
 
-    def __init__(self, catalog: _Catalog) -> None:
+    def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._kept: OrderedDict[tuple[str, str | None], _Read] = OrderedDict()
         self._lock = threading.Lock()

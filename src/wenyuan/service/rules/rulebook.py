@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.model import FOREVER, Source
@@ -22,44 +22,12 @@ from wenyuan.service.audit.recorder import ACTING
 from wenyuan.service.rules import SCHEMAS, schema_of, stored_schema, stored_trees
 from wenyuan.service.rules.quotes import Quotes
 
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
+
 Action = Literal["approve", "reject", "retire"]
 _PAGE = 1_000
 _SECONDS = 10.0  # for a list that a person looks at
-
-
-class RuleCatalog(Protocol):
-    """The catalog, as far as rules go."""
-
-    @property
-    def rules(self) -> Any: ...
-
-    def apply_rules(
-        self,
-        pack: str,
-        *,
-        nodes: Sequence[Node],
-        statements: Sequence[Statement],
-        prune: bool,
-        schema_tree: Mapping[str, Any] | None = None,
-    ) -> Any: ...
-
-    def review_rules(self, statement_ids: Sequence[int], action: Action, *, actor: str, reason: str = "") -> int: ...
-
-    def sources(self) -> tuple[Source, ...]: ...
-
-    def put_source(self, source: Source) -> None: ...
-
-    def value(self, key: str) -> Any: ...
-
-    def document_words(self, source_id: str, uri: str) -> str | None: ...
-
-    def texts_of(self, source_id: str) -> Iterator[str]: ...
-
-    def standings(self, source_id: str, uris: Iterable[str]) -> Mapping[str, Any]: ...
-
-    def seq(self) -> int: ...
-
-    def writing(self) -> AbstractContextManager[None]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +73,7 @@ class Rulebook:
 
     def __init__(
         self,
-        catalog: RuleCatalog,
+        catalog: Catalog,
         changed: Callable[[str, str, Any, Any], None],
         *,
         refuse_unverified: bool = False,

@@ -6,17 +6,64 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import date
+from typing import Protocol
 
 from wenyuan.core.access import TaskProfile, profile_of
-from wenyuan.core.addresses import folder_of, path_words, readable
+from wenyuan.core.addresses import Holder, folder_of, path_words, readable
 from wenyuan.core.errors import ConfigError, InvalidRequest, NotPermitted, UnknownDomain, did_you_mean
-from wenyuan.core.model import Source
-from wenyuan.core.ports import Deadline
+from wenyuan.core.model import Label, LabelVector, Passage, Source
+from wenyuan.core.ports import ChangeFeed, Deadline
+from wenyuan.core.scoring.adapt import Tuning
 from wenyuan.core.scoring.fusion import Topic
 from wenyuan.core.terms_of_use import Validity, effective_ends
 from wenyuan.core.text import OWN, query_terms, terms
+from wenyuan.core.text.synonyms import Synonym
 from wenyuan.service.answer import Query
-from wenyuan.service.catalog import Record
+
+
+class Record(ChangeFeed, Protocol):
+    """What a search reads: the catalog as it is (`catalog.Catalog`), or as it was (`audit.past.RecordAt`)."""
+
+    def sources(self, deadline: Deadline | None = None) -> tuple[Source, ...]: ...
+
+    def passages(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Passage]: ...
+
+    def labels(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Label]:
+        """Of each passage, live or not."""
+        ...
+
+    def label_vectors(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Sequence[LabelVector]:
+        """Of each passage, live or not, that has one."""
+        ...
+
+    def document_by_uri(
+        self, uri: str, sources: Sequence[str] | None = None, deadline: Deadline | None = None
+    ) -> tuple[int, str, str] | None: ...
+
+    def holders(self, uris: Sequence[str], but: str = "") -> Mapping[str, Sequence[Holder]]:
+        """Which documents have these addresses, in sources but one."""
+        ...
+
+    def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
+        """What the library is like, by script: see `core.scoring.Traits`; empty while that was not looked at."""
+        ...
+
+    def tuning_at(self, seq: int, deadline: Deadline | None = None) -> Tuning | None:
+        """What was learned from judged questions and counted at a change."""
+        ...
+
+    def profiles_at(self, seq: int, deadline: Deadline | None = None) -> tuple[TaskProfile, ...]:
+        """What kinds of tasks were about, at a change."""
+        ...
+
+    def synonyms_version(self, seq: int, deadline: Deadline | None = None) -> int:
+        """The last change of the synonyms, up to a change of the catalog; 0 for none."""
+        ...
+
+    def synonyms_at(self, seq: int, deadline: Deadline | None = None) -> tuple[Synonym, ...]:
+        """What people said for what documents say, at a change."""
+        ...
+
 
 # Which sources a request may see: those asked for, trusted enough, and in force on its day.
 

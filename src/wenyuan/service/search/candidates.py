@@ -16,7 +16,7 @@ from wenyuan.core.ports import Deadline, Hit
 from wenyuan.core.scoring import law_of, trust_factor
 from wenyuan.core.scoring.fusion import CONTEXT_BOUND, Fusion, column
 from wenyuan.core.scoring.probability import NEAR, Curve, Field
-from wenyuan.service.catalog import Record
+from wenyuan.service.search import Record
 
 # Which of the candidates count: floor, limit, and the guard that asks the record again.
 

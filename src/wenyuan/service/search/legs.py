@@ -27,7 +27,7 @@ from wenyuan.core.scoring.vectors import CHINESE, checked_vectors
 from wenyuan.core.text.synonyms import SynonymTable, Wordings
 from wenyuan.runtime import usable_cores
 from wenyuan.service.answer import LegReport
-from wenyuan.service.catalog import Record
+from wenyuan.service.search import Record
 from wenyuan.service.search.cache import CacheCounts
 from wenyuan.service.search.candidates import Belongings, Cut, LabelVectors, above, contenders
 from wenyuan.service.search.general import GENERAL, PASSAGES, SCRIPTS, script_of

@@ -22,10 +22,9 @@ from wenyuan.core.text import has_han, identifiers
 from wenyuan.core.text.synonyms import Wordings
 from wenyuan.runtime import deadline_after
 from wenyuan.service.answer import Answer, LegReport, Query
-from wenyuan.service.catalog import Record
 from wenyuan.service.rules import RuleQuestion, of_type
 from wenyuan.service.rules.derive import Derived, Deriver
-from wenyuan.service.search import Sight, Sources, Told, Topics
+from wenyuan.service.search import Record, Sight, Sources, Told, Topics
 from wenyuan.service.search.candidates import Belongings, Cut, LabelVectors, above, guard, likely, meeting, why_empty
 from wenyuan.service.search.external import Abroad, Reranking, no_outside, unaddressed
 from wenyuan.service.search.general import SCRIPTS, script_of, strange

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 from itertools import accumulate
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from wenyuan.core.access import AUTO, Agent, DomainScope, Principal, parse_scope
 from wenyuan.core.errors import (
@@ -30,6 +30,9 @@ from wenyuan.service.search.cache import AnswerCache, CacheCounts, OwnMemory, St
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.threads import abreast
 from wenyuan.settings import CacheSettings, SearchSettings
+
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
 
 LOCAL = Principal()
 """Whoever holds the library object itself: no key is needed, every right is given."""
@@ -124,14 +127,6 @@ class SearchResult:
         return tuple(leg.name for leg in self.legs if leg.state == "failed")
 
 
-class Agents(Protocol):
-    """Where agents are registered."""
-
-    def agent(self, agent_id: str) -> Agent: ...
-
-    def seq(self) -> int: ...
-
-
 @dataclass(frozen=True, slots=True)
 class _Area:
     """One domain to search: its sources, and how many passages of it."""
@@ -152,13 +147,13 @@ class Searcher:
     def __init__(
         self,
         retriever: Retriever,
-        agents: Agents,
+        catalog: Catalog,
         settings: CacheSettings,
         store: Store[SearchResult] | None = None,
         search: SearchSettings | None = None,
     ) -> None:
         self._retriever = retriever
-        self._agents = agents
+        self._catalog = catalog
         search = search or SearchSettings()
         self._auto = search.auto_least, search.auto_most
         if store is None and settings.seconds > 0:
@@ -194,7 +189,7 @@ class Searcher:
             return self._kept_or_found(request, principal, deadline)
 
     def _kept_or_found(self, request: SearchRequest, principal: Principal, deadline: Deadline) -> SearchResult:
-        generation = self._agents.seq()
+        generation = self._catalog.seq()
         agent = self.agent_of(request.agent_id, principal)
         min_trust = max(request.min_trust, agent.min_trust if agent else 1)
         registry = self._retriever.registry(generation, deadline)
@@ -248,7 +243,7 @@ class Searcher:
             if agent_id not in (None, principal.agent_id):
                 raise NotPermitted(f"there is no agent {agent_id!r}")  # others' ids are not even confirmed
             agent_id = principal.agent_id
-        return None if agent_id is None else self._agents.agent(agent_id)
+        return None if agent_id is None else self._catalog.agent(agent_id)
 
     def bounded(self, query: Query, principal: Principal) -> Query:
         """A query of the contract, narrowed to what the principal's agent may see."""
