@@ -88,16 +88,13 @@ def _condition(text: str | None) -> Filter | None:
 def answer_document(query: str, answer: Answer, weight: float, *, explain: bool = False) -> Mapping[str, Any]:
     """An answer as JSON: the contract's names, then all that is known about each passage."""
     from wenyuan.core.scoring.fusion import explain as explained
-    from wenyuan.core.scoring.rerank import also_in
+    from wenyuan.service.fragments import beside_hit
 
     fragments = []
     for rank, hit in enumerate(answer.hits, 1):
         passage = answer.passages[hit.passage_id]
         known = {key: value for key, value in asdict(passage).items() if key not in ("uri", "text")}
-        since = answer.stale.get(passage.source_id)
-        known |= {} if since is None else {"stale_since": since}
-        copies = answer.copies.get(hit.passage_id, ())
-        known |= {"also_in": also_in(copies)} if copies else {}
+        known |= beside_hit(passage, answer.stale, answer.copies.get(hit.passage_id, ()))
         entry = {
             "rank": rank,
             "source": passage.uri,

@@ -128,9 +128,10 @@ def fragments_of(answer: Answer) -> tuple[Fragment, ...]:
             content=passage.text,
             retrieval_score=hit.score,
             metadata={
-                **_metadata(hit, passage, answer.mode),
-                **_staleness(passage, answer),
-                **_copies(hit, answer),
+                **about_hit(hit, passage, answer.stale, answer.copies.get(hit.passage_id, ())),
+                **_place(passage),
+                "passage_id": passage.ref,
+                "mode": answer.mode,
                 **_calibrated(hit, answer),
                 **_derivation(hit, answer),
                 **about,
@@ -140,35 +141,17 @@ def fragments_of(answer: Answer) -> tuple[Fragment, ...]:
     )
 
 
-def _staleness(passage: Passage, answer: Answer) -> dict[str, str]:
-    since = answer.stale.get(passage.source_id)
-    return {} if since is None else {"stale_since": since}
+def about_hit(hit: Hit, passage: Passage, stale: Mapping[str, str], copies: Sequence[Passage] = ()) -> dict[str, Any]:
+    """What every answer says of a hit besides its address, its words and its score.
 
-
-def _calibrated(hit: Hit, answer: Answer) -> dict[str, bool]:
-    """That probabilities were not measured with the library's encoder."""
-    return {} if "raw" not in hit.parts or answer.calibrated else {"calibrated": False}
-
-
-def _copies(hit: Hit, answer: Answer) -> dict[str, Any]:
-    """Where else the same stands."""
-    return {"also_in": also_in(answer.copies[hit.passage_id])} if hit.passage_id in answer.copies else {}
-
-
-def _derivation(hit: Hit, answer: Answer) -> Mapping[str, Any]:
-    """Path, evidence and condition of a rule."""
-    return {} if answer.derived is None else answer.derived.details.get(hit.passage_id, {})
-
-
-def _metadata(hit: Hit, passage: Passage, mode: str) -> dict[str, Any]:
-    place: dict[str, Any] = {"page": passage.page, "line": passage.line, "cell": passage.cell,
-             "clause": clause_label(passage.headings) or None, "part": part_of(passage.uri)}  # fmt: skip
-    if passage.passage_id > 0 and passage.start < passage.end:  # of what lies elsewhere, nobody knows
-        place |= {"char_start": passage.start, "char_end": passage.end}
+    Args:
+        stale: Since when each overdue source is, by its id.
+        copies: Passages that say the same, which are not given themselves.
+    """
+    place = {"page": passage.page, "line": passage.line, "cell": passage.cell}
     force = {"effective_from": passage.effective_from, "effective_until": passage.effective_until}
     return {
         "source_id": passage.source_id,
-        "passage_id": passage.ref,
         "title": passage.title,
         "heading": " > ".join(passage.headings),
         "trust": passage.trust,
@@ -177,11 +160,39 @@ def _metadata(hit: Hit, passage: Passage, mode: str) -> dict[str, Any]:
         "sha256": passage.sha256,
         "copyright": passage.copyright,
         "language": passage.language,
-        "mode": mode,
         "scores": {name: round(value, 6) for name, value in hit.parts.items()},
         **{name: value for name, value in place.items() if value is not None},
         **{name: day.isoformat() for name, day in force.items() if day is not None},
+        **beside_hit(passage, stale, copies),
     }
+
+
+def beside_hit(passage: Passage, stale: Mapping[str, str], copies: Sequence[Passage]) -> dict[str, Any]:
+    """Since when its source is overdue, and where else the same stands; nothing where neither is the case."""
+    return staleness(passage.source_id, stale) | ({"also_in": also_in(copies)} if copies else {})
+
+
+def staleness(source_id: str, stale: Mapping[str, str]) -> dict[str, str]:
+    """The member that says since when a source is overdue; nothing while it is not."""
+    return {"stale_since": stale[source_id]} if source_id in stale else {}
+
+
+def _calibrated(hit: Hit, answer: Answer) -> dict[str, bool]:
+    """That probabilities were not measured with the library's encoder."""
+    return {} if "raw" not in hit.parts or answer.calibrated else {"calibrated": False}
+
+
+def _derivation(hit: Hit, answer: Answer) -> Mapping[str, Any]:
+    """Path, evidence and condition of a rule."""
+    return {} if answer.derived is None else answer.derived.details.get(hit.passage_id, {})
+
+
+def _place(passage: Passage) -> dict[str, Any]:
+    """Clause, part of a file, and characters of the document."""
+    place: dict[str, Any] = {"clause": clause_label(passage.headings), "part": part_of(passage.uri)}
+    if passage.passage_id > 0 and passage.start < passage.end:  # of what lies elsewhere, nobody knows
+        place |= {"char_start": passage.start, "char_end": passage.end}
+    return {name: value for name, value in place.items() if value not in ("", None)}
 
 
 # What the doors of other protocols ask of a library: the contract's fragments, within a domain and conditions.

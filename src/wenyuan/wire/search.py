@@ -17,9 +17,10 @@ from wenyuan.core.filters import parse_filter
 from wenyuan.core.model import MAX_RESULTS
 from wenyuan.core.prompt import Snippet
 from wenyuan.service.context import MAX_EXTRA_QUERIES, Context, ContextRequest
+from wenyuan.service.fragments import about_hit, staleness
 from wenyuan.service.learning.tuning import MAX_JUDGED
 from wenyuan.service.search.searcher import Found, SearchRequest, SearchResult
-from wenyuan.wire import Day, QueryText, Text, hit_to_wire, no_default, staleness
+from wenyuan.wire import Day, QueryText, Text, no_default
 from wenyuan.wire.strict_json import MAX_FAULTS, ROOT, shown, unbranched
 
 # The JSON shapes of the knowledge service (``/search``) and of the context service (``/context``).
@@ -342,29 +343,15 @@ def _passage(found: Found, stale: Mapping[str, str]) -> dict[str, Any]:
         "summary": found.summary,
         "score": found.hit.score,
         "domain": found.domain,
-        **hit_to_wire(found.hit, found.passage, stale, found.copies),
+        **about_hit(found.hit, found.passage, stale, found.copies),
         **({"rule": dict(found.derivation)} if found.derivation else {}),
         **({} if found.calibrated else {"calibrated": False}),
     }
 
 
 def _snippet(snippet: Snippet, stale: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "source": snippet.source,
-        "content": snippet.content,
-        "trust": snippet.trust,
-        "uri": snippet.uri,
-        "title": snippet.title,
-        "heading": snippet.heading,
-        "score": snippet.score,
-        "origin": snippet.origin,
-        "priority": snippet.priority,
-        "refs": list(snippet.refs),
-        "attribution": snippet.attribution,
-        "flags": list(snippet.flags),
-        "tokens": snippet.tokens,
-        **staleness(snippet.source.rpartition("#")[0], stale),
-    }
+    shape = SnippetShape.model_validate(snippet, from_attributes=True)
+    return shape.model_dump(exclude_unset=True) | staleness(snippet.source.rpartition("#")[0], stale)
 
 
 def _coverage(results: Iterable[SearchResult]) -> dict[str, Any]:
