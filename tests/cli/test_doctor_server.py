@@ -21,6 +21,7 @@ from wenyuan.cli.translate import translated
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.engines.postgres import sessions
 from wenyuan.runtime import postgres_errors as postgres
+from wenyuan.runtime.postgres import _TO_ALL
 
 Doctor = Callable[..., tuple[int, dict[str, Any], str]]
 
@@ -155,7 +156,7 @@ def test_every_reason_has_its_chinese() -> None:
     said = [f"the server {reason}" for _, reason in (*postgres.REFUSED, *postgres._SAID_AT_LOGIN)]
     for _, kind, reason, hint in postgres._REASONS:
         said += [f"counting: {reason}{postgres._shown(kind, '12345')}", *([hint] if hint else [])]
-    said += [f"engine postgres at host:1: {reason} (12345)" for _, _, reason in sessions._REASONS]
+    said += [f"engine postgres at host:1: {reason} (12345)" for _, _, reason in (*sessions._MEANINGS, *_TO_ALL)]
     said += [sessions._LOOK, sessions._REBUILD, postgres.said_at_login("")]
     english = re.compile("(?<![A-Za-z])(the|is|has|of|to|at|its|or|not|it|another|took)(?![A-Za-z])")
     assert [text for text in said if english.search(translated(text))] == []

@@ -29,9 +29,9 @@ from wenyuan.core.model import EncoderFingerprint, Source
 from wenyuan.core.ports import Deadline, OutsideHit
 from wenyuan.core.scoring import rescale
 from wenyuan.engines.external import pgvector_table
-from wenyuan.engines.external.pgvector_table import FAILURES, PostgresTable, translated
+from wenyuan.engines.external.pgvector_table import PostgresTable, Search, meant
 from wenyuan.engines.external.postgres import open_attached
-from wenyuan.runtime import install_command
+from wenyuan.runtime import install_command, postgres
 
 ROWS = [
     ("a-1", "报销须在三十日内提交", [1, 0, 0], "财务制度", "https://kb.example/财务#第十三条", '{"部门": "财务", "year": 2024}'),
@@ -193,9 +193,14 @@ def test_a_selective_filter_does_not_starve_an_indexed_search(
     if not exact:
         monkeypatch.setattr(pgvector_table, "EXACT_ROWS", 0)
     table = opened(filter={"n": 3})
-    (session,) = table._idle
-    assert ("enable_indexscan" in session.search.settings) is exact
+    assert ("enable_indexscan" in looked(table).settings) is exact
     assert len(ask(table, limit=10)) == 6
+
+
+def looked(table: PostgresTable) -> Search:
+    """How the table is searched, as was found out when it was opened."""
+    assert table._looked is not None
+    return table._looked[0]
 
 
 def test_large_tables_use_the_index(admin: Admin, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,14 +212,15 @@ def test_large_tables_use_the_index(admin: Admin, opened: Open, monkeypatch: pyt
     admin.execute("CREATE INDEX ON kb.docs USING hnsw (embedding vector_cosine_ops); ANALYZE kb.docs")
 
     def plan(table: PostgresTable) -> str:
-        session = table._idle[0]
-        with session.connection.transaction(force_rollback=True):
-            for name, value in {**session.search.settings, "enable_seqscan": "off"}.items():  # the table is not large
-                session.connection.execute("SELECT set_config(%s, %s, true)", (name, value))
-            rows = session.connection.execute(
-                sql.SQL("EXPLAIN {}").format(session.search.statement), {"vector": "[1,0,0]", "limit": 5}
-            )
-            return str(rows.fetchall())
+        search = looked(table)
+
+        def work(connection: psycopg.Connection[Any]) -> str:
+            explained = sql.SQL("EXPLAIN {}").format(search.statement)
+            return str(connection.execute(explained, {"vector": "[1,0,0]", "limit": 5}).fetchall())
+
+        deadline = Deadline(time.monotonic() + 5, time.monotonic)
+        settings = {**search.settings, "enable_seqscan": "off"}  # the table is not large
+        return table._sessions.run(work, deadline, settings=settings)
 
     assert "Index Scan" not in plan(opened())
     monkeypatch.setattr(pgvector_table, "EXACT_ROWS", 100)
@@ -227,7 +233,7 @@ def test_many_may_ask_at_once(opened: Open) -> None:
     with ThreadPoolExecutor(20) as pool:
         answers = list(pool.map(lambda _: [h.key for h in ask(table)], range(40)))
     assert answers == [["a-1", "a-2", "a-3", "a-4"]] * 40
-    assert 1 <= len(table._idle) <= pgvector_table.MOST_IDLE
+    assert 1 <= table._sessions._pool.checkedin() <= pgvector_table.MOST_IDLE
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -450,18 +456,19 @@ def test_a_server_that_obeys_no_timeout_is_cancelled(
     """Without a statement timeout of the server's own, the client gives up in time and cancels the statement."""
     table = opened(table="kb.slow")
     slow(10)
-    monkeypatch.setattr(pgvector_table, "allow", lambda *_: None)
+    monkeypatch.setattr(postgres, "allow", lambda *_, **__: None)
     begun = time.monotonic()
     with pytest.raises(EngineTimeout, match="no answer in time"):
         ask(table, seconds=0.3)
     assert time.monotonic() - begun < 0.4
     for _ in range(150):
-        if not [t for t in threading.enumerate() if t.name == "wenyuan-kb-1"]:
+        if not [t for t in threading.enumerate() if t.name == "wenyuan-postgres"]:
             break
         time.sleep(0.02)
     else:
         pytest.fail("the statement was not cancelled")
-    assert table._idle == []
+    left = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'wenyuan' AND datname = current_database()"
+    assert admin.execute(left).fetchone() == (0,)
 
 
 def test_a_deadline_that_has_passed_asks_nobody(opened: Open) -> None:
@@ -469,7 +476,7 @@ def test_a_deadline_that_has_passed_asks_nobody(opened: Open) -> None:
     table = opened(lazy=True, dsn_env="WENYUAN_TABLE_DSN")
     with pytest.raises(EngineTimeout):
         table.ask("x", vector=QUERY, limit=1, as_of=date(2026, 6, 1), deadline=Deadline(1.0, lambda: 2.0))
-    assert table._idle == []
+    assert table._sessions._pool.checkedin() == 0
 
 
 def killed(admin: Admin, state: str) -> int:
@@ -517,7 +524,7 @@ def test_what_asking_again_cannot_mend_is_not_asked_again(
         "$$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = '53100'; END $$"
     )
     admin.execute("CREATE OR REPLACE VIEW kb.slow AS SELECT d.* FROM kb.docs d, (SELECT kb.full()) s")
-    monkeypatch.setattr(table, "_session", lambda *_: pytest.fail("asked again"))
+    monkeypatch.setattr(table._sessions, "_connect", lambda: pytest.fail("asked again"))
     with pytest.raises(EngineUnavailable, match="has no room"):
         ask(table)
 
@@ -583,7 +590,7 @@ def test_a_closed_source_answers_nothing(opened: Open) -> None:
     table.close()
     with pytest.raises(EngineUnavailable, match="is closed"):
         ask(table)
-    assert table._idle == []
+    assert table._sessions._pool.checkedin() == 0
 
 
 def test_a_local_socket_is_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -609,13 +616,13 @@ def drivers_exceptions() -> list[type[BaseException]]:
     return sorted(found - {psycopg.Rollback}, key=lambda kind: kind.__name__)
 
 
-def test_every_exception_of_the_driver_is_translated() -> None:
+def test_every_exception_of_the_driver_is_meant() -> None:
     """Each of psycopg's exceptions is caught and becomes one of ours, without its text; there are more than 200."""
     kinds = drivers_exceptions()
     assert len(kinds) > 200
-    assert [kind.__name__ for kind in kinds if not issubclass(kind, FAILURES)] == []
+    assert [kind.__name__ for kind in kinds if not issubclass(kind, postgres.FAILURES)] == []
     for kind in kinds:
-        failure = translated(kind("postgresql://u:Geheim@h/db"), "source kb-1")
+        failure = meant(kind("postgresql://u:Geheim@h/db"), "source kb-1")
         assert isinstance(failure, EngineUnavailable | EngineTimeout)
         assert str(failure).startswith("source kb-1: ")
         assert "Geheim" not in str(failure)
@@ -642,4 +649,4 @@ def test_every_exception_of_the_driver_is_translated() -> None:
 def test_the_message_says_what_to_look_at(error: type[Exception], kind: type[EngineError], says: str) -> None:
     """What is late is a timeout; the rest says what refused."""
     with pytest.raises(kind, match=says):
-        raise translated(error("x"), "source kb-1")
+        raise meant(error("x"), "source kb-1")

@@ -32,8 +32,9 @@ from wenyuan.core.errors import (
 from wenyuan.core.ports import Deadline
 from wenyuan.core.text import query_terms
 from wenyuan.engines import postgres
-from wenyuan.engines.postgres import PostgresEngine, sessions, tables
-from wenyuan.engines.postgres.sessions import FAILURES, Mode, translated
+from wenyuan.engines.postgres import PostgresEngine, tables
+from wenyuan.engines.postgres.sessions import meant
+from wenyuan.runtime import postgres as runtime_postgres
 from wenyuan.runtime import postgres_errors as postgres_words
 
 
@@ -223,7 +224,7 @@ def test_deadline_reaches_the_server(
 ) -> None:
     """Work past its deadline ends here and on the server, also on one that knows no timeout of its own."""
     if not obeys:
-        monkeypatch.setattr(sessions, "allow", lambda *_, **__: None)
+        monkeypatch.setattr(runtime_postgres, "allow", lambda *_, **__: None)
     engine: Any = world.engine
     begun = time.monotonic()
     with pytest.raises(EngineTimeout):
@@ -279,13 +280,13 @@ def test_tables_that_are_gone(world: World, superuser: str, harm: str, kind: typ
 # --- translation --------------------------------------------------------------------------------------------------
 
 
-def test_every_exception_of_the_driver_is_translated() -> None:
+def test_every_exception_of_the_driver_is_meant() -> None:
     """Each of psycopg's exceptions is caught and becomes one of ours, without its text."""
     kinds = drivers_exceptions()
     assert len(kinds) > 200
     for kind in kinds:
-        assert issubclass(kind, FAILURES)
-        failure = translated(kind("postgresql://u:Geheim@h/db"), "engine postgres")
+        assert issubclass(kind, runtime_postgres.FAILURES)
+        failure = meant(kind("postgresql://u:Geheim@h/db"), "engine postgres")
         assert isinstance(failure, EngineError)
         assert "Geheim" not in str(failure)
 
@@ -312,7 +313,7 @@ def test_every_exception_of_the_driver_is_translated() -> None:
 def test_the_message_says_what_to_look_at(error: type[Exception], kind: type[EngineError], says: str) -> None:
     """What is late is a timeout, what is lost or damaged is to be built again, the rest says what refused."""
     with pytest.raises(kind, match=says):
-        raise translated(error("x"), "engine postgres")
+        raise meant(error("x"), "engine postgres")
 
 
 def test_modes(world: World) -> None:
@@ -320,4 +321,6 @@ def test_modes(world: World) -> None:
     engine: Any = world.engine
     with pytest.raises(EngineUnavailable, match="ReadOnlySqlTransaction"):
         engine._sessions.run(lambda c: c.execute("UPDATE state SET graph = true"), soon(5))
-    engine._sessions.run(lambda c: c.execute("UPDATE state SET graph = false"), soon(5), mode=Mode.WRITE)
+    engine._sessions.run(
+        lambda c: c.execute("UPDATE state SET graph = false"), soon(5), mode=runtime_postgres.Mode.WRITE
+    )

@@ -107,10 +107,9 @@ class Server:
         self._closed = False
 
     def __str__(self) -> str:
-        known = self._parameters
-        host = str(known.get("host") or known.get("hostaddr") or "localhost")
-        where = "a local socket" if host.startswith(("/", "@")) else f"{host}:{known.get('port') or 5432}"
-        return f"schema {self.schema} of the PostgreSQL at {where}"
+        from wenyuan.runtime.postgres import place
+
+        return f"schema {self.schema} of the PostgreSQL at {place(self._parameters)}"
 
     # -- connections --------------------------------------------------------------------------------
 
@@ -323,20 +322,17 @@ class _SessionLock(Lock):
 
 def _parsed(dsn: str) -> dict[str, Any]:
     try:
-        import psycopg
-        from psycopg.conninfo import conninfo_to_dict
+        from wenyuan.runtime.postgres import parsed
     except ImportError as error:
         raise ConfigError(
             "the driver of PostgreSQL is not installed", component="settings", hint=install_command("postgres")
         ) from error
-    try:
-        return dict(conninfo_to_dict(dsn))
-    except psycopg.Error:  # its text is the whole string
-        raise ConfigError(
-            "catalog.dsn is no connection string",
-            component=COMPONENT,
-            hint="export WENYUAN_CATALOG__DSN='postgresql://user:password@host:5432/database'",
-        ) from None
+    refusal = ConfigError(
+        "catalog.dsn is no connection string",
+        component=COMPONENT,
+        hint="export WENYUAN_CATALOG__DSN='postgresql://user:password@host:5432/database'",
+    )
+    return parsed(dsn, refusal)
 
 
 def _make_folder(folder: Path) -> None:

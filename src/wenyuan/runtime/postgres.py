@@ -1,18 +1,24 @@
-"""Connections and statements of PostgreSQL that end at their deadline."""
+"""Sessions with a PostgreSQL: connections and statements that end at their deadline, and what failed."""
 
 from __future__ import annotations
 
 import math
 import threading
 import time
-from collections.abc import Generator, Mapping
-from typing import Any
+from collections.abc import Callable, Generator, Mapping, Sequence
+from enum import Enum
+from typing import Any, TypeVar
 
 import psycopg
-from psycopg import Connection, errors
+from psycopg import Connection, IsolationLevel, errors
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.sql import SQL
+from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
-from wenyuan.core.ports import Deadline, time_left
+from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable, IndexCorrupt
+from wenyuan.core.ports import Deadline, time_left, until
+from wenyuan.runtime import Errands, TooLate
+from wenyuan.runtime.postgres_errors import FAILED, REFUSED, said_at_login
 
 # What every use of PostgreSQL shares: a statement that ends at its deadline, here and on the server, and what failed.
 
@@ -77,18 +83,18 @@ def lost(error: psycopg.OperationalError) -> bool:
     return not isinstance(error, LATE) and (error.sqlstate or "08").startswith(("08", "57P"))
 
 
-def leave(connection: Connection[Any]) -> None:
-    """Close a connection on which something failed; that it is broken already is no news."""
+def parsed(dsn: str, refusal: ConfigError) -> dict[str, Any]:
+    """The parameters of a connection string; `refusal`, which does not show it, where it is none."""
     try:
-        connection.close()
-    except psycopg.Error:
-        return
+        return dict(conninfo_to_dict(dsn))
+    except psycopg.Error:  # its text is the whole string
+        raise refusal from None
 
 
-def patient(params: dict[str, Any], deadline: Deadline) -> dict[str, Any]:
+def patient(params: dict[str, Any], seconds: float) -> dict[str, Any]:
     """Parameters that end a connection whose other side has vanished; what the operator wrote comes first."""
     defaults = {
-        "connect_timeout": max(2, math.ceil(deadline.remaining())),
+        "connect_timeout": max(2, math.ceil(seconds)),
         "keepalives_idle": 10,
         "keepalives_interval": 5,
         "keepalives_count": 3,
@@ -100,6 +106,189 @@ def patient(params: dict[str, Any], deadline: Deadline) -> dict[str, Any]:
 def place(params: dict[str, Any]) -> str:
     host = str(params.get("host") or params.get("hostaddr") or "localhost")
     return "a local socket" if host.startswith(("/", "@")) else f"{host}:{params.get('port') or 5432}"
+
+
+Meaning = tuple[str, type[EngineError], str]
+"""The beginning of an SQLSTATE (PostgreSQL's documentation, appendix A), and what it means."""
+
+_TO_ALL: tuple[Meaning, ...] = tuple((state, EngineUnavailable, reason) for state, reason in FAILED)
+_AT_LOGIN = tuple(state for state, _ in REFUSED)
+
+
+def translated(
+    error: Exception,
+    component: str,
+    own: Sequence[Meaning],
+    *,
+    look: str = "",
+    rebuild: str = "",
+) -> EngineError:
+    """What an exception of asking means. Its own text may quote the connection string or values: it is not told.
+
+    Args:
+        own: What an SQLSTATE means to this asker, the first that fits; looked at before what it means to all.
+        look: Where the operator sets how the server is reached. With it the server's word at login is told.
+        rebuild: What to do about an index that is damaged.
+    """
+    if isinstance(error, LATE):
+        return EngineTimeout("the statement was cancelled, or no answer came in time", component=component)
+    state = getattr(error, "sqlstate", None) or ""
+    for beginning, kind, reason in (*own, *_TO_ALL):
+        if state.startswith(beginning):
+            hint = rebuild if kind is IndexCorrupt else look if state.startswith(_AT_LOGIN) else ""
+            return kind(f"{reason} ({state})", component=component, hint=hint)
+    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, OSError)) and not state:
+        return EngineUnavailable(said_at_login(str(error) if look else ""), component=component, hint=look)
+    named = f"{type(error).__name__} {state}".strip()
+    return EngineUnavailable(f"the database failed ({named})", component=component)
+
+
+# Sessions with a server that is searched: at most so many, none longer than its deadline.
+
+
+T = TypeVar("T")
+
+
+class Mode(Enum):
+    """What a session is used for."""
+
+    READ = "one state of the database, unchanged while it is read"
+    WRITE = "one transaction"
+    MAINTAIN = "statements that no transaction may hold, such as VACUUM"
+
+
+class Sessions:
+    """A bounded set of connections to one database. Safe to use from several threads.
+
+    Args:
+        params: Of the connection; no error shows them.
+        component: Who asks, for messages.
+        settings: PostgreSQL's own, for every transaction, e.g. ``search_path``.
+        most: How many connections at most.
+        idle: How many of them stay while nobody asks.
+        lifetime: Seconds after which one is made anew: a server that is to be taken down empties itself.
+        meaning: What an exception of the driver means; the only place where psycopg's exceptions become ours.
+        busy: Which setting allows more connections.
+    """
+
+    def __init__(
+        self,
+        params: dict[str, Any],
+        component: str,
+        settings: Mapping[str, str],
+        *,
+        most: int,
+        idle: int,
+        lifetime: float,
+        meaning: Callable[[Exception, str], EngineError],
+        busy: str = "",
+    ) -> None:
+        self.component = component
+        self.settings = dict(settings)
+        self._params, self._most, self._meaning, self._busy = params, most, meaning, busy
+        self._errands = Errands(most, "wenyuan-postgres")
+        self._pool = QueuePool(
+            self._connect, pool_size=idle, max_overflow=most - idle, recycle=int(lifetime), use_lifo=True
+        )
+        self._closed = False
+
+    def run(
+        self,
+        work: Callable[[Connection[Any]], T],
+        deadline: Deadline,
+        *,
+        mode: Mode = Mode.READ,
+        settings: Mapping[str, str] | None = None,
+    ) -> T:
+        """The result of `work`, in a transaction of its own that both sides end at the deadline.
+
+        A session that was kept may have been ended meanwhile: then `work` is done once more, on another one.
+
+        Raises:
+            EngineTimeout: it took too long, or all sessions were taken for that long.
+            EngineError: what the server or the driver said, as `meaning` has it.
+        """
+        deadline.check(self.component)
+        if self._closed:
+            raise EngineUnavailable("is closed", component=self.component)
+        hold, chosen, begun = Hold(), {**self.settings, **(settings or {})}, threading.Event()
+
+        def errand() -> T:
+            begun.set()
+            with until(deadline):
+                return self._done(work, hold, deadline, mode, chosen)
+
+        try:
+            return self._errands.run(errand, deadline.remaining())
+        except TooLate as error:
+            hold.give_up()
+            raise self._late(begun.is_set()) from error
+        except FAILURES as error:
+            raise self._meaning(error, self.component) from error
+
+    def _late(self, begun: bool) -> EngineTimeout:
+        if begun or not self._busy:
+            return EngineTimeout("no answer in time", component=self.component)
+        return EngineTimeout(
+            f"all {self._most} sessions were busy until the deadline",
+            component=self.component,
+            hint=f"raise {self._busy}, or ask less at once",
+        )
+
+    def _connect(self) -> Any:
+        made = Connection.connect(**patient(self._params, time_left() or 0.0))
+        made.prepare_threshold = None  # a pooler between us may change servers
+        return made
+
+    def _done(
+        self,
+        work: Callable[[Connection[Any]], T],
+        hold: Hold,
+        deadline: Deadline,
+        mode: Mode,
+        settings: Mapping[str, str],
+    ) -> T:
+        while True:
+            pooled = self._pool.connect()
+            kept = pooled.info.setdefault("kept", False)
+            pooled.info["kept"] = True
+            try:
+                return self._used(pooled, work, hold, deadline, mode, settings)
+            except psycopg.OperationalError as error:
+                if not kept or not lost(error) or hold.given_up:
+                    raise
+
+    def _used(
+        self,
+        pooled: PoolProxiedConnection,
+        work: Callable[[Connection[Any]], T],
+        hold: Hold,
+        deadline: Deadline,
+        mode: Mode,
+        settings: Mapping[str, str],
+    ) -> T:
+        connection: Any = pooled.driver_connection
+        usable = False
+        hold.take(connection)
+        try:
+            connection.autocommit = mode is Mode.MAINTAIN
+            connection.read_only = True if mode is Mode.READ else None
+            connection.isolation_level = IsolationLevel.REPEATABLE_READ if mode is Mode.READ else None
+            allow(connection, deadline, settings, local=mode is not Mode.MAINTAIN)
+            result = work(connection)
+            if mode is not Mode.MAINTAIN:  # whose settings are those of the session
+                connection.commit()
+                usable = hold.release() and not self._closed
+        finally:
+            if not usable:
+                pooled.invalidate()
+            pooled.close()
+        return result
+
+    def close(self) -> None:
+        """Close the sessions. Later calls fail."""
+        self._closed = True
+        self._pool.dispose()
 
 
 # A connection to PostgreSQL that does not wait for ever.

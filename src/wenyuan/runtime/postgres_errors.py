@@ -27,6 +27,15 @@ REFUSED: tuple[tuple[str, str], ...] = (
 )
 """By the beginning of an SQLSTATE (PostgreSQL's documentation, appendix A), where the connection was made."""
 
+FAILED: tuple[tuple[str, str], ...] = (
+    *REFUSED,
+    ("22", "holds values that cannot be compared"),
+    ("53", "has no room: connections, memory or disk"),
+    ("57P", "is stopping or starting, or has ended the connection"),
+    ("08", "has lost the connection"),
+)
+"""By the beginning of an SQLSTATE: why a server that is searched did not answer, whoever searches it."""
+
 _SAID_AT_LOGIN = (
     ("password authentication failed", "refuses its user or password (28P01)"),
     ("no pg_hba.conf entry", "refuses its user from this machine (28000)"),

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote
 
 import psycopg
 from psycopg import Connection
-from psycopg.conninfo import conninfo_to_dict
 from psycopg.sql import SQL, Composed, Identifier, Placeholder
 
 from wenyuan.core.addresses import with_fragment
-from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable
+from wenyuan.core.errors import ConfigError, EngineError, EngineUnavailable
 from wenyuan.core.model import Facet
 from wenyuan.core.ports import Deadline, OutsideHit
 from wenyuan.core.scoring import rescale
 from wenyuan.core.scoring.vectors import checked_vectors
 from wenyuan.engines.external.postgres import AttachedSettings
-from wenyuan.runtime import Errands, TooLate
-from wenyuan.runtime.postgres import FAILURES, LATE, Hold, allow, leave, lost, patient, place
+from wenyuan.runtime.postgres import Meaning, Sessions, allow, parsed, place, translated
 
-__all__ = ["FAILURES", "PostgresTable", "Search", "described", "hit", "translated"]
+__all__ = ["PostgresTable", "Search", "described", "hit"]
 
 
 # The one statement that searches a table, and what must be true of the table for it: names are looked up, then quoted.
@@ -203,35 +200,14 @@ def hit(row: tuple[Any, ...], score: float, settings: AttachedSettings, source_i
 MOST_SESSIONS = 16
 MOST_IDLE = 4
 LIFETIME = 300.0
-"""Seconds after which a session is made anew, and with it the look at the table and its size."""
+"""Seconds after which a session is made anew, and how the table looks, and how large it is, is found out anew."""
 ROUNDING = 1e-4
 """How far beyond 0..2 a cosine distance may lie: half precision vectors are compared in single precision."""
 
-_REASONS = (
-    ("28", "refuses its user or password"),
-    ("3D", "has no such database"),
-    ("42501", "does not let its user read the table"),
-    ("42", "has another table than the settings describe"),
-    ("22", "holds values that cannot be compared"),
-    ("53", "has no room: connections, memory or disk"),
-    ("57P", "is stopping or starting, or has ended the connection"),
-    ("08", "has lost the connection"),
+_MEANINGS: tuple[Meaning, ...] = (
+    ("42501", EngineUnavailable, "does not let its user read the table"),
+    ("42", EngineUnavailable, "has another table than the settings describe"),
 )
-"""By the beginning of an SQLSTATE (PostgreSQL's documentation, appendix A), the first that fits."""
-
-T = TypeVar("T")
-
-
-class _Session:
-    """A connection that may only read, and how the table looked when it was made."""
-
-    def __init__(self, connection: Connection[Any], search: Search) -> None:
-        self.connection, self.search = connection, search
-        self.expires = time.monotonic() + LIFETIME
-
-    @property
-    def fresh(self) -> bool:
-        return not self.connection.closed and time.monotonic() < self.expires
 
 
 class PostgresTable:
@@ -246,17 +222,16 @@ class PostgresTable:
     def __init__(self, source_id: str, settings: AttachedSettings, dsn: str, scale: tuple[float, float]) -> None:
         self.source_id, self.encoder, self.dimension = source_id, settings.encoder, settings.dimension
         self._settings, self._scale = settings, scale
-        try:
-            self._params = conninfo_to_dict(dsn)
-        except psycopg.Error:  # its text is the whole string
-            raise ConfigError(
-                f"what {settings.dsn_env} holds is no connection string", component=f"source {source_id}"
-            ) from None
-        self.component = f"source {source_id} at {place(self._params)}"
-        self._errands = Errands(MOST_SESSIONS, f"wenyuan-{source_id}")
-        self._idle: list[_Session] = []
-        self._lock = threading.Lock()
-        self._closed = False
+        refusal = ConfigError(
+            f"what {settings.dsn_env} holds is no connection string", component=f"source {source_id}"
+        )
+        params = parsed(dsn, refusal)
+        self.component = f"source {source_id} at {place(params)}"
+        self._sessions = Sessions(
+            params, self.component, {"default_transaction_read_only": "on"},
+            most=MOST_SESSIONS, idle=MOST_IDLE, lifetime=LIFETIME, meaning=meant,
+        )  # fmt: skip
+        self._looked: tuple[Search, float] | None = None
 
     def check(self, deadline: Deadline) -> None:
         """Connect, look at the table, and search it once.
@@ -267,7 +242,7 @@ class PostgresTable:
         """
         unit = [1.0] + [0.0] * (self.dimension - 1)
         try:
-            self._within(deadline, lambda hold: self._rows(hold, _asking(unit, 1, date.today()), deadline))
+            self._rows(_asking(unit, 1, date.today()), deadline)
         except EngineUnavailable as error:
             if isinstance(error.__cause__, (psycopg.ProgrammingError, psycopg.DataError, psycopg.NotSupportedError)):
                 raise ConfigError(error.message, component=error.component) from error
@@ -286,90 +261,35 @@ class PostgresTable:
         asking = _asking(unit, limit, as_of)
         own = Deadline(min(deadline.at, deadline.clock() + self._settings.timeout), deadline.clock)
         try:
-            rows = self._within(own, lambda hold: self._rows(hold, asking, own))
+            rows = self._rows(asking, own)
         except ConfigError as error:
             raise EngineUnavailable(error.message, component=self.component, hint=error.hint) from error
         return self._hits(rows)
 
     def close(self) -> None:
         """Close the sessions. Later questions fail."""
-        with self._lock:
-            self._closed = True
-            idle, self._idle = self._idle, []
-        for session in idle:
-            session.connection.close()
+        self._sessions.close()
 
-    def _within(self, deadline: Deadline, work: Callable[[Hold], T]) -> T:
-        """The only place where psycopg's exceptions are translated."""
-        if self._closed:
-            raise EngineUnavailable("is closed", component=self.component)
-        hold = Hold()
+    def _rows(self, asking: Mapping[str, Any], deadline: Deadline) -> list[tuple[Any, ...]]:
+        """The statement's rows. How the table looks is found out anew now and then, and after whatever failed."""
+        looked = self._looked
+        known = looked[0] if looked is not None and time.monotonic() < looked[1] else None
+
+        def work(connection: Connection[Any]) -> tuple[Search, list[tuple[Any, ...]]]:
+            search = known
+            if search is None:
+                search = described(connection, self._settings, self.component)
+                allow(connection, deadline, search.settings)
+            return search, connection.execute(search.statement, {**search.bound, **asking}).fetchall()
+
         try:
-            return self._errands.run(lambda: work(hold), deadline.remaining())
-        except TooLate as error:
-            hold.give_up()
-            raise EngineTimeout("no answer in time", component=self.component) from error
-        except FAILURES as error:
-            raise translated(error, self.component) from error
-
-    def _rows(self, hold: Hold, asking: Mapping[str, Any], deadline: Deadline) -> list[tuple[Any, ...]]:
-        """The statement's rows. A session that was kept may have been ended meanwhile: then a new one is asked."""
-        kept = self._kept()
-        if kept is not None:
-            try:
-                return self._asked(kept, hold, asking, deadline)
-            except psycopg.OperationalError as error:
-                if not lost(error) or hold.given_up:
-                    raise
-        return self._asked(self._session(hold, deadline), hold, asking, deadline)
-
-    def _asked(
-        self, session: _Session, hold: Hold, asking: Mapping[str, Any], deadline: Deadline
-    ) -> list[tuple[Any, ...]]:
-        connection, search = session.connection, session.search
-        hold.take(connection)
-        try:
-            allow(connection, deadline, search.settings)
-            rows = connection.execute(search.statement, {**search.bound, **asking}).fetchall()
-            connection.rollback()
+            search, rows = self._sessions.run(work, deadline, settings=known.settings if known else None)
         except BaseException:
-            leave(connection)
+            self._looked = None
             raise
-        self._keep(session, hold)
+        if known is None:
+            self._looked = search, time.monotonic() + LIFETIME
         return rows
-
-    def _session(self, hold: Hold, deadline: Deadline) -> _Session:
-        connection = Connection.connect(**patient(self._params, deadline))
-        hold.take(connection)
-        try:
-            connection.prepare_threshold = None  # a pooler between us may change servers
-            connection.read_only = True
-            connection.execute("SET SESSION default_transaction_read_only = on")
-            connection.commit()
-            allow(connection, deadline, {})
-            search = described(connection, self._settings, self.component)
-            connection.rollback()
-        except BaseException:
-            leave(connection)
-            raise
-        return _Session(connection, search)
-
-    def _kept(self) -> _Session | None:
-        with self._lock:
-            while self._idle:
-                session = self._idle.pop()
-                if session.fresh:
-                    return session
-                session.connection.close()
-        return None
-
-    def _keep(self, session: _Session, hold: Hold) -> None:
-        usable = hold.release()
-        with self._lock:
-            if usable and not self._closed and len(self._idle) < MOST_IDLE:
-                self._idle.append(session)
-                return
-        session.connection.close()
 
     def _hits(self, rows: list[tuple[Any, ...]]) -> Sequence[OutsideHit]:
         keys = {row[0] for row in rows}
@@ -391,17 +311,6 @@ def _asking(vector: list[float], limit: int, day: date) -> dict[str, Any]:
     return {"vector": str(vector), "limit": limit, "as_of": day}
 
 
-def translated(error: Exception, component: str) -> EngineError:
-    """What an exception of asking means here. Its own text may quote the connection string or values: it is not told."""
-    if isinstance(error, LATE):
-        return EngineTimeout("the statement was cancelled, or no answer came in time", component=component)
-    state = getattr(error, "sqlstate", None) or ""
-    for beginning, reason in _REASONS:
-        if state.startswith(beginning):
-            return EngineUnavailable(f"{reason} ({state})", component=component)
-    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, OSError)) and not state:
-        return EngineUnavailable(
-            "cannot be reached, refuses its user or password, or has lost the connection", component=component
-        )
-    kind = f"{type(error).__name__} {state}".strip()
-    return EngineUnavailable(f"the database failed ({kind})", component=component)
+def meant(error: Exception, component: str) -> EngineError:
+    """What an exception of asking means here."""
+    return translated(error, component, _MEANINGS)

@@ -20,9 +20,10 @@ from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, Hit, IndexSpe
 from wenyuan.core.scoring import rescale
 from wenyuan.core.scoring.vectors import Sums
 from wenyuan.engines.postgres import search, writing
-from wenyuan.engines.postgres.sessions import Condition, Mode, Sessions, visible
+from wenyuan.engines.postgres.sessions import Condition, open_sessions, visible
 from wenyuan.engines.postgres.tables import find_vector, make_tables, schema_name
 from wenyuan.runtime import Errands, TooLate, deadline_after
+from wenyuan.runtime.postgres import Mode
 
 MAX_LAG = 3_600.0
 """Seconds for which whoever else is writing may keep answers behind before that is an error."""
@@ -77,7 +78,7 @@ class PostgresEngine:
         self._scale = spec.encoder.scale if spec.encoder else (0.0, 1.0)
         self._max_lag = max_lag
         self.schema = schema_name(prefix, library_id, spec)
-        self._sessions = Sessions(dsn, {}, sessions)
+        self._sessions = open_sessions(dsn, sessions)
         self._writing = threading.Lock()
         self._builder = Errands(1, "wenyuan-postgres-index")
         self._unsettled = 0
