@@ -54,9 +54,8 @@ from wenyuan.evaluation.data import Corpus, Judged, Question, open_corpus, read_
 from wenyuan.evaluation.report import measured
 from wenyuan.evaluation.run import Ranked, Run, default_cache, entries_of, open_built
 from wenyuan.service.library import Library
-from wenyuan.service.search import legs
-from wenyuan.service.search import retriever as retrieve
-from wenyuan.service.search.general import SCRIPTS
+from wenyuan.service.search import analysis, legs
+from wenyuan.service.search.analysis import SCRIPTS
 
 K = 10
 DEPTH = 30  # passages, so that there are ten documents where several are of one
@@ -120,7 +119,7 @@ def asked_for(step: Step, query: str) -> list[str]:
 def switched(library: Library, step: Step) -> Iterator[None]:
     """The library answers in that way; what is known of it stays as it is."""
     retriever: Any = library._retriever
-    known, own, abstention = retriever.floors(), retriever._own, retriever._abstention
+    known, abstention = retriever.floors(), retriever._abstention
     off = {name: 0.0 for name, on in (("bridge", step.bridge), ("law", step.laws), ("labels", step.labels)) if not on}
     told = {script: {**known.get(script, {}), **off} for script in SCRIPTS}
     verdict = abstention.verdict
@@ -129,11 +128,11 @@ def switched(library: Library, step: Step) -> Iterator[None]:
         patched(retriever, "floors", lambda: told)
         patched(synonyms, "search_terms", partial(asked_for, step))
         if not step.names:
-            patched(retrieve, "reference_of", lambda _query: None)
+            patched(analysis, "reference_of", lambda _query: None)
         if not step.centre:
             patched(legs, "CENTRE", 0.0)
         if step.weight is not None:
-            patched(own, "weight", lambda _tuning: step.weight)
+            patched(retriever, "weight", lambda _tuning=None: step.weight)
         if not step.refusing:
             patched(abstention, "verdict", lambda *asked: verdict(*asked)._replace(why=""))
         yield

@@ -112,12 +112,12 @@ def overheard(library: Library) -> Iterator[dict[str, Any]]:
     abstention, told = retriever._abstention, {}
     real = abstention.verdict
 
-    def verdict(query: str, found: Any, ranked: Any, deadline: Any) -> Verdict:
+    def verdict(query: Any, found: Any, ranked: Any, deadline: Any) -> Verdict:
         told.clear()
         said = real(query, found, ranked, deadline)
         how = abstention.standing(query, found, ranked, deadline) if ranked else Standing(keyword=0.0)
         told.update({name: float(getattr(how, name)) for name in FIELDS}, p=said.probability)
-        told["field"] = sorted((hit.score for hit in found.hits), reverse=True)[:60]
+        told["field"] = found.candidates.scores[:60].tolist()
         return Verdict(said.probability, "")
 
     abstention.verdict = verdict
@@ -201,10 +201,10 @@ def asked(folder: Path, strangers: Sequence[str], cache: Path, limit: int) -> di
 
 def by_weight(library: Library, entries: Mapping[int, str], judged: Any) -> dict[str, list[float]]:
     """nDCG@10 of each question, by the weight of the vector leg."""
-    legs: Any = library._retriever._own
-    real, found = legs.weight, {}
+    retriever: Any = library._retriever
+    real, found = retriever.weight, {}
     for weight in WEIGHTS:
-        legs.weight = lambda _tuning, w=weight: w
+        retriever.weight = lambda _tuning=None, w=weight: w
         run = Run("fused", ms={"total": [0.0]})
         for q in judged.questions:
             hits = library.search(q.text, limit=DEPTH, filter=q.filter).hits
@@ -212,7 +212,7 @@ def by_weight(library: Library, entries: Mapping[int, str], judged: Any) -> dict
             run.ranked[q.query_id] = Ranked(tuple(best), tuple(1.0 / rank for rank, _ in enumerate(best, 1)))
         _, by_question = measured(run, judged.qrels, K)
         found[f"{weight:g}"] = [by_question[q.query_id] for q in judged.questions]
-    legs.weight = real
+    retriever.weight = real
     return found
 
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import wenyuan
 from wenyuan.core.filters import parse_filter
-from wenyuan.core.ports import Hit
 from wenyuan.core.scoring.probability import ABSTAIN, MODELS, MOST, Model, Standing
 from wenyuan.encoders.hashing import HashingEncoder
+from wenyuan.service.search.analysis import junk_queries, strange
 from wenyuan.service.search.candidates import above, why_empty
-from wenyuan.service.search.general import junk_queries, strange
 
 HANDBOOK = {
     "leave": "Employees have twenty-five days of paid holiday a year. Days that are not used expire at the end of March.",
@@ -151,14 +151,14 @@ def test_the_model() -> None:
 
 def test_what_scores_much_less_than_the_best_goes() -> None:
     """Four tenths of it stay, and what reaches a floor that is set; below the floor is nothing, but for the place that was named."""
-    hits = [Hit(1, 0.6), Hit(2, 0.25), Hit(3, 0.23)]
-    assert above(hits) == hits[:2]
-    assert above(hits, 0.22) == hits
-    assert above(hits, 0.7) == []
-    assert above([], 0.0) == above([Hit(1, 0.0)]) == []
-    named = [*hits, Hit(4, 0.1, parts={"identifier": 0.1})]
-    assert above(named) == [hits[0], hits[1], named[3]]
-    assert "below the floor 0.700" in why_empty(hits, 0.7)
+    scores = np.array([0.6, 0.25, 0.23])
+    assert above(scores).tolist() == [True, True, False]
+    assert above(scores, 0.22).all()
+    assert not above(scores, 0.7).any()
+    assert not above(np.zeros(0), 0.0).any() and not above(np.zeros(1)).any()
+    named = above(np.append(scores, 0.1), named=np.array([False, False, False, True]))
+    assert named.tolist() == [True, True, False, True]
+    assert "below the floor 0.700" in why_empty(0.6, 0.7)
 
 
 def test_a_library_gives_nothing_for_one_character_over_and_over(tmp_path: Path) -> None:

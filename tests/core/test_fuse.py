@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fused import candidates
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit, Ranking
 from wenyuan.core.scoring.fusion import (
@@ -21,7 +21,6 @@ from wenyuan.core.scoring.fusion import (
     Request,
     Topic,
     adjusted,
-    column,
     explain,
     reference_of,
     title_terms,
@@ -62,11 +61,15 @@ topics = st.none() | st.builds(
 )
 
 
+def among(hits: Sequence[Hit]) -> Leeway:
+    return Leeway.among([hit.score for hit in hits])
+
+
 def asked(found: Passage, topic: Topic | None = None, query: str = "", hits: Sequence[Hit] = ()) -> Request:
     """The request as the service makes it, with the same information for every term."""
     reference = reference_of(query)
     known = title_terms(found).union(reference.terms() if reference else ())
-    return Request(topic=topic, leeway=Leeway.among(hits), reference=reference, information=dict.fromkeys(known, 2.0))
+    return Request(topic=topic, leeway=among(hits), reference=reference, information=dict.fromkeys(known, 2.0))
 
 
 @st.composite
@@ -81,7 +84,7 @@ def rankings(draw: st.DrawFn) -> tuple[list[Hit], float]:
         else st.none() | st.dictionaries(passage_ids, cosines, min_size=least)
     )
     laws = draw(st.dictionaries(passage_ids, st.floats(0.9, 1.0)))
-    return Fusion(weight=weight, scale=draw(scales)).hits(keyword, vector, laws), weight
+    return candidates(Fusion(weight=weight, scale=draw(scales)), keyword, vector, laws).hits(), weight
 
 
 @given(rankings())
@@ -96,7 +99,7 @@ def test_fused_parts(
     keyword: dict[int, float], vector: dict[int, float], weight: float, scale: tuple[float, float]
 ) -> None:
     """Every passage of either leg is there, with both scores and its cosine, and they add up."""
-    hits = Fusion(weight=weight, scale=scale).hits(keyword, vector)
+    hits = candidates(Fusion(weight=weight, scale=scale), keyword, vector).hits()
     assert {h.passage_id for h in hits} == keyword.keys() | vector.keys()
     for hit in hits:
         p = hit.parts
@@ -111,9 +114,9 @@ def test_fused_parts(
 
 def test_one_leg() -> None:
     """With one leg configured its score is the score, whatever the weight."""
-    (hit,) = Fusion(weight=0.7, scale=(0.0, 1.0)).hits({7: 0.4}, None)
+    (hit,) = candidates(Fusion(weight=0.7, scale=(0.0, 1.0)), {7: 0.4}, None).hits()
     assert (hit.score, dict(hit.parts)) == (0.4, {"keyword": 0.4, "fused": 0.4})
-    (hit,) = Fusion(weight=0.7, scale=(0.7, 1.0)).hits(None, {7: 0.85})
+    (hit,) = candidates(Fusion(weight=0.7, scale=(0.7, 1.0)), None, {7: 0.85}).hits()
     assert hit.score == pytest.approx(0.5, abs=1e-9)
     assert hit.parts == pytest.approx({"cosine": 0.85, "vector": 0.5, "fused": 0.5}, abs=1e-9)
 
@@ -160,7 +163,7 @@ def test_explanation_adds_up(made: tuple[list[Hit], float], found: Passage, topi
 
 def test_explanation_says_that_it_is_capped() -> None:
     """A score that context would lift above 1 is explained as 1, with the reason."""
-    (hit,) = Fusion(weight=0.7, scale=(0.0, 1.0)).hits({1: 1.0}, {1: 1.0})
+    (hit,) = candidates(Fusion(weight=0.7, scale=(0.0, 1.0)), {1: 1.0}, {1: 1.0}).hits()
     own = passage(document_id=1)
     told = explain(adjusted(hit, own, asked(own, Topic(document_id=1, weights={}), hits=[hit])), 0.7)
     assert told == "0.70·vector 1.000 + 0.30·keyword 1.000 = 1.000 · (1 + context 0.120), at most 1 → 1.000"
@@ -215,7 +218,7 @@ def test_context_decides_in_a_crowd() -> None:
 
     def gained(step: float) -> float:
         hits = standing(*(0.6 - step * n for n in range(40)))
-        request = Request(topic=here, leeway=Leeway.among(hits))
+        request = Request(topic=here, leeway=among(hits))
         return adjusted(hits[20], own, request).score / hits[20].score - 1
 
     assert gained(0.002) == pytest.approx(0.8 * CONTEXT_BOUND)
@@ -226,10 +229,10 @@ def test_context_decides_in_a_crowd() -> None:
 def test_leeway_is_told_by_ten_candidates() -> None:
     """More than ten do not count; fewer count as ten that go on alike; one has nobody to come past."""
     ten = standing(*(0.9 - 0.02 * n for n in range(10)))
-    assert Leeway.among(ten).climb == pytest.approx(CLIMB * 0.18)
-    assert Leeway.among([*ten, *standing(0.1)]) == Leeway.among(ten)
-    assert Leeway.among(ten[:4]).climb == pytest.approx(CLIMB * 0.18)
-    assert Leeway.among(ten[:1]) == Leeway.among([]) == Leeway(share=CONTEXT_BOUND)
+    assert among(ten).climb == pytest.approx(CLIMB * 0.18)
+    assert among([*ten, *standing(0.1)]) == among(ten)
+    assert among(ten[:4]).climb == pytest.approx(CLIMB * 0.18)
+    assert among(ten[:1]) == among([]) == Leeway(share=CONTEXT_BOUND)
     assert Leeway(0.1, 0.1).of(0.0, 1.0) == 0.0
 
 
@@ -332,15 +335,3 @@ def test_lift_keeps_order(made: tuple[list[Hit], float], found: Passage, query: 
 def test_a_score_of_another_kind_is_explained_as_a_product(parts: dict[str, float], score: float, says: str) -> None:
     """A rule, and a hit of a source elsewhere, have no keyword and no vector: their parts are factors."""
     assert explain(Hit(passage_id=1, score=score, parts=parts), 0.7) == says
-
-
-@given(st.dictionaries(passage_ids, shares), st.dictionaries(passage_ids, cosines), shares, scales)
-def test_many_at_once_are_what_each_is(
-    keyword: dict[int, float], near: dict[int, float], weight: float, scale: tuple[float, float]
-) -> None:
-    """Scores of arrays are those of the hits, to the last digit: by them candidates are left out."""
-    fusion = Fusion(weight=weight, scale=scale)
-    hits = fusion.hits(keyword, near)
-    found = [hit.passage_id for hit in hits]
-    words, vectors = [keyword.get(i, 0.0) for i in found], column(near, found)
-    assert fusion.scores(np.array(words), fusion.vectors(vectors)).tolist() == [hit.score for hit in hits]

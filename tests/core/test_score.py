@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,6 @@ from wenyuan.core.scoring import (
     VECTOR_WEIGHT,
     B,
     bm25,
-    fuse,
     idf,
     quantised_length,
     rescale,
@@ -23,6 +23,7 @@ from wenyuan.core.scoring import (
     term_weights,
     trust_factor,
 )
+from wenyuan.core.scoring.fusion import Fusion
 
 lengths = st.integers(0, 2_000_000_000)
 shares = st.floats(0, 1)
@@ -154,19 +155,24 @@ def test_rescale_bounds(one: float, other: float, low: float, width: float) -> N
     assert 0.0 <= below <= above <= 1.0
 
 
+def fused(keyword: float | None, vector: float | None, weight: float = 0.7) -> float:
+    fusion, legs = Fusion(weight=weight, scale=(0.0, 1.0)), (keyword, vector)
+    return float(fusion.scores(*(None if leg is None else np.array([leg]) for leg in legs))[0])
+
+
 def test_fuse_by_hand() -> None:
     """Two legs are weighted; a leg that is not configured leaves the score to the other."""
-    assert fuse(0.5, 0.8, 0.7) == pytest.approx(0.71, abs=1e-12)
-    assert fuse(0.5, 0.8) == pytest.approx(VECTOR_WEIGHT * 0.8 + (1 - VECTOR_WEIGHT) * 0.5, abs=1e-12)
-    assert fuse(0.5, None) == 0.5
-    assert fuse(None, 0.8) == 0.8
-    assert fuse(0.0, None) == 0.0
+    assert fused(0.5, 0.8) == pytest.approx(0.71, abs=1e-12)
+    assert fused(0.5, 0.8, VECTOR_WEIGHT) == pytest.approx(0.725, abs=1e-12)
+    assert fused(0.5, None) == 0.5
+    assert fused(None, 0.8) == 0.8
+    assert fused(0.0, None) == 0.0
 
 
 def test_fuse_nothing() -> None:
     """Without any leg there is no score, and that is an error."""
     with pytest.raises(ValueError, match="no leg"):
-        fuse(None, None)
+        fused(None, None)
 
 
 @given(st.floats(0, 2.2), st.floats(0, 2.2))
@@ -183,7 +189,7 @@ def test_squash(one: float, other: float) -> None:
 @given(shares, shares, shares)
 def test_fuse_bounds(keyword: float, vector: float, weight: float) -> None:
     """A fused score lies between the scores of the legs."""
-    assert min(keyword, vector) - 1e-12 <= fuse(keyword, vector, weight) <= max(keyword, vector) + 1e-12
+    assert min(keyword, vector) - 1e-12 <= fused(keyword, vector, weight) <= max(keyword, vector) + 1e-12
 
 
 def test_trust_factor() -> None:

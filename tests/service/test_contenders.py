@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import wenyuan
-from wenyuan.core.scoring.fusion import Fusion
+from fused import candidates as fused
+from wenyuan.core.ports import Hit
+from wenyuan.core.scoring.fusion import Candidates, Fusion, column
 from wenyuan.core.scoring.probability import CURVES, NEAR, Field
 from wenyuan.core.text import query_terms
 from wenyuan.service.search import legs
@@ -60,13 +64,22 @@ def test_what_is_left_out_is_in_no_answer(
     """Whatever the scores, floor, limit, trust, context and laws, the candidates of an answer and their rivals are those of all."""
     words, known, cosines, ceiling = found
     cut = Cut.of(floor, limit, trusts, in_context)
-    everything = fusion.hits(words, cosines, laws)
-    chosen = contenders(known, cosines, ceiling, fusion, cut, laws)
-    some = fusion.hits(
-        {i: s for i, s in words.items() if i in chosen}, {i: c for i, c in cosines.items() if i in chosen}, laws
+    everything = fused(fusion, words, cosines, laws)
+    everyone = list(words.keys() | cosines.keys())
+    may = contenders(
+        column(known, everyone), column(cosines, everyone), ceiling, fusion, cut, column(laws, everyone, 1.0)
     )
-    assert cut.liftable(above(some, floor)) == cut.liftable(above(everything, floor))
-    rivals, all_rivals = (Field((hit.score for hit in hits), CURVES["hybrid"]) for hits in (some, everything))
+    chosen = set(compress(everyone, may))
+    some = fused(
+        fusion,
+        {i: s for i, s in words.items() if i in chosen}, {i: c for i, c in cosines.items() if i in chosen}, laws,
+    )  # fmt: skip
+
+    def given_of(found: Candidates) -> list[Hit]:
+        return cut.liftable(found.taken(above(found.scores, floor))).hits()
+
+    assert given_of(some) == given_of(everything)
+    rivals, all_rivals = (Field(found.scores.tolist(), CURVES["hybrid"]) for found in (some, everything))
     assert (rivals.spread, rivals.rivals(0.5)) == pytest.approx((all_rivals.spread, all_rivals.rivals(0.5)), abs=1e-9)
 
 
@@ -75,8 +88,11 @@ def test_most_need_no_second_score() -> None:
     known = {i: 0.9 - i / 200 for i in range(100)}
     cosines = {i: 0.95 - i / 400 for i in range(200)}
     fusion = Fusion(weight=0.7, scale=(0.0, 1.0))
-    chosen = contenders(known, cosines, known[99], fusion, Cut.of(0.0, 10, [3], in_context=False))
-    assert sorted(chosen) == list(range(NEAR))
+    everyone = range(200)
+    may = contenders(
+        column(known, everyone), column(cosines, everyone), known[99], fusion, Cut.of(0.0, 10, [3], in_context=False)
+    )
+    assert np.flatnonzero(may).tolist() == list(range(NEAR))
 
 
 def made_of(folder: Path, places: Sequence[str]) -> wenyuan.Library:
@@ -126,9 +142,8 @@ def test_answers_are_the_same(
     spared: list[int] = []
 
     def all_of_them(keyword: Any, cosines: Any, *rest: Any) -> Any:
-        everyone = keyword.keys() | cosines.keys()
-        spared.append(len(everyone) - len(contenders(keyword, cosines, *rest)))
-        return everyone
+        spared.append(int((~contenders(keyword, cosines, *rest)).sum()))
+        return np.ones(len(keyword), bool)
 
     monkeypatch.setattr(legs, "contenders", all_of_them)
     for one, other in zip(quick, answers(), strict=True):

@@ -11,9 +11,10 @@ import pytest
 
 import wenyuan
 from catalog_parts import raw
+from fused import candidates
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.core.ports import Hit
-from wenyuan.core.scoring.fusion import Fusion
+from wenyuan.core.scoring.fusion import Fusion, column
 from wenyuan.service.ingest.registry import embed_anew
 
 SETTINGS: dict[str, Any] = {
@@ -129,11 +130,11 @@ def test_what_is_removed_takes_its_labels_along(library: wenyuan.Library, docs: 
 def test_a_label_never_lowers() -> None:
     """One that is farther than the text changes nothing, and the order follows what counts."""
     fusion = Fusion(weight=0.75, scale=(0.0, 1.0))
-    hits = fusion.hits({1: 0.2, 2: 0.1, 3: 0.4}, {1: 0.6, 2: 0.5, 3: 0.1}, {2: 0.9})
-    lifted = fusion.labelled(hits, {1: 0.3, 2: 0.9})
+    found = candidates(fusion, {1: 0.2, 2: 0.1, 3: 0.4}, {1: 0.6, 2: 0.5, 3: 0.1}, {2: 0.9})
+    lifted = fusion.labelled(found, column({1: 0.3, 2: 0.9}, found.passage_ids.tolist())).hits()
     assert [hit.passage_id for hit in lifted] == [2, 1, 3]
     assert lifted[0].score == pytest.approx((0.75 * 0.9 + 0.25 * 0.1) * 0.9)
-    assert lifted[1:] == [hit for hit in hits if hit.passage_id != 2]
+    assert lifted[1:] == [hit for hit in found.hits() if hit.passage_id != 2]
 
 
 def test_vectors_of_labels_are_whole(library: wenyuan.Library) -> None:

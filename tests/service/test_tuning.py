@@ -167,12 +167,14 @@ def test_too_few_questions_are_declined_with_how_many_are_needed(house: Any, ori
 
 def test_a_map_begins_where_questions_are_moved_to_without_it(house: Any) -> None:
     """One that changes nothing finds what is found without it; one of before began at the question as embedded."""
-    legs, traits, deadline = house._retriever._own, Traits(bridge=0.3), house._retriever.deadline()
+    legs, deadline = house._retriever._own, house._retriever.deadline()
+    profile = house._retriever.profile("latin", house.catalog.seq(), deadline)
+    profile = replace(profile, traits=Traits(bridge=0.3))
     vector = house.encoder.encode_queries(["formal3 是什么"], deadline=deadline)[0]
     nothing = QueryMap(matrix=np.eye(len(vector), dtype=np.float32), shift=np.zeros(len(vector), np.float32))
-    plain = legs.aim("formal3 是什么", vector, None, traits, deadline)
+    plain = legs.aim("han", vector, profile, deadline)
     same, former = (
-        legs.aim("formal3 是什么", vector, Tuning(weight=0.7, map=learned), traits, deadline)
+        legs.aim("han", vector, replace(profile, tuning=Tuning(weight=0.7, map=learned)), deadline)
         for learned in (nothing, replace(nothing, aimed=False))
     )
     assert not np.allclose(plain.vector, vector, atol=1e-3)

@@ -19,14 +19,17 @@ from wenyuan.core.errors import EngineError, EngineTimeout
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, matches
 from wenyuan.core.model import EncoderFingerprint, NewDocument, NewPassage, Source
 from wenyuan.core.ports import Deadline, Engine, Hit, IndexSpec
+from wenyuan.core.scoring import PLAIN
+from wenyuan.core.scoring.fusion import Fusion
+from wenyuan.core.scoring.probability import CURVES
 from wenyuan.core.text import search_terms
 from wenyuan.core.text.synonyms import Synonym, SynonymTable
 from wenyuan.engines.local.vectors import faiss
 from wenyuan.engines.memory import MemoryEngine
+from wenyuan.service.search.analysis import AnalysedQuery, CollectionProfile
 from wenyuan.service.search.candidates import Belongings, LabelVectors
-from wenyuan.service.search.legs import OwnLegs
+from wenyuan.service.search.legs import LegRequest, OwnLegs
 from wenyuan.service.search.threads import Crew
-from wenyuan.settings import SearchSettings
 
 DIMENSION = 16
 SPEC = IndexSpec(
@@ -226,17 +229,23 @@ class EngineLaws:
         """Whatever each wording finds among its best, each passage has its best score in any of them, and says of which."""
         entries = (("连接池", "年假", "投诉"), ("pool", "leave", "complaints"))
         made = [Synonym(term=term, synonym=other) for term, *others in entries for other in others]
-        query = SynonymTable(made).wordings("连接池 pool")
-        assert len(query.others) == 8
+        wordings = SynonymTable(made).wordings("连接池 pool")
+        query = AnalysedQuery(text=wordings.text, wordings=wordings, script="han", names=False, reference=None)
+        profile = CollectionProfile(
+            traits=PLAIN, curve=CURVES["keyword-only"], fusion=Fusion(weight=0.0, scale=(0.0, 1.0)), tuning=None,
+            copies=False, recorded={},
+        )  # fmt: skip
+        assert len(wordings.others) == 8
         rankings = [
             {h.passage_id: h.score for h in filled.keyword(text, engine=filled.reference)}
-            for text in (query.text, *(other.text for other in query.others))
+            for text in (wordings.text, *(other.text for other in wordings.others))
         ]
         crew = Crew(2)
-        legs = OwnLegs(
-            filled.engine, None, SearchSettings(), crew, Belongings(filled.catalog), LabelVectors(filled.catalog)
+        legs = OwnLegs(filled.engine, None, crew, Belongings(filled.catalog), LabelVectors(filled.catalog))
+        asked = LegRequest(
+            query=query, scope=filled.scope(), depth=depth, profile=profile, deadline=filled.deadline()
         )
-        hits = legs.candidates(query, filled.scope(), depth, filled.deadline()).hits
+        hits = legs.found(asked).candidates.hits()
         crew.close()
         found = {h.passage_id for ranking in rankings for h in best_first(ranking)[:depth]}
         assert {h.passage_id for h in hits} == found

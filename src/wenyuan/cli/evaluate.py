@@ -342,7 +342,7 @@ def _show_undone(terminal: Terminal, kept: KeptTuning) -> None:
 def _show_status(terminal: Terminal, library: Library) -> None:
     from datetime import datetime
 
-    from wenyuan.service.search.legs import fits
+    from wenyuan.service.search.analysis import fits
 
     kept = library.tuning()
     counts = kept is not None and fits(kept, library.encoder)

@@ -47,9 +47,9 @@ from wenyuan.service.rules.door import RuleDoor
 from wenyuan.service.rules.names import names_of
 from wenyuan.service.rules.quotes import CitedPlaces
 from wenyuan.service.search import lasts
+from wenyuan.service.search.analysis import SCRIPTS
 from wenyuan.service.search.cache import Store
 from wenyuan.service.search.external import Reranking
-from wenyuan.service.search.general import SCRIPTS
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Searcher, SearchRequest, SearchResult
 from wenyuan.service.search.traces import NO_TRACES, Traces

@@ -199,17 +199,6 @@ def rescaled(cosines: Array, scale: tuple[float, float]) -> Array:
     return np.where(np.isnan(cosines), 0.0, np.minimum(1.0, np.maximum(0.0, (cosines - low) / (high - low))))
 
 
-def fuse(keyword: float | None, vector: float | None, weight: float = VECTOR_WEIGHT) -> float:
-    """The retrieval score of the two legs; None for a leg that is not configured (one of them must be)."""
-    if vector is None and keyword is None:
-        raise ValueError("no leg is configured: there is nothing to score with")
-    if vector is None:
-        return float(keyword or 0.0)
-    if keyword is None:
-        return vector
-    return weight * vector + (1.0 - weight) * keyword
-
-
 def trust_factor(trust: int) -> float:
     """.98 for trust 1 … 1.02 for trust 5, of a probability: policy, it settles what is as good as equal, and no more."""
     return 0.97 + 0.01 * trust

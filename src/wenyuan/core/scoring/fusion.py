@@ -19,7 +19,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from itertools import repeat
 from typing import Any
@@ -29,7 +29,7 @@ import numpy as np
 from wenyuan.core.addresses import folder_of
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit
-from wenyuan.core.scoring import fuse, rescale, rescaled, trust_factor
+from wenyuan.core.scoring import rescaled, trust_factor
 from wenyuan.core.scoring.probability import Curve, shown, unsettled
 from wenyuan.core.scoring.rerank import before, told
 from wenyuan.core.text import fold, has_han, identifiers, query_terms, terms
@@ -124,21 +124,23 @@ class Reference:
         return max(lift + (1.0 - lift) * 0.5 * score, score * MISSING)  # a mention is never worse than none
 
 
-def missing_place(query: str, passages: Iterable[Passage]) -> str:
+def missing_place(query: str, reference: Reference | None, passages: Iterable[Passage]) -> str:
     """Why a query has no answer that is nothing but a clause, or a clause of a title, which none of the passages has.
 
     Args:
+        reference: What it names; see `reference_of`.
         passages: What was found for it: whatever has the clause in its headings or its text is among them.
 
     Returns:
         ``""`` where one of them has it, where the query asks for anything else, or where no document has the title.
     """
-    reference = reference_of(query)
+    if reference is None or not reference.clause or reference.doubtful:
+        return ""
     text = unicodedata.normalize("NFKC", query)
     clauses = [match[0].strip() for match in CLAUSE.finditer(text)]
     title = _IN_MARKS.search(text)
     rest = CLAUSE.sub(" ", text.replace(title[0], " ") if title else text)
-    if reference is None or not reference.clause or reference.doubtful or (title and _SAYING.search(rest)):
+    if title and _SAYING.search(rest):
         return ""
     found = list(passages)
     if not _SAYING.search(text if title else rest):
@@ -199,7 +201,9 @@ def _title_terms(title: str) -> frozenset[str]:
 
 
 def _sum(chosen: Iterable[str], information: Mapping[str, float]) -> float:
-    return sum(information.get(t, 0.0) for t in chosen)
+    return math.fsum(
+        information.get(t, 0.0) for t in chosen
+    )  # the same to the last digit in whatever order sets are read
 
 
 Array = np.ndarray[Any, Any]
@@ -212,6 +216,72 @@ _NEAR = 10
 _CROWDED, _OPEN = 0.08, 0.12  # what lies between them, as shares of the first one's score
 _SAME_DOCUMENT, _SIBLING, _TOPIC = 0.8, 0.13, 0.47
 _DOMAIN, _THEME, _THEMES = 0.08, 0.33, 3  # more for a domain costs questions that are not about it over .005 nDCG
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Candidates:
+    """Passages that the legs found, best first: arrays of one length n, each (n,).
+
+    Attributes:
+        passage_ids: int64.
+        keyword: Keyword scores, 0..1; None where there is no such leg.
+        cosines: NaN for a passage without a vector; None where there is no such leg.
+        vectors: Scores in the vector leg, 0..1; None where there is no such leg.
+        labels: Those among them that are of a label, which was nearer than the text; NaN elsewhere.
+        shares: What passages keep of their scores for their laws; 1 for all of it.
+        wordings: The number of the other wording of the query that fits best; 0 for its own words.
+        fused: Of both legs.
+        scores: ``fused · shares``.
+    """
+
+    passage_ids: Array
+    keyword: Array | None
+    cosines: Array | None
+    vectors: Array | None
+    labels: Array
+    shares: Array
+    wordings: Array
+    fused: Array
+    scores: Array
+
+    def __len__(self) -> int:
+        return len(self.passage_ids)
+
+    def taken(self, which: Any) -> Candidates:
+        """Those at these places, or where a mask is true, in that order."""
+        columns = {one.name: getattr(self, one.name) for one in fields(self)}
+        columns |= {name: values[which] for name, values in columns.items() if values is not None}
+        return Candidates(**columns)
+
+    def ordered(self) -> Candidates:
+        """Best first; of equal ones the older passage."""
+        return self.taken(np.lexsort((self.passage_ids, -self.scores)))
+
+    def hits(self) -> list[Hit]:
+        """One hit a passage, with what its score is made of."""
+        parts: list[dict[str, float]] = [{} for _ in range(len(self))]
+        for name, column in (("keyword", self.keyword), ("vector", self.vectors)):
+            if column is not None:
+                for part, value in zip(parts, column.tolist(), strict=True):
+                    part[name] = value
+        for name, rarely, left_out in (
+            ("cosine", self.cosines, math.nan), ("fused", self.fused, math.nan), ("law", self.shares, 1.0),
+            ("label", self.labels, math.nan), ("wording", self.wordings, 0),
+        ):  # fmt: skip
+            if rarely is not None:
+                for part, value in zip(parts, rarely.tolist(), strict=True):
+                    if value == value and value != left_out:  # noqa: PLR0124  (NaN is not itself)
+                        part[name] = float(value)
+        numbers, scores = self.passage_ids.tolist(), self.scores.tolist()
+        return [
+            Hit(number, score, "vector", part) for number, score, part in zip(numbers, scores, parts, strict=True)
+        ]
+
+
+NO_CANDIDATES = Candidates(
+    passage_ids=np.zeros(0, np.int64), keyword=None, cosines=None, vectors=None, labels=np.zeros(0), shares=np.zeros(0),
+    wordings=np.zeros(0, np.int64), fused=np.zeros(0), scores=np.zeros(0),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,69 +300,62 @@ class Fusion:
         """Scores in the vector leg; 0 for NaN, where there is no vector."""
         return rescaled(cosines, self.scale)
 
-    def scores(self, keyword: Array, vectors: Array) -> Array:
-        """Of passages that have these two; they never fall when `keyword` rises."""
+    def scores(self, keyword: Array | None, vectors: Array | None) -> Array:
+        """Of passages that have these two, or one where there is no other leg; they never fall when `keyword` rises.
+
+        Raises:
+            ValueError: there is no leg at all.
+        """
+        if keyword is None and vectors is None:
+            raise ValueError("no leg is configured: there is nothing to score with")
+        if keyword is None or vectors is None:
+            return np.asarray(vectors if keyword is None else keyword)
         return self.weight * vectors + (1.0 - self.weight) * keyword
 
-    def hits(
+    def candidates(
         self,
-        keyword: Mapping[int, float] | None,
-        cosines: Mapping[int, float] | None,
-        shares: Mapping[int, float] | None = None,
-    ) -> list[Hit]:
-        """One hit a passage from the legs' scores, best first.
+        passage_ids: Array,
+        keyword: Array | None,
+        cosines: Array | None,
+        shares: Array | None = None,
+        wordings: Array | None = None,
+    ) -> Candidates:
+        """The candidates that these scores make, best first; arguments as the attributes there.
 
         Args:
-            keyword: Keyword score (0..1) by passage; a passage left out scored 0. None: no such leg.
-            cosines: Cosine by passage; a passage left out has no vector. None: no such leg.
-            shares: What passages keep of their scores for their laws (part ``law``), where that is not all.
+            shares: None: all keep all of their scores.
+            wordings: None: the query's own words fit all best.
         """
-        hits = []
-        for passage_id in (keyword or {}).keys() | (cosines or {}).keys():
-            parts: dict[str, float] = {}
-            words = vector = None
-            if keyword is not None:
-                words = parts["keyword"] = keyword.get(passage_id, 0.0)
-            if cosines is not None:
-                cosine = cosines.get(passage_id)
-                vector = parts["vector"] = 0.0 if cosine is None else rescale(cosine, self.scale)
-                if cosine is not None:
-                    parts["cosine"] = cosine
-            score = parts["fused"] = fuse(words, vector, self.weight)
-            if shares and passage_id in shares:
-                parts["law"] = shares[passage_id]
-                score *= parts["law"]
-            hits.append(Hit(passage_id, score, "vector", parts))
-        return sorted(hits, key=_best_first)
+        count = len(passage_ids)
+        vectors = None if cosines is None else self.vectors(cosines)
+        fused = self.scores(keyword, vectors)
+        kept = np.ones(count) if shares is None else shares
+        return Candidates(
+            passage_ids=passage_ids, keyword=keyword, cosines=cosines, vectors=vectors, labels=np.full(count, np.nan),
+            shares=kept, wordings=np.zeros(count, np.int64) if wordings is None else wordings, fused=fused,
+            scores=fused * kept,
+        ).ordered()  # fmt: skip
 
-    def labelled(self, hits: Sequence[Hit], cosines: Mapping[int, float]) -> list[Hit]:
-        """The hits, those as near as their label whose label is nearer than their text; best first.
+    def labelled(self, found: Candidates, cosines: Array) -> Candidates:
+        """The candidates, those as near as their label whose label is nearer than their text; best first.
 
         A title, a question of an FAQ or the opening of a report is often what a query is about, and is lost among the
         words of the passage below it.
 
         Args:
-            cosines: Of labels, by passage; one left out has none.
+            cosines: Of labels, (n,); NaN for one that has none.
         """
-        lifted = []
-        for hit in hits:
-            near = rescale(cosines.get(hit.passage_id, 0.0), self.scale)
-            if near > hit.parts["vector"]:
-                words = hit.parts.get("keyword")
-                fused = fuse(words, near, self.weight)
-                parts = {**hit.parts, "vector": near, "label": near, "fused": fused}
-                hit = hit._replace(score=fused * parts.get("law", 1.0), parts=parts)  # noqa: PLW2901
-            lifted.append(hit)
-        return sorted(lifted, key=_best_first)
+        near, texts = self.vectors(cosines), np.asarray(found.vectors)
+        nearer = near > texts
+        vectors = np.where(nearer, near, texts)
+        fused = np.where(nearer, self.scores(found.keyword, vectors), found.fused)
+        labels = np.where(nearer, near, np.nan)
+        return replace(found, vectors=vectors, labels=labels, fused=fused, scores=fused * found.shares).ordered()
 
 
-def _best_first(hit: Hit) -> tuple[float, int]:
-    return -hit.score, hit.passage_id
-
-
-def column(scores: Mapping[int, float], passage_ids: Sequence[int]) -> Array:
-    """The scores of these passages, (n,) float64; NaN for one that has none."""
-    return np.fromiter(map(scores.get, passage_ids, repeat(math.nan)), np.float64, len(passage_ids))
+def column(scores: Mapping[int, float], passage_ids: Sequence[int], missing: float = math.nan) -> Array:
+    """The scores of these passages, (n,) float64; `missing` for one that has none."""
+    return np.fromiter(map(scores.get, passage_ids, repeat(missing)), np.float64, len(passage_ids))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -347,13 +410,15 @@ class Leeway:
     share: float = 0.0
 
     @classmethod
-    def among(cls, hits: Sequence[Hit]) -> Leeway:
-        """Of these candidates, best first; fewer than ten count as ten that go on as they do, and one comes past nobody."""
-        near = hits[:_NEAR]
-        if len(near) < 2 or not near[0].score:
+    def among(cls, scores: Sequence[float]) -> Leeway:
+        """Of candidates with these scores, best first; fewer than ten count as ten that go on as they do, and one comes past
+        nobody.
+        """
+        near = scores[:_NEAR]
+        if len(near) < 2 or not near[0]:
             return cls(share=CONTEXT_BOUND)
-        between = (near[0].score - near[-1].score) * (_NEAR - 1) / (len(near) - 1)
-        crowded = (_OPEN - between / near[0].score) / (_OPEN - _CROWDED)
+        between = (near[0] - near[-1]) * (_NEAR - 1) / (len(near) - 1)
+        crowded = (_OPEN - between / near[0]) / (_OPEN - _CROWDED)
         return cls(climb=CLIMB * between, share=CONTEXT_BOUND * min(1.0, max(0.0, crowded)))
 
     def of(self, score: float, fit: float) -> float:

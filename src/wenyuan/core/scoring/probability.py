@@ -20,7 +20,7 @@ Whether what may be searched holds an answer at all: the probability that the be
     z = 11.6 · nearness + 5.1 · keyword − .52 · ln(passages) − 3.8,   P = 1 / (1 + e^−z)
 
 ``nearness`` is a cosine that no collection bends: the query less what all questions have in common, to the best passage less
-what all passages in its language have in common (the means of some forty texts about everything, see `service.search.general`).
+what all passages in its language have in common (the means of some forty texts about everything, see `service.search.analysis`).
 ``keyword`` is that passage's keyword score. ``passages``, at most `MOST`, is how many the vector leg found in scope: the best
 of a hundred passages is nearer to any question than the best of five. So nothing is measured of a library, and P is as good in
 a filter as in all of it.

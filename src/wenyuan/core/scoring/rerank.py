@@ -246,10 +246,9 @@ def also_in(copies: Iterable[Passage]) -> list[Mapping[str, Any]]:
     ]
 
 
-def without_copies(hits: Iterable[Hit], copies: Copies) -> list[Hit]:
-    """The hits that are no copies."""
-    copied = {copy.passage_id for same in copies.values() for copy in same}
-    return [hit for hit in hits if hit.passage_id not in copied]
+def copied(copies: Copies) -> list[int]:
+    """The numbers of all copies."""
+    return [copy.passage_id for same in copies.values() for copy in same]
 
 
 def beside(found: Found, copies: Copies, more: Found) -> tuple[list[tuple[Hit, Passage]], Copies]:

@@ -21,8 +21,8 @@ from wenyuan.service.audit.replay import Rerun, rerun_of
 from wenyuan.service.rules import SCHEMAS, stored_schema
 from wenyuan.service.rules.derive import Deriver
 from wenyuan.service.rules.names import names_of
+from wenyuan.service.search.analysis import SCRIPTS
 from wenyuan.service.search.external import Reranking
-from wenyuan.service.search.general import SCRIPTS
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.settings import RulesSettings, SearchSettings
 

@@ -35,7 +35,7 @@ from wenyuan.service.answer import Answer
 from wenyuan.service.fragments import asked
 from wenyuan.service.learning import Holdings, Lesson, Step, load_holdings, resolve
 from wenyuan.service.learning.tuning import TuningDoor
-from wenyuan.service.search.general import SCRIPTS, junk_queries
+from wenyuan.service.search.analysis import SCRIPTS, junk_queries
 
 MOST_QUESTIONS = 5_000
 _DEPTH = 50  # passages of an answer: enough for ten documents

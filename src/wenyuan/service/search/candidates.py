@@ -1,10 +1,9 @@
-"""Which candidates of the legs are kept, and what their labels say."""
+"""Which candidates of the legs are kept, and what their laws and labels say."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from wenyuan.core.filters import Filter, Scope, matches
 from wenyuan.core.model import FOREVER, IndexRow, Passage
 from wenyuan.core.ports import Deadline, Hit
 from wenyuan.core.scoring import law_of, trust_factor
-from wenyuan.core.scoring.fusion import CONTEXT_BOUND, Fusion, column
+from wenyuan.core.scoring.fusion import CONTEXT_BOUND, Candidates, Fusion
 from wenyuan.core.scoring.probability import NEAR, Curve, Field
 from wenyuan.service.search import Record
 
@@ -27,24 +26,29 @@ _SHARE = 0.4
 _ROUNDING = 1e-9  # of a division, so that what stands exactly at the edge stays
 
 
-def why_empty(hits: Sequence[Hit], floor: float) -> str:
-    """Why nothing is given of these candidates, where a score is asked for: see `SearchSettings.floor`."""
-    if not hits or hits[0].score == 0:
+def why_empty(best: float, floor: float) -> str:
+    """Why nothing is given where the best candidate has this score and a score is asked for: see `SearchSettings.floor`."""
+    if best == 0:
         return "no passage in scope shares a word or a meaning with the query"
-    return f"the best passage scores {hits[0].score:.3f}, below the floor {floor:.3f} that is set"
+    return f"the best passage scores {best:.3f}, below the floor {floor:.3f} that is set"
 
 
-def above(hits: Sequence[Hit], floor: float | None = None) -> list[Hit]:
-    """The hits that score `_SHARE` of the best one, or reach the floor; none where none reaches it.
+def above(scores: Array, floor: float | None = None, named: Array | None = None) -> Array:
+    """Which of the candidates with these scores have `_SHARE` of the best one, or reach the floor; none where none reaches it.
 
-    What names the place that the query names counts whatever it scores.
+    Args:
+        named: Those that have the place which the query names: they count whatever they score.
+
+    Returns:
+        A mask, (n,) bool.
     """
-    named = [hit for hit in hits if hit.parts.get("identifier", 0.0) > 0.0]
-    best = max((hit.score for hit in hits), default=0.0)
-    if not best or (best < (floor or 0.0) and not named):
-        return []
-    least = _least(best, floor)
-    return [hit for hit in hits if hit.score > 0 and (hit.score >= least or hit in named)]
+    best = float(scores.max(initial=0.0))
+    none = np.zeros(len(scores), bool)
+    named = none if named is None else named
+    if not best or (best < (floor or 0.0) and not named.any()):
+        return none
+    counts: Array = (scores > 0.0) & ((scores >= _least(best, floor)) | named)
+    return counts
 
 
 def _least(best: float, floor: float | None) -> float:
@@ -72,32 +76,27 @@ class Cut:
         reach = trust_factor(max(trusts, default=5)) / trust_factor(min(trusts, default=1))
         return cls(floor, limit, reach * (1.0 + CONTEXT_BOUND if in_context else 1.0))
 
-    def liftable(self, hits: list[Hit]) -> list[Hit]:
-        """The first `limit` hits, and all that trust and context could lift among them: a limit only cuts."""
-        if len(hits) <= self.limit:
-            return hits
-        least = hits[self.limit - 1].score / self.reach * (1.0 - _ROUNDING)
-        return hits[: sum(hit.score >= least for hit in hits)]
+    def liftable(self, found: Candidates) -> Candidates:
+        """The first `limit` candidates, and all that trust and context could lift among them: a limit only cuts."""
+        if len(found) <= self.limit:
+            return found
+        least = found.scores[self.limit - 1] / self.reach * (1.0 - _ROUNDING)
+        return found.taken(found.scores >= least)
 
-    def placed(self, hits: list[Hit], naming: Container[int]) -> list[Hit]:
-        """Where the query names a place: the hits that name it, too, and what of the others could stand beside them.
+    def placed(self, found: Candidates, naming: Collection[int]) -> Candidates:
+        """Where the query names a place: the candidates that name it, too, and what of the others could stand beside them.
 
         The others keep their order, whatever share of their scores they lose; they stay when they are among the first
         `limit` of all of them, `NEAR` at least: by them it is told whether there is a document that lacks the place.
         """
-        others = [hit for hit in hits if hit.passage_id not in naming]
-        first = {hit.passage_id for hit in replace(self, limit=max(self.limit, NEAR)).liftable(others)}
-        return [hit for hit in hits if hit.passage_id in naming or hit.passage_id in first]
+        names = np.isin(found.passage_ids, list(naming))
+        others = replace(self, limit=max(self.limit, NEAR)).liftable(found.taken(~names))
+        return found.taken(names | np.isin(found.passage_ids, others.passage_ids))
 
 
 def contenders(
-    keyword: Mapping[int, float],
-    cosines: Mapping[int, float],
-    ceiling: float,
-    fusion: Fusion,
-    cut: Cut,
-    shares: Mapping[int, float] | None = None,
-) -> Collection[int]:
+    keyword: Array, cosines: Array, ceiling: float, fusion: Fusion, cut: Cut, shares: Array | None = None
+) -> Array:
     """The candidates that may be in the answer, while the keyword scores of some are not known yet.
 
     Another one is left out, whatever its keyword score turns out to be, for one of two reasons: enough candidates,
@@ -105,36 +104,37 @@ def contenders(
     best score, and less than the floor.
 
     Args:
-        keyword: Keyword scores as far as they are known.
-        cosines: Of every candidate that has a vector.
+        keyword: Keyword scores, (n,); NaN as far as they are not known.
+        cosines: (n,); NaN for one that has no vector.
         ceiling: The most that a keyword score which is not known can be.
-        shares: What candidates keep of their scores, where that is not all.
+        shares: What candidates keep of their scores, (n,); None: all of it.
+
+    Returns:
+        A mask, (n,) bool.
     """
-    everyone = list(keyword.keys() | cosines.keys())
-    known = column(keyword, everyone)
-    vectors = fusion.vectors(column(cosines, everyone))
-    kept = np.nan_to_num(column(shares, everyone), nan=1.0) if shares else 1.0
-    low = fusion.scores(np.where(np.isnan(known), 0.0, known), vectors) * kept
-    high = fusion.scores(np.where(np.isnan(known), ceiling, known), vectors) * kept
+    vectors = fusion.vectors(cosines)
+    kept = 1.0 if shares is None else shares
+    low = fusion.scores(np.where(np.isnan(keyword), 0.0, keyword), vectors) * kept
+    high = fusion.scores(np.where(np.isnan(keyword), ceiling, keyword), vectors) * kept
     if not low.any():
-        return everyone
+        return np.ones(len(keyword), bool)
     certain = np.sort(low[low >= _SHARE * high.max()])
     enough = max(cut.limit, NEAR)
     last = (certain[-enough] if len(certain) >= enough else 0.0) / cut.reach * (1.0 - _ROUNDING)
-    least = _least(low.max(), cut.floor)
-    return set(compress(everyone, (high >= last) & (high >= least)))
+    counts: Array = (high >= last) & (high >= _least(low.max(), cut.floor))
+    return counts
 
 
 def likely(
-    ranked: Sequence[tuple[Hit, Passage]], candidates: Sequence[Hit], curve: Curve, answerable: float
+    ranked: Sequence[tuple[Hit, Passage]], rivals: Array, curve: Curve, answerable: float
 ) -> list[tuple[Hit, Passage]]:
     """What was found with its probability, best first: that it answers, if anything in scope does, and that anything does.
 
     Args:
-        candidates: All that our own legs found: a passage's rivals.
+        rivals: The scores of all that our own legs found, without copies, (n,).
         answerable: The probability that the scope holds an answer.
     """
-    field = Field((hit.score for hit in candidates), curve, answerable)
+    field = Field(rivals.tolist(), curve, answerable)
     settled = [(field.settled(hit), passage) for hit, passage in ranked]
     return sorted(settled, key=lambda pair: -pair[0].score)
 
@@ -238,7 +238,7 @@ class LabelVectors:
         return {number: vector for number, vector in found.items() if vector is not None}
 
     def cosines(self, vector: Any, passages: Collection[int], deadline: Deadline) -> Mapping[int, float]:
-        """The cosine of a query to the label of each passage that has one.
+        """The cosine of a query to the label of each passage that has one, by passage.
 
         Args:
             vector: ``(dim,)`` float32, unit.

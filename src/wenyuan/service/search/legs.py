@@ -1,4 +1,4 @@
-"""The search legs of a request, with tuning, query vectors and synonym wordings."""
+"""The two search legs over our own index, and the vectors of queries."""
 
 from __future__ import annotations
 
@@ -9,63 +9,29 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from wenyuan.core.errors import EncoderTimeout, EncoderUnavailable, EngineTimeout
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import Passage
-from wenyuan.core.ports import Deadline, Encoder, Engine, Hit, LegResult
-from wenyuan.core.records import KeptTuning
-from wenyuan.core.scoring import CENTRE, PLAIN, VECTOR_WEIGHT, Traits
+from wenyuan.core.ports import Deadline, Encoder, Engine, LegResult
+from wenyuan.core.scoring import CENTRE
 from wenyuan.core.scoring import shares as law_shares
-from wenyuan.core.scoring.adapt import QueryMap, Tuning
-from wenyuan.core.scoring.fusion import Fusion
+from wenyuan.core.scoring.adapt import QueryMap
+from wenyuan.core.scoring.fusion import Array, Candidates, column
 from wenyuan.core.scoring.probability import NEAR
 from wenyuan.core.scoring.vectors import CHINESE, checked_vectors
-from wenyuan.core.text.synonyms import SynonymTable, Wordings
+from wenyuan.core.text.synonyms import Wordings
 from wenyuan.runtime import usable_cores
 from wenyuan.service.answer import LegReport
-from wenyuan.service.search import Record
+from wenyuan.service.search.analysis import GENERAL, PASSAGES, SCRIPTS, AnalysedQuery, CollectionProfile
 from wenyuan.service.search.cache import CacheCounts
 from wenyuan.service.search.candidates import Belongings, Cut, LabelVectors, above, contenders
-from wenyuan.service.search.general import GENERAL, PASSAGES, SCRIPTS, script_of
 from wenyuan.service.search.threads import Crew, Leg, Legs, Places
-from wenyuan.settings import SearchSettings
-
-# Which tuning counts for a request: the one of the change that is searched, if it fits the encoder.
-
-
-def fits(tuning: Tuning | KeptTuning, encoder: Encoder | None) -> bool:
-    """Whether a tuning was learned with this encoder; another's vectors lie elsewhere."""
-    return encoder is not None and tuning.encoder in ("", encoder.fingerprint.key)
-
-
-class Tuned:
-    """The tunings of a record, read anew after every change of the catalog."""
-
-    def __init__(self, record: Record, encoder: Encoder | None) -> None:
-        self._record = record
-        self._encoder = encoder
-        self._lock = threading.Lock()
-        self._at: tuple[int, Tuning | None] | None = None
-
-    def at(self, change: int, deadline: Deadline | None = None) -> Tuning | None:
-        """The tuning that counts at a change; None without one, or when it is of another encoder.
-
-        Raises:
-            IndexCorrupt: its map is damaged: an answer without it would be another answer.
-        """
-        if self._encoder is None:
-            return None
-        with self._lock:
-            if self._at is None or self._at[0] != change:
-                found = self._record.tuning_at(change, deadline)
-                usable = found is not None and fits(found, self._encoder)
-                self._at = (change, found if usable else None)
-            return self._at[1]
-
 
 # The vectors of queries: made once for all legs of a request, and remembered where that is set.
 
@@ -182,29 +148,32 @@ def mapped(learned: QueryMap, aim: Aim) -> Aim:
     return Aim(vector=learned.apply(aim.vector), scale=learned.scale, offset=learned.offset, asked=aim.asked)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """All that either leg found, each with both scores; `cosines`, `aim`: None without an encoder.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LegRequest:
+    """What the legs are asked.
 
     Attributes:
-        shares: What articles keep of their scores for their laws, where that is not all.
-        reworded: Whose keyword scores are of another wording of the query; see `_Words`.
+        depth: How many passages each of them gives.
+        cut: How much is asked for: then without those that cannot be in the answer; None: all that was found.
+    """
+
+    query: AnalysedQuery
+    scope: Scope
+    depth: int
+    profile: CollectionProfile
+    deadline: Deadline
+    cut: Cut | None = None
+
+
+class Found(NamedTuple):
+    """What the legs found.
+
+    Attributes:
+        aim: None without an encoder.
         seen: How many passages there are in scope, as far as the legs were asked for them.
     """
 
-    keyword: Mapping[int, float]
-    cosines: Mapping[int, float] | None
-    aim: Aim | None
-    reports: list[LegReport]
-    seen: int
-    shares: Mapping[int, float] = field(default_factory=dict)
-    reworded: Mapping[int, int] = field(default_factory=dict)
-
-
-class Candidates(NamedTuple):
-    """All that either leg found, best first, and what tells how well the best of it stands; see `Found`."""
-
-    hits: list[Hit]
+    candidates: Candidates
     reports: list[LegReport]
     aim: Aim | None
     seen: int
@@ -217,11 +186,22 @@ class _Words:
     Attributes:
         reworded: Which of the other wordings that is, counted from 1; not of those that its own words fit best.
         unseen: The highest score that a passage can have which the leg, asked for some, did not give.
+        ms: How long the leg took.
     """
 
     scores: dict[int, float]
     reworded: dict[int, int]
     unseen: float = 0.0
+    ms: float = 0.0
+
+
+class _Near(NamedTuple):
+    """What the vector leg found: cosines to the aim's vector, in how many ms, and whether the query's vector was remembered."""
+
+    cosines: dict[int, float]
+    aim: Aim
+    ms: float
+    remembered: bool
 
 
 class OwnLegs:
@@ -235,7 +215,6 @@ class OwnLegs:
         self,
         engine: Engine,
         vectors: QueryVectors | None,
-        settings: SearchSettings,
         crew: Crew,
         belongings: Belongings,
         labels: LabelVectors,
@@ -243,7 +222,6 @@ class OwnLegs:
         self._engine = engine
         self._vectors = vectors
         self._belongings, self._labels = belongings, labels
-        self._weight = settings.vector_weight
         self._crew = crew
         here = engine.works_here and (vectors is None or getattr(vectors.encoder, "works_here", False))
         self._places = Places(usable_cores()) if here else None
@@ -276,69 +254,48 @@ class OwnLegs:
         """How query vectors were come by; None without an encoder."""
         return None if self._vectors is None else self._vectors.counts()
 
-    def weight(self, tuning: Tuning | None) -> float:
-        """Of the vector leg: what was learned, else what is set, else the one for all collections."""
-        if tuning is not None:
-            return tuning.weight
-        return VECTOR_WEIGHT if self._weight is None else self._weight
-
     def shares(self, candidates: Collection[int], law: float, deadline: Deadline) -> Mapping[int, float]:
         """What candidates keep of their scores for their laws, where that is not all; `law`: see `Traits`."""
         return law_shares(self._belongings.of(candidates, deadline), law) if law else {}
 
-    def candidates(
-        self,
-        query: Wordings,
-        scope: Scope,
-        depth: int,
-        deadline: Deadline,
-        tuning: Tuning | None = None,
-        traits: Traits = PLAIN,
-        wanted: Cut | None = None,
-    ) -> Candidates:
-        """All that either leg found among its best `depth`, best first.
-
-        Args:
-            tuning: What was learned from judged questions; it moves the query's vector and sets the weight.
-            traits: What was measured of the collection.
-            wanted: How much is asked for: then without those that cannot be in the answer.
+    def found(self, request: LegRequest) -> Found:
+        """All that either leg found among its best, best first.
 
         Raises:
             KnowledgeError: a leg failed or did not answer in time.
         """
+        deadline = request.deadline
         with self._placed(deadline):
-
-            def found_by(legs: Legs) -> Found:
-                return self.found(query, scope, depth, deadline, tuning, traits, wanted, legs)
-
             # Where all is computed here, to change threads four times would take longer than two legs at once save.
-            found = found_by(self._crew) if self._places is None else self._crew.together(found_by, deadline)
-            hits = self._fusion(tuning).hits(found.keyword, found.cosines, found.shares)
-            if traits.labels and found.aim is not None:
-                hits = self._labelled(hits, found.aim, tuning, deadline)
-        return Candidates(_marked(hits, found.reworded), found.reports, found.aim, found.seen)
+            if self._places is None:
+                found = self._by_legs(self._crew, request)
+            else:
+                found = self._crew.together(lambda legs: self._by_legs(legs, request), deadline)
+            if request.profile.traits.labels and found.aim is not None:
+                found = found._replace(candidates=self._labelled(found.candidates, found.aim, request))
+        return found
 
-    def _labelled(self, hits: list[Hit], aim: Aim, tuning: Tuning | None, deadline: Deadline) -> list[Hit]:
-        """The hits; of the best ones that count (the same however many are asked for) those lifted whose label is nearer."""
-        best = above(hits[:NEAR])
-        if not best:
-            return hits
-        cosines = self._labels.cosines(aim.vector, [hit.passage_id for hit in best], deadline)
-        return self._fusion(tuning).labelled(hits, {i: aim.level(cosine) for i, cosine in cosines.items()})
+    def _labelled(self, found: Candidates, aim: Aim, request: LegRequest) -> Candidates:
+        """The candidates; of the best that count (the same however many are asked for) those lifted whose label is nearer."""
+        best = found.passage_ids[:NEAR][above(found.scores[:NEAR])].tolist()
+        cosines = self._labels.cosines(aim.vector, best, request.deadline) if best else {}
+        if not cosines:
+            return found
+        levelled = {number: aim.level(cosine) for number, cosine in cosines.items()}
+        return request.profile.fusion.labelled(found, column(levelled, found.passage_ids.tolist()))
 
-    def _fusion(self, tuning: Tuning | None) -> Fusion:
-        scale = self._vectors.encoder.fingerprint.scale if self._vectors is not None else (0.0, 1.0)
-        return Fusion(weight=self.weight(tuning), scale=scale)
-
-    def nearness(self, query: str, aim: Aim, passage: Passage, deadline: Deadline) -> float:
+    def nearness(self, script: str, aim: Aim, passage: Passage, deadline: Deadline) -> float:
         """The cosine of a query to a passage, −1..1, each less what all of its kind have in common; see `core.scoring.probability`.
+
+        Args:
+            script: Of the query; see `script_of`.
 
         Raises:
             KnowledgeError: the engine or the encoder failed.
         """
         assert self._vectors is not None
         common = self._vectors.passages("han" if passage.language == CHINESE else "latin", deadline)
-        asked = aim.asked - self._vectors.general(script_of(query), deadline)
+        asked = aim.asked - self._vectors.general(script, deadline)
         length, level = float((asked @ asked) ** 0.5), float((common @ common) ** 0.5)
         number = passage.passage_id
         to = self._engine.cosines(asked / length, [number], deadline=deadline).get(number)
@@ -348,53 +305,53 @@ class OwnLegs:
         apart = (1.0 - 2.0 * along + level * level) ** 0.5  # of the passage from what all have in common
         return float((to - common @ asked / length) / apart) if apart else 0.0
 
-    def found(
-        self,
-        query: Wordings,
-        scope: Scope,
-        depth: int,
-        deadline: Deadline,
-        tuning: Tuning | None,
-        traits: Traits,
-        wanted: Cut | None = None,
-        legs: Legs | None = None,
-    ) -> Found:
-        """The scores that `candidates` are made of; arguments and errors as there.
+    def _by_legs(self, legs: Legs, request: LegRequest) -> Found:
+        """Both legs, and what each scores that only the other one found, but for what cannot be in the answer.
 
         Args:
-            legs: What runs them; each in a thread of its own unless told otherwise.
+            legs: What runs them.
         """
-        legs = self._crew if legs is None else legs
-        second: Leg[tuple[LegResult, Aim, float, bool]] | None = None
+        deadline, fusion, law = request.deadline, request.profile.fusion, request.profile.traits.law
+        second: Leg[_Near] | None = None
         if self._vectors is not None:
-            meant = partial(self._vector, self._vectors, query.text, scope, depth, deadline, tuning, traits)
-            second = legs.begin(meant, "vector")
-        first = legs.begin(lambda: self._keyword(query, scope, depth, deadline), "keyword")
-        worded, ms = legs.outcome(first, "keyword leg", deadline)
-        keyword, reworded = worded.scores, worded.reworded
-        reports = [LegReport(name="keyword", state="ok", ms=ms, hits=len(keyword))]
+            second = legs.begin(partial(self._vector, self._vectors, request), "vector")
+        first = legs.begin(lambda: self._keyword(request), "keyword")
+        words = legs.outcome(first, "keyword leg", deadline)
+        reports = [LegReport(name="keyword", state="ok", ms=words.ms, hits=len(words.scores))]
         if second is None:
-            shares = self.shares(keyword, traits.law, deadline)
-            seen = len(keyword)
-            return Found(
-                keyword=keyword, cosines=None, aim=None, reports=reports, shares=shares, reworded=reworded, seen=seen
+            ids = list(words.scores)
+            shares = self._shares_of(ids, law, deadline)
+            found = fusion.candidates(
+                np.array(ids, np.int64), column(words.scores, ids), None, shares, _wordings(words.reworded, ids)
             )
-        by_vector, aim, ms, remembered = legs.outcome(second, "vector leg", deadline)
-        cosines = {hit.passage_id: aim.level(hit.parts["cosine"]) for hit in by_vector.hits}
-        reports.append(LegReport(name="vector", state="ok", ms=ms, hits=len(cosines), remembered=remembered))
-        cosines |= self._cosines(legs, aim, [i for i in keyword if i not in cosines], deadline)
-        shares = self.shares(keyword.keys() | cosines.keys(), traits.law, deadline)
-        if wanted is not None:
-            chosen = contenders(keyword, cosines, worded.unseen, self._fusion(tuning), wanted, shares)
-            keyword = {i: score for i, score in keyword.items() if i in chosen}
-            cosines = {i: cosine for i, cosine in cosines.items() if i in chosen}
-        others = self._worded(legs, query, [i for i in cosines if i not in keyword], deadline)
-        return Found(
-            keyword=keyword | others.scores, cosines=cosines, aim=aim, reports=reports, shares=shares,
-            reworded=reworded | others.reworded, seen=len(by_vector.hits),
-        )  # fmt: skip
+            return Found(found, reports, None, len(ids))
+        near = legs.outcome(second, "vector leg", deadline)
+        aim = near.aim
+        reports.append(
+            LegReport(name="vector", state="ok", ms=near.ms, hits=len(near.cosines), remembered=near.remembered)
+        )
+        missing = [number for number in words.scores if number not in near.cosines]
+        ids = [*near.cosines, *missing]
+        known = {**near.cosines, **self._cosines(legs, aim, missing, deadline)}
+        cosines, keyword = aim.level(column(known, ids)), column(words.scores, ids)
+        shares = self._shares_of(ids, law, deadline)
+        numbers = np.array(ids, np.int64)
+        if request.cut is not None:
+            may = contenders(keyword, cosines, words.unseen, fusion, request.cut, shares)
+            numbers, keyword, cosines = numbers[may], keyword[may], cosines[may]
+            shares = None if shares is None else shares[may]
+        ids, unknown = numbers.tolist(), np.isnan(keyword)
+        others = self._worded(legs, request.query.wordings, numbers[unknown].tolist(), deadline)
+        keyword = np.where(unknown, column(others.scores, ids, 0.0), keyword)
+        reworded = _wordings({**words.reworded, **others.reworded}, ids)
+        return Found(fusion.candidates(numbers, keyword, cosines, shares, reworded), reports, aim, len(near.cosines))
 
-    def aim(self, query: str, vector: Any, tuning: Tuning | None, traits: Traits, deadline: Deadline) -> Aim:
+    def _shares_of(self, passages: Sequence[int], law: float, deadline: Deadline) -> Array | None:
+        """What each keeps of its score, (n,); None where all keep all of it."""
+        shares = self.shares(passages, law, deadline)
+        return column(shares, passages, 1.0) if shares else None
+
+    def aim(self, script: str, vector: Any, profile: CollectionProfile, deadline: Deadline) -> Aim:
         """Away from what all questions have in common, and from there where a learned map sends the query.
 
         Passages that resemble any question stand too near to each of them: what a passage has in common with
@@ -403,25 +360,23 @@ class OwnLegs:
         other one do not: an answer in the other language is as near as one in its own.
 
         Args:
-            vector: The query's, as it was embedded.
+            script: Of the query; see `script_of`.
+            vector: The query's, as it was embedded, (dim,) float32.
         """
-        learned = None if tuning is None else tuning.map
-        if learned is None:
-            return self._centred(query, vector, traits, deadline)
-        return mapped(
-            learned,
-            self._centred(query, vector, traits, deadline) if learned.aimed else Aim(vector=vector, asked=vector),
-        )
+        learned = None if profile.tuning is None else profile.tuning.map
+        if learned is not None and not learned.aimed:
+            return mapped(learned, Aim(vector=vector, asked=vector))
+        centred = self._centred(script, vector, profile.traits.bridge, deadline)
+        return centred if learned is None else mapped(learned, centred)
 
-    def _centred(self, query: str, vector: Any, traits: Traits, deadline: Deadline) -> Aim:
+    def _centred(self, script: str, vector: Any, bridge: float, deadline: Deadline) -> Aim:
         if self._vectors is None:
             return Aim(vector=vector, asked=vector)
-        script = script_of(query)
         own = self._vectors.general(script, deadline)
         common = CENTRE * own
-        if traits.bridge:
+        if bridge:
             (other,) = (s for s in SCRIPTS if s != script)
-            common = common + traits.bridge * (own - self._vectors.general(other, deadline))
+            common = common + bridge * (own - self._vectors.general(other, deadline))
         moved = vector - common
         length = float((moved @ moved) ** 0.5)
         if not length:
@@ -429,14 +384,15 @@ class OwnLegs:
         # What is taken off is put back as it is over the whole collection, so that cosines keep their scale.
         return Aim(vector=moved / length, scale=length, offset=self._engine.mean_cosine(common), asked=vector)
 
-    def naming(self, named: Sequence[str], hits: Sequence[Hit], deadline: Deadline) -> Collection[int]:
-        """The passages among the hits that have one of these identifiers (see `text.identifiers`) anywhere."""
+    def naming(self, named: Sequence[str], passages: Sequence[int], deadline: Deadline) -> Collection[int]:
+        """The passages among these that have one of these identifiers (see `text.identifiers`) anywhere."""
         marks = ["#" + name for name in named]
-        return self._keyword_scores(self._crew, marks, [hit.passage_id for hit in hits], deadline).keys()
+        return self._keyword_scores(self._crew, marks, passages, deadline).keys()
 
-    def _keyword(self, query: Wordings, scope: Scope, depth: int, deadline: Deadline) -> tuple[_Words, float]:
-        """What was found in any wording, each scored in all of them, and in how many ms."""
+    def _keyword(self, request: LegRequest) -> _Words:
+        """What was found in any wording, each scored in all of them."""
         begun, engine = time.perf_counter(), self._engine
+        query, scope, depth, deadline = request.query.wordings, request.scope, request.depth, request.deadline
         results = [engine.keyword(words, scope=scope, limit=depth, deadline=deadline) for words in query.each]
         scores = [{hit.passage_id: hit.score for hit in result.hits} for result in results]
         if query.others:
@@ -444,30 +400,20 @@ class OwnLegs:
             for words, known in zip(query.each, scores, strict=True):
                 known.update(engine.keyword_scores(words, sorted(everyone - known.keys()), deadline=deadline))
         unseen = max(_most_unseen(result, depth) for result in results)
-        return _best(scores, unseen), (time.perf_counter() - begun) * 1e3
+        return replace(_best(scores), unseen=unseen, ms=(time.perf_counter() - begun) * 1e3)
 
-    def _vector(
-        self,
-        vectors: QueryVectors,
-        query: str,
-        scope: Scope,
-        depth: int,
-        deadline: Deadline,
-        tuning: Tuning | None,
-        traits: Traits,
-    ) -> tuple[LegResult, Aim, float, bool]:
-        """What was found, for what, in how many ms; and whether the query's vector was remembered."""
-        begun = time.perf_counter()
-        vector, remembered = vectors.recalled(query, deadline)
-        aim = self.aim(query, vector, tuning, traits, deadline)
-        result = self._engine.vector(aim.vector, scope=scope, limit=depth, deadline=deadline)
-        return result, aim, (time.perf_counter() - begun) * 1e3, remembered
+    def _vector(self, vectors: QueryVectors, request: LegRequest) -> _Near:
+        begun, query = time.perf_counter(), request.query
+        vector, remembered = vectors.recalled(query.text, request.deadline)
+        aim = self.aim(query.script, vector, request.profile, request.deadline)
+        result = self._engine.vector(aim.vector, scope=request.scope, limit=request.depth, deadline=request.deadline)
+        cosines = {hit.passage_id: hit.parts["cosine"] for hit in result.hits}
+        return _Near(cosines, aim, (time.perf_counter() - begun) * 1e3, remembered)
 
     def _cosines(self, legs: Legs, aim: Aim, passages: Sequence[int], deadline: Deadline) -> Mapping[int, float]:
-        """The cosines of what only the keyword leg found."""
+        """The cosines of what only the keyword leg found, to the aim's vector."""
         asked = legs.begin(lambda: self._engine.cosines(aim.vector, passages, deadline=deadline), "cosines")
-        found = legs.outcome(asked, "vector leg", deadline)
-        return {i: aim.level(cosine) for i, cosine in found.items()}
+        return legs.outcome(asked, "vector leg", deadline)
 
     def _keyword_scores(
         self, legs: Legs, words: list[str], passages: Sequence[int], deadline: Deadline
@@ -482,56 +428,21 @@ class OwnLegs:
         return _best([self._keyword_scores(legs, words, passages, deadline) for words in query.each])
 
 
-def _best(scores: Sequence[Mapping[int, float]], unseen: float = 0.0) -> _Words:
+def _best(scores: Sequence[Mapping[int, float]]) -> _Words:
     """The best score of each passage in several wordings; the first is the query's own, which wins where scores are equal."""
     best, reworded = dict(scores[0]), {}
     for number, of_wording in enumerate(scores[1:], 1):
         for passage_id, score in of_wording.items():
             if score > best.get(passage_id, 0.0):
                 best[passage_id], reworded[passage_id] = score, number
-    return _Words(best, reworded, unseen)
+    return _Words(best, reworded)
 
 
-def _marked(hits: list[Hit], reworded: Mapping[int, int]) -> list[Hit]:
-    """The hits; those that another wording fits best with its number (part ``wording``)."""
-    if not reworded:
-        return hits
-    return [
-        hit._replace(parts={**hit.parts, "wording": float(reworded[hit.passage_id])})
-        if hit.passage_id in reworded
-        else hit
-        for hit in hits
-    ]
+def _wordings(reworded: Mapping[int, int], passages: Sequence[int]) -> Array | None:
+    """The number of the wording that fits each passage best, (n,) int64; None where the query's own words fit all best."""
+    return np.array([reworded.get(number, 0) for number in passages], np.int64) if reworded else None
 
 
 def _most_unseen(by_keyword: LegResult, depth: int) -> float:
     """The highest keyword score that a passage can have which the leg, asked for `depth`, did not give."""
     return (1.0 + _ROUNDING) * by_keyword.hits[-1].score if len(by_keyword.hits) >= depth else 0.0
-
-
-# In which wordings a question is asked: its own, and those that the library's synonyms give it.
-
-
-class Worder:
-    """The synonyms of a record. They are asked for at every change of the catalog, and read anew only when they are others."""
-
-    def __init__(self, record: Record) -> None:
-        self._record = record
-        self._lock = threading.Lock()
-        self._change = -1
-        self._version = 0
-        self._table = SynonymTable()
-
-    def wordings(self, text: str, change: int, deadline: Deadline | None = None) -> Wordings:
-        """The wordings of a question, by the synonyms that count at a change."""
-        return self._at(change, deadline).wordings(text)
-
-    def _at(self, change: int, deadline: Deadline | None) -> SynonymTable:
-        with self._lock:
-            if self._change != change:
-                version = self._record.synonyms_version(change, deadline)
-                if version != self._version:
-                    self._table = SynonymTable(self._record.synonyms_at(change, deadline))
-                    self._version = version
-                self._change = change
-            return self._table

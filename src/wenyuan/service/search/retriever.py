@@ -6,29 +6,48 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from itertools import compress
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from wenyuan.core.errors import EngineUnavailable
 from wenyuan.core.filters import And, Filter, Scope
 from wenyuan.core.model import ORIGIN_PRIORITY, Passage, Source
 from wenyuan.core.ports import Deadline, Encoder, Engine, Hit, Outside, Ranking, until
-from wenyuan.core.scoring import Traits
+from wenyuan.core.scoring import VECTOR_WEIGHT, Traits
 from wenyuan.core.scoring.adapt import Tuning
-from wenyuan.core.scoring.fusion import Leeway, Reference, Request, adjusted, missing_place, reference_of, title_terms
-from wenyuan.core.scoring.probability import ABSTAIN, MEASURED_WITH, MODELS, VERSION, Curve, Standing, curve_of
+from wenyuan.core.scoring.fusion import (
+    NO_CANDIDATES,
+    Candidates,
+    Fusion,
+    Leeway,
+    Reference,
+    Request,
+    adjusted,
+    missing_place,
+    title_terms,
+)
+from wenyuan.core.scoring.probability import ABSTAIN, MEASURED_WITH, MODELS, NEAR, VERSION, Standing, curve_of
 from wenyuan.core.scoring.rerank import REVISION as COPIES
-from wenyuan.core.scoring.rerank import Copies, beside, distinct, without_copies
-from wenyuan.core.text import has_han, identifiers
-from wenyuan.core.text.synonyms import Wordings
+from wenyuan.core.scoring.rerank import Copies, beside, copied, distinct
 from wenyuan.runtime import deadline_after
 from wenyuan.service.answer import Answer, LegReport, Query
 from wenyuan.service.rules import RuleQuestion, of_type
 from wenyuan.service.rules.derive import Derived, Deriver
 from wenyuan.service.search import Record, Sight, Sources, Told, Topics
+from wenyuan.service.search.analysis import (
+    SCRIPTS,
+    ActiveTuning,
+    AnalysedQuery,
+    Analyser,
+    CollectionProfile,
+    script_of,
+    strange,
+)
 from wenyuan.service.search.candidates import Belongings, Cut, LabelVectors, above, guard, likely, meeting, why_empty
 from wenyuan.service.search.external import Abroad, Reranking, no_outside, unaddressed
-from wenyuan.service.search.general import SCRIPTS, script_of, strange
-from wenyuan.service.search.legs import Aim, Candidates, OwnLegs, QueryVectors, Tuned, Worder
+from wenyuan.service.search.legs import Aim, Found, LegRequest, OwnLegs, QueryVectors
 from wenyuan.service.search.threads import Crew, Leg
 from wenyuan.service.search.traces import NO_TRACES, Traces
 from wenyuan.settings import RulesSettings, SearchSettings
@@ -36,7 +55,7 @@ from wenyuan.settings import RulesSettings, SearchSettings
 # Whether a question is answered at all: see `core.scoring.probability`.
 
 
-_AbstentionRanked = Sequence[tuple[Hit, Passage]]
+_Ranked = list[tuple[Hit, Passage]]
 
 
 class Verdict(NamedTuple):
@@ -79,14 +98,15 @@ class Abstention:
         """What counted of this, for the record of an answer."""
         return {"answerable": float(VERSION), "least": self.least}
 
-    def verdict(self, query: str, found: Candidates, ranked: _AbstentionRanked, deadline: Deadline) -> Verdict:
+    def verdict(self, query: AnalysedQuery, found: Found, ranked: _Ranked, deadline: Deadline) -> Verdict:
         """Of a question, by the best of what was found for it.
 
         Raises:
             KnowledgeError: the engine or the encoder failed.
         """
         if not ranked:
-            return Verdict(0.0, why_empty(found.hits, self._settings.floor or 0.0))
+            best = float(found.candidates.scores.max(initial=0.0))
+            return Verdict(0.0, why_empty(best, self._settings.floor or 0.0))
         if any(hit.parts.get("identifier", 0.0) > 0.0 for hit, _ in ranked):
             return Verdict(1.0, "")  # the place that the question names is there
         standing = self.standing(query, found, ranked, deadline)
@@ -96,19 +116,20 @@ class Abstention:
         nearest = max(ranked, key=_fused)[0].score
         return Verdict(probability, _refusal(probability, self.least, nearest, self._settings.abstain))
 
-    def standing(self, query: str, found: Candidates, ranked: _AbstentionRanked, deadline: Deadline) -> Standing:
+    def standing(self, query: AnalysedQuery, found: Found, ranked: _Ranked, deadline: Deadline) -> Standing:
         """How the best passage stands to a question.
 
         Raises:
             KnowledgeError: the engine or the encoder failed.
         """
         hit, passage = max(ranked, key=_fused)
+        aim = found.aim
         return Standing(
             keyword=hit.parts.get("keyword", 0.0),
-            nearness=self._own.nearness(query, found.aim, passage, deadline) if found.aim is not None else 0.0,
+            nearness=0.0 if aim is None else self._own.nearness(query.script, aim, passage, deadline),
             passages=found.seen,
-            across=(passage.language == "zh") != has_han(query),
-            strange=strange(query, self._encoder),
+            across=(passage.language == "zh") != (query.script == "han"),
+            strange=strange(query.text, self._encoder),
         )
 
 
@@ -131,7 +152,6 @@ _DEEPER = 2
 _SPARE = 10
 """Candidates besides those that are wanted: some may be copies of others, and rivals are counted without copies."""
 
-_Ranked = list[tuple[Hit, Passage]]
 _A_MOMENT = 0.02  # seconds until the index is asked again
 _WAITS_FOR_INDEX = 0.5  # of a request's time; then what else was found is given, and said to be behind
 
@@ -144,8 +164,6 @@ class _Searched(NamedTuple):
     legs: list[LegReport]
     why: str
     answerable: float
-    known: Mapping[str, float]
-    curve: Curve
 
 
 class _Moved(Exception):
@@ -185,11 +203,11 @@ class Retriever:
         self.reranking = reranking or Reranking()
         vectors = QueryVectors(encoder, settings.query_vectors) if encoder is not None else None
         self._labels = LabelVectors(record)
-        self._own = OwnLegs(engine, vectors, settings, self._crew, Belongings(record), self._labels)
+        self._own = OwnLegs(engine, vectors, self._crew, Belongings(record), self._labels)
         self.query_vectors = self._own.query_vectors
         self._abroad = Abroad(open_outside or no_outside, vectors, Crew(settings.threads, traces, self.meter))
-        self._sight, self._tuned = Sight(record), Tuned(record, encoder)
-        self._topics, self._worder = Topics(record, engine.information), Worder(record)
+        self._sight, self._tuned = Sight(record), ActiveTuning(record, encoder)
+        self._topics, self._analyser = Topics(record, engine.information), Analyser(record)
         self._abstention = Abstention(self._own, encoder, settings)
         self.mode = "hybrid" if encoder is not None else "keyword-only"
 
@@ -219,14 +237,14 @@ class Retriever:
         registry = self.registry(deadline=deadline)  # not as of `change`: the index may be behind, rights may not
         own, outside = self._sight.seen(registry, query.sources, min_trust=query.min_trust, day=day)
         scope = Scope(sources=frozenset(own), as_of=day, filter=self._filter(query, change, deadline))
-        worded = self._worder.wordings(query.text, change, deadline)
-        if why := _needless(worded.words, (*own, *outside), registry):
+        analysed = self._analyser.analysed(query.text, change, deadline)
+        if why := _needless(analysed.wordings.words, (*own, *outside), registry):
             return self._nothing(change, scope, why)
+        profile = self.profile(analysed.script, change, deadline)
         asked = self._abroad.ask(outside, query.text, query.limit, day, deadline)
         deriving = self._derive(query, replace(scope, filter=query.filter), registry, change, deadline)
         trusts = {name: registry.by_id[name].trust for name in own}
-        tuning = self._tuned.at(change, deadline)
-        own_part = self._searched(query, worded, scope, trusts, tuning, change, deadline)
+        own_part = self._searched(query, analysed, scope, trusts, profile, change, deadline)
         ranked, copies, legs = own_part.ranked, own_part.copies, own_part.legs
         foreign, reports = self._abroad.collect(asked, deadline)
         ranked, copies = beside(ranked, copies, meeting(self._addressed(foreign, scope), scope.filter))
@@ -250,44 +268,44 @@ class Retriever:
             generation=change,
             scope=scope,
             trusts=trusts,
-            floors=own_part.known,
+            floors=profile.recorded,
             reason="" if ranked else own_part.why,
             stale=self.stale(),
             stale_by=self._behind(change),
             derived=derived,
-            weight=self._own.weight(tuning),
-            curve=own_part.curve,
+            weight=profile.fusion.weight,
+            curve=profile.curve,
             copies={number: same for number, same in copies.items() if number in passages},
-            tuning="" if tuning is None else tuning.fingerprint,
-            wordings=worded.others,
+            tuning="" if profile.tuning is None else profile.tuning.fingerprint,
+            wordings=analysed.wordings.others,
             ms={"total": (time.perf_counter() - begun) * 1e3, **{leg.name: leg.ms for leg in legs}},
         )
 
     def _searched(
         self,
         query: Query,
-        worded: Wordings,
+        analysed: AnalysedQuery,
         scope: Scope,
         trusts: Mapping[str, int],
-        tuning: Tuning | None,
+        profile: CollectionProfile,
         change: int,
         deadline: Deadline,
     ) -> _Searched:
         """What our own sources have, each passage with its probability; nothing where there is hardly an answer."""
-        known, traits, curve = self._known(query)
 
-        def candidates(reach: int) -> tuple[Candidates, _Ranked]:
+        def candidates(reach: int) -> tuple[Found, _Ranked]:
             in_context = bool(query.source_document_uri or query.task_id)
             cut = Cut.of(self._settings.floor, reach, trusts.values(), in_context)
-            found = self._found(query, worded, scope, deadline, tuning, traits, cut)
-            return found, self._ranked(found.hits, query, scope, cut, deadline, change)
+            found = self._found(analysed, scope, self._depth(query, analysed), profile, cut, deadline)
+            return found, self._ranked(found.candidates, query, analysed.reference, scope, cut, deadline, change)
 
-        found, ranked, copies = _distinct(candidates, self.reranking.reach(query.limit), copies=not known["distinct"])
-        verdict = self._abstention.verdict(query.text, found, ranked, deadline)
+        found, ranked, copies = _distinct(candidates, self.reranking.reach(query.limit), copies=profile.copies)
+        verdict = self._abstention.verdict(analysed, found, ranked, deadline)
         given = [] if verdict.why else ranked
-        given = likely(given, without_copies(found.hits, copies), curve, verdict.probability)
-        given, why = _there(query.text, given)
-        return _Searched(given, copies, found.reports, why or verdict.why, verdict.probability, known, curve)
+        rivals = found.candidates.scores[~np.isin(found.candidates.passage_ids, copied(copies))]
+        given = likely(given, rivals, profile.curve, verdict.probability)
+        given, why = _there(analysed, given)
+        return _Searched(given, copies, found.reports, why or verdict.why, verdict.probability)
 
     def _filter(self, query: Query, change: int, deadline: Deadline) -> Filter | None:
         """The request's own narrowing, and what its engineering type leaves out."""
@@ -367,24 +385,52 @@ class Retriever:
         deadline = deadline or self.deadline()
         return self._topics.told(task_id, self._engine.sync(self._record, deadline=deadline), deadline)
 
-    def weight(self) -> float:
-        """Of the vector leg, while nothing that was learned counts."""
-        return self._own.weight(None)
+    def weight(self, tuning: Tuning | None = None) -> float:
+        """Of the vector leg: what was learned, else what is set, else the one for all collections."""
+        if tuning is not None:
+            return tuning.weight
+        return VECTOR_WEIGHT if self._settings.vector_weight is None else self._settings.vector_weight
+
+    def profile(self, script: str, change: int, deadline: Deadline | None = None) -> CollectionProfile:
+        """What is known of the library for questions in a script, at a change."""
+        return self._profile(script, self._tuned.at(change, deadline))
+
+    def _profile(self, script: str, tuning: Tuning | None) -> CollectionProfile:
+        known = self.floors().get(script, {})
+        traits, curve = Traits.of(known), curve_of(known, self.mode)
+        distinct = known.get("distinct", float(COPIES))
+        recorded = {
+            "distinct": distinct,
+            "bridge": traits.bridge,
+            "law": traits.law,
+            "labels": float(traits.labels),
+            "removed": self._engine.removed_share(),
+            **self._abstention.recorded(),
+            **curve.measured(),
+        }
+        scale = (0.0, 1.0) if self._encoder is None else self._encoder.fingerprint.scale
+        return CollectionProfile(
+            traits=traits,
+            curve=curve,
+            fusion=Fusion(weight=self.weight(tuning), scale=scale),
+            tuning=tuning,
+            copies=not distinct,
+            recorded=recorded,
+        )
 
     def aim(self, question: str, vector: Any) -> Aim:
         """What the vector leg looks for, while nothing that was learned counts."""
-        traits = Traits.of(self.floors().get(script_of(question), {}))
-        return self._own.aim(question, vector, None, traits, self.deadline())
+        script = script_of(question)
+        return self._own.aim(script, vector, self._profile(script, None), self.deadline())
 
     def shares(self, candidates: Collection[int]) -> Mapping[int, float]:
         """What candidates of a question keep of their scores for their laws, where that is not all."""
-        traits = Traits.of(self.floors().get(SCRIPTS[0], {}))
-        return self._own.shares(candidates, traits.law, self.deadline())
+        return self._own.shares(candidates, self._profile(SCRIPTS[0], None).traits.law, self.deadline())
 
     def labels(self, passages: Collection[int]) -> Mapping[int, Any]:
         """The vectors of the labels of passages, where those count."""
-        traits = Traits.of(self.floors().get(SCRIPTS[0], {}))
-        return self._labels.of(passages, self.deadline()) if traits.labels else {}
+        counted = self._profile(SCRIPTS[0], None).traits.labels
+        return self._labels.of(passages, self.deadline()) if counted else {}
 
     def floors(self) -> Mapping[str, Mapping[str, float]]:
         """The measured floors by script. Read for every request: measuring them is no change of the catalog."""
@@ -394,28 +440,29 @@ class Retriever:
         """Of a request that begins now."""
         return deadline_after(self._settings.deadline)
 
-    def _depth(self, query: Query) -> int:
+    def _depth(self, query: Query, analysed: AnalysedQuery) -> int:
         depth = max(self._settings.depth, 2 * query.limit)
         # A place that is named may share little else with the query.
-        return depth * _DEEPER if identifiers(query.text) else depth
+        return depth * _DEEPER if analysed.names else depth
 
     def _found(
         self,
-        query: Query,
-        worded: Wordings,
+        analysed: AnalysedQuery,
         scope: Scope,
-        deadline: Deadline,
-        tuning: Tuning | None,
-        traits: Traits,
+        depth: int,
+        profile: CollectionProfile,
         cut: Cut,
-    ) -> Candidates:
+        deadline: Deadline,
+    ) -> Found:
         """What our own legs found; of a query that names a place all of it, since naming it may lift the last one."""
         if not scope.sources:
-            return Candidates([], [], None, 0)
+            return Found(NO_CANDIDATES, [], None, 0)
         wanted: Cut | None = cut
-        if reference_of(query.text):
-            wanted, traits = None, replace(traits, law=0.0)
-        return self._own.candidates(worded, scope, self._depth(query), deadline, tuning, traits, wanted)
+        if analysed.reference:
+            wanted, profile = None, replace(profile, traits=replace(profile.traits, law=0.0))
+        return self._own.found(
+            LegRequest(query=analysed, scope=scope, depth=depth, profile=profile, deadline=deadline, cut=wanted)
+        )
 
     def _addressed(self, foreign: list[tuple[Hit, Passage]], scope: Scope) -> list[tuple[Hit, Passage]]:
         """Foreign passages, without addresses of documents that the request sees in sources that are trusted more."""
@@ -433,21 +480,29 @@ class Retriever:
     # -- from candidates to the answer ----------------------------------------------------------------
 
     def _ranked(
-        self, hits: list[Hit], query: Query, scope: Scope, cut: Cut, deadline: Deadline, change: int
-    ) -> list[tuple[Hit, Passage]]:
-        """The hits that count, adjusted; `change`: the one that was searched."""
-        reference = reference_of(query.text)
+        self,
+        found: Candidates,
+        query: Query,
+        reference: Reference | None,
+        scope: Scope,
+        cut: Cut,
+        deadline: Deadline,
+        change: int,
+    ) -> _Ranked:
+        """The candidates that count, adjusted; `change`: the one that was searched."""
         topic = self._topics.of(query, change, deadline)
         if reference:  # a named place counts however little else its text shares with the query: the floor comes last
-            candidates = cut.placed(hits, self._own.naming(reference.named, hits, deadline))
+            naming = self._own.naming(reference.named, found.passage_ids.tolist(), deadline)
+            candidates = cut.placed(found, naming).hits()
         else:
-            candidates = cut.liftable(above(hits, cut.floor))
+            candidates = cut.liftable(found.taken(above(found.scores, cut.floor))).hits()
         passages = self._record.passages([hit.passage_id for hit in candidates], deadline)
         moved = len(passages) < len(candidates) and self._record.seq() != change
         if moved and deadline.remaining() > self._settings.deadline * _WAITS_FOR_INDEX:
             raise _Moved
         told = self._information(reference, passages)
-        request = Request(topic=topic, leeway=Leeway.among(hits), reference=reference, information=told)
+        leeway = Leeway.among(found.scores[:NEAR].tolist())
+        request = Request(topic=topic, leeway=leeway, reference=reference, information=told)
         ranked = []
         for hit in candidates:
             passage = passages.get(hit.passage_id)
@@ -456,30 +511,18 @@ class Retriever:
             guard(passage, scope)
             settled = adjusted(hit, passage, request)
             template = passage.collection == self._united.template_collection
-            ranked.append(settled._replace(origin="template") if template else settled)
-        ranked = above(ranked, cut.floor) if reference else ranked
+            ranked.append((settled._replace(origin="template") if template else settled, passage))
+        if reference:
+            scores = np.array([hit.score for hit, _ in ranked])
+            named = np.array([hit.parts.get("identifier", 0.0) > 0.0 for hit, _ in ranked], bool)
+            ranked = list(compress(ranked, above(scores, cut.floor, named)))
         if moved and not ranked:  # that there is nothing else cannot be said
             raise _Moved
-        return [(hit, passages[hit.passage_id]) for hit in ranked]
+        return ranked
 
     def _information(self, reference: Reference | None, passages: Mapping[int, Passage]) -> Mapping[str, float]:
         titles = map(title_terms, passages.values())
         return {} if reference is None else self._engine.information(sorted(reference.terms().union(*titles)))
-
-    def _known(self, query: Query) -> tuple[Mapping[str, float], Traits, Curve]:
-        """What is known of the library, and counts, as it is recorded; and what of it bears on scores and probabilities."""
-        known = self.floors().get(script_of(query.text), {})
-        traits, curve = Traits.of(known), curve_of(known, self.mode)
-        told = {
-            "distinct": known.get("distinct", float(COPIES)),
-            "bridge": traits.bridge,
-            "law": traits.law,
-            "labels": float(traits.labels),
-            "removed": self._engine.removed_share(),
-            **self._abstention.recorded(),
-            **curve.measured(),
-        }
-        return told, traits, curve
 
     def _nothing(self, change: int, scope: Scope, reason: str) -> Answer:
         return Answer(
@@ -500,8 +543,8 @@ def _needless(words: Sequence[str], sources: Sequence[object], registry: Sources
 
 
 def _distinct(
-    candidates: Callable[[int], tuple[Candidates, _Ranked]], wanted: int, *, copies: bool
-) -> tuple[Candidates, _Ranked, Copies]:
+    candidates: Callable[[int], tuple[Found, _Ranked]], wanted: int, *, copies: bool
+) -> tuple[Found, _Ranked, Copies]:
     """Candidates, at least `wanted` of the best that are no copies, if there are as many, and their copies.
 
     Args:
@@ -525,9 +568,9 @@ def _preferred(pair: tuple[Hit, Passage]) -> tuple[float, int]:
     return -hit.score * hit.parts.get("trust", 1.0), hit.passage_id
 
 
-def _there(question: str, ranked: _Ranked) -> tuple[_Ranked, str]:
+def _there(query: AnalysedQuery, ranked: _Ranked) -> tuple[_Ranked, str]:
     """What was found, and ``""``; or nothing, and why, where the question is a place that no document has."""
-    why = missing_place(question, (passage for _, passage in ranked))
+    why = missing_place(query.text, query.reference, (passage for _, passage in ranked))
     return ([], why) if why else (ranked, "")
 
 

@@ -1,12 +1,131 @@
-"""What all questions, and all passages, have in common; and queries that look like no text."""
+"""What a retrieval knows before anything is looked up: the question, analysed once, and what the collection is like."""
 
 from __future__ import annotations
 
 import random
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from wenyuan.core.text import has_han
+from wenyuan.core.ports import Deadline, Encoder
+from wenyuan.core.records import KeptTuning
+from wenyuan.core.scoring import Traits
+from wenyuan.core.scoring.adapt import Tuning
+from wenyuan.core.scoring.fusion import Fusion, Reference, reference_of
+from wenyuan.core.scoring.probability import Curve
+from wenyuan.core.text import has_han, identifiers
+from wenyuan.core.text.synonyms import SynonymTable, Wordings
+from wenyuan.service.search import Record
+
+# The question.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalysedQuery:
+    """A question as all stages of its retrieval see it.
+
+    Attributes:
+        text: As it was asked.
+        wordings: Its terms, and those of its other wordings by the library's synonyms.
+        script: ``han`` or ``latin``; see `script_of`.
+        names: Whether it has identifiers (see `core.text.identifiers`): a clause, a standard, a code.
+        reference: The place that it names; None where it names none.
+    """
+
+    text: str
+    wordings: Wordings
+    script: str
+    names: bool
+    reference: Reference | None
+
+
+class Analyser:
+    """Analyses questions, with the synonyms of a record: looked for at every change of the catalog, read when they are others."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        self._lock = threading.Lock()
+        self._change = -1
+        self._version = 0
+        self._table = SynonymTable()
+
+    def analysed(self, text: str, change: int, deadline: Deadline | None = None) -> AnalysedQuery:
+        """A question, with the synonyms that count at a change."""
+        names = bool(identifiers(text))
+        return AnalysedQuery(
+            text=text,
+            wordings=self._synonyms(change, deadline).wordings(text),
+            script=script_of(text),
+            names=names,
+            reference=reference_of(text) if names else None,
+        )
+
+    def _synonyms(self, change: int, deadline: Deadline | None) -> SynonymTable:
+        with self._lock:
+            if self._change != change:
+                version = self._record.synonyms_version(change, deadline)
+                if version != self._version:
+                    self._table = SynonymTable(self._record.synonyms_at(change, deadline))
+                    self._version = version
+                self._change = change
+            return self._table
+
+
+# The collection.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CollectionProfile:
+    """What is known of a library at one change and bears on its scores; read once for a request.
+
+    Attributes:
+        traits: Languages, laws and labels.
+        curve: How scores become probabilities.
+        fusion: How the scores of the legs become one.
+        tuning: What was learned from judged questions; None for nothing.
+        copies: Copies of passages are given, too, as answers of a former version did.
+        recorded: All of this that an answer's record holds, by name.
+    """
+
+    traits: Traits
+    curve: Curve
+    fusion: Fusion
+    tuning: Tuning | None
+    copies: bool
+    recorded: Mapping[str, float]
+
+
+def fits(tuning: Tuning | KeptTuning, encoder: Encoder | None) -> bool:
+    """Whether a tuning was learned with this encoder; another's vectors lie elsewhere."""
+    return encoder is not None and tuning.encoder in ("", encoder.fingerprint.key)
+
+
+class ActiveTuning:
+    """The tuning of a record that counts at a change, if it fits the encoder; read anew after every change of the catalog."""
+
+    def __init__(self, record: Record, encoder: Encoder | None) -> None:
+        self._record = record
+        self._encoder = encoder
+        self._lock = threading.Lock()
+        self._at: tuple[int, Tuning | None] | None = None
+
+    def at(self, change: int, deadline: Deadline | None = None) -> Tuning | None:
+        """The tuning that counts at a change; None without one, or when it is of another encoder.
+
+        Raises:
+            IndexCorrupt: its map is damaged: an answer without it would be another answer.
+        """
+        if self._encoder is None:
+            return None
+        with self._lock:
+            if self._at is None or self._at[0] != change:
+                found = self._record.tuning_at(change, deadline)
+                usable = found is not None and fits(found, self._encoder)
+                self._at = (change, found if usable else None)
+            return self._at[1]
+
 
 # Texts about nothing in particular, and about everything: what a query and a passage are told apart from.
 #
