@@ -15,7 +15,7 @@ from wenyuan.app import create_library
 from wenyuan.core.rules import Book
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
-from wenyuan.service.rules.door import RuleQuestion
+from wenyuan.service.rules import RuleQuestion
 
 __all__ = ["Walk", "walks"]
 

@@ -21,7 +21,7 @@ from wenyuan.core.text import ANALYZER
 from wenyuan.engines.memory import MemoryEngine
 from wenyuan.runtime import install_command
 from wenyuan.service.ingest.redaction import Questions, Redactor, library_key, load_names
-from wenyuan.service.library import Library
+from wenyuan.service.library import Library, Models, Reading, Storage
 from wenyuan.service.search.cache import Store
 from wenyuan.service.search.external import Reranking
 from wenyuan.service.search.searcher import SearchResult
@@ -82,7 +82,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
         questions = _questions(settings, catalog, path)
         encoder, note = _encoder(settings.encoder)
         recorded = catalog.encoder()
-        encoder, spec, note, may_write = _agreed(catalog, encoder, recorded, note)
+        encoder, spec, note, refusal = _agreed(catalog, encoder, recorded, note)
         reranking = Reranking(open_reranker(settings.reranker), settings.reranker)
         if reranking.reranker is not None:
             releasing.callback(reranking.reranker.close)
@@ -95,25 +95,21 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
     tasks = TaskLedger(path, place=place.tasks())
     releasing.callback(tasks.close)
     library = Library(
-        folder=path,
         settings=settings,
-        catalog=catalog,
-        engine=engine,
-        encoder=encoder,
-        read=reader.read,
-        readable=reader.readable,
-        tasks=tasks,
-        release=releasing.close,
-        encoder_note=note,
-        may_write=may_write,
-        redacting=questions.redacting,
-        questions=questions,
+        storage=Storage(
+            folder=path,
+            catalog=catalog,
+            engine=engine,
+            empty_engine=lambda: MemoryEngine(spec),
+            tasks=tasks,
+            audit=_audit(place, settings, catalog.names()),
+            answers=answers,
+        ),
+        models=Models(encoder=encoder, encoder_note=note, refusal=refusal, reranking=reranking),
+        reading=Reading(read=reader.read, readable=reader.readable, questions=questions),
         open_outside=_open_outside(spec, catalog.library_id(), settings.sources, traces),
         traces=traces,
-        audit=_audit(place, settings, catalog.names()),
-        empty_engine=lambda: MemoryEngine(spec),
-        answers=answers,
-        reranking=reranking,
+        release=releasing.close,
     )
     catalog.on_change = library.witness.changed
     return library
@@ -302,7 +298,7 @@ def _agreed(
     catalog: Catalog, encoder: Encoder | None, recorded: EncoderFingerprint | None, note: str
 ) -> tuple[Encoder | None, IndexSpec, str, str]:
     """Encoder and index of a library that may have been built with another encoder, or with none."""
-    may_write = ""
+    refusal = ""
     if encoder is not None and recorded is not None and encoder.fingerprint.key != recorded.key:
         raise EncoderMismatch(
             f"the library was built with {recorded.told_beside(encoder.fingerprint)}, the encoder is "
@@ -315,9 +311,9 @@ def _agreed(
         encoder = None
     if encoder is None and recorded is not None:
         note = note or "keyword-only by setting"
-        may_write = f"the library has vectors of {recorded.id}, which is not available: new documents would have none"
+        refusal = f"the library has vectors of {recorded.id}, which is not available: new documents would have none"
     fingerprint = encoder.fingerprint if encoder is not None else recorded
-    return encoder, IndexSpec(analyzer=ANALYZER, encoder=fingerprint), note, may_write
+    return encoder, IndexSpec(analyzer=ANALYZER, encoder=fingerprint), note, refusal
 
 
 def _engine(settings: Settings, folder: Path, spec: IndexSpec, catalog: Catalog) -> Engine:

@@ -50,7 +50,7 @@ def test_what_is_due_is_read(library: wenyuan.Library) -> None:
     """A source that is due is read without anybody asking for it, once."""
     library.hire(poll=0.05)
     until(lambda: library.catalog.counts("a")["documents"] == 1, "the document is read")
-    worker = library.worker
+    worker = library.health.worker
     assert worker is not None
     until(lambda: worker.progress().refreshed == 1, "the refresh is counted")
     assert worker.progress().alive
@@ -60,7 +60,7 @@ def test_what_is_due_is_read(library: wenyuan.Library) -> None:
 def test_closing_ends_it(library: wenyuan.Library) -> None:
     """When the library is closed its worker has ended, and no source is claimed by it."""
     library.hire(poll=60)
-    worker = library.worker
+    worker = library.health.worker
     assert worker is not None
     until(lambda: worker.progress().refreshed == 1, "the refresh")
     library.close()
@@ -74,7 +74,7 @@ def test_a_failure_is_counted(library: wenyuan.Library, docs: Path) -> None:
     (docs / "a.md").unlink()
     docs.rmdir()
     library.hire(poll=0.05)
-    worker = library.worker
+    worker = library.health.worker
     assert worker is not None
     until(lambda: worker.progress().failed == 1, "the failure is counted")
     assert worker.progress().alive
@@ -93,7 +93,7 @@ def test_a_round_that_breaks_off_is_not_the_last(library: wenyuan.Library, monke
 
     monkeypatch.setattr(library.catalog, "source_states", states)
     worker = HiredWorker(library, poll=0.05)
-    library.worker = worker
+    library.health.worker = worker
     worker.start()
     until(lambda: "the disk is away" in worker.progress().trouble, "the trouble is told")
     assert library.readiness().parts["worker"]["state"] == "degraded"
@@ -104,7 +104,7 @@ def test_a_round_that_breaks_off_is_not_the_last(library: wenyuan.Library, monke
 
 def test_nobody_is_hired_by_default(library: wenyuan.Library) -> None:
     """Without the setting there is no worker, in readiness neither."""
-    assert library.worker is None
+    assert library.health.worker is None
     assert "worker" not in library.readiness().parts
     assert not library.settings.server.worker
 
@@ -153,8 +153,8 @@ def test_a_server_refreshes_and_stops(served: tuple[subprocess.Popen[str], str],
     until(lambda: sources(url)[0]["documents"] == 1, "the server reads the source")
     until(lambda: "1 refreshed" in json.loads(get(url + "/readyz"))["parts"]["worker"]["detail"], "readiness")
     found = get(url + "/metrics")
-    assert re.search(r"^wenyuan_worker_up 1$", found, re.MULTILINE)
-    assert re.search(r'^wenyuan_worker_refreshes_total\{outcome="refreshed"\} 1$', found, re.MULTILINE)
+    assert re.search(r"^wenyuan_worker_up 1\.0$", found, re.MULTILINE)
+    assert re.search(r'^wenyuan_worker_refreshes_total\{outcome="refreshed"\} 1\.0$', found, re.MULTILINE)
     process.send_signal(signal.SIGTERM)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 0, errors

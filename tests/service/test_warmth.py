@@ -57,7 +57,7 @@ def test_names_are_read_before_the_first_question(library: Any, monkeypatch: pyt
     assert "being read" in rules_part(library)["detail"]
     assert not library.readiness().ready
     gate.open.set()
-    library.warmth.join()
+    library.health.warmth.join()
     assert library.readiness().ready
     told = rules_part(library)
     assert (told["state"], told["detail"]) == ("ok", "the names of the rules are read")
@@ -79,7 +79,7 @@ def test_closing_waits_for_it(library: Any, monkeypatch: pytest.MonkeyPatch) -> 
     gate.open.set()
     closing.join(20)
     assert not closing.is_alive()
-    assert not library.warmth.under_way
+    assert not library.health.warmth.under_way
 
 
 def test_what_fails_is_told_and_tried_again(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +92,7 @@ def test_what_fails_is_told_and_tried_again(library: Any, monkeypatch: pytest.Mo
 
         broken.setattr(graph, "lexicon", lost)
         library.warm_up()
-        library.warmth.join()
+        library.health.warmth.join()
         told = rules_part(library)
         assert told["state"] == "failed"
         assert "disk gone" in told["detail"]
@@ -105,7 +105,7 @@ def test_a_library_without_rules_says_so(tmp_path: Path) -> None:
     with wenyuan.open(tmp_path / "bare", create=True, encoder={"kind": "none"}) as bare:
         assert "rules" not in bare.readiness().parts  # nobody asked for a warm-up
         bare.warm_up()
-        bare.warmth.join()
+        bare.health.warmth.join()
         assert rules_part(bare)["detail"] == "the library has no rules"
         (tmp_path / "book.yaml").write_text(BOOK, encoding="utf-8")
         bare.rules.take(read_book(tmp_path / "book.yaml"))
@@ -120,7 +120,7 @@ def test_the_first_question_finds_everything_ready(tmp_path: Path) -> None:
     with wenyuan.open(tmp_path / "library", encoder={"kind": "hashing"}) as library:
         before = library.audit.progress().records
         library.warm_up()
-        library.warmth.join()
+        library.health.warmth.join()
         asked = {leg: timing.count for (leg, _, _), timing in library.vitals().legs.items()}
         assert asked["keyword"] == asked["vector"] == 1
         library.audit.flush()

@@ -31,9 +31,9 @@ OTHER = {"agent_id": "other", "knowledge_scope": [{"domain": "wiki", "top_k": 2}
 @contextlib.contextmanager
 def measured_once(library: Any) -> Iterator[None]:
     """Sources are added to a small library: what it is like is looked at in the end, and not after each."""
-    library.measure_collection = dict
+    library.traits.keep = dict
     yield
-    del library.measure_collection
+    del library.traits.keep
     library.measure_collection()
 
 

@@ -85,7 +85,7 @@ def work(do: str, folder: str, docs: str, acks: str, die_at: int | None) -> int:
             wenyuan.open(folder, create=True, encoder={"kind": "hashing"}).close()
         return lines.seen
     with wenyuan.open(folder, create=True, encoder={"kind": "hashing"}) as library:
-        library.measure_collection = dict
+        library.traits.keep = dict
         acknowledging(library.catalog, acks)
         source = wenyuan.Source(source_id="docs", path=docs)
         if do == "ingest":

@@ -25,7 +25,7 @@ from wenyuan.core.ports import Deadline
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.fragments import Wanted
 from wenyuan.service.ingest import Progress
-from wenyuan.service.library import Follower
+from wenyuan.service.operations import IndexFollower
 from wenyuan.service.rules import UnifiedRequest
 from wenyuan.service.search.searcher import SearchRequest
 from wenyuan.wire.search import context_to_wire, search_to_wire
@@ -217,7 +217,7 @@ def test_the_follower_survives_what_it_cannot_know(
             return getattr(library.catalog, name)
 
     library.catalog.put_source(wenyuan.Source(source_id="later"))
-    follower = Follower(Feed(), library.engine, every=0.01)  # type: ignore[arg-type]
+    follower = IndexFollower(Feed(), library.engine, every=0.01)  # type: ignore[arg-type]
     follower.start()
     for _ in range(1_000):
         if library.engine.status().watermark == library.catalog.seq():

@@ -24,7 +24,7 @@ from wenyuan.core.text.sentences import sentences
 from wenyuan.core.text.structure import clause_label
 from wenyuan.runtime import deadline_after
 from wenyuan.service.answer import Answer, Query
-from wenyuan.service.audit.recorder import Witness
+from wenyuan.service.audit.recorder import RecordedSearch, Witness
 from wenyuan.service.rules import MAX_PROCESSES, SCHEMAS, stored_schema
 from wenyuan.service.rules.quotes import CitedPlaces
 from wenyuan.service.search.retriever import Retriever
@@ -238,19 +238,16 @@ class Given:
     stale_by: float = 0.0
 
 
-class WideDoor:
-    """Answers in more words than the contract has. Mixed into `Library`."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FragmentSearch:
+    """Answers in more words than the contract has."""
 
     settings: Settings
     catalog: Catalog
-    witness: Witness
-    _retriever: Retriever
-    _searcher: Searcher
-    _fields: Fields
-
-    if TYPE_CHECKING:
-
-        def _record_failure(self, query: Query, error: KnowledgeError, principal: Principal, door: str) -> None: ...
+    retriever: Retriever
+    searcher: Searcher
+    recorded: RecordedSearch
+    fields: Fields
 
     def fragments(self, wanted: Wanted, principal: Principal = LOCAL) -> Given:
         """The fragments that ``retrieve_fragments`` would give, narrowed.
@@ -262,14 +259,14 @@ class WideDoor:
         """
         query = asked(wanted.request, self.settings.rules)
         try:
-            query = self._narrowed(self._searcher.bounded(query, principal), wanted)
-            answer = self._retriever.retrieve(query)
+            query = self._narrowed(self.searcher.bounded(query, principal), wanted)
+            answer = self.retriever.retrieve(query)
         except (InvalidRequest, NotPermitted):
             raise
         except KnowledgeError as error:
-            self._record_failure(query, error, principal, wanted.door)
+            self.recorded.failed(query, error, principal, wanted.door)
             raise
-        answer = self.witness.attested(query, answer, principal, door=wanted.door)
+        answer = self.recorded.witness.attested(query, answer, principal, door=wanted.door)
         found = tuple(f for f in fragments_of(answer) if f.retrieval_score >= wanted.least_score)
         too_low = f"all that was found scores below {wanted.least_score:g}" if answer.hits and not found else ""
         return Given(
@@ -281,7 +278,7 @@ class WideDoor:
         )
 
     def _narrowed(self, query: Query, wanted: Wanted) -> Query:
-        sources = self._retriever.registry()
+        sources = self.retriever.registry()
         names = set(sources.by_id if query.sources is None else query.sources)
         inside = {name for name in names if sources.by_id[name].domain == wanted.domain}
         if not inside and wanted.domain != EVERYTHING:
@@ -293,7 +290,7 @@ class WideDoor:
             query = replace(query, sources=tuple(sorted(names)))
         if wanted.conditions is None:
             return query
-        held = self._fields.held(self.catalog.seq(), self.settings.search.deadline)
+        held = self.fields.held(self.catalog.seq(), self.settings.search.deadline)
         day = query.as_of or date.today()
         seen = [s for n in sorted(names) if sources.in_force(n, day) for s in (sources.by_id[n],)]
         chosen = compiled(wanted.conditions, of_sources([s for s in seen if s.trust >= query.min_trust], held))
@@ -367,14 +364,15 @@ class Listed:
         return f"document-{self.document_id}"
 
 
-class FetchDoor:
-    """Gives documents to read. Mixed into `Library`."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DocumentAccess:
+    """Gives documents to read."""
 
     catalog: Catalog
     witness: Witness
     cited: CitedPlaces
-    _retriever: Retriever
-    _searcher: Searcher
+    retriever: Retriever
+    searcher: Searcher
 
     def fetch(self, ref: str, principal: Principal = LOCAL, *, door: str = "fetch") -> Fetched:
         """The words of a document, around a passage of it, or a rule with the clauses that support it.
@@ -415,8 +413,8 @@ class FetchDoor:
 
     def readable_sources(self, principal: Principal = LOCAL) -> Mapping[str, Source]:
         """The sources that are in force and that the caller may see, by id."""
-        registry = self._retriever.registry()
-        allowed, day = self._searcher.allowed(principal), date.today()
+        registry = self.retriever.registry()
+        allowed, day = self.searcher.allowed(principal), date.today()
         return {
             name: source
             for name, source in registry.by_id.items()
@@ -425,7 +423,7 @@ class FetchDoor:
 
     def readable_rules(self, principal: Principal = LOCAL) -> View:
         """What of the rules graph the caller may see today."""
-        allowed = self._searcher.allowed(principal)
+        allowed = self.searcher.allowed(principal)
         trusts = {name: source.trust for name, source in self.readable_sources(principal).items()}
         return View(trusts=trusts, day=date.today(), min_trust=1 if allowed is None else allowed.min_trust)
 
@@ -445,7 +443,7 @@ class FetchDoor:
             "credit": terms.credit,
             "effective_from": passage.effective_from and passage.effective_from.isoformat(),
             "effective_until": passage.effective_until and passage.effective_until.isoformat(),
-            "stale_since": self._retriever.stale().get(passage.source_id),
+            "stale_since": self.retriever.stale().get(passage.source_id),
             "notice": notice,
         }
         return Fetched(
@@ -465,7 +463,7 @@ class FetchDoor:
         live = [one.evidence for one in held.seen(view)]
         if not live:
             raise _nothing(ref)
-        nodes = self.catalog.rules.nodes(sorted({held.src, held.dst}), deadline=self._retriever.deadline())
+        nodes = self.catalog.rules.nodes(sorted({held.src, held.dst}), deadline=self.retriever.deadline())
         ends = [nodes[end].name if end in nodes else key for end, key in ((held.src, held.statement.src), (held.dst, held.statement.dst))]  # fmt: skip
         schema = stored_schema(self.catalog.value(SCHEMAS))
         relation = " / ".join(dict.fromkeys(relation_labels(schema, held.statement.rel).values()))

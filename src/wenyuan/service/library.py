@@ -4,55 +4,48 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import dataclass, replace
 from datetime import date
-from pathlib import Path, PurePath
+from functools import partial, wraps
+from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from wenyuan.core.access import Principal, secret_faults
-from wenyuan.core.addresses import local_path
+from wenyuan.core.access import Principal
 from wenyuan.core.errors import (
-    EncoderUnavailable,
-    IndexCorrupt,
     InvalidRequest,
     KnowledgeError,
     NotPermitted,
-    SourceError,
     refusal,
     refusing_once_closed,
 )
 from wenyuan.core.filters import Filter
 from wenyuan.core.model import Document, RetrievalRequest, RetrievalResponse, Source
-from wenyuan.core.ports import ChangeFeed, Encoder, Engine, Outside
-from wenyuan.core.scoring import BRIDGE, LAW
-from wenyuan.core.sources import described_anew, parse_cycle
-from wenyuan.core.terms_of_use import parse_copyright
-from wenyuan.core.text import OWN
-from wenyuan.runtime import Rounds, deadline_after
-from wenyuan.service.answer import Answer, Query
+from wenyuan.core.ports import Encoder, Engine, Outside
+from wenyuan.service.answer import Answer
 from wenyuan.service.audit.recorder import RecordedSearch, Witness
 from wenyuan.service.audit.replay import Replay
 from wenyuan.service.context import Context, ContextRequest, ContextService
-from wenyuan.service.fragments import FetchDoor, Fields, WideDoor, asked, fragments_of
-from wenyuan.service.ingest import Ingester, IngestReport, Progress
-from wenyuan.service.ingest.redaction import Questions, Redactor
-from wenyuan.service.ingest.registry import ReembedDoor
-from wenyuan.service.learning.evaluation import QualityDoor
-from wenyuan.service.operations import Freshness
-from wenyuan.service.operations.health import HealthDoor, Readiness, listed_sources
+from wenyuan.service.fragments import DocumentAccess, Fields, FragmentSearch, asked, fragments_of
+from wenyuan.service.ingest import Ingester
+from wenyuan.service.ingest.redaction import Questions
+from wenyuan.service.ingest.registry import Ingestion
+from wenyuan.service.learning.evaluation import Evaluator
+from wenyuan.service.learning.tuning import Feedback, Tuner
+from wenyuan.service.operations import Freshness, IndexFollower
+from wenyuan.service.operations.health import Health, Readiness, listed_sources
 from wenyuan.service.operations.refresh import HiredWorker
 from wenyuan.service.rules.derive import Deriver
-from wenyuan.service.rules.door import RuleDoor
 from wenyuan.service.rules.names import names_of
 from wenyuan.service.rules.quotes import CitedPlaces
-from wenyuan.service.search import lasts
-from wenyuan.service.search.analysis import SCRIPTS
+from wenyuan.service.rules.rulebook import Rulebook
+from wenyuan.service.rules.search import RuleSearch
 from wenyuan.service.search.cache import Store
 from wenyuan.service.search.external import Reranking
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Searcher, SearchRequest, SearchResult
-from wenyuan.service.search.traces import NO_TRACES, Traces
+from wenyuan.service.search.traces import Traces
+from wenyuan.service.search.traits import CollectionTraits
 from wenyuan.settings import Settings
 
 if TYPE_CHECKING:
@@ -60,122 +53,139 @@ if TYPE_CHECKING:
     from wenyuan.catalog.audit.log import AuditLog
     from wenyuan.catalog.tasks import TaskLedger
 
-__all__ = ["Follower", "Library", "Readiness"]
-
-
-# An index that follows what others write, so that no question has to wait for it.
-
+__all__ = ["Library", "Models", "Readiness", "Reading", "Storage"]
 
 log = logging.getLogger(__name__)
 
-EVERY = 0.3
-"""Seconds between two looks."""
-_NO_HURRY = 3_600.0
-_AS_FAR = 60.0  # seconds: less than a rebuilding takes, so whoever else writes is followed as far as they have come
+Part = TypeVar("Part")
+Asked = ParamSpec("Asked")
+Given = TypeVar("Given")
 
 
-class Follower:
-    """Brings an engine up to the catalog a moment after anybody's commit, in a thread of its own, until it is stopped.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storage:
+    """Where a library keeps what it holds, what is derived from that, and what it writes down.
 
-    An engine with files of its own is asked, too, to see that they are as it left them (``look``). A failure is logged once
-    and tried again: a question that needs the change meets it, too, and says so.
+    Attributes:
+        empty_engine: Makes an index of nothing, for the library as it was.
+        tasks: What tasks were given of documents.
+        audit: None: switched off.
+        answers: Where answers are kept outside of this process; None: in it.
     """
 
-    def __init__(self, feed: ChangeFeed, engine: Engine, *, every: float = EVERY) -> None:
-        self._feed = feed
-        self._engine = engine
-        self._rounds = Rounds(self._follow, name="wenyuan-follower", every=every)
-        self._look: Callable[[ChangeFeed], None] | None = getattr(engine, "look", None)
-        self._seen, self._trouble = -1, ""
-        self.start, self.stop = self._rounds.start, self._rounds.stop
-
-    def _sync(self, seconds: float) -> int:
-        return self._engine.sync(self._feed, deadline=deadline_after(seconds))
-
-    def _follow(self) -> None:
-        try:
-            if self._feed.seq() != self._seen:
-                try:
-                    self._seen = self._sync(_AS_FAR)
-                except IndexCorrupt:  # to build it anew takes its time
-                    self._seen = self._sync(_NO_HURRY)
-            if self._look is not None:
-                self._look(self._feed)
-            self._trouble = ""
-        except Exception as error:  # a thread that ended here would leave all that follows to the questions
-            if repr(error) != self._trouble:
-                log.warning("the index does not follow: %s", error, exc_info=not isinstance(error, KnowledgeError))
-            self._trouble = repr(error)
+    folder: Path
+    catalog: Catalog
+    engine: Engine
+    empty_engine: Callable[[], Engine]
+    tasks: TaskLedger
+    audit: AuditLog | None
+    answers: Store[SearchResult] | None
 
 
-_MEASURE = 8  # version of what is measured of a library: what another one measured is measured anew
-_SAMPLE = 400  # passages that tell which languages there are
-_BOTH = 0.05  # share of them that the rarer language must have
-_FIRST_ARTICLES = tuple(f"{OWN}article:{number}" for number in range(1, 6))  # every law has some of them
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Models:
+    """The models of a library.
+
+    Attributes:
+        encoder: None: it is searched by keywords only.
+        encoder_note: Why there is none; ``""``: since it was set so.
+        refusal: Why nothing may be taken in with it; ``""`` where that may be.
+    """
+
+    encoder: Encoder | None
+    encoder_note: str
+    refusal: str
+    reranking: Reranking
 
 
-def _no_engine() -> Engine:
-    raise KnowledgeError("this library cannot be asked about its past", component="audit")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How files become documents, and what is taken out of these and of questions; see `Ingester` and `Questions`."""
+
+    read: Callable[[Path, str], Sequence[Document]]
+    readable: Callable[[str], bool]
+    questions: Questions
+
+
+def _of(
+    part: Callable[[Library], Part], method: Callable[Concatenate[Part, Asked], Given]
+) -> Callable[Concatenate[Library, Asked], Given]:
+    """A method of a part as one of the library: with its signature, and what it says of itself."""
+
+    @wraps(method)
+    def called(library: Library, /, *given: Asked.args, **named: Asked.kwargs) -> Given:
+        return method(part(library), *given, **named)
+
+    return called
 
 
 @refusing_once_closed("retrieve_fragments")
-class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoor):
+class Library:
     """A library that is open. Made by `wenyuan.open`; a context manager; safe to share between threads."""
 
-    catalog: Catalog
     _closed = False
 
-    def __init__(  # noqa: PLR0913  (the wiring of a library, called in one place)
+    def __init__(
         self,
         *,
-        folder: Path,
         settings: Settings,
-        catalog: Catalog,
-        engine: Engine,
-        encoder: Encoder | None,
-        read: Callable[[Path, str], Sequence[Document]],
-        readable: Callable[[str], bool],
-        tasks: TaskLedger,
-        release: Callable[[], None] = lambda: None,
-        encoder_note: str = "",
-        may_write: str = "",
-        redacting: Callable[[Source], Redactor] = Redactor.of,
-        open_outside: Callable[[Source], Outside] | None = None,
-        traces: Traces = NO_TRACES,
-        audit: AuditLog | None = None,
-        empty_engine: Callable[[], Engine] = _no_engine,
-        answers: Store[SearchResult] | None = None,
-        reranking: Reranking | None = None,
-        questions: Questions | None = None,
+        storage: Storage,
+        models: Models,
+        reading: Reading,
+        open_outside: Callable[[Source], Outside],
+        traces: Traces,
+        release: Callable[[], None],
     ) -> None:
-        self.folder = folder
-        self.settings = settings
-        self.catalog = catalog
-        self.engine = engine
-        self.encoder = encoder
-        self._release = release
-        self._encoder_note = encoder_note
-        self._may_write = may_write
-        self._ingester = Ingester(
-            catalog=catalog, engine=engine, encoder=encoder, read=read, readable=readable, redacting=redacting
+        catalog, engine, encoder = storage.catalog, storage.engine, models.encoder
+        self.folder, self.settings = storage.folder, settings
+        self.catalog, self.engine, self.encoder = catalog, engine, encoder
+        self._release, self._empty_engine = release, storage.empty_engine
+        self.witness = witness = Witness(storage.audit, settings, encoder, models.reranking, reading.questions)
+        self._rulebook = Rulebook(
+            catalog, partial(witness.changed, "rule"), refuse_unverified=settings.rules.unverified_quotes == "refuse"
         )
-        asked = questions or Questions(redacting, catalog.sources, settings.audit.sensitivity)
-        self.witness = Witness(audit, settings, encoder, reranking or Reranking(), asked)
-        names = names_of(encoder, catalog, settings.search)
         self.cited = CitedPlaces(catalog)
-        self._deriver = Deriver(
-            catalog.rules, self.rules.schema, most=settings.rules.max_rules, names=names, cites=self.cited.now
+        names = names_of(encoder, catalog, settings.search)
+        self._deriver = deriver = Deriver(
+            catalog.rules, self._rulebook.schema, most=settings.rules.max_rules, names=names, cites=self.cited.now
         )
-        self._retriever = Retriever(
-            catalog, engine, encoder, settings.search, open_outside, Freshness(catalog).stale, self._deriver,
-            settings.rules, reranking=reranking, traces=traces,
+        self._retriever = retriever = Retriever(
+            catalog, engine, encoder, settings.search, open_outside, Freshness(catalog).stale, deriver,
+            settings.rules, reranking=models.reranking, traces=traces,
         )  # fmt: skip
-        self._searcher = Searcher(self._retriever, catalog, settings.cache, answers, settings.search)
-        self._recorded = RecordedSearch(self._searcher, self.witness)
-        self._contexts = ContextService(self._searcher, catalog.document_chars, self._recorded, tasks)
-        self._fields = Fields(catalog)
-        self._empty_engine = empty_engine
-        self._follower: Follower | None = None
+        self._searcher = searcher = Searcher(retriever, catalog, settings.cache, storage.answers, settings.search)
+        self._recorded = recorded = RecordedSearch(searcher, witness)
+        self._contexts = ContextService(searcher, catalog.document_chars, recorded, storage.tasks)
+        self.fragment_search = FragmentSearch(
+            settings=settings, catalog=catalog, retriever=retriever, searcher=searcher, recorded=recorded,
+            fields=Fields(catalog),
+        )  # fmt: skip
+        self.rule_search = RuleSearch(
+            settings=settings, catalog=catalog, rulebook=self._rulebook, retriever=retriever, searcher=searcher,
+            deriver=deriver, recorded=recorded,
+        )  # fmt: skip
+        self.document_access = DocumentAccess(
+            catalog=catalog, witness=witness, cited=self.cited, retriever=retriever, searcher=searcher
+        )
+        self.traits = CollectionTraits(catalog, engine, encoder, retriever)
+        self.feedback = Feedback(catalog=catalog, witness=witness)
+        self.tuner = Tuner(
+            settings=settings, catalog=catalog, engine=engine, encoder=encoder, witness=witness, retriever=retriever,
+            traits=self.traits,
+        )  # fmt: skip
+        self.evaluator = Evaluator(
+            settings=settings, catalog=catalog, encoder=encoder, witness=witness, retriever=retriever
+        )
+        self.health = Health(
+            catalog=catalog, engine=engine, encoder=encoder, encoder_note=models.encoder_note, witness=witness,
+            retriever=retriever, searcher=searcher, deriver=deriver,
+        )  # fmt: skip
+        ingester = Ingester(
+            catalog=catalog, engine=engine, encoder=encoder, read=reading.read, readable=reading.readable,
+            redacting=reading.questions.redacting,
+        )  # fmt: skip
+        self.ingestion = Ingestion(ingester=ingester, traits=self.traits, health=self.health, refusal=models.refusal)
+        self._follower = IndexFollower(catalog, engine)
 
     def __enter__(self) -> Library:
         return self
@@ -187,12 +197,11 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoo
 
     def close(self) -> None:
         """Let go of everything; may be called twice. Whatever is asked afterwards raises `Closed`."""
-        if self.worker is not None:
-            self.worker.stop()
-        if self._follower is not None:
-            self._follower.stop()
-        if self.warmth is not None:
-            self.warmth.join()
+        if self.health.worker is not None:
+            self.health.worker.stop()
+        self._follower.stop()
+        if self.health.warmth is not None:
+            self.health.warmth.join()
         self._closed = True  # not before: what they are about ends properly
         self._retriever.close()
         self._deriver.close()
@@ -212,13 +221,12 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoo
         Args:
             poll: Seconds between two looks for what is due.
         """
-        self._check_may_write()
-        self.worker = HiredWorker(self, poll=poll)
-        self.worker.start()
+        self.ingestion.check_may_write()
+        self.health.worker = HiredWorker(self, poll=poll)
+        self.health.worker.start()
 
     def follow(self) -> None:
         """Bring the index up to what others write as they do, in a thread, until the library is closed."""
-        self._follower = Follower(self.catalog, self.engine)
         self._follower.start()
 
     # -- the contract -------------------------------------------------------------------------------
@@ -245,17 +253,12 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoo
             raise
         except KnowledgeError as error:
             log.error("retrieval failed: %s", error)
-            self._record_failure(query, error, principal, "retrieve_fragments")
+            self._recorded.failed(query, error, principal, "retrieve_fragments")
             return RetrievalResponse(status="FAILED", error_message=str(error))
         except Exception as error:
             log.exception("retrieval failed")
-            self._record_failure(query, error, principal, "retrieve_fragments")
+            self._recorded.failed(query, error, principal, "retrieve_fragments")
             return RetrievalResponse(status="FAILED", error_message=f"internal error: {type(error).__name__}")
-
-    def _record_failure(
-        self, query: Query, error: Exception, principal: Principal, door: str, agent_id: str | None = None
-    ) -> None:
-        self._recorded.failed(query, error, principal, door, agent_id)
 
     def search(
         self,
@@ -271,20 +274,62 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoo
         wanted = asked(RetrievalRequest(query=query, max_results=limit, context=context), self.settings.rules)
         wanted = replace(wanted, filter=filter, sources=None if sources is None else tuple(sources))
         wanted = wanted if as_of is None else replace(wanted, as_of=as_of)
-        try:
-            answer = self._retriever.retrieve(wanted)
-        except (InvalidRequest, NotPermitted):
-            raise
-        except KnowledgeError as error:
-            self._record_failure(wanted, error, LOCAL, "search")
-            raise
-        return self.witness.attested(wanted, answer, LOCAL, door="search")
-
-    # -- the knowledge service and the context service ------------------------------------------------
+        return self._recorded.answered(wanted, self._retriever.retrieve, LOCAL, "search")
 
     def find(self, request: SearchRequest, principal: Principal = LOCAL) -> SearchResult:
         """The knowledge service: passages within the scope of an agent. Raises what made it fail, and records it."""
         return self._recorded.find(request, principal)
+
+    def get_context(self, request: ContextRequest, principal: Principal = LOCAL) -> Context:
+        """The context service: ``knowledge_snippets`` for a prompt. Raises what made it fail."""
+        return self._contexts.get_context(request, principal)
+
+    fragments = _of(lambda library: library.fragment_search, FragmentSearch.fragments)
+
+    # -- rules, and cases beside them -----------------------------------------------------------------
+
+    @property
+    def rules(self) -> Rulebook:
+        """The rules as people keep them: import, review, export."""
+        return self._rulebook
+
+    retrieve = _of(lambda library: library.rule_search, RuleSearch.retrieve)
+    find_cases = _of(lambda library: library.rule_search, RuleSearch.find_cases)
+    infer_rules = _of(lambda library: library.rule_search, RuleSearch.infer_rules)
+    rules_around = _of(lambda library: library.rule_search, RuleSearch.rules_around)
+    rule_neighbors = _of(lambda library: library.rule_search, RuleSearch.rule_neighbors)
+    rule_entities = _of(lambda library: library.rule_search, RuleSearch.rule_entities)
+    embed_names = _of(lambda library: library.rule_search, RuleSearch.embed_names)
+
+    # -- sources and documents ------------------------------------------------------------------------
+
+    def sources(self) -> tuple[Source, ...]:
+        return self.catalog.sources()
+
+    def list_sources(self) -> list[dict[str, object]]:
+        """Each source, what the library holds of it, and how fresh that is."""
+        return listed_sources(self.catalog)
+
+    add = _of(lambda library: library.ingestion, Ingestion.add)
+    ingest = _of(lambda library: library.ingestion, Ingestion.ingest)
+    remove = _of(lambda library: library.ingestion, Ingestion.remove)
+    behind = _of(lambda library: library.ingestion, Ingestion.behind)
+    follow_reembedding = _of(lambda library: library.ingestion, Ingestion.follow_reembedding)
+    measure_collection = _of(lambda library: library.traits, CollectionTraits.keep)
+    collection_under = _of(lambda library: library.traits, CollectionTraits.under)
+    fetch = _of(lambda library: library.document_access, DocumentAccess.fetch)
+    documents = _of(lambda library: library.document_access, DocumentAccess.documents)
+    readable_sources = _of(lambda library: library.document_access, DocumentAccess.readable_sources)
+    readable_rules = _of(lambda library: library.document_access, DocumentAccess.readable_rules)
+
+    # -- what it answered, how well, and what it learns from that ----------------------------------------
+
+    @property
+    def audit(self) -> AuditLog:
+        """The audit log: ``list``, ``show``, ``verify``, ``export``; KnowledgeError when it is switched off."""
+        if self.witness.log is None:
+            raise KnowledgeError("the audit is switched off", component="audit", hint="audit.enabled = true")
+        return self.witness.log
 
     def replay(self, audit_id: str, *, exact: bool = False, principal: Principal = LOCAL) -> Replay:
         """Ask an audited question again, of the library as it is, or (`exact`) as it was; for an agent, in its scope now.
@@ -296,129 +341,19 @@ class Library(RuleDoor, QualityDoor, HealthDoor, WideDoor, FetchDoor, ReembedDoo
         allowed = self._searcher.allowed(principal)
         return self.witness.replay(audit_id, self._retriever, self.catalog, self._empty_engine, allowed, exact=exact)
 
-    @property
-    def audit(self) -> AuditLog:
-        """The audit log: ``list``, ``show``, ``verify``, ``export``; KnowledgeError when it is switched off."""
-        if self.witness.log is None:
-            raise KnowledgeError("the audit is switched off", component="audit", hint="audit.enabled = true")
-        return self.witness.log
+    give_feedback = _of(lambda library: library.feedback, Feedback.give_feedback)
+    tune = _of(lambda library: library.tuner, Tuner.tune)
+    undo_tuning = _of(lambda library: library.tuner, Tuner.undo_tuning)
+    tuning = _of(lambda library: library.tuner, Tuner.tuning)
+    evaluate = _of(lambda library: library.evaluator, Evaluator.evaluate)
+    evaluate_again = _of(lambda library: library.evaluator, Evaluator.evaluate_again)
+    compared = _of(lambda library: library.evaluator, Evaluator.compared)
+    evaluations = _of(lambda library: library.evaluator, Evaluator.evaluations)
+    evaluation = _of(lambda library: library.evaluator, Evaluator.evaluation)
+    remove_evaluation = _of(lambda library: library.evaluator, Evaluator.remove_evaluation)
 
-    def get_context(self, request: ContextRequest, principal: Principal = LOCAL) -> Context:
-        """The context service: ``knowledge_snippets`` for a prompt. Raises what made it fail."""
-        return self._contexts.get_context(request, principal)
+    # -- whether it can answer --------------------------------------------------------------------------
 
-    # -- sources ------------------------------------------------------------------------------------
-
-    def sources(self) -> tuple[Source, ...]:
-        return self.catalog.sources()
-
-    def list_sources(self) -> list[dict[str, object]]:
-        """Each source, what the library holds of it, and how fresh that is."""
-        return listed_sources(self.catalog)
-
-    def add(self, source: Source, progress: Callable[[Progress], None] | None = None) -> IngestReport:
-        """Register a source and take it in; one that is registered already must have the same path.
-
-        Of a source that is registered already, what `source` leaves at its default stays as it is described: to take a
-        value away, describe it anew (``wenyuan source set``, ``PATCH /v1/sources/{id}``).
-
-        Raises:
-            InvalidRequest: the id is taken by another path, or sources would supersede one another in a loop.
-            SourceError: nothing could be taken in; then nothing is registered.
-        """
-        self._check_may_write()
-        _check_described(source)
-        local_path(PurePath(source.path))
-        if source.type != "static_doc":
-            raise InvalidRequest(
-                f"a source of type {source.type} is searched where it is; there is nothing to take in",
-                hint="register it: wenyuan apply FILE",
-            )
-        registered = {s.source_id: s for s in self.sources()}
-        lasts(tuple((registered | {source.source_id: source}).values()))
-        known = registered.get(source.source_id)
-        if known is not None and known.path != source.path:
-            raise InvalidRequest(
-                f"the source id {source.source_id!r} is taken"
-                + (f": it reads {known.path}" if known.path else " by a source without a path"),
-                hint="choose another --source, or remove that one: wenyuan source remove " + source.source_id,
-            )
-        if known is not None:
-            source = described_anew(known, source)
-        self.catalog.put_source(source)
-        try:
-            report = self.ingest(source.source_id, progress)
-            if known is None and report.failed and not (report.added or report.unchanged):
-                raise SourceError(_all_failed(report), hint="see the reasons above")
-        except SourceError:
-            if known is None:
-                self.catalog.remove_source(source.source_id)
-            raise
-        return report
-
-    def ingest(self, source_id: str, progress: Callable[[Progress], None] | None = None) -> IngestReport:
-        """Read a registered source again; only what changed is read, embedded and indexed anew."""
-        self._check_may_write()
-        source = self.catalog.source(source_id)
-        if source.type != "static_doc":
-            raise InvalidRequest(f"source {source_id!r} is searched where it is; there is nothing to take in")
-        if self.encoder is not None and self.catalog.value("encoder") is None:
-            self.catalog.set_value("encoder", asdict(self.encoder.fingerprint))
-        report = self._ingester.ingest(source, progress)
-        self._settle()
-        return report
-
-    def behind(self, source: Source) -> bool:
-        """Whether a source must be read again, since more is to be taken out of its texts than was before."""
-        return source.type == "static_doc" and self._ingester.behind(source)
-
-    def _check_may_write(self) -> None:
-        if self._may_write:
-            raise EncoderUnavailable(self._may_write, component="encoder", hint="wenyuan doctor")
-
-    def remove(self, source_id: str) -> int:
-        """Remove a source and all that came from it; returns the number of documents."""
-        gone = self.catalog.remove_source(source_id)
-        self._ingester.purge()
-        self._settle()
-        return gone
-
-    def _settle(self) -> None:
-        """After a change: look at what the library is like, and make the next start quick."""
-        self.measure_collection()
-        self.engine.checkpoint()
-
-    def measure_collection(self) -> None:
-        """Keep what the library is like, where that changed: whether it has both languages, and articles."""
-        known, now = self.catalog.value("floor"), self.collection_under(self.curve_under(self._retriever.tuning()))
-        if known != now:
-            self.catalog.set_value("floor", now)
-
-    def collection_under(self, curve: Mapping[str, float]) -> Mapping[str, Any]:
-        """What the library is like, with a curve that was learned of it (``{}`` for none), by mode and script: see `Traits`."""
-        passages, mode = self.catalog.some_passages(_SAMPLE), self._retriever.mode
-        chinese = sum(passage.language == "zh" for passage in passages)
-        both = bool(passages) and min(chinese, len(passages) - chinese) >= _BOTH * len(passages)
-        law = LAW if self.engine.information(_FIRST_ARTICLES) else 0.0
-        labels = float(self.encoder is not None and bool(passages) and not self.catalog.unlabelled())
-        traits = {
-            "bridge": BRIDGE if both and self.encoder is not None else 0.0, "law": law, "labels": labels, **curve
-        }  # fmt: skip
-        known = self.catalog.value("floor") or {}
-        others = known if known.get("measure") == _MEASURE else {}
-        return {**others, mode: dict.fromkeys(SCRIPTS, traits), "measure": _MEASURE}
-
-
-def _check_described(source: Source) -> None:
-    """What a source says of itself must be understood before it counts; InvalidRequest when it is not."""
-    parse_copyright(source.copyright)
-    parse_cycle(source.refresh_cycle)
-    Redactor.of(source)
-    if faults := secret_faults(source.settings):
-        raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=faults)
-
-
-def _all_failed(report: IngestReport) -> str:
-    uri, reason = next(iter(report.failed.items()))
-    more = f" (and {len(report.failed) - 1} more)" if len(report.failed) > 1 else ""
-    return f"nothing could be taken in: {uri}: {reason}{more}"
+    readiness = _of(lambda library: library.health, Health.readiness)
+    vitals = _of(lambda library: library.health, Health.vitals)
+    warm_up = _of(lambda library: library.health, Health.warm_up)

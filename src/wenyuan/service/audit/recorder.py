@@ -293,12 +293,23 @@ class RecordedSearch:
 
     def __init__(self, searcher: Searcher, witness: Witness) -> None:
         self._searcher = searcher
-        self._witness = witness
+        self.witness = witness
 
     def find(self, request: SearchRequest, principal: Principal) -> SearchResult:
         """Search, and record what was found or why it failed."""
         with self.failures(request, principal, "search"):
             return self.attested(self._searcher.search(request, principal), request, principal, "search")
+
+    def answered(self, query: Query, ask: Callable[[Query], Answer], principal: Principal, door: str) -> Answer:
+        """What a query is answered, with the id of its record; what fails is recorded, unless the request is at fault."""
+        try:
+            answer = ask(query)
+        except (InvalidRequest, NotPermitted):
+            raise
+        except KnowledgeError as error:
+            self.failed(query, error, principal, door)
+            raise
+        return self.witness.attested(query, answer, principal, door=door)
 
     def searches(
         self, requests: Sequence[SearchRequest], principal: Principal, door: str
@@ -331,7 +342,7 @@ class RecordedSearch:
         if bounds is not None and bounds.allow_low_trust:
             more["allow_low_trust"] = True
         ids = [
-            self._witness.answered(
+            self.witness.answered(
                 query, answer, principal, door=door, agent_id=request.agent_id, cache_hit=result.cache_hit,
                 withheld=_kept_back(query, answer, given, copies, bounds), bounds=more, copies=copies - given,
             )
@@ -357,7 +368,7 @@ class RecordedSearch:
     ) -> None:
         """Record that a question got no answer."""
         try:
-            self._witness.failed(query, error, principal, door=door, agent_id=agent_id)
+            self.witness.failed(query, error, principal, door=door, agent_id=agent_id)
         except KnowledgeError as second:  # the answer says FAILED as it is
             log.error("the failure could not be audited: %s", second)
 

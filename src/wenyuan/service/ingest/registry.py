@@ -1,26 +1,29 @@
-"""Applying a registry file to a library, and re-embedding with another encoder."""
+"""The registry of a library: sources are added, read again, removed, embedded anew; a file says what there is to be."""
 
 from __future__ import annotations
 
 import os.path
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import asdict, replace
-from pathlib import Path
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from wenyuan.core.access import TaskProfile, task_faults
+from wenyuan.core.access import TaskProfile, secret_faults, task_faults
 from wenyuan.core.addresses import local_path
-from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError
+from wenyuan.core.errors import EncoderUnavailable, Fault, InvalidRequest, KnowledgeError, SourceError
 from wenyuan.core.model import Source
-from wenyuan.core.ports import Encoder, Engine
+from wenyuan.core.ports import Encoder
 from wenyuan.core.registry import Entry, Plan, Registry, diff, parse_registry, registry_to_yaml
 from wenyuan.core.scoring.vectors import checked_vectors
-from wenyuan.service.ingest import Ingester, vector_key
+from wenyuan.core.sources import described_anew, parse_cycle
+from wenyuan.core.terms_of_use import parse_copyright
+from wenyuan.service.ingest import Ingester, IngestReport, Progress, vector_key
 from wenyuan.service.ingest.redaction import Redactor
-from wenyuan.service.operations.health import Readiness
+from wenyuan.service.operations.health import Health
 from wenyuan.service.operations.refresh import RefreshOutcome, Worker
 from wenyuan.service.search import lasts
+from wenyuan.service.search.traits import CollectionTraits
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
@@ -235,15 +238,102 @@ def _embed(catalog: Catalog, encoder: Encoder, texts: Collection[str]) -> int:
     return len(new)
 
 
-class ReembedDoor:
-    """Mixed into `Library`."""
+# What a library does with its sources: register, read, remove.
 
-    catalog: Catalog
-    engine: Engine
-    encoder: Encoder | None
-    _ingester: Ingester
-    measure_collection: Callable[[], None]
-    readiness: Callable[[], Readiness]
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ingestion:
+    """Changes what a library holds: sources are added, read again and removed, and what is derived from them follows.
+
+    Attributes:
+        refusal: Why nothing may be taken in; ``""`` where it may.
+    """
+
+    ingester: Ingester
+    traits: CollectionTraits
+    health: Health
+    refusal: str = ""
+
+    @property
+    def _catalog(self) -> Catalog:
+        return self.ingester.catalog
+
+    @property
+    def _encoder(self) -> Encoder | None:
+        return self.ingester.encoder
+
+    def add(self, source: Source, progress: Callable[[Progress], None] | None = None) -> IngestReport:
+        """Register a source and take it in; one that is registered already must have the same path.
+
+        Of a source that is registered already, what `source` leaves at its default stays as it is described: to take a
+        value away, describe it anew (``wenyuan source set``, ``PATCH /v1/sources/{id}``).
+
+        Raises:
+            InvalidRequest: the id is taken by another path, or sources would supersede one another in a loop.
+            SourceError: nothing could be taken in; then nothing is registered.
+        """
+        self.check_may_write()
+        _check_described(source)
+        local_path(PurePath(source.path))
+        if source.type != "static_doc":
+            raise InvalidRequest(
+                f"a source of type {source.type} is searched where it is; there is nothing to take in",
+                hint="register it: wenyuan apply FILE",
+            )
+        registered = {s.source_id: s for s in self._catalog.sources()}
+        lasts(tuple((registered | {source.source_id: source}).values()))
+        known = registered.get(source.source_id)
+        if known is not None and known.path != source.path:
+            raise InvalidRequest(
+                f"the source id {source.source_id!r} is taken"
+                + (f": it reads {known.path}" if known.path else " by a source without a path"),
+                hint="choose another --source, or remove that one: wenyuan source remove " + source.source_id,
+            )
+        if known is not None:
+            source = described_anew(known, source)
+        self._catalog.put_source(source)
+        try:
+            report = self.ingest(source.source_id, progress)
+            if known is None and report.failed and not (report.added or report.unchanged):
+                raise SourceError(_all_failed(report), hint="see the reasons above")
+        except SourceError:
+            if known is None:
+                self._catalog.remove_source(source.source_id)
+            raise
+        return report
+
+    def ingest(self, source_id: str, progress: Callable[[Progress], None] | None = None) -> IngestReport:
+        """Read a registered source again; only what changed is read, embedded and indexed anew."""
+        self.check_may_write()
+        source = self._catalog.source(source_id)
+        if source.type != "static_doc":
+            raise InvalidRequest(f"source {source_id!r} is searched where it is; there is nothing to take in")
+        if self._encoder is not None and self._catalog.value("encoder") is None:
+            self._catalog.set_value("encoder", asdict(self._encoder.fingerprint))
+        report = self.ingester.ingest(source, progress)
+        self._settle()
+        return report
+
+    def behind(self, source: Source) -> bool:
+        """Whether a source must be read again, since more is to be taken out of its texts than was before."""
+        return source.type == "static_doc" and self.ingester.behind(source)
+
+    def check_may_write(self) -> None:
+        """EncoderUnavailable where nothing may be taken in."""
+        if self.refusal:
+            raise EncoderUnavailable(self.refusal, component="encoder", hint="wenyuan doctor")
+
+    def remove(self, source_id: str) -> int:
+        """Remove a source and all that came from it; returns the number of documents."""
+        gone = self._catalog.remove_source(source_id)
+        self.ingester.purge()
+        self._settle()
+        return gone
+
+    def _settle(self) -> None:
+        """After a change: look at what the library is like, and make the next start quick."""
+        self.traits.keep()
+        self.ingester.engine.checkpoint()
 
     def follow_reembedding(self) -> None:
         """After `embed_anew`: build the index, measure what depends on vectors, and see that all of it is there.
@@ -253,19 +343,34 @@ class ReembedDoor:
         Raises:
             KnowledgeError: the index does not hold what the catalog does, or cannot be built.
         """
-        pending = self.catalog.value(PENDING)
-        if not pending or self.encoder is None:
+        pending = self._catalog.value(PENDING)
+        if not pending or self._encoder is None:
             return
-        for source in self.catalog.sources():  # or every document would be read anew: its stamp names the encoder
+        for source in self._catalog.sources():  # or every document would be read anew: its stamp names the encoder
             before, after = (
-                self._ingester.reading(source, key) for key in (pending["from"], self.encoder.fingerprint.key)
+                self.ingester.reading(source, key) for key in (pending["from"], self._encoder.fingerprint.key)
             )
-            self.catalog.renew_stamps(source.source_id, before, after)
-        self._ingester.follow()
-        self.measure_collection()
-        self.engine.checkpoint(always=True)
-        readiness = self.readiness()
+            self._catalog.renew_stamps(source.source_id, before, after)
+        self.ingester.follow()
+        self.traits.keep()
+        self.ingester.engine.checkpoint(always=True)
+        readiness = self.health.readiness()
         if not readiness.ready:
             failed = "; ".join(str(part["detail"]) for part in readiness.parts.values() if part["state"] == "failed")
             raise KnowledgeError(failed, component="re-embedding", hint="wenyuan doctor")
-        self.catalog.set_value(PENDING, None)
+        self._catalog.set_value(PENDING, None)
+
+
+def _check_described(source: Source) -> None:
+    """What a source says of itself must be understood before it counts; InvalidRequest when it is not."""
+    parse_copyright(source.copyright)
+    parse_cycle(source.refresh_cycle)
+    Redactor.of(source)
+    if faults := secret_faults(source.settings):
+        raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=faults)
+
+
+def _all_failed(report: IngestReport) -> str:
+    uri, reason = next(iter(report.failed.items()))
+    more = f" (and {len(report.failed) - 1} more)" if len(report.failed) > 1 else ""
+    return f"nothing could be taken in: {uri}: {reason}{more}"

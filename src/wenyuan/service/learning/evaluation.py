@@ -1,4 +1,4 @@
-"""How well does a library answer, and better or worse than before? Mixed into `Library`.
+"""How well does a library answer, and better or worse than before?
 
 Questions whose answers are known are asked of the library as it is, of all its own sources in force, through the whole
 read path but for rules, which are no passages. Beside them nonsense is asked, which should get no answer. What came of it
@@ -10,14 +10,15 @@ from __future__ import annotations
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, RetrievalFailed
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import MAX_QUERY_CHARS, RetrievalRequest
+from wenyuan.core.ports import Encoder
 from wenyuan.core.records import CUT, AskedQuestion, Evaluation, Pair, WholeEvaluation, set_id_of
 from wenyuan.core.scoring.evaluation import (
     Change,
@@ -32,10 +33,15 @@ from wenyuan.core.scoring.evaluation import (
 from wenyuan.core.text import query_terms
 from wenyuan.runtime import deadline_after
 from wenyuan.service.answer import Answer
+from wenyuan.service.audit.recorder import Witness
 from wenyuan.service.fragments import asked
 from wenyuan.service.learning import Holdings, Lesson, Step, load_holdings, resolve
-from wenyuan.service.learning.tuning import TuningDoor
 from wenyuan.service.search.analysis import SCRIPTS, junk_queries
+from wenyuan.service.search.retriever import Retriever
+from wenyuan.settings import Settings
+
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
 
 MOST_QUESTIONS = 5_000
 _DEPTH = 50  # passages of an answer: enough for ten documents
@@ -44,8 +50,15 @@ _NONSENSE, _SEED = 24, 29  # of each script
 _SHOWN = 20  # addresses that lead nowhere, in a report
 
 
-class QualityDoor(TuningDoor):
-    """Evaluations."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Evaluator:
+    """Asks a library questions whose answers are known, and keeps what came of it."""
+
+    settings: Settings
+    catalog: Catalog
+    encoder: Encoder | None
+    witness: Witness
+    retriever: Retriever
 
     def evaluate(
         self, pairs: Sequence[Pair], *, name: str, step: Step = lambda stage, done, total: None, keep: bool = True
@@ -67,7 +80,7 @@ class QualityDoor(TuningDoor):
         begun = time.monotonic()
         pairs = [replace(pair, question=self.witness.questions.text(pair.question)) for pair in pairs]
         step("read", 0, 1)
-        self._retriever.follow()
+        self.retriever.follow()
         holdings, own = self._held()
         found = resolve(pairs, self.catalog, holdings)
         questions, silent = _questions(pairs), _silent(pairs)
@@ -125,13 +138,11 @@ class QualityDoor(TuningDoor):
 
     def evaluations(self, limit: int = 50, before: int | None = None) -> tuple[Evaluation, ...]:
         """Those that are kept, newest first; with `before`, those with lower numbers."""
-        found: tuple[Evaluation, ...] = self.catalog.evaluations(limit, before)
-        return found
+        return self.catalog.evaluations(limit, before)
 
     def evaluation(self, evaluation_id: int) -> WholeEvaluation:
         """One that is kept, whole; NotPermitted when there is none of that number."""
-        found: WholeEvaluation = self.catalog.evaluation(evaluation_id)
-        return found
+        return self.catalog.evaluation(evaluation_id)
 
     def remove_evaluation(self, evaluation_id: int) -> None:
         """Forget an evaluation, and its questions where no other has them; NotPermitted when there is none."""
@@ -141,7 +152,7 @@ class QualityDoor(TuningDoor):
 
     def _held(self) -> tuple[Holdings, tuple[str, ...]]:
         """What can be found today, without vectors, and the sources that have it."""
-        day, registry = date.today(), self._retriever.registry()
+        day, registry = date.today(), self.retriever.registry()
         own = [s.source_id for s in registry.by_id.values() if s.type == "static_doc"]
         own = [name for name in own if registry.in_force(name, day)]
         scope = Scope(sources=frozenset(own), as_of=day)
@@ -161,7 +172,7 @@ class QualityDoor(TuningDoor):
             query = asked(RetrievalRequest(query=question, max_results=_DEPTH), self.settings.rules)
             deadline = deadline_after(_PATIENT)
             try:
-                return self._retriever.retrieve(replace(query, rules="none", sources=sources), deadline)
+                return self.retriever.retrieve(replace(query, rules="none", sources=sources), deadline)
             except KnowledgeError as error:
                 raise RetrievalFailed(f"{question!r} was not answered: {error}", hint=error.hint) from error
 

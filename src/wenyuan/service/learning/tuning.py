@@ -38,12 +38,13 @@ from wenyuan.service.learning import (
 )
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL
+from wenyuan.service.search.traits import CollectionTraits, kept_tuning
 from wenyuan.settings import Settings
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
 
-# Feedback: which parts of an audited answer are right or wrong, as its callers say. Mixed into `Library`.
+# Feedback: which parts of an audited answer are right or wrong, as its callers say.
 #
 # It is kept beside the library and learned from when the library is tuned; it changes no score by itself.
 
@@ -52,7 +53,8 @@ MAX_JUDGED = 100
 """Parts of one answer, as many as an answer has at most."""
 
 
-class FeedbackDoor:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Feedback:
     """Takes judgements of answers."""
 
     catalog: Catalog
@@ -193,7 +195,7 @@ def whole(uri: str) -> str:
     return f"{file}?id={name}" if cut else document
 
 
-# Tuning: a library learns its domain from questions whose answers are known. Mixed into `Library`.
+# Tuning: a library learns its domain from questions whose answers are known.
 #
 # A map of query vectors and the weight of the legs are learned from the questions (`core.scoring.adapt`), tried on questions
 # that they were not learned from (`core.scoring.evaluation`), and adopted only where those gain. No passage is embedded again, and
@@ -251,19 +253,17 @@ class TuneReport:
     seconds: float = 0.0
 
 
-class TuningDoor(FeedbackDoor):
-    """Learning from judged questions."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Tuner:
+    """Learns from judged questions."""
 
     settings: Settings
     catalog: Catalog
     engine: Engine
     encoder: Encoder | None
     witness: Witness
-    _retriever: Retriever
-
-    if TYPE_CHECKING:
-
-        def collection_under(self, curve: Mapping[str, float]) -> Mapping[str, Any]: ...
+    retriever: Retriever
+    traits: CollectionTraits
 
     def tune(
         self,
@@ -325,8 +325,8 @@ class TuningDoor(FeedbackDoor):
         kept = self.tuning()
         if kept is None:
             raise NotPermitted("the library has no tuning", hint="wenyuan tune --golden FILE")
-        self._retriever.follow()
-        self.catalog.undo_tuning(self.collection_under({}))
+        self.retriever.follow()
+        self.catalog.undo_tuning(self.traits.under({}))
         self.witness.changed("tuning", "removed", str(kept.tuning_id), _noted(kept), None)
         return kept
 
@@ -335,16 +335,7 @@ class TuningDoor(FeedbackDoor):
 
         It counts with the encoder that it was learned with (`tuned.fits`), and is ignored under another.
         """
-        last = next(iter(self.catalog.tunings()[::-1]), None)
-        return last if last is not None and last.undone_seq is None else None
-
-    def curve_under(self, tuning: Tuning | None) -> Mapping[str, float]:
-        """What was learned of probabilities with the tuning that counts; nothing of another one."""
-        kept = self.tuning() if tuning is not None else None
-        if tuning is None or kept is None or kept.fingerprint != tuning.fingerprint:
-            return {}
-        learned: Mapping[str, float] = kept.report.get("curve", {})
-        return learned
+        return kept_tuning(self.catalog)
 
     def _tunable(self, sources: Collection[str] | None) -> Encoder:
         if self.encoder is None:
@@ -352,7 +343,7 @@ class TuningDoor(FeedbackDoor):
                 "a tuning is learned from vectors, and this library has none", component="encoder",
                 hint="wenyuan doctor",
             )  # fmt: skip
-        known = self._retriever.registry().by_id
+        known = self.retriever.registry().by_id
         for name in sources or ():
             if name not in known:
                 raise NotPermitted(f"there is no source {name!r}", hint="wenyuan source list")
@@ -372,8 +363,8 @@ class TuningDoor(FeedbackDoor):
     ) -> tuple[Course, TuneReport]:
         """What can be learned from, and a report that says so."""
         step("read", 0, 1)
-        self._retriever.follow()
-        day, registry = date.today(), self._retriever.registry()
+        self.retriever.follow()
+        day, registry = date.today(), self.retriever.registry()
         own = (s.source_id for s in registry.by_id.values() if s.type == "static_doc")
         scope = Scope(sources=frozenset(name for name in own if registry.in_force(name, day)), as_of=day)
         holdings = load_holdings(self.catalog, scope, self.catalog.counts()["vectors"], encoder.fingerprint.dimension)
@@ -387,13 +378,13 @@ class TuningDoor(FeedbackDoor):
         course = Course(
             holdings=holdings,
             lessons=found.lessons,
-            aims=[self._retriever.aim(*asked) for asked in zip(questions, queries, strict=True)],
+            aims=[self.retriever.aim(*asked) for asked in zip(questions, queries, strict=True)],
             engine=self.engine,
             scope=scope,
             scale=encoder.fingerprint.scale,
             depth=self.settings.search.depth,
-            shares=self._retriever.shares,
-            labels=self._retriever.labels,
+            shares=self.retriever.shares,
+            labels=self.retriever.labels,
         )
         return course, TuneReport(
             outcome="too few",
@@ -416,10 +407,10 @@ class TuningDoor(FeedbackDoor):
         self, course: Course, encoder: Encoder, dealt: Deal, report: TuneReport, step: Step, *, dry_run: bool
     ) -> TuneReport:
         """The verdict on what can be learned, and its adoption."""
-        weight = self._retriever.weight()
+        weight = self.retriever.weight()
         trials, folds = course.trials(dealt, step), dealt.folds[dealt.held]
         verdict = judge(trials, folds, dealt.groups[dealt.held], weight=weight)
-        usual = CURVES[self._retriever.mode]
+        usual = CURVES[self.retriever.mode]
         plain = error_of([found(trial, 0.0, weight) for trial in trials], [usual] * len(trials))
         chosen = [found(trial, verdict.strength, verdict.weight) for trial in trials]
         curve, error = calibrated(chosen, folds, usual, _KNOWN)
@@ -439,7 +430,7 @@ class TuningDoor(FeedbackDoor):
         former = self.tuning()
         told = {"questions": report.questions, "pairs": dict(report.pairs), "verdict": asdict(report.verdict)}  # type: ignore[arg-type]
         told |= {"curve": dict(report.curve), "error": report.error, "same_documents": report.same_documents}
-        number = self.catalog.adopt_tuning(tuning, told, self.collection_under(report.curve))
+        number = self.catalog.adopt_tuning(tuning, told, self.traits.under(report.curve))
         kept = self.tuning()
         self.witness.changed(
             "tuning", "changed" if former else "added", str(number),

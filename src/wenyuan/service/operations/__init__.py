@@ -1,7 +1,8 @@
-"""How fresh what a library holds is: when each source is due to be read again, and since when it is overdue."""
+"""How fresh what a library holds is: when each source is due to be read again, and an index that follows the catalog."""
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -9,9 +10,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
-from wenyuan.core.errors import InvalidRequest
+from wenyuan.core.errors import IndexCorrupt, InvalidRequest, KnowledgeError
 from wenyuan.core.model import Source
+from wenyuan.core.ports import ChangeFeed, Engine
 from wenyuan.core.sources import Cycle, SourceState, parse_cycle
+from wenyuan.runtime import Rounds, deadline_after
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
@@ -204,3 +207,48 @@ class Freshness:
             found = healths(self._catalog, self._clock())
             self._stale = {h.source.source_id: _moment(h.stale_since) for h in found if h.stale_since is not None}
             self._at = begun
+
+
+# An index that follows what others write, so that no question has to wait for it.
+
+
+log = logging.getLogger(__name__)
+
+EVERY = 0.3
+"""Seconds between two looks."""
+_NO_HURRY = 3_600.0
+_AS_FAR = 60.0  # seconds: less than a rebuilding takes, so whoever else writes is followed as far as they have come
+
+
+class IndexFollower:
+    """Brings an engine up to the catalog a moment after anybody's commit, in a thread of its own, until it is stopped.
+
+    An engine with files of its own is asked, too, to see that they are as it left them (``look``). A failure is logged once
+    and tried again: a question that needs the change meets it, too, and says so.
+    """
+
+    def __init__(self, feed: ChangeFeed, engine: Engine, *, every: float = EVERY) -> None:
+        self._feed = feed
+        self._engine = engine
+        self._rounds = Rounds(self._follow, name="wenyuan-follower", every=every)
+        self._look: Callable[[ChangeFeed], None] | None = getattr(engine, "look", None)
+        self._seen, self._trouble = -1, ""
+        self.start, self.stop = self._rounds.start, self._rounds.stop
+
+    def _sync(self, seconds: float) -> int:
+        return self._engine.sync(self._feed, deadline=deadline_after(seconds))
+
+    def _follow(self) -> None:
+        try:
+            if self._feed.seq() != self._seen:
+                try:
+                    self._seen = self._sync(_AS_FAR)
+                except IndexCorrupt:  # to build it anew takes its time
+                    self._seen = self._sync(_NO_HURRY)
+            if self._look is not None:
+                self._look(self._feed)
+            self._trouble = ""
+        except Exception as error:  # a thread that ended here would leave all that follows to the questions
+            if repr(error) != self._trouble:
+                log.warning("the index does not follow: %s", error, exc_info=not isinstance(error, KnowledgeError))
+            self._trouble = repr(error)

@@ -146,7 +146,7 @@ class WarmUp:
             self._ended.set()
 
 
-# Whether a library can answer, and how it is doing in numbers. Mixed into `Library`.
+# Whether a library can answer, and how it is doing in numbers.
 
 
 _ANSWERS = ("ok", "degraded")
@@ -166,27 +166,32 @@ class Readiness:
     parts: Mapping[str, Mapping[str, object]]
 
 
-class HealthDoor:
-    """Health of the parts."""
+@dataclass(kw_only=True, eq=False)
+class Health:
+    """Tells of each part of a library whether it can answer.
+
+    Attributes:
+        encoder_note: Why there is no encoder; ``""``: since it was set so.
+        worker: Refreshes the library in a thread of this process; None where nobody asked for that.
+        warmth: Made ready what the first question needs, or is at it; None where nobody asked for that.
+    """
 
     catalog: Catalog
     engine: Engine
     encoder: Encoder | None
+    encoder_note: str
     witness: Witness
-    _retriever: Retriever
-    _searcher: Searcher
-    _deriver: Deriver
-    _encoder_note: str
+    retriever: Retriever
+    searcher: Searcher
+    deriver: Deriver
     worker: HiredWorker | None = None
-    """Refreshes this library in a thread of this process; None where nobody asked for that."""
     warmth: WarmUp | None = None
-    """Made ready what the first question needs, or is at it; None where nobody asked for that."""
 
     def warm_up(self) -> WarmUp:
         """Make ready now, in a thread, what the first question needs: the names of the rules, models, and parts of files."""
 
         def work() -> None:
-            self._deriver.configured(self.catalog.seq())
+            self.deriver.configured(self.catalog.seq())
             self._asked(_NO_HURRY)
 
         self.warmth = WarmUp(work)
@@ -204,9 +209,9 @@ class HealthDoor:
             at=time.time(),
             sources=sources,
             counts=counts,
-            legs=self._retriever.meter.read(list(counts)),
-            cache=self._searcher.cache_counts(),
-            query_vectors=self._retriever.query_vectors(),
+            legs=self.retriever.meter.read(list(counts)),
+            cache=self.searcher.cache_counts(),
+            query_vectors=self.retriever.query_vectors(),
             audit=None if self.witness.log is None else self.witness.log.progress(),
             index=index_lag(self.catalog, self.engine),
             worker=None if self.worker is None else self.worker.progress(),
@@ -218,13 +223,13 @@ class HealthDoor:
         if self.encoder is not None:
             parts["encoder"] = {"state": "ok", "detail": self.encoder.fingerprint.id}
         else:
-            parts["encoder"] = {"state": "degraded", "detail": self._encoder_note or "keyword-only by setting"}
+            parts["encoder"] = {"state": "degraded", "detail": self.encoder_note or "keyword-only by setting"}
         if self.worker is not None:
             parts["worker"] = _worker_part(self.worker.progress())
         starting = self.warmth is not None and self.warmth.under_way
         if self.warmth is not None:
             parts["rules"] = _STARTING if starting else _checked(self._check_rules)
-        if key := self._retriever.reranking.fingerprint:
+        if key := self.retriever.reranking.fingerprint:
             parts["reranker"] = {"state": "ok", "detail": key}
         if not starting and all(part["state"] != "failed" for part in parts.values()):
             parts["search"] = _checked(self._check_search)  # what no part tells, a question does
@@ -233,11 +238,11 @@ class HealthDoor:
         return Readiness(ready=all(part["state"] in _ANSWERS for part in parts.values()), parts=parts)
 
     def _check_rules(self) -> str:
-        found = self._deriver.configured(self.catalog.seq())
+        found = self.deriver.configured(self.catalog.seq())
         return "the names of the rules are read" if found else "the library has no rules"
 
     def _check_search(self) -> str:
-        self._asked(_PATIENT * self._retriever.deadline().remaining())
+        self._asked(_PATIENT * self.retriever.deadline().remaining())
         return "a question is answered"
 
     def _check_audit(self) -> str:
@@ -249,14 +254,14 @@ class HealthDoor:
         """Ask a question of all that the library itself holds; raises what makes it fail."""
         own = tuple(source.source_id for source in self.catalog.sources() if source.type == "static_doc")
         deadline = deadline_after(seconds)
-        self._retriever.retrieve(Query(text=_QUESTION, limit=1, sources=own), deadline)
+        self.retriever.retrieve(Query(text=_QUESTION, limit=1, sources=own), deadline)
 
     def _check_catalog(self) -> str:
         counts = self.catalog.counts()
         return f"{counts['documents']} documents, {counts['passages']} passages, change {self.catalog.seq()}"
 
     def _check_engine(self) -> str:
-        self._retriever.follow()
+        self.retriever.follow()
         status, counts = self.engine.status(), self.catalog.counts()
         behind = self.catalog.seq() - status.watermark
         held = status.passages, status.vectors

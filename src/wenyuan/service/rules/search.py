@@ -1,15 +1,15 @@
-"""What a library answers from its rules, and from rules and cases together. Mixed into `Library`."""
+"""What a library answers from its rules, and from rules and cases together."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted, UnknownName
+from wenyuan.core.errors import KnowledgeError, NotPermitted, UnknownName
 from wenyuan.core.filters import And, Filter, In, Not
 from wenyuan.core.model import MAX_QUERY_CHARS, ORIGIN_PRIORITY, Passage
 from wenyuan.core.ports import Deadline, Hit, until
@@ -20,7 +20,7 @@ from wenyuan.core.rules.schema import Kind, Relation, Schema
 from wenyuan.core.scoring.probability import raw_of
 from wenyuan.runtime import deadline_after
 from wenyuan.service.answer import Answer, Query
-from wenyuan.service.audit.recorder import Witness, one_question
+from wenyuan.service.audit.recorder import RecordedSearch, one_question
 from wenyuan.service.rules import CaseQuestion, RuleItems, RuleQuestion, Unified, UnifiedRequest, Unifier
 from wenyuan.service.rules.derive import Derived, Deriver
 from wenyuan.service.rules.rulebook import Rulebook
@@ -34,31 +34,17 @@ if TYPE_CHECKING:
 _EVERY = 2**31 - 2  # statements of one direction: all that a database can be asked for
 
 
-class RuleDoor:
-    """Rules, cases, and both united."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RuleSearch:
+    """Answers from the rules, from cases, and from both united."""
 
     settings: Settings
     catalog: Catalog
-    witness: Witness
-    _retriever: Retriever
-    _searcher: Searcher
-    _deriver: Deriver
-
-    if TYPE_CHECKING:
-
-        def _record_failure(
-            self, query: Query, error: Exception, principal: Principal, door: str, agent_id: str | None = None
-        ) -> None: ...
-
-    @property
-    def rules(self) -> Rulebook:
-        """The rules as people keep them: import, review, export."""
-        witness = self.witness
-        return Rulebook(
-            self.catalog,
-            lambda *told: witness.changed("rule", *told),
-            refuse_unverified=self.settings.rules.unverified_quotes == "refuse",
-        )
+    rulebook: Rulebook
+    retriever: Retriever
+    searcher: Searcher
+    deriver: Deriver
+    recorded: RecordedSearch
 
     def embed_names(self, tell: Callable[[int, int], None] | None = None, *, most: int | None = None) -> int:
         """Embed the names of the graph that were never embedded, so that they can be compared by meaning.
@@ -75,7 +61,7 @@ class RuleDoor:
         Raises:
             EncoderError, CatalogError
         """
-        return self._deriver.embed_names(self.catalog.seq(), tell, most)
+        return self.deriver.embed_names(self.catalog.seq(), tell, most)
 
     def retrieve(self, request: UnifiedRequest, principal: Principal = LOCAL) -> Unified:
         """Rules where the chapter needs them, above similar cases, above templates.
@@ -104,7 +90,7 @@ class RuleDoor:
         Args:
             within: Only passages that meet it.
         """
-        deadline = self._retriever.deadline()
+        deadline = self.retriever.deadline()
 
         def found(limit: int, *tests: Filter | None) -> Items:
             narrowed = tuple(test for test in (within, *tests) if test is not None)
@@ -163,9 +149,9 @@ class RuleDoor:
         if principal.agent_id is not None or not starts or not graph.proposed(limit=1):
             return ()
         deadline = deadline_after(self.settings.search.deadline)
-        view, schema = self._view(), self.rules.schema()
+        view, schema = self._view(), self.rulebook.schema()
         try:
-            scope = self._deriver.names_of_type(question.engineering_type, self.catalog.seq(), deadline)
+            scope = self.deriver.names_of_type(question.engineering_type, self.catalog.seq(), deadline)
             now, then = (
                 {
                     rule.steps[-1].edge.statement_id
@@ -182,18 +168,14 @@ class RuleDoor:
         return (f"rules that wait for a review and would apply: {more}",) if more else ()
 
     def _attested(self, query: Query, principal: Principal, door: str, deadline: Deadline | None = None) -> Answer:
-        query = self._searcher.bounded(query, principal)
-        deadline = deadline or self._retriever.deadline()
-        ask = self._retriever.derive if door == "infer_rules" else self._retriever.retrieve
-        try:
+        deadline = deadline or self.retriever.deadline()
+        asked = self.retriever.derive if door == "infer_rules" else self.retriever.retrieve
+
+        def ask(bounded: Query) -> Answer:
             with until(deadline):
-                answer = ask(query, deadline)
-        except (InvalidRequest, NotPermitted):
-            raise
-        except KnowledgeError as error:
-            self._record_failure(query, error, principal, door)
-            raise
-        return self.witness.attested(query, answer, principal, door=door)
+                return asked(bounded, deadline)
+
+        return self.recorded.answered(self.searcher.bounded(query, principal), ask, principal, door)
 
     def rules_around(
         self, node_id: int, limit: int
@@ -214,7 +196,7 @@ class RuleDoor:
         node = graph.nodes([node_id], deadline=deadline).get(node_id)
         if node is None:
             raise NotPermitted("the rules graph has no such node", hint="wenyuan rules list")
-        relations, view = list(self.rules.schema().relations), self._view()
+        relations, view = list(self.rulebook.schema().relations), self._view()
         found = {
             direction: graph.edges(
                 [node_id], relations, view=view, limit=limit, deadline=deadline, inverse=direction == "in"
@@ -226,7 +208,7 @@ class RuleDoor:
 
     def _view(self) -> View:
         """What is in force today, of every source."""
-        sources, day = self._retriever.registry(), date.today()
+        sources, day = self.retriever.registry(), date.today()
         return View(trusts={n: s.trust for n, s in sources.by_id.items() if sources.in_force(n, day)}, day=day)
 
     def rule_neighbors(self, name: str, relation: str | None = None) -> list[dict[str, Any]]:
@@ -241,8 +223,8 @@ class RuleDoor:
         Raises:
             UnknownName: the graph knows no such node, or the schema no such relation.
         """
-        graph, schema = self.catalog.rules, self.rules.schema()
-        node = self._deriver.named(name, self.catalog.seq())
+        graph, schema = self.catalog.rules, self.rulebook.schema()
+        node = self.deriver.named(name, self.catalog.seq())
         if node is None:
             raise UnknownName(f"the rules graph knows no {name!r}", hint="wenyuan rules list")
         known = schema.relations
@@ -271,7 +253,7 @@ class RuleDoor:
         Raises:
             UnknownName: the schema knows no such kind.
         """
-        known = self.rules.schema().kinds
+        known = self.rulebook.schema().kinds
         kinds = None if kind is None else _written("kind", kind, known.values())
         from wenyuan.catalog.rules import HeldStatement  # with its driver, which is loaded: a library is open
 
