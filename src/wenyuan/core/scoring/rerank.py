@@ -223,12 +223,9 @@ def distinct(found: Found) -> tuple[list[tuple[Hit, Passage]], Copies]:
         if passage.passage_id <= RULE_IDS:
             kept.append((hit, passage))
             continue
-        others, squeezed = before.setdefault(hit.origin, []), _squeezed(_unmarked(passage.text))
+        others, squeezed = before.setdefault(hit.origin, []), _squeezed(passage.text)
         known = joined.get(hit.origin, "")
-        as_good = [
-            o for o in others if o.trust >= passage.trust and (limited(passage.copyright) or not limited(o.copyright))
-        ]
-        original = _original(passage, as_good) if _may_repeat(squeezed, known) else None
+        original = _original(passage, _as_good(passage, others)) if _may_repeat(squeezed, known) else None
         if original is not None:
             copies[original.passage_id] = (*copies.get(original.passage_id, ()), passage)
             continue
@@ -236,6 +233,12 @@ def distinct(found: Found) -> tuple[list[tuple[Hit, Passage]], Copies]:
         others.append(passage)
         joined[hit.origin] = f"{known}\n{squeezed}"
     return kept, copies
+
+
+def _as_good(passage: Passage, others: Iterable[Passage]) -> list[Passage]:
+    """Those of the others that may stand for a passage: trusted as much, and quoted as freely."""
+    free = not limited(passage.copyright)
+    return [o for o in others if o.trust >= passage.trust and not (free and limited(o.copyright))]
 
 
 def also_in(copies: Iterable[Passage]) -> list[Mapping[str, Any]]:
@@ -315,7 +318,12 @@ def _may_repeat(squeezed: str, known: str) -> bool:
     """Whether several of a few places of a text stand in others: where they do not, no sentence is looked at."""
     step = max(1, (len(squeezed) - _PROBE) // _PROBES)
     places = range(0, max(1, len(squeezed) - _PROBE + 1), step)
-    return sum(squeezed[at : at + _PROBE] in known for at in places) >= _STAND * len(places)
+    missing = 0
+    for at in places:
+        missing += squeezed[at : at + _PROBE] not in known
+        if missing > (1 - _STAND) * len(places):
+            return False
+    return True
 
 
 def _unmarked(text: str) -> str:
@@ -323,8 +331,10 @@ def _unmarked(text: str) -> str:
     return _LAYOUT.sub(lambda drawn: _SIGN if drawn["sign"] else "", text)
 
 
+@lru_cache(maxsize=4_096)
 def _squeezed(text: str) -> str:
-    return "".join(text.split()).casefold()
+    """A text without white space, case and what a format draws around it."""
+    return "".join(_unmarked(text).split()).casefold()
 
 
 class _Said(NamedTuple):
