@@ -253,6 +253,10 @@ class Candidates:
         columns |= {name: values[which] for name, values in columns.items() if values is not None}
         return Candidates(**columns)
 
+    def without(self, passages: Sequence[int]) -> Candidates:
+        """Those that are none of these passages."""
+        return self.taken(~np.isin(self.passage_ids, passages)) if passages else self
+
     def ordered(self) -> Candidates:
         """Best first; of equal ones the older passage."""
         return self.taken(np.lexsort((self.passage_ids, -self.scores)))

@@ -302,7 +302,7 @@ class Retriever:
         found, ranked, copies = _distinct(candidates, self.reranking.reach(query.limit), copies=profile.copies)
         verdict = self._abstention.verdict(analysed, found, ranked, deadline)
         given = [] if verdict.why else ranked
-        rivals = found.candidates.scores[~np.isin(found.candidates.passage_ids, copied(copies))]
+        rivals = found.candidates.without(copied(copies)).scores
         given = likely(given, rivals, profile.curve, verdict.probability)
         given, why = _there(analysed, given)
         return _Searched(given, copies, found.reports, why or verdict.why, verdict.probability)
