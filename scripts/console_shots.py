@@ -21,8 +21,7 @@ from playwright.sync_api import sync_playwright
 
 import wenyuan
 from wenyuan.cli.search import marks
-from wenyuan.cli.translate import translated
-from wenyuan.console import Words, with_console
+from wenyuan.console import with_console
 from wenyuan.core.access import parse_agent
 from wenyuan.core.records import Pair
 from wenyuan.readers.rulebooks import read_book
@@ -101,7 +100,7 @@ def served(folder: Path) -> Iterator[tuple[str, Any]]:
         library.rules.take(read_book(folder / "proposed.yaml"))
         if not library.evaluations():
             evaluated(library)
-        url, stop = start_in_thread(with_console(create_app(library), Words(translated, marks)))
+        url, stop = start_in_thread(with_console(create_app(library), marks))
         try:
             yield url, library
         finally:

@@ -14,9 +14,9 @@ import pytest
 
 import wenyuan
 from wenyuan.catalog.audit.tables import AuditFiles
-from wenyuan.cli.translate import translated
 from wenyuan.core.errors import CatalogUnavailable, KnowledgeError
 from wenyuan.core.model import RetrievalRequest
+from wenyuan.i18n import translated
 
 OPTIONS: dict[str, Any] = {"encoder": {"kind": "hashing"}}
 ASKED = RetrievalRequest(query="答复时限", max_results=3)

@@ -15,9 +15,9 @@ import wenyuan
 from wenyuan.catalog import Catalog, schema
 from wenyuan.catalog.documents import CatalogReads
 from wenyuan.cli.root import app
-from wenyuan.cli.translate import translated
 from wenyuan.core.addresses import file_uri
 from wenyuan.core.rules.inference import plain
+from wenyuan.i18n import translated
 from wenyuan.readers.rulebooks import read_book
 from wenyuan.service.ingest import IngestReport
 

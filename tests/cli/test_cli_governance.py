@@ -20,8 +20,8 @@ from typer.testing import CliRunner, Result
 
 import wenyuan
 from wenyuan.cli.root import app
-from wenyuan.cli.translate import translated
 from wenyuan.core.records import KINDS
+from wenyuan.i18n import translated
 
 CLI = Path(wenyuan.__file__).parent / "cli"
 HASHING = {"WENYUAN_ENCODER__KIND": "hashing"}

@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 import postgres_server
 from wenyuan.app import create_library, open_library
 from wenyuan.cli.root import app
-from wenyuan.cli.translate import translated
 from wenyuan.core.model import RetrievalRequest, Source
 from wenyuan.engines.postgres import sessions
+from wenyuan.i18n import translated
 from wenyuan.runtime import postgres_errors as postgres
 from wenyuan.runtime.postgres import _TO_ALL
 

@@ -12,7 +12,6 @@ import pytest
 
 from console_door import HOSTILE, Browser, Seen, console
 from governed_door import key
-from wenyuan.console import Words
 from wenyuan.console.app import Site
 from wenyuan.console.evaluation import _before, reliability, trend
 from wenyuan.console.forms import form_with_files
@@ -223,7 +222,7 @@ def test_what_is_no_such_form_is_refused(opened: tuple[str, Any], kind: str, bod
 
 def test_what_a_leg_left_out_is_told() -> None:
     """A source elsewhere that gave what is not in force on the day says how many; nothing is said of none."""
-    site = Site(lambda *_: None, Words())  # type: ignore[arg-type,return-value]
+    site = Site(lambda *_: None)  # type: ignore[arg-type,return-value]
     legs = [{"name": "source x", "state": "ok", "ms": 1.0, "hits": 2, "withheld": 3}]
 
     def written(leg: dict[str, Any]) -> str:

@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 import wenyuan
 from governed_door import governed_server, send
 from wenyuan.cli.root import app
-from wenyuan.cli.translate import translated
 from wenyuan.core.addresses import is_web_address
 from wenyuan.core.errors import ConfigError, InvalidRequest
 from wenyuan.core.sources import parse_source
+from wenyuan.i18n import translated
 
 ADDRESS = "https://example.com/制度.pdf"
 

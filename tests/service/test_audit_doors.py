@@ -20,11 +20,10 @@ from audit_parts import raw
 from governed_door import OTHER, SUPPORT, fill, governed_server, key, send
 from http_door import assert_problem
 from wenyuan.catalog.audit.log import KINDS, verify_export
-from wenyuan.cli.messages import MESSAGES
 from wenyuan.cli.root import app
-from wenyuan.cli.translate import translated
 from wenyuan.core.access import Principal, parse_agent
 from wenyuan.core.model import RetrievalRequest
+from wenyuan.i18n import texts, translated
 from wenyuan.server.openapi import openapi_document
 from wenyuan.server.settings import ServerSettings
 from wenyuan.service.audit.recorder import ACTING
@@ -196,7 +195,9 @@ def test_an_audit_that_is_off_is_a_failure(run: Run) -> None:
 
 def test_every_kind_and_cause_has_a_name_in_both_languages() -> None:
     """What records and replays can say is in the catalogue of messages."""
-    assert {f"audit_{kind}" for kind in KINDS} | {f"cause_{cause}" for cause in get_args(Cause)} <= set(MESSAGES)
+    assert {f"audit_{kind}" for kind in KINDS} | {f"cause_{cause}" for cause in get_args(Cause)} <= set(
+        texts("command_line", "zh")
+    )
 
 
 @pytest.mark.parametrize(

@@ -158,8 +158,9 @@ def test_show_tells_it(library: Any, locale: str, said: tuple[str, ...]) -> None
 
 def test_every_reason_has_a_name() -> None:
     """Each reason for keeping something back has words in both languages."""
-    from wenyuan.cli.messages import MESSAGES
+    from wenyuan.i18n import texts
 
     for reason in (*REASONS, "top_k"):
-        assert all(MESSAGES[f"audit_why_{reason}"])
-        assert all(MESSAGES[f"withheld_{reason}"])
+        for language in ("en", "zh"):
+            assert texts("command_line", language)[f"audit_why_{reason}"]
+            assert texts("command_line", language)[f"withheld_{reason}"]

@@ -16,8 +16,8 @@ from governed_door import key, send
 from rules_door import rules_server
 from wenyuan.catalog import Catalog, schema
 from wenyuan.cli.root import app
-from wenyuan.cli.translate import translated
 from wenyuan.core.errors import ConfigError
+from wenyuan.i18n import translated
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
 from wenyuan.service.rules import RuleQuestion

@@ -13,10 +13,10 @@ import wenyuan
 from governed_door import key, send
 from mcp_clients import calling, over_http
 from rules_door import rules_server
-from wenyuan.cli.translate import translated
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.model import RetrievalRequest
 from wenyuan.core.rules.schema import merged, parse_schema
+from wenyuan.i18n import translated
 from wenyuan.packs import located, shipped
 from wenyuan.readers.rulebooks import read_book
 from wenyuan.service.context import ContextRequest

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import wenyuan
-from wenyuan.cli.translate import translated
 from wenyuan.core.errors import InvalidRequest
 from wenyuan.core.rules import Book
 from wenyuan.core.rules.checking import Checked
+from wenyuan.i18n import translated
 from wenyuan.readers.rulebooks import read_book
 from wenyuan.service.rules import RuleQuestion
 from wenyuan.service.rules.rulebook import Rulebook

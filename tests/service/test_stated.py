@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wenyuan
-from wenyuan.cli.translate import translated
 from wenyuan.core.addresses import is_script, lies_under, stated_address
 from wenyuan.core.errors import SourceError
 from wenyuan.core.ports import OutsideHit
 from wenyuan.core.text import has_han
+from wenyuan.i18n import translated
 from wenyuan.readers.jsonl import read_jsonl
 
 LAW = "https://law.example/complaints"

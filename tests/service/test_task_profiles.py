@@ -19,10 +19,10 @@ from governed_door import governed_server, key, send
 from http_door import assert_problem
 from wenyuan.catalog import Catalog, schema
 from wenyuan.cli.root import app
-from wenyuan.cli.translate import translated
 from wenyuan.core.access import Principal, TaskProfile, parse_profile, profile_of, profile_to_wire
 from wenyuan.core.errors import InvalidRequest, NotPermitted
 from wenyuan.core.text import has_han
+from wenyuan.i18n import translated
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.search.searcher import SearchRequest
 

@@ -11,8 +11,8 @@ import pytest
 
 import wenyuan
 from rules_door import BOOK
-from wenyuan.cli.messages import MESSAGES
 from wenyuan.core.errors import CatalogUnavailable
+from wenyuan.i18n import texts
 from wenyuan.readers.rulebooks import read_book
 from wenyuan.service.rules import RuleQuestion
 
@@ -130,4 +130,4 @@ def test_the_first_question_finds_everything_ready(tmp_path: Path) -> None:
 @pytest.mark.parametrize("part", ["catalog", "engine", "encoder", "worker", "rules", "reranker", "search", "audit"])
 def test_every_part_has_a_name_in_both_languages(part: str) -> None:
     """What `serve` lists when it begins can be said, whichever parts there are."""
-    assert all(MESSAGES[f"d_{part}"])
+    assert all(texts("command_line", language)[f"d_{part}"] for language in ("en", "zh"))

@@ -15,8 +15,7 @@ from selectolax.lexbor import LexborHTMLParser
 import wenyuan
 from governed_door import fill
 from wenyuan.cli.search import marks
-from wenyuan.cli.translate import cause, translated
-from wenyuan.console import Words, with_console
+from wenyuan.console import with_console
 from wenyuan.server.access import KeyRing
 from wenyuan.server.app import create_app
 from wenyuan.server.run import start_in_thread
@@ -30,7 +29,7 @@ def served(library: Any, *, needs_keys: bool = False, **settings: Any) -> Iterat
     """The URL of a server for a library that is open, with the console."""
     ring = KeyRing(library.catalog, open_without_keys=not needs_keys)
     app = create_app(library, authenticate=ring, settings=ServerSettings(**settings))
-    url, stop = start_in_thread(with_console(app, Words(translated, marks, cause)), grace=1)
+    url, stop = start_in_thread(with_console(app, marks), grace=1)
     try:
         yield url
     finally:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from wenyuan.cli.translate import translated
 from wenyuan.core.errors import InvalidRequest
+from wenyuan.i18n import translated
 from wenyuan.wire.protocols import DifyRequestShape, StoreRequestShape
 from wenyuan.wire.rules import ReviewShape, UnifiedRequestShape
 from wenyuan.wire.search import ContextRequestShape, SearchRequestShape, checked

@@ -130,14 +130,14 @@ def _show(terminal: Terminal, report: Report) -> None:
 def _show_chinese(terminal: Terminal, report: Report) -> None:
     """The kit's own report is in English; what was seen is shown only where something is wrong."""
     from wenyuan.cli.retrieve import indented
-    from wenyuan.cli.translate_results import TITLES, finding
+    from wenyuan.conformance.report import CASES
 
     for case in (*report.cases, *(case for case in report.extra if not case.passed)):
-        title = terminal.text(case.id) if case.id.startswith("TC-DP3-") else TITLES.get(case.id, "")
+        title = terminal.own(CASES[case.id].title)
         mark = terminal.text("case_passed" if case.passed else "case_failed")
         terminal.show(f"{mark}  {case.id}  {title}".rstrip())
         if not case.passed:
-            indented(terminal, finding(case.detail), hanging="        ")
+            indented(terminal, terminal.own(case.finding), hanging="        ")
     if report.extra:
         passed = sum(case.passed for case in report.extra)
         terminal.show(terminal.text("extra_cases", passed=passed, total=len(report.extra)))

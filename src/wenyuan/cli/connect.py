@@ -317,8 +317,7 @@ def serve(
         "opening", folder=terminal.folder.absolute()
     )  # loading the program's parts and the library takes seconds
     from wenyuan.cli.search import marks
-    from wenyuan.cli.translate import cause, translated
-    from wenyuan.console import Words, with_console
+    from wenyuan.console import with_console
     from wenyuan.server.run import serve as run_server
     from wenyuan.server.settings import Limits, ServerSettings
 
@@ -343,7 +342,7 @@ def serve(
             ),
             keys=found.catalog,
             shared_port=wanted.shared_port,
-            front=(lambda app: with_console(app, Words(translated, marks, cause))) if wanted.console else None,
+            front=(lambda app: with_console(app, marks)) if wanted.console else None,
             on_listening=lambda url: _begin(terminal, found, url),
         )
     terminal.say("stopped")

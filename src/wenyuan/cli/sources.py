@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.messages import MESSAGES
 from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, interactive, opened, words
 from wenyuan.cli.registry import exit_code, export, outcome_document, show_outcome
 from wenyuan.cli.terminal import FAILED, OK, Terminal
@@ -237,8 +236,8 @@ def _spoken(terminal: Terminal, key: str, value: Any) -> str:
         return stars(value)
     if key == "status":
         return terminal.text(f"state_{value}")
-    if key in ("type", "sensitivity", "refresh_cycle") and f"{key}_{value}" in MESSAGES:
-        return terminal.text(f"{key}_{value}")
+    if key in ("type", "sensitivity", "refresh_cycle") and (known := terminal.known(f"{key}_{value}")):
+        return known
     return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 

@@ -14,9 +14,8 @@ from shlex import quote
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from wenyuan.cli.messages import MESSAGES
-from wenyuan.cli.translate import translated
 from wenyuan.core.errors import Counted
+from wenyuan.i18n import texts, translated
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -69,6 +68,10 @@ class Terminal:
         self.language = self.language or language_here()
 
     @property
+    def _texts(self) -> Mapping[str, str]:
+        return texts("command_line", self.language)
+
+    @property
     def folder(self) -> Path:
         """The library's folder."""
         from wenyuan.app import default_library
@@ -85,12 +88,11 @@ class Terminal:
 
     def text(self, key: str, **values: object) -> str:
         """A message of the catalogue in the caller's language."""
-        said = MESSAGES[key][self.language == "zh"]
-        return said.format(**{name: Counted(printable(str(value))) for name, value in values.items()})
+        return self._texts[key].format(**{name: Counted(printable(str(value))) for name, value in values.items()})
 
     def known(self, key: str) -> str:
         """A message without anything that varies in it; ``""`` for one that the catalogue lacks."""
-        return self.text(key) if key in MESSAGES else ""
+        return self.text(key) if key in self._texts else ""
 
     def label(self, field: str) -> str:
         """What a field of a source, an agent or a record is called; in English, its own name."""
@@ -98,7 +100,7 @@ class Terminal:
 
     def own(self, english: str) -> str:
         """A message of the library itself, which speaks English, in the caller's language."""
-        return printable(translated(english) if self.language == "zh" else english)
+        return printable(translated(english, self.language))
 
     def say(self, key: str, **values: object) -> None:
         """Tell a person something; it is no result."""
@@ -150,7 +152,7 @@ class Terminal:
     def _where(self, error: KnowledgeError) -> str:
         """Which part failed: with its code in English, by its name in Chinese; ``--json`` has the code in any case."""
         if self.language == "zh":
-            named = next((n for n in (error.component, error.code) if f"where_{n}" in MESSAGES), "")
+            named = next((n for n in (error.component, error.code) if f"where_{n}" in self._texts), "")
             return self.text(f"where_{named}") if named else error.component or error.code
         return f"{error.component} ({error.code})" if error.component else error.code
 

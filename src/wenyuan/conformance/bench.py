@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 from wenyuan.conformance.targets import Answer, Target, check_headers, clip
 from wenyuan.core.errors import ConfigError
+from wenyuan.core.messages import joined, said
 
 __all__ = [
     "Bench",
@@ -121,7 +122,7 @@ def export_data(directory: str | Path) -> tuple[Path, ...]:
         for path, text in texts.items():
             path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise ConfigError(f"cannot write the documents to {root}: {error}") from error
+        raise ConfigError(said("cannot write the documents to {root}: {error}", root=root, error=error)) from error
     return tuple(texts)
 
 
@@ -251,10 +252,17 @@ def _execute(command: str) -> None:
             words, capture_output=True, text=True, errors="replace", timeout=COMMAND_SECONDS, check=False
         )
     except (OSError, ValueError, IndexError, subprocess.TimeoutExpired) as error:
-        raise ConfigError(f"the command {clip(command)} cannot be run: {error}") from error
+        raise ConfigError(
+            said("the command {command} cannot be run: {error}", command=clip(command), error=error)
+        ) from error
     if done.returncode != 0:
         raise ConfigError(
-            f"the command {clip(command)} ended with {done.returncode}: {clip(done.stderr or done.stdout)}"
+            said(
+                "the command {command} ended with {returncode}: {stderr}",
+                command=clip(command),
+                returncode=done.returncode,
+                stderr=clip(done.stderr or done.stdout),
+            )
         )
 
 
@@ -277,7 +285,7 @@ def uri_fault(text: str) -> str:
         return "has no scheme"
     for char in text:
         if char in _FORBIDDEN or unicodedata.category(char) in _NOT_TEXT:
-            return f"holds U+{ord(char):04X}, which must be percent-encoded"
+            return said("holds U+{char}, which must be percent-encoded", char=f"{ord(char):04X}")
     if _BROKEN_ESCAPE.search(text):
         return "holds a '%' that begins no escape"
     if text.count("#") > 1:
@@ -290,7 +298,7 @@ def _part_fault(text: str) -> str:
         parts = urlsplit(text)
         parts.port  # noqa: B018 - reading it is the check
     except ValueError as error:
-        return f"has a broken authority ({error})"
+        return said("has a broken authority ({error})", error=error)
     if parts.scheme in ("http", "https") and not parts.hostname:
         return "names no host"
     if parts.scheme == "urn" and not _URN.fullmatch(text):
@@ -308,12 +316,12 @@ def _part_fault(text: str) -> str:
 def envelope_faults(body: Any) -> list[str]:
     """Complaints about ``status``, ``fragments`` and ``error_message`` (§3.3); fragments are not looked into."""
     if not isinstance(body, Mapping):
-        return [f"the body is no JSON object but {clip(body)}"]
+        return [said("the body is no JSON object but {body}", body=clip(body))]
     faults = []
     if body.get("status") not in ("SUCCESS", "FAILED"):
-        faults.append(f"status is {clip(body.get('status'))}, not SUCCESS or FAILED")
+        faults.append(said("status is {status}, not SUCCESS or FAILED", status=clip(body.get("status"))))
     if not isinstance(body.get("fragments"), list):
-        faults.append(f"fragments is {clip(body.get('fragments'))}, not an array")
+        faults.append(said("{place} is {value}, not an array", place="fragments", value=clip(body.get("fragments"))))
     if not isinstance(body.get("error_message"), (str, type(None))):
         faults.append("error_message is no string")
     return faults
@@ -327,16 +335,42 @@ def fragment_faults(fragments: Sequence[Any]) -> list[str]:
     faults = []
     for at, fragment in enumerate(fragments):
         if not isinstance(fragment, Mapping):
-            faults.append(f"fragments[{at}] is no object but {clip(fragment)}")
+            faults.append(
+                said("{place} is no object but {fragment}", place=f"fragments[{at}]", fragment=clip(fragment))
+            )
             continue
         if not (isinstance(fragment.get("source"), str) and fragment["source"]):
-            faults.append(f"fragments[{at}].source is {clip(fragment.get('source'))}, not a string")
+            faults.append(
+                said(
+                    "{place} is {value}, not a string",
+                    place=f"fragments[{at}].source",
+                    value=clip(fragment.get("source")),
+                )
+            )
         if not isinstance(fragment.get("content"), str):
-            faults.append(f"fragments[{at}].content is {clip(fragment.get('content'))}, not a string")
+            faults.append(
+                said(
+                    "{place} is {value}, not a string",
+                    place=f"fragments[{at}].content",
+                    value=clip(fragment.get("content")),
+                )
+            )
         if not is_number(fragment.get("retrieval_score")):
-            faults.append(f"fragments[{at}].retrieval_score is {clip(fragment.get('retrieval_score'))}, no number")
+            faults.append(
+                said(
+                    "{place} is {value}, no number",
+                    place=f"fragments[{at}].retrieval_score",
+                    value=clip(fragment.get("retrieval_score")),
+                )
+            )
         if not isinstance(fragment.get("metadata"), (Mapping, type(None))):
-            faults.append(f"fragments[{at}].metadata is {clip(fragment.get('metadata'))}, not an object")
+            faults.append(
+                said(
+                    "{place} is {value}, not an object",
+                    place=f"fragments[{at}].metadata",
+                    value=clip(fragment.get("metadata")),
+                )
+            )
     return faults
 
 
@@ -344,7 +378,7 @@ def score_faults(fragments: Sequence[Mapping[str, Any]]) -> list[str]:
     """Complaints about scores that are no numbers or outside 0..1 (§3.1)."""
     scores = [fragment.get("retrieval_score") for fragment in fragments]
     return [
-        f"fragments[{at}].retrieval_score is {clip(score)}"
+        said("{place} is {value}", place=f"fragments[{at}].retrieval_score", value=clip(score))
         for at, score in enumerate(scores)
         if not (is_number(score) and 0.0 <= score <= 1.0)
     ]
@@ -354,7 +388,9 @@ def order_faults(fragments: Sequence[Mapping[str, Any]]) -> list[str]:
     """Complaints about scores that rise, or that cannot be compared (§3.3)."""
     scores = [fragment.get("retrieval_score") for fragment in fragments]
     return [
-        f"fragments[{at}] has {clip(later)} after {clip(earlier)}"
+        said(
+            "{place} has {later} after {earlier}", place=f"fragments[{at}]", later=clip(later), earlier=clip(earlier)
+        )
         for at, (earlier, later) in enumerate(pairwise(scores), start=1)
         if not (is_number(earlier) and is_number(later) and later <= earlier)
     ]
@@ -367,7 +403,9 @@ def source_faults(fragments: Sequence[Mapping[str, Any]]) -> list[str]:
         source = fragment.get("source")
         fault = uri_fault(source) if isinstance(source, str) else "is no string"
         if fault:
-            faults.append(f"fragments[{at}].source {clip(source)} {fault}")
+            faults.append(
+                said("{place} {source} {fault}", place=f"fragments[{at}].source", source=clip(source), fault=fault)
+            )
     return faults
 
 
@@ -375,7 +413,12 @@ def repeat_faults(fragments: Sequence[Mapping[str, Any]]) -> list[str]:
     """Complaints about sources that an answer names twice: a source is unique (§3.1)."""
     first: dict[str, int] = {}
     return [
-        f"fragments[{at}].source {clip(fragment['source'])} is that of fragments[{first[fragment['source']]}]"
+        said(
+            "{place} {source} is that of {other}",
+            place=f"fragments[{at}].source",
+            source=clip(fragment["source"]),
+            other=f"fragments[{first[fragment['source']]}]",
+        )
         for at, fragment in enumerate(fragments)
         if first.setdefault(fragment["source"], at) != at
     ]
@@ -384,7 +427,7 @@ def repeat_faults(fragments: Sequence[Mapping[str, Any]]) -> list[str]:
 def blank_faults(fragments: Sequence[Mapping[str, Any]]) -> list[str]:
     """Complaints about contents that are not "the text itself" that was found (§3.1) but nothing."""
     return [
-        f"fragments[{at}].content is {clip(fragment['content'])}"
+        said("{place} is {value}", place=f"fragments[{at}].content", value=clip(fragment["content"]))
         for at, fragment in enumerate(fragments)
         if not fragment["content"].strip()
     ]
@@ -413,7 +456,8 @@ class Mismatch(Exception):
     """What came is not what the contract says."""
 
     def __init__(self, expected: str, got: object) -> None:
-        super().__init__(f"expected {expected}; got {got}")
+        self.message = said("expected {expected}; got {got}", expected=expected, got=got)
+        super().__init__(self.message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -464,7 +508,7 @@ class Bench:
             Mismatch: there is no switch, or it does not work.
         """
         if self.fault is None:
-            raise Mismatch(NO_SWITCH, "none")
+            raise Mismatch(NO_SWITCH, said("none"))
         try:
             with self.fault.active(self.target) as headers:
                 yield headers
@@ -490,8 +534,9 @@ def successful(answer: Answer) -> list[dict[str, Any]]:
 def demand(expected: str, faults: Sequence[str]) -> None:
     """Raise `Mismatch` when there are complaints."""
     if faults:
-        more = f" and {len(faults) - 3} more" if len(faults) > 3 else ""
-        raise Mismatch(expected, "; ".join(faults[:3]) + more)
+        named = joined(faults[:3])
+        more = said("{faults} and {count} more", faults=named, count=len(faults) - 3)
+        raise Mismatch(expected, more if len(faults) > 3 else named)
 
 
 def _sound(answer: Answer) -> bool:

@@ -12,6 +12,7 @@ from wenyuan.conformance.bench import Bench, Case, FaultSwitch, Mismatch
 from wenyuan.conformance.cases import EXTRAS, OUTLINE
 from wenyuan.conformance.targets import Target, clip
 from wenyuan.core.errors import ConfigError
+from wenyuan.core.messages import said
 
 __all__ = ["CASES", "CaseResult", "Report", "render", "run", "run_case"]
 
@@ -24,11 +25,16 @@ COLUMNS = 80
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """One case. `detail` says what was seen; of a failed one, what was expected, what came, and where it stands."""
+    """One case. `detail` says what was seen; of a failed one, what was expected, what came, and where it stands.
+
+    Attributes:
+        finding: Of a failed one, the detail without the case's title.
+    """
 
     id: str
     passed: bool
     detail: str
+    finding: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +183,8 @@ def run_case(bench: Bench, case: Case) -> CaseResult:
     try:
         return CaseResult(case.id, True, f"{case.title}: {clip(case.check(bench))}")
     except Mismatch as found:
-        return CaseResult(case.id, False, f"{case.title}: {found} ({case.section})")
+        finding = said("{finding} ({section})", finding=found.message, section=case.section)
+        return CaseResult(case.id, False, f"{case.title}: {finding}", finding)
 
 
 def _when(case: Case) -> bool:
@@ -192,10 +199,14 @@ def _selected(only: Iterable[str] | None) -> list[Case]:
     if not names:
         raise ConfigError("no case was asked for")
     for name in sorted(names - CASES.keys()):
-        raise ConfigError(f"there is no case {name!r}", hint=_nearest(name, CASES))
+        raise ConfigError(said("there is no case {name}", name=repr(name)), hint=_nearest(name, CASES))
     return [case for case in CASES.values() if case.id in names]
 
 
 def _nearest(name: str, known: Collection[str]) -> str:
     close = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else "the cases are TC-DP3-01 to TC-DP3-11 and the extra ones"
+    return (
+        said("did you mean {close}?", close=repr(close[0]))
+        if close
+        else "the cases are TC-DP3-01 to TC-DP3-11 and the extra ones"
+    )

@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol
 from urllib.parse import quote, urlsplit
 
 from wenyuan.core.errors import ConfigError, InvalidRequest
+from wenyuan.core.messages import said
 from wenyuan.core.model import RetrievalRequest
 
 __all__ = ["NOT_JSON", "Answer", "HttpTarget", "NotJson", "PythonTarget", "Target", "clip", "parse_json"]
@@ -69,10 +70,11 @@ class Answer:
         if self.status is None:
             return clip(self.text)
         if not self.by_http:
-            verb = {200: "returned", 400: "refused with"}.get(self.status, "raised")
-            return f"{verb} {clip(self.text)}"
-        kind = "" if self.body is not NOT_JSON else " (not JSON)"
-        return f"HTTP {self.status}{kind} {clip(self.text)}"
+            did = {200: "returned {text}", 400: "refused with {text}"}.get(self.status, "raised {text}")
+            return said(did, text=clip(self.text))
+        if self.body is NOT_JSON:
+            return said("HTTP {status} (not JSON) {text}", status=self.status, text=clip(self.text))
+        return f"HTTP {self.status} {clip(self.text)}"
 
 
 class Target(Protocol):
@@ -142,7 +144,7 @@ class HttpTarget:
             parts = urlsplit(url)
             self._port = parts.port
         except ValueError as error:
-            raise ConfigError(f"not a URL: {error}") from error
+            raise ConfigError(said("not a URL: {error}", error=error)) from error
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigError("the URL must begin with http:// or https:// and name a host")
         if "@" in parts.netloc:
@@ -190,7 +192,7 @@ class HttpTarget:
             response = connection.getresponse()
             return _read(response.status, response.read(MAX_ANSWER_BYTES + 1))
         except (OSError, http.client.HTTPException) as error:
-            return Answer(None, NOT_JSON, f"no answer: {type(error).__name__}: {error}")
+            return Answer(None, NOT_JSON, said("no answer: {kind}: {error}", kind=type(error).__name__, error=error))
         finally:
             connection.close()
 
@@ -209,7 +211,7 @@ def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """
     for name, value in headers.items():
         if not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(value):
-            raise ConfigError(f"HTTP cannot carry the header {name!r}")
+            raise ConfigError(said("HTTP cannot carry the header {name}", name=repr(name)))
     return dict(headers)
 
 
@@ -231,7 +233,7 @@ def _send_body(connection: http.client.HTTPConnection, body: bytes) -> None:
 
 def _read(status: int, content: bytes) -> Answer:
     if len(content) > MAX_ANSWER_BYTES:
-        return Answer(status, NOT_JSON, f"more than {MAX_ANSWER_BYTES} bytes")
+        return Answer(status, NOT_JSON, said("more than {max_answer_bytes} bytes", max_answer_bytes=MAX_ANSWER_BYTES))
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
@@ -269,9 +271,15 @@ class PythonTarget:
     def __init__(self, subject: object, name: str = "") -> None:
         self._accepts = getattr(subject, "accepts", "request")
         if not callable(getattr(subject, "retrieve_fragments", None)):
-            raise ConfigError(f"{type(subject).__name__} has no method retrieve_fragments")
+            raise ConfigError(said("{kind} has no method retrieve_fragments", kind=type(subject).__name__))
         if self._accepts not in WAYS:
-            raise ConfigError(f"accepts is {self._accepts!r}; it must be one of {', '.join(WAYS)}")
+            raise ConfigError(
+                said(
+                    "accepts is {accepts}; it must be one of {ways}",
+                    accepts=repr(self._accepts),
+                    ways=", ".join(WAYS),
+                )
+            )
         self._subject: Any = subject
         self.name = name or type(subject).__name__
 
@@ -291,7 +299,7 @@ class PythonTarget:
         """
         module_name, colon, attribute = spec.partition(":")
         if not (module_name and colon and attribute):
-            raise ConfigError(f"{spec!r} is not of the form module:factory")
+            raise ConfigError(said("{spec} is not of the form module:factory", spec=repr(spec)))
         sys.path.insert(0, "")
         try:
             made: Any = import_module(module_name)
@@ -301,7 +309,9 @@ class PythonTarget:
             if isinstance(made, type) or not finished:
                 made = made()
         except Exception as error:  # whatever a stranger's module does, the caller must learn which one it was
-            raise ConfigError(f"{spec} cannot be loaded: {type(error).__name__}: {error}") from error
+            raise ConfigError(
+                said("{spec} cannot be loaded: {kind}: {error}", spec=spec, kind=type(error).__name__, error=error)
+            ) from error
         finally:
             sys.path.remove("")
         return made
@@ -311,9 +321,9 @@ class PythonTarget:
         try:
             result = self._call(dict(request))
         except (TypeError, ValueError, InvalidRequest) as error:
-            return Answer(400, None, f"{type(error).__name__}: {error}", by_http=False)
+            return Answer(400, None, said("{kind}: {error}", kind=type(error).__name__, error=error), by_http=False)
         except Exception as error:  # a crash is a finding, not the end of the run
-            return Answer(500, None, f"{type(error).__name__}: {error}", by_http=False)
+            return Answer(500, None, said("{kind}: {error}", kind=type(error).__name__, error=error), by_http=False)
         body = _plain(result)
         if not isinstance(body, dict):
             return Answer(200, NOT_JSON, repr(result), by_http=False)

@@ -1,5 +1,5 @@
 """Pages for people, in front of the HTTP API: whatever a page shows or does is one of the API's own calls."""
 
-from wenyuan.console.app import Words, with_console
+from wenyuan.console.app import with_console
 
-__all__ = ["Words", "with_console"]
+__all__ = ["with_console"]

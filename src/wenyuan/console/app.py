@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -21,9 +20,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from wenyuan.console import evaluation, health, rules, search, sources
 from wenyuan.console import visit as signing
 from wenyuan.console.forms import FILTERS, BadForm
-from wenyuan.console.messages import MESSAGES
 from wenyuan.console.visit import COOKIE, HEADERS, Api, Attempts, Page, Refused, Reply, Sessions, Visit
 from wenyuan.core.errors import Counted
+from wenyuan.i18n import texts
 from wenyuan.server.handling import Answer, routes_of
 
 _log = logging.getLogger("wenyuan.console")
@@ -52,23 +51,11 @@ _AREAS = (
 _PAGES: Mapping[tuple[str, str], Page] = {where: page for area in _AREAS for where, page in area.items()}
 
 
+Marks = Callable[[str, str], Sequence[tuple[int, int]]]
+
+
 def _unmarked(_text: str, _query: str) -> Sequence[tuple[int, int]]:
     return ()
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """What the console borrows from the command line.
-
-    Attributes:
-        translated: A message of the library in Chinese.
-        marks: Where words of a query stand in a text: text, query → spans.
-        cause: Why a replay differs, in Chinese, by its name.
-    """
-
-    translated: Callable[[str], str] = str
-    marks: Callable[[str, str], Sequence[tuple[int, int]]] = _unmarked
-    cause: Callable[[str], str] = str
 
 
 @cache
@@ -90,10 +77,10 @@ def _templates() -> Environment:
 class Site:
     """What all visits share."""
 
-    def __init__(self, app: ASGIApp, words: Words) -> None:
+    def __init__(self, app: ASGIApp, marks: Marks = _unmarked) -> None:
         self.api = Api(app)
         self.sessions, self.attempts = Sessions(), Attempts()
-        self.words = words
+        self.marks = marks
         self.menu = _MENU
         self.under_way: set[asyncio.Task[Reply]] = set()
         self.static = {name: (files(__package__) / "static" / name).read_bytes() for name in _STATIC}
@@ -108,17 +95,18 @@ class Site:
 
     def text(self, language: str, key: str, **values: object) -> str:
         """A message of the console; an unknown key is a KeyError."""
-        said = MESSAGES[key][language == "zh"]
+        said = texts("console", language)[key]
         return said.format(**{name: Counted(value) for name, value in values.items()}) if values else said
 
 
-def with_console(app: ASGIApp, words: Words | None = None) -> ASGIApp:
+def with_console(app: ASGIApp, marks: Marks = _unmarked) -> ASGIApp:
     """The server's application with the console in front of it, at ``/`` and below ``/console``.
 
     Args:
         app: Everything else goes there, and so does all that the console asks.
+        marks: Where words of a query stand in a text: text, query → spans.
     """
-    console = _console(Site(app, words or Words()))
+    console = _console(Site(app, marks))
 
     async def front(scope: Scope, receive: Receive, send: Send) -> None:
         ours = scope["type"] == "http" and (scope["path"] == "/" or f"{scope['path']}/".startswith("/console/"))

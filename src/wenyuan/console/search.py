@@ -214,7 +214,7 @@ def _explain(visit: Visit, passage: dict[str, Any], question: str) -> None:
     rule = passage.get("rule")
     said = passage["content"].split("\n")[0] if rule else passage["content"]
     passage["said"] = said
-    passage["marks"] = visit.site.words.marks(said, question)
+    passage["marks"] = visit.site.marks(said, question)
     if rule:
         labels = _LABELS.findall(rule.get("derivation", ""))
         steps = rule["path"]

@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message
 
 from wenyuan.console.forms import read_form
-from wenyuan.console.messages import MESSAGES
+from wenyuan.i18n import texts, translated
 from wenyuan.server.access import Bucket
 from wenyuan.server.problems import PROBLEM_JSON
 
@@ -338,20 +338,16 @@ class Visit:
     def term(self, area: str, name: str) -> str:
         """What a name of the API is called, such as a state or a kind of record; one that is not known, itself."""
         key = f"{area}_{name}"
-        return self.text(key) if key in MESSAGES else name
+        return self.text(key) if key in texts("console", self.language) else name
 
     def said(self, message: str) -> str:
         """What the library itself said, in the visit's language."""
-        return self.site.words.translated(message) if self.language == "zh" else message
-
-    def cause(self, name: str) -> str:
-        """Why a replay differs, in the visit's language."""
-        return self.site.words.cause(name) if self.language == "zh" else name
+        return translated(message, self.language)
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """A page."""
         body = self.site.templates.get_template(template).render(
-            visit=self, status=status, t=self.text, term=self.term, said=self.said, cause=self.cause, **values
+            visit=self, status=status, t=self.text, term=self.term, said=self.said, **values
         )
         return HTMLResponse(body, status, HEADERS)
 

@@ -48,6 +48,8 @@ from functools import wraps
 from types import FunctionType
 from typing import Any, TypeVar
 
+from wenyuan.core.messages import said
+
 __all__ = [
     "CatalogBusy",
     "CatalogError",
@@ -101,7 +103,9 @@ class KnowledgeError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.component}: {self.message}" if self.component else self.message
+        if not self.component:
+            return self.message
+        return said("{component}: {message}", component=self.component, message=self.message)
 
 
 @dataclass(frozen=True, slots=True)
