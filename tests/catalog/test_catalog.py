@@ -23,7 +23,7 @@ import wenyuan
 from catalog_parts import BOTH, again, put, raw, texts
 from engine_laws import document, unit
 from wenyuan.catalog import Catalog, sql
-from wenyuan.core.errors import CatalogError, CatalogUnavailable, CatalogVersion, ConfigError, NotPermitted
+from wenyuan.core.errors import CatalogError, CatalogUnavailable, CatalogVersion, ConfigError, NotFound
 from wenyuan.core.model import Source
 from wenyuan.runtime import upgrade_command
 
@@ -234,7 +234,7 @@ def test_sources(catalog: Catalog) -> None:
 def test_unknown_source(catalog: Catalog) -> None:
     """A source that is not there cannot be read or removed."""
     for call in (catalog.source, catalog.remove_source):
-        with pytest.raises(NotPermitted, match="'s9'"):
+        with pytest.raises(NotFound, match="'s9'"):
             call("s9")
 
 

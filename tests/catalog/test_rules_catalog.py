@@ -15,7 +15,7 @@ from catalog_parts import BOTH, again, new_catalog, put, raw, soon, texts
 from wenyuan.catalog import Catalog, schema
 from wenyuan.catalog import schema as rules_tables
 from wenyuan.catalog.rules import HeldNode, HeldStatement
-from wenyuan.core.errors import CatalogUnavailable, EngineTimeout, InvalidRequest, NotPermitted
+from wenyuan.core.errors import CatalogUnavailable, EngineTimeout, InvalidRequest, NotFound
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Deadline
 from wenyuan.core.rules import Alias, Evidence, Node, Statement
@@ -517,7 +517,7 @@ def test_review_refused(catalog: Catalog) -> None:
     """Neither an unknown statement, nor an unknown action, nor approval without evidence; and then nothing is done."""
     load(catalog, FALLS, SHORED)
     falls, shored = (catalog.rules.statement(s.key).statement_id for s in (FALLS, SHORED))
-    with pytest.raises(NotPermitted, match="999"):
+    with pytest.raises(NotFound, match="999"):
         catalog.review_rules([falls, 999], "reject", actor="a")
     with pytest.raises(InvalidRequest, match="no action"):
         catalog.review_rules([falls], "delete", actor="a")  # type: ignore[arg-type]
@@ -662,7 +662,7 @@ def test_fate(catalog: Catalog) -> None:
     assert states == ["future", "live", "expired"]
     assert catalog.rules.statement_fate(which)["valid_until"] == date(2025, 12, 31)
     assert catalog.rules.statement_fate(999) == {"state": "never"}
-    with pytest.raises(NotPermitted):
+    with pytest.raises(NotFound):
         catalog.rules.statement("0" * 32)
 
 

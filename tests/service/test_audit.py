@@ -19,7 +19,7 @@ from audit_parts import CANARY, DAY, Clock, fill, found_in, raw, record
 from wenyuan.catalog.audit import Ids, canonical
 from wenyuan.catalog.audit import log as grouped
 from wenyuan.catalog.audit.log import KINDS, RETENTION, AuditLog
-from wenyuan.core.errors import CatalogUnavailable, CatalogVersion, InvalidRequest, NotPermitted
+from wenyuan.core.errors import CatalogUnavailable, CatalogVersion, InvalidRequest, NotFound
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_shown(audit: AuditLog, clock: Clock) -> None:
 
 def test_unknown_id(audit: AuditLog) -> None:
     """An id that was never given is not permitted, rather than an empty record."""
-    with pytest.raises(NotPermitted, match="a-nothing"):
+    with pytest.raises(NotFound, match="a-nothing"):
         audit.show("a-nothing")
 
 
@@ -81,7 +81,7 @@ def test_listing_refused(audit: AuditLog) -> None:
     for wrong in ({"kind": "gossip"}, {"limit": 0}, {"limit": 1_001}):
         with pytest.raises(InvalidRequest):
             audit.list(**wrong)  # type: ignore[arg-type]
-    with pytest.raises(NotPermitted):
+    with pytest.raises(NotFound):
         audit.list(before="a-nothing")
 
 
@@ -147,7 +147,7 @@ def test_expired(audit: AuditLog, clock: Clock, tmp_path: Path) -> None:
         "expire",
         4,
     )
-    with pytest.raises(NotPermitted):
+    with pytest.raises(NotFound):
         audit.show(old[0])
     assert audit.expire(clock.at - RETENTION) == 0
     fill(audit, 2)

@@ -14,7 +14,7 @@ from governed_door import governed_server, key, send
 from http_door import assert_problem
 from tuning_parts import golden, new_house
 from wenyuan.client import Client
-from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
+from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotFound
 from wenyuan.service.learning import judged_pairs
 from wenyuan.service.learning.tuning import LEAST_QUESTIONS
 
@@ -220,5 +220,5 @@ def test_without_an_audit_there_is_nothing_to_judge(tmp_path: Path) -> None:
 
 def test_an_unknown_answer_is_refused(house: Any) -> None:
     """In process, too, with where to look for answers."""
-    with pytest.raises(NotPermitted, match="there is no answer 'a-none'"):
+    with pytest.raises(NotFound, match="there is no answer 'a-none'"):
         house.give_feedback("a-none", good=["1"])

@@ -13,7 +13,7 @@ import openpyxl
 import pytest
 
 import wenyuan
-from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, NotPermitted, SourceError
+from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, NotFound, SourceError
 from wenyuan.service.ingest import IngestReport, Progress
 
 SECTIONS = ("投诉处理", "客户投诉需在 24 小时内第一次响应。"), ("Leave", "Up to five days may be carried over.")
@@ -524,7 +524,7 @@ def test_source_id_is_taken(shelf: Shelf, tmp_path: Path) -> None:
 def test_unknown_source(shelf: Shelf) -> None:
     """A source that is not registered can be neither read nor removed."""
     for call in (shelf.library.ingest, shelf.library.remove):
-        with pytest.raises(NotPermitted, match="nobody"):
+        with pytest.raises(NotFound, match="nobody"):
             call("nobody")
 
 

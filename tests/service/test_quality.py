@@ -11,7 +11,7 @@ import pytest
 
 import wenyuan
 from wenyuan.catalog import Catalog, schema
-from wenyuan.core.errors import EngineUnavailable, InvalidRequest, NotPermitted, RetrievalFailed
+from wenyuan.core.errors import EngineUnavailable, InvalidRequest, NotFound, RetrievalFailed
 from wenyuan.core.records import Pair, set_id_of
 from wenyuan.service.learning import evaluation
 
@@ -117,10 +117,10 @@ def test_it_is_kept_with_its_questions(library: Any) -> None:
     library.remove_evaluation(first.evaluation.evaluation_id)
     assert library.catalog.golden_set(first.evaluation.set_id)
     library.remove_evaluation(second.evaluation.evaluation_id)
-    with pytest.raises(NotPermitted):
+    with pytest.raises(NotFound):
         library.catalog.golden_set(first.evaluation.set_id)
     for gone in (library.evaluation, library.remove_evaluation, library.evaluate_again):
-        with pytest.raises(NotPermitted, match="no evaluation 1"):
+        with pytest.raises(NotFound, match="no evaluation 1"):
             gone(1)
 
 

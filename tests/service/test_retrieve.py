@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import wenyuan
-from wenyuan.core.errors import InvalidRequest, NotPermitted
+from wenyuan.core.errors import InvalidRequest, NotFound
 from wenyuan.core.filters import parse_filter
 
 ARTICLES = 24
@@ -300,7 +300,7 @@ def test_sources(shelf: wenyuan.Library) -> None:
 
 def test_unknown_source(shelf: wenyuan.Library) -> None:
     """A source that does not exist is not an empty answer."""
-    with pytest.raises(NotPermitted, match="nobody"):
+    with pytest.raises(NotFound, match="nobody"):
         shelf.search("连接池", sources=["handbook", "nobody"])
 
 

@@ -20,7 +20,7 @@ from http_door import assert_problem
 from wenyuan.catalog import Catalog, schema
 from wenyuan.cli.root import app
 from wenyuan.core.access import Principal, TaskProfile, parse_profile, profile_of, profile_to_wire
-from wenyuan.core.errors import InvalidRequest, NotPermitted
+from wenyuan.core.errors import InvalidRequest, NotFound
 from wenyuan.core.text import has_han
 from wenyuan.i18n import translated
 from wenyuan.service.context import ContextRequest
@@ -139,7 +139,7 @@ def test_a_removed_profile_counts_no_more(library: wenyuan.Library) -> None:
     library.catalog.put_profile(profile("x", tasks=["职责"], domains=["purchase"]))
     library.catalog.remove_profile("x")
     assert [(h.passage_id, h.score) for h in library.search(QUESTIONS[0], context={"task_id": "职责"}).hits] == plain
-    with pytest.raises(NotPermitted, match="no profile 'x'"):
+    with pytest.raises(NotFound, match="no profile 'x'"):
         library.catalog.remove_profile("x")
 
 

@@ -16,7 +16,7 @@ from openpyxl import Workbook
 import wenyuan
 from tuning_parts import DOCUMENTS, ENCODER, asked, golden, new_house, write_house, written
 from wenyuan.catalog import Catalog
-from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, NotPermitted
+from wenyuan.core.errors import EncoderUnavailable, InvalidRequest, NotFound
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import Source
 from wenyuan.core.records import Pair
@@ -189,7 +189,7 @@ def test_undo_restores_every_score(house: Any, original: Path) -> None:
     assert scores(house) != before
     house.undo_tuning()
     assert scores(house) == before
-    with pytest.raises(NotPermitted, match="no tuning"):
+    with pytest.raises(NotFound, match="no tuning"):
         house.undo_tuning()
 
 
@@ -264,7 +264,7 @@ def test_only_answers_of_a_named_source_teach(house: Any, original: Path, tmp_pa
     assert house.tune([*golden(original, 30), stray]).questions == 31
     report = house.tune([*golden(original, 30), stray], sources=["house"])
     assert (report.questions, report.unknown) == (30, 1)
-    with pytest.raises(NotPermitted, match="no source 'none'"):
+    with pytest.raises(NotFound, match="no source 'none'"):
         house.tune(golden(original), sources=["none"])
 
 

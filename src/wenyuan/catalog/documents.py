@@ -14,7 +14,7 @@ from wenyuan.catalog import schema as t
 from wenyuan.catalog.rows import Remembered, index_row, passage_of, source_of, stored_vector, version_of
 from wenyuan.catalog.sql import now, reading, told_at_once
 from wenyuan.core.addresses import Holder
-from wenyuan.core.errors import CatalogUnavailable, NotPermitted
+from wenyuan.core.errors import CatalogUnavailable, NotFound
 from wenyuan.core.model import Facet, Label, LabelVector, Passage, Source
 from wenyuan.core.ports import Change, Deadline
 from wenyuan.core.terms_of_use import LiveVersion
@@ -237,13 +237,13 @@ class CatalogReads(CatalogHistory):
         return {name: float(since) for name, since in rows}
 
     def source(self, source_id: str) -> Source:
-        """Raises NotPermitted when there is none of that id."""
+        """Raises NotFound when there is none of that id."""
         with reading(self._reader, "reading a source") as connection:
             row = (
                 connection.execute(sa.select(t.sources).where(t.sources.c.source_id == source_id)).mappings().first()
             )
         if row is None:
-            raise NotPermitted(f"there is no source {source_id!r}", hint="wenyuan source list")
+            raise NotFound(f"there is no source {source_id!r}", hint="wenyuan source list")
         return source_of(row)
 
     def live_documents(self, source_id: str) -> Mapping[str, tuple[int, str]]:

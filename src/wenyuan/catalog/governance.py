@@ -28,7 +28,7 @@ from wenyuan.core.access import (
     profile_to_wire,
     task_faults,
 )
-from wenyuan.core.errors import InvalidRequest, NotPermitted
+from wenyuan.core.errors import InvalidRequest, NotFound
 from wenyuan.core.ports import Deadline
 from wenyuan.core.sources import LONGEST_CLAIM, SourceState
 from wenyuan.runtime import has_ended
@@ -69,14 +69,14 @@ class CatalogGovernance:
         return tuple(parse_agent(row) for row in rows)
 
     def agent(self, agent_id: str) -> Agent:
-        """Raises NotPermitted when there is none of that id."""
+        """Raises NotFound when there is none of that id."""
         return self._remembered.get(("agent", agent_id), lambda: self._agent(agent_id))
 
     def _agent(self, agent_id: str) -> Agent:
         with reading(self._reader, "reading an agent") as connection:
             row = connection.scalar(sa.select(t.agents.c.definition).where(t.agents.c.agent_id == agent_id))
         if row is None:
-            raise NotPermitted(f"there is no agent {agent_id!r}", hint="wenyuan agent list")
+            raise NotFound(f"there is no agent {agent_id!r}", hint="wenyuan agent list")
         return parse_agent(row)
 
     def put_agent(self, agent: Agent) -> None:
@@ -154,12 +154,12 @@ class CatalogGovernance:
             return connection.execute(sa.select(t.keys).where(t.keys.c.key_id == key_id)).mappings().first()
 
     def revoke_key(self, key_id: str) -> None:
-        """Revoke at once; raises NotPermitted when there is no such key."""
+        """Revoke at once; raises NotFound when there is no such key."""
         with self.writing(), translated("revoking a key"), self._writer.begin() as connection:
             known = connection.scalar(sa.select(sa.func.count()).where(t.keys.c.key_id == key_id))
             revoked = _revoked(connection, t.keys.c.key_id == key_id)
         if not known:
-            raise NotPermitted(f"there is no key {key_id!r}", hint="wenyuan key list")
+            raise NotFound(f"there is no key {key_id!r}", hint="wenyuan key list")
         self._tell_revoked(revoked)
 
     def _tell_revoked(self, keys: Sequence[Key]) -> None:
@@ -292,7 +292,7 @@ class CatalogProfiles:
             self.on_change("task", "changed" if before else "added", profile.profile_id, before, profile)
 
     def remove_profile(self, profile_id: str) -> None:
-        """Raises NotPermitted when there is none of that id."""
+        """Raises NotFound when there is none of that id."""
         self.on_change("task", "removed", profile_id, self._replaced(profile_id, None), None)
 
     def _replaced(self, profile_id: str, profile: TaskProfile | None) -> TaskProfile | None:
@@ -302,7 +302,7 @@ class CatalogProfiles:
             known = [parse_profile(row) for row in connection.scalars(sa.select(profiles.c.definition).where(live))]
             before = next((one for one in known if one.profile_id == profile_id), None)
             if profile is None and before is None:
-                raise NotPermitted(f"there is no profile {profile_id!r}", hint="wenyuan task list")
+                raise NotFound(f"there is no profile {profile_id!r}", hint="wenyuan task list")
             if profile == before:
                 return before
             seq = next_seq(connection, f"task:{profile_id}")

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.schema import evaluations, feedback, golden_sets, synonyms, tunings
 from wenyuan.catalog.sql import next_seq, now, reading, translated
-from wenyuan.core.errors import InvalidRequest, NotPermitted
+from wenyuan.core.errors import InvalidRequest, NotFound
 from wenyuan.core.ports import Deadline
 from wenyuan.core.records import AskedQuestion, Evaluation, Judgement, KeptTuning, Pair, WholeEvaluation
 from wenyuan.core.scoring.adapt import QueryMap, Tuning
@@ -54,10 +54,10 @@ class CatalogTunings:
         return int(number)
 
     def undo_tuning(self, collection: Mapping[str, Any]) -> None:
-        """End the tuning that counts; NotPermitted when there is none."""
+        """End the tuning that counts; NotFound when there is none."""
         with self.writing(), translated("undoing a tuning"), self._writer.begin() as connection:
             if connection.scalar(sa.select(sa.func.count()).where(tunings.c.undone_seq.is_(None))) == 0:
-                raise NotPermitted("the library has no tuning", hint="wenyuan tune --golden FILE")
+                raise NotFound("the library has no tuning", hint="wenyuan tune --golden FILE")
             _end(connection)
             _put_collection(connection, collection)
 
@@ -184,7 +184,7 @@ class CatalogEvaluations:
         return tuple(_evaluation(dict(row)) for row in rows)
 
     def evaluation(self, evaluation_id: int) -> WholeEvaluation:
-        """One, whole; NotPermitted when there is none of that number."""
+        """One, whole; NotFound when there is none of that number."""
         query = sa.select(evaluations).where(evaluations.c.evaluation_id == evaluation_id)
         with reading(self._reader, "reading an evaluation") as connection:
             row = connection.execute(query).mappings().first()
@@ -195,16 +195,16 @@ class CatalogEvaluations:
         )
 
     def golden_set(self, set_id: str) -> tuple[Pair, ...]:
-        """The questions and answers of a set; NotPermitted when it is not kept."""
+        """The questions and answers of a set; NotFound when it is not kept."""
         query = sa.select(golden_sets.c.pairs).where(golden_sets.c.set_id == set_id)
         with reading(self._reader, "reading a golden set") as connection:
             pairs = connection.scalar(query)
         if pairs is None:
-            raise NotPermitted(f"there is no golden set {set_id!r}", hint="wenyuan eval --runs")
+            raise NotFound(f"there is no golden set {set_id!r}", hint="wenyuan eval --runs")
         return tuple(Pair(**{**pair, "otherwise": tuple(pair["otherwise"])}) for pair in pairs)
 
     def remove_evaluation(self, evaluation_id: int) -> None:
-        """Remove one, and its questions where no other has them; NotPermitted when there is none of that number."""
+        """Remove one, and its questions where no other has them; NotFound when there is none of that number."""
         c = evaluations.c
         with self.writing(), translated("removing an evaluation"), self._writer.begin() as connection:
             if not connection.execute(evaluations.delete().where(c.evaluation_id == evaluation_id)).rowcount:
@@ -213,8 +213,8 @@ class CatalogEvaluations:
             connection.execute(golden_sets.delete().where(golden_sets.c.set_id.not_in(used)))
 
 
-def _none(evaluation_id: int) -> NotPermitted:
-    return NotPermitted(f"there is no evaluation {evaluation_id}", hint="wenyuan eval --runs")
+def _none(evaluation_id: int) -> NotFound:
+    return NotFound(f"there is no evaluation {evaluation_id}", hint="wenyuan eval --runs")
 
 
 def _evaluation(row: Mapping[str, Any]) -> Evaluation:
@@ -302,14 +302,14 @@ class CatalogSynonyms:
         """Remove entries by their numbers, at one change; returns them.
 
         Raises:
-            NotPermitted: there is none of a number; then none is removed.
+            NotFound: there is none of a number; then none is removed.
         """
         live = synonyms.c.removed_seq.is_(None)
         with self.writing(), translated("removing synonyms"), self._writer.begin() as connection:
             known = {entry.number: entry for entry in _entries(connection, live)}
             if not numbers or (unknown := [number for number in numbers if number not in known]):
                 told = f"the number {unknown[0]}" if numbers else "no number"
-                raise NotPermitted(f"there is no synonym of {told}", hint="wenyuan synonyms list")
+                raise NotFound(f"there is no synonym of {told}", hint="wenyuan synonyms list")
             removed = [known[number] for number in dict.fromkeys(numbers)]
             _end_synonym(connection, removed, next_seq(connection, "synonyms"))
         self._tell(removed, [])

@@ -424,13 +424,13 @@ def show(
       wenyuan task show complaint
     """
     from wenyuan.core.access import profile_to_wire
-    from wenyuan.core.errors import NotPermitted
+    from wenyuan.core.errors import NotFound
 
     terminal: Terminal = ctx.obj
     with opened(terminal) as found:
         known = {one.profile_id: one for one in found.catalog.profiles()}
     if profile not in known:
-        raise NotPermitted(f"there is no profile {profile!r}", hint="wenyuan task list")
+        raise NotFound(f"there is no profile {profile!r}", hint="wenyuan task list")
     described = profile_to_wire(known[profile])
     terminal.document({"status": "SUCCESS", "profile": described})
     for name in ("profile_id", "title", *_FIELDS):

@@ -250,7 +250,7 @@ def remove(
       wenyuan synonyms remove 晚交楼 逾期交付
       wenyuan synonyms remove WFH
     """
-    from wenyuan.core.errors import NotPermitted
+    from wenyuan.core.errors import NotFound
     from wenyuan.core.text.synonyms import described
 
     terminal: Terminal = ctx.obj
@@ -259,7 +259,7 @@ def remove(
         meant = _meant(catalog.synonyms(), term, synonym)
         if not meant:
             named = f"{term!r}" if synonym is None else f"{term!r} and {synonym!r}"
-            raise NotPermitted(f"there is no synonym of {named}", hint="wenyuan synonyms list")
+            raise NotFound(f"there is no synonym of {named}", hint="wenyuan synonyms list")
         removed = catalog.remove_synonyms([entry.number for entry in meant])
     terminal.document({"status": "SUCCESS", "removed": [described(entry) for entry in removed]})
     for entry in removed:

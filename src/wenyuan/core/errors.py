@@ -5,8 +5,9 @@
     KnowledgeError
     ├── InvalidRequest          the request is malformed                    HTTP 400
     │   └── UnknownDomain       it names a domain that is not there, or not the caller's
-    ├── NotPermitted            the principal may not, or must not know     HTTP 403 / 404
-    │   └── UnknownName         nothing that the caller may see is called so
+    ├── NotPermitted            the principal may not                       HTTP 403
+    │   └── NotFound            what is named is not there, or the principal must not know that it is
+    │       └── UnknownName     nothing that the caller may see is called so
     ├── ConfigError             a setting is wrong: refuse to start
     ├── SourceError             a source or a document cannot be taken in
     │   └── DocumentRejected    this one document, with the reason
@@ -70,6 +71,7 @@ __all__ = [
     "IndexMismatch",
     "InvalidRequest",
     "KnowledgeError",
+    "NotFound",
     "NotPermitted",
     "RerankerError",
     "RerankerTimeout",
@@ -134,7 +136,14 @@ class NotPermitted(KnowledgeError):
     code = "not_permitted"
 
 
-class UnknownName(NotPermitted):
+class NotFound(NotPermitted):
+    """What the caller named is not there, or must not be known to be: the two are told alike.
+
+    On the wire it is ``not_permitted``, as what is refused is, unless a route says that nothing is there (404).
+    """
+
+
+class UnknownName(NotFound):
     """Nothing that the caller may see is called so: an answer would be empty for another reason than having nothing."""
 
     code = "unknown_name"

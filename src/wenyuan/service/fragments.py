@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from wenyuan.core.access import Principal
 from wenyuan.core.addresses import part_of
-from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotPermitted, UnknownDomain, did_you_mean
+from wenyuan.core.errors import (
+    Fault,
+    InvalidRequest,
+    KnowledgeError,
+    NotFound,
+    NotPermitted,
+    UnknownDomain,
+    did_you_mean,
+)
 from wenyuan.core.filters import And, Condition, Conditions, Filter, compiled, of_sources
 from wenyuan.core.model import ORIGIN_PRIORITY, Facet, Fragment, Passage, RetrievalRequest, Source
 from wenyuan.core.ports import Hit
@@ -381,7 +389,7 @@ class DocumentAccess:
             ref: ``source#42`` or ``source#rule-7`` as answers name them, or ``document-3``.
 
         Raises:
-            NotPermitted: there is no such thing, or none that the caller may see; the two are told alike.
+            NotFound: there is no such thing, or none that the caller may see; the two are told alike.
             KnowledgeError: the library cannot be read.
         """
         sources = self.readable_sources(principal)
@@ -458,7 +466,7 @@ class DocumentAccess:
     def _rule(self, ref: str, statement_id: int, view: View) -> Fetched:
         try:
             held = self.catalog.rules.statement(statement_id)
-        except NotPermitted as error:
+        except NotFound as error:
             raise _nothing(ref) from error
         live = [one.evidence for one in held.seen(view)]
         if not live:
@@ -483,8 +491,8 @@ def _unverified(evidence: Evidence) -> str:
     return " (引文未核对 quote not verified)" if evidence.quote and not evidence.verified else ""
 
 
-def _nothing(ref: str) -> NotPermitted:
-    return NotPermitted(
+def _nothing(ref: str) -> NotFound:
+    return NotFound(
         f"there is nothing to read under {ref[:80]!r}",
         hint="ids are those of search results; what a source elsewhere found is whole in the result itself",
     )

@@ -335,7 +335,7 @@ class Library:
         """Ask an audited question again, of the library as it is, or (`exact`) as it was; for an agent, in its scope now.
 
         Raises:
-            NotPermitted: there is no such record.
+            NotFound: there is no such record.
             KnowledgeError: the audit is off, or the question cannot be asked again.
         """
         allowed = self._searcher.allowed(principal)

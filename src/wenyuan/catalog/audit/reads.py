@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from wenyuan.catalog.audit import Head, HeadFile, Row, canonical, check
 from wenyuan.catalog.audit.tables import audit, chain_start, ours, queries
 from wenyuan.catalog.sql import agent_of, reading
-from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotPermitted
+from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotFound
 from wenyuan.core.records import KINDS, AuditFault, AuditRecord, QueryState, Verification
 from wenyuan.runtime import exists
 
@@ -38,12 +38,12 @@ class AuditReads:
         def _settle(self) -> None: ...
 
     def show(self, audit_id: str) -> AuditRecord:
-        """Raises NotPermitted when there is no such record."""
+        """Raises NotFound when there is no such record."""
         self._settle()
         with ours("reading the audit"), reading(self._reader, "reading the audit") as connection:
             row = connection.execute(_WITH_QUERY.where(audit.c.audit_id == audit_id)).first()
         if row is None:
-            raise NotPermitted(f"there is no audit record {audit_id!r}", hint="wenyuan audit list")
+            raise NotFound(f"there is no audit record {audit_id!r}", hint="wenyuan audit list")
         return _record_of(Row._make(row))
 
     def list(
@@ -67,7 +67,7 @@ class AuditReads:
 
         Raises:
             InvalidRequest: an unknown kind or a limit out of bounds.
-            NotPermitted: no record has the id `before`.
+            NotFound: no record has the id `before`.
         """
         if kind is not None and kind not in KINDS:
             raise InvalidRequest(f"{kind!r} is no kind of audit record", hint=f"one of {', '.join(KINDS)}")

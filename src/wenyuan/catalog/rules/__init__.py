@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.sql import reading
-from wenyuan.core.errors import CatalogUnavailable, NotPermitted
+from wenyuan.core.errors import CatalogUnavailable, NotFound
 from wenyuan.core.model import FOREVER
 from wenyuan.core.rules import Alias, AliasType, Evidence, Node, Statement, StatementStatus, Strength
 from wenyuan.core.rules.inference import GraphNode, Support, View
@@ -315,7 +315,7 @@ class RulesBook:
         """A statement by number or key, with all evidence it has and has had.
 
         Raises:
-            NotPermitted: there is none.
+            NotFound: there is none.
         """
         s, e = t.statements.c, t.evidences.c
         wanted = s.statement_id == which if isinstance(which, int) else s.key == which
@@ -323,7 +323,7 @@ class RulesBook:
             query = sa.select(t.statements).where(wanted, s.removed_seq.is_(None))
             row = connection.execute(query).mappings().first()
             if row is None:
-                raise NotPermitted(f"there is no statement {which!r}")
+                raise NotFound(f"there is no statement {which!r}")
             keys = _keys(connection, [row["src"], row["dst"]])
             proofs = sa.select(t.evidences).where(e.statement_id == row["statement_id"]).order_by(e.row_id)
             found = [held_evidence(proof) for proof in connection.execute(proofs).mappings()]

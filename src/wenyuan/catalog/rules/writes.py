@@ -29,7 +29,7 @@ from wenyuan.catalog.rules.merge import (
 )
 from wenyuan.catalog.sql import now, reading, translated
 from wenyuan.catalog.vectors import NAMES
-from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotPermitted
+from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotFound
 from wenyuan.core.model import FOREVER
 from wenyuan.core.rules import Node, Statement
 
@@ -127,7 +127,7 @@ class CatalogRules:
         """Decide on statements, all or none; returns how many have another status now.
 
         Raises:
-            NotPermitted: there is no statement of a number.
+            NotFound: there is no statement of a number.
             InvalidRequest: the action is none, or a statement is to be approved that no evidence supports.
         """
         if action not in _STATUS:
@@ -138,7 +138,7 @@ class CatalogRules:
             held = {row["statement_id"]: row for row in change.live(t.statements, t.statements.c.statement_id, ids)}
             missing = [number for number in ids if number not in held]
             if missing:
-                raise NotPermitted(f"there are no statements {', '.join(map(str, missing[:5]))}")
+                raise NotFound(f"there are no statements {', '.join(map(str, missing[:5]))}")
             status = _STATUS[action]
             # A statement that is retired for want of evidence differs from one that somebody retired.
             rows = [row for row in held.values() if row["status"] != status or row["restores"]]

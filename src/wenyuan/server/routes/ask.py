@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from wenyuan import wire as shapes
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import NotPermitted
+from wenyuan.core.errors import NotFound, NotPermitted
 from wenyuan.core.model import RetrievalRequest, RetrievalResponse
 from wenyuan.server.access import Handler
 from wenyuan.server.handling import STATUS_HEADER, Desk, Question, Told, json_response, missing
@@ -113,7 +113,7 @@ class Knowledge:
             return
         try:
             agent = self._service.catalog.agent(agent_id or principal.agent_id or "")
-        except NotPermitted as error:
+        except NotFound as error:
             raise missing("agent") from error
         if principal.agent_id is not None and not domains <= governed.domains_of(agent.knowledge_scope):
             raise NotPermitted("the agent's knowledge scope does not hold every domain that the request names")

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import Fault, InvalidRequest, NotPermitted
+from wenyuan.core.errors import Fault, InvalidRequest, NotFound, NotPermitted
 from wenyuan.core.records import KINDS, AuditRecord
 from wenyuan.server.access import Handler
 from wenyuan.server.handling import Body, Desk, json_response, missing
@@ -102,7 +102,7 @@ class Audit:
     def _visible(self, audit_id: str, principal: Principal) -> AuditRecord:
         try:
             record = self._library.audit.show(audit_id)
-        except NotPermitted as error:
+        except NotFound as error:
             raise missing("audit record") from error
         if not _of(record, principal.agent_id):
             raise missing("audit record")

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import KnowledgeError, NotPermitted
+from wenyuan.core.errors import KnowledgeError, NotFound
 from wenyuan.core.records import WholeEvaluation
 from wenyuan.readers.golden import read_golden
 from wenyuan.server.access import Handler
@@ -135,7 +135,7 @@ class Evaluations:
     def _found(self, number: int) -> WholeEvaluation:
         try:
             return self._library.evaluation(number)
-        except NotPermitted as error:
+        except NotFound as error:
             raise missing("evaluation") from error
 
     def _begin(self, body: object) -> Response:
@@ -249,7 +249,7 @@ class Feedback:
         said = checked(FeedbackRequestShape, body)
         try:
             kept = self._library.give_feedback(said.audit_id, good=said.good, bad=said.bad, principal=principal)
-        except NotPermitted as error:  # of others, or of nobody: told alike
+        except NotFound as error:  # of others, or of nobody: told alike
             raise missing("answer") from error
         return json_response({"audit_id": said.audit_id, "kept": dict(kept)})
 

@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from wenyuan.core.access import MOST, Key, Principal, TaskProfile, parse_profile, profile_to_wire
 from wenyuan.core.access import MOST_CHARS as PROFILES_MOST_CHARS
-from wenyuan.core.errors import VERSION, Fault, InvalidRequest, NotPermitted, did_you_mean
+from wenyuan.core.errors import VERSION, Fault, InvalidRequest, NotFound, NotPermitted, did_you_mean
 from wenyuan.core.model import MAX_QUERY_CHARS, MAX_RESULTS
 from wenyuan.core.text.synonyms import MOST_CHARS, MOST_SYNONYMS, containing, described
 from wenyuan.server.access import Handler
@@ -86,7 +86,7 @@ class Tasks:
     def _remove(self, request: Request) -> Response:
         try:
             self._library.catalog.remove_profile(request.path_params["profile_id"])
-        except NotPermitted as error:
+        except NotFound as error:
             raise missing("profile") from error
         return json_response({"profile_id": request.path_params["profile_id"]})
 
@@ -435,7 +435,7 @@ class Synonyms:
             raise missing("synonym")
         try:
             self._library.catalog.remove_synonyms([number])
-        except NotPermitted as error:
+        except NotFound as error:
             raise missing("synonym") from error
         return json_response({"number": number})
 

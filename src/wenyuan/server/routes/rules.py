@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import Fault, InvalidRequest, NotPermitted, did_you_mean
+from wenyuan.core.errors import Fault, InvalidRequest, NotFound, did_you_mean
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
 from wenyuan.server.access import Handler
@@ -186,7 +186,7 @@ class Rules:
             raise missing("node")
         try:
             node, edges, more = self._library.rules_around(number, wanted.limit)
-        except NotPermitted as error:
+        except NotFound as error:
             raise missing("node") from error
         schema, cite = self._library.rules.schema(), self._library.cited.now()
         listed = {
@@ -210,7 +210,7 @@ class Rules:
     def _found(self, which: int | str) -> Any:
         try:
             return self._library.catalog.rules.statement(which)
-        except NotPermitted as error:
+        except NotFound as error:
             raise missing("statement") from error
 
     def _described(self, held: list[Any]) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
+from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotFound, NotPermitted
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import RULE_IDS
 from wenyuan.core.ports import Encoder, Engine
@@ -191,7 +191,7 @@ class Witness:
             allowed: What whoever wants to know may see now: nothing else is asked, nor told; None: everything.
 
         Raises:
-            NotPermitted: there is no such record.
+            NotFound: there is no such record.
             KnowledgeError: it cannot be asked again.
         """
         if self.log is None:
@@ -204,7 +204,7 @@ class Witness:
             day = query.as_of or date.today()
             try:
                 answer = _asked_of(retriever, kept.record)(replace(query, as_of=day))
-            except NotPermitted as error:  # a source that it names is gone: that is what differs
+            except NotFound as error:  # a source that it names is gone: that is what differs
                 return Rerun(
                     fragments=[], generation=0, settings_digest=self._digest, encoder_key=self._encoder_key,
                     sources=frozenset(), as_of=day, status="FAILED", error=str(error),

@@ -117,7 +117,7 @@ class Evaluator:
         return WholeEvaluation(evaluation=kept, asked=tuple(course.asked))
 
     def evaluate_again(self, evaluation_id: int, *, step: Step = lambda stage, done, total: None) -> WholeEvaluation:
-        """Ask the questions of a kept evaluation again; raises as `evaluate`, and NotPermitted when there is none."""
+        """Ask the questions of a kept evaluation again; raises as `evaluate`, and NotFound when there is none."""
         former = self.evaluation(evaluation_id).evaluation
         return self.evaluate(self.catalog.golden_set(former.set_id), name=former.name, step=step)
 
@@ -141,11 +141,11 @@ class Evaluator:
         return self.catalog.evaluations(limit, before)
 
     def evaluation(self, evaluation_id: int) -> WholeEvaluation:
-        """One that is kept, whole; NotPermitted when there is none of that number."""
+        """One that is kept, whole; NotFound when there is none of that number."""
         return self.catalog.evaluation(evaluation_id)
 
     def remove_evaluation(self, evaluation_id: int) -> None:
-        """Forget an evaluation, and its questions where no other has them; NotPermitted when there is none."""
+        """Forget an evaluation, and its questions where no other has them; NotFound when there is none."""
         name = self.evaluation(evaluation_id).evaluation.name
         self.catalog.remove_evaluation(evaluation_id)
         self.witness.changed("evaluation", "removed", str(evaluation_id), {"name": name}, None)

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import EncoderUnavailable, Fault, InvalidRequest, KnowledgeError, NotPermitted
+from wenyuan.core.errors import EncoderUnavailable, Fault, InvalidRequest, KnowledgeError, NotFound
 from wenyuan.core.filters import Scope
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Encoder, Engine
@@ -75,7 +75,7 @@ class Feedback:
             What was kept: by ref, whether it is right.
 
         Raises:
-            NotPermitted: there is no such answer, or it is another's; the two are told alike.
+            NotFound: there is no such answer, or it is another's; the two are told alike.
             InvalidRequest: a part is not of this answer, or is called both right and wrong.
             KnowledgeError: the audit is switched off.
             CatalogBusy: another process is writing.
@@ -106,7 +106,7 @@ class Feedback:
         self.witness.log.flush()
         try:
             record = self.witness.log.show(audit_id)
-        except NotPermitted as error:
+        except NotFound as error:
             raise _no_answer(audit_id) from error
         if record.kind != "retrieval" or not _of(record, principal):
             raise _no_answer(audit_id)
@@ -116,8 +116,8 @@ class Feedback:
 _WORDS = (("good", True), ("bad", False))
 
 
-def _no_answer(audit_id: str) -> NotPermitted:
-    return NotPermitted(f"there is no answer {audit_id!r}", hint="wenyuan audit list --kind retrieval")
+def _no_answer(audit_id: str) -> NotFound:
+    return NotFound(f"there is no answer {audit_id!r}", hint="wenyuan audit list --kind retrieval")
 
 
 def _of(record: AuditRecord, principal: Principal) -> bool:
@@ -291,7 +291,7 @@ class Tuner:
         Raises:
             EncoderUnavailable: the library has no vectors.
             InvalidRequest: no pair leads to a passage.
-            NotPermitted: a source is not known.
+            NotFound: a source is not known.
             CatalogBusy: another process is writing.
         """
         begun = time.monotonic()
@@ -320,11 +320,11 @@ class Tuner:
         """End the tuning that counts: scores are again what they were without it.
 
         Raises:
-            NotPermitted: there is none.
+            NotFound: there is none.
         """
         kept = self.tuning()
         if kept is None:
-            raise NotPermitted("the library has no tuning", hint="wenyuan tune --golden FILE")
+            raise NotFound("the library has no tuning", hint="wenyuan tune --golden FILE")
         self.retriever.follow()
         self.catalog.undo_tuning(self.traits.under({}))
         self.witness.changed("tuning", "removed", str(kept.tuning_id), _noted(kept), None)
@@ -346,7 +346,7 @@ class Tuner:
         known = self.retriever.registry().by_id
         for name in sources or ():
             if name not in known:
-                raise NotPermitted(f"there is no source {name!r}", hint="wenyuan source list")
+                raise NotFound(f"there is no source {name!r}", hint="wenyuan source list")
         return self.encoder
 
     def _answered(self, audit_id: str) -> AuditRecord | None:
@@ -355,7 +355,7 @@ class Tuner:
             return None
         try:
             return self.witness.log.show(audit_id)
-        except NotPermitted:  # its record has expired
+        except NotFound:  # its record has expired
             return None
 
     def _course(

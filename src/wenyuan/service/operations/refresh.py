@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from wenyuan.core.errors import CatalogBusy, InvalidRequest, KnowledgeError, NotPermitted, SourceError
+from wenyuan.core.errors import CatalogBusy, InvalidRequest, KnowledgeError, NotFound, SourceError
 from wenyuan.core.model import Source
 from wenyuan.core.sources import LONGEST_CLAIM, SourceState
 from wenyuan.runtime import Rounds, own_name
@@ -138,7 +138,7 @@ class Worker:
         """Refresh one source now, due or not.
 
         Raises:
-            NotPermitted: there is no such source.
+            NotFound: there is no such source.
             CatalogBusy: another worker is at it, or something else is writing to the library.
         """
         source = self._catalog.source(source_id)
@@ -212,7 +212,7 @@ class Worker:
             return self._work(source, stop, None)
         except CatalogBusy as error:
             log.info("refresh of %s is put off: %s", source_id, error)
-        except NotPermitted:  # the source was removed since
+        except NotFound:  # the source was removed since
             self._let_go(source_id)
         return None
 

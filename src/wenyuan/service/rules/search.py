@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import KnowledgeError, NotPermitted, UnknownName
+from wenyuan.core.errors import KnowledgeError, NotFound, UnknownName
 from wenyuan.core.filters import And, Filter, In, Not
 from wenyuan.core.model import MAX_QUERY_CHARS, ORIGIN_PRIORITY, Passage
 from wenyuan.core.ports import Deadline, Hit, until
@@ -189,13 +189,13 @@ class RuleSearch:
             The node, its statements by direction, and the directions that have more than `limit`.
 
         Raises:
-            NotPermitted: the graph has no such node.
+            NotFound: the graph has no such node.
         """
         graph = self.catalog.rules
         deadline = deadline_after(self.settings.search.deadline)
         node = graph.nodes([node_id], deadline=deadline).get(node_id)
         if node is None:
-            raise NotPermitted("the rules graph has no such node", hint="wenyuan rules list")
+            raise NotFound("the rules graph has no such node", hint="wenyuan rules list")
         relations, view = list(self.rulebook.schema().relations), self._view()
         found = {
             direction: graph.edges(

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from wenyuan.core.access import TaskProfile, profile_of
 from wenyuan.core.addresses import Holder, folder_of, path_words, readable
-from wenyuan.core.errors import ConfigError, InvalidRequest, NotPermitted, UnknownDomain, did_you_mean
+from wenyuan.core.errors import ConfigError, InvalidRequest, NotFound, UnknownDomain, did_you_mean
 from wenyuan.core.model import Label, LabelVector, Passage, Source
 from wenyuan.core.ports import ChangeFeed, Deadline
 from wenyuan.core.scoring.adapt import Tuning
@@ -129,11 +129,11 @@ class Sight:
         """Our own sources (ids) and outside ones that a request may see.
 
         Raises:
-            NotPermitted: a source is asked for that does not exist.
+            NotFound: a source is asked for that does not exist.
         """
         for name in wanted or ():
             if name not in sources.by_id:
-                raise NotPermitted(f"there is no source {name!r}", hint="wenyuan source list")
+                raise NotFound(f"there is no source {name!r}", hint="wenyuan source list")
         names = sources.by_id.keys() if wanted is None else wanted
         allowed = [
             sources.by_id[n] for n in names if sources.by_id[n].trust >= min_trust and sources.in_force(n, day)

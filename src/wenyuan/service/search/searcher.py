@@ -15,6 +15,7 @@ from wenyuan.core.errors import (
     EngineUnavailable,
     InvalidRequest,
     KnowledgeError,
+    NotFound,
     NotPermitted,
     did_you_mean,
 )
@@ -238,10 +239,10 @@ class Searcher:
         return self._cache.counts()
 
     def agent_of(self, agent_id: str | None, principal: Principal) -> Agent | None:
-        """The agent that a request acts for; NotPermitted when the principal is bound to another."""
+        """The agent that a request acts for; NotFound when there is none, or the principal is bound to another."""
         if principal.agent_id is not None:
             if agent_id not in (None, principal.agent_id):
-                raise NotPermitted(f"there is no agent {agent_id!r}")  # others' ids are not even confirmed
+                raise NotFound(f"there is no agent {agent_id!r}")  # others' ids are not even confirmed
             agent_id = principal.agent_id
         return None if agent_id is None else self._catalog.agent(agent_id)
 
