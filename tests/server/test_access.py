@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
 
-from governed_door import SUPPORT, governed_server, key, send
+from governed_door import RIGHT_OF, SUPPORT, governed_server, key, send
 from http_door import JSON, EchoService, assert_problem, call
-from wenyuan.core.access import RIGHTS
-from wenyuan.core.errors import CatalogUnavailable, ConfigError
-from wenyuan.server.access import PUBLIC, RIGHT_OF, KeyRing, key_ring
-from wenyuan.server.app import create_app
+from wenyuan.core.access import RIGHTS, Principal
+from wenyuan.core.errors import CatalogUnavailable, ConfigError, NotPermitted
+from wenyuan.server.access import KeyRing, declared, guarded, key_ring, route
+from wenyuan.server.app import PUBLIC, ROUTES, create_app
 from wenyuan.server.run import serve
 
 Served = tuple[str, Any]
@@ -85,13 +88,39 @@ def walk(served: Served, method: str, path: str, token: str | None) -> Any:
 
 
 def test_every_route_declares_its_right(served: Served) -> None:
-    """The table of rights and the routes that are served are the same, and every right is a known one."""
-    app = create_app(served[1])
-    declared = {(method, path.replace("{pack}", "{pack:path}")) for method, path in RIGHT_OF}
-    routes = {(method, route.path) for route in app.routes for method in route.methods if method != "HEAD"}
-    assert routes == declared
+    """What is served is what is declared, each once, and every right is a known one; so for a service of one method."""
+    for service in (served[1], EchoService()):
+        app = create_app(service)
+        routes = {(method, route.path) for route in app.routes for method in route.methods if method != "HEAD"}
+        declared = {(method, path.replace("{pack}", "{pack:path}")) for method, path in RIGHT_OF}
+        assert routes == declared if service is served[1] else routes < declared
+    assert len(RIGHT_OF) == len(ROUTES)
     assert {right for right in RIGHT_OF.values() if right} <= set(RIGHTS)
     assert {"/livez", "/readyz", "/openapi.json", "/openapi-tools.json", "/llms.txt"} == PUBLIC
+
+
+@pytest.mark.parametrize("right", sorted(RIGHTS))
+def test_only_what_is_declared_is_reached(right: str) -> None:
+    """A handler without a declaration has no route; one with a right is refused to a key that has any other."""
+
+    class Part:
+        async def hidden(self, _request: Request) -> Response:
+            return Response("hidden")
+
+        @route("GET", "/part", right, None)
+        async def shown(self, _request: Request) -> Response:
+            return Response("shown")
+
+    def asked(held: str) -> Response:
+        request = Request({"type": "http", "state": {"principal": Principal(rights=frozenset({held}))}})
+        ((_, one),) = declared(Part)
+        return asyncio.run(guarded(one.right, Part().shown)(request))
+
+    assert [one.path for _, one in declared(Part)] == ["/part"]
+    assert asked(right).status_code == 200
+    for other in set(RIGHTS) - {right, "admin"}:
+        with pytest.raises(NotPermitted):
+            asked(other)
 
 
 def test_the_document_describes_every_guarded_route(served: Served) -> None:

@@ -11,9 +11,8 @@ from test_access import BODIES, at
 
 import wenyuan
 from console_door import served as with_pages
-from governed_door import OTHER, governed_server, key, send
+from governed_door import OTHER, RIGHT_OF, governed_server, key, send
 from http_door import JSON, Answer, assert_problem, call, raw
-from wenyuan.server.access import RIGHT_OF
 from wenyuan.server.settings import Limits
 
 Served = tuple[str, Any]

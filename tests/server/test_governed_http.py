@@ -12,7 +12,7 @@ import pytest
 from governed_door import SUPPORT, TEXTS, governed_server, send
 from http_door import assert_problem
 from wenyuan.core.errors import EngineUnavailable
-from wenyuan.server.openapi import openapi_document
+from wenyuan.server.app import openapi_document
 from wenyuan.server.settings import ServerSettings
 
 Served = tuple[str, Any]

@@ -14,9 +14,8 @@ from test_access import BODIES, at
 
 import wenyuan
 from console_door import served
-from governed_door import fill, key
+from governed_door import RIGHT_OF, fill, key
 from http_door import JSON, PATH, assert_problem, call, raw
-from wenyuan.server.access import RIGHT_OF
 from wenyuan.server.settings import host_of, is_loopback, names_loopback
 
 UNSAFE = sorted((method, path) for method, path in RIGHT_OF if method != "GET")

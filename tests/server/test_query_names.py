@@ -11,7 +11,7 @@ from governed_door import key, send
 from mcp_clients import calling, over_http
 from rules_door import rules_server
 from wenyuan.client import AgentClient, Client, InvalidRequest, get_context_from
-from wenyuan.server.openapi import openapi_document
+from wenyuan.server.app import openapi_document
 from wenyuan.server.settings import ServerSettings
 
 QUERY = "深基坑开挖前要做什么"

@@ -19,7 +19,7 @@ from wenyuan.core.access import parse_agent
 from wenyuan.core.errors import EngineUnavailable
 from wenyuan.core.rules.questions import written_numbers
 from wenyuan.readers.rulebooks import read_book
-from wenyuan.server.openapi import openapi_document
+from wenyuan.server.app import openapi_document
 from wenyuan.server.settings import ServerSettings
 from wenyuan.service.rules import RuleQuestion
 

@@ -24,7 +24,7 @@ from wenyuan.cli.root import app
 from wenyuan.core.access import Principal, parse_agent
 from wenyuan.core.model import RetrievalRequest
 from wenyuan.i18n import texts, translated
-from wenyuan.server.openapi import openapi_document
+from wenyuan.server.app import openapi_document
 from wenyuan.server.settings import ServerSettings
 from wenyuan.service.audit.recorder import ACTING
 from wenyuan.service.audit.replay import Cause

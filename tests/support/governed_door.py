@@ -11,10 +11,11 @@ import wenyuan
 from http_door import JSON, Answer, call
 from wenyuan.core.access import parse_agent
 from wenyuan.server.access import KeyRing
-from wenyuan.server.app import create_app
+from wenyuan.server.app import ROUTES, create_app
 from wenyuan.server.run import start_in_thread
 from wenyuan.server.settings import ServerSettings
 
+RIGHT_OF = {(one.method, one.path): one.right for one in ROUTES}
 TEXTS = {
     "crm_policy": "# 投诉处理\n\n客户投诉需在 24 小时内第一次响应，并登记投诉编号。\n",
     "regulation_cn_gdpr": "# 个人数据\n\n用户个人数据需经同意后才能存储，客户投诉中的个人数据亦同。\n",

@@ -9,8 +9,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
+from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -20,72 +22,63 @@ from wenyuan.server.problems import Pool, Problem
 from wenyuan.server.settings import Limits, is_loopback, is_no_key, open_on_loopback
 from wenyuan.service.audit.recorder import ACTING
 
-# Who calls, and what they may do: keys, and the one table of which right each route needs.
+# What a route declares beside its handler: how it is reached, the right that it needs, and what the document says of it.
 
 
 Handler = Callable[[Request], Awaitable[Response]]
+Described = Callable[["Route", int], Mapping[str, Any]]
+F = TypeVar("F", bound=Callable[..., Awaitable[Response]])
 
-RIGHT_OF: Mapping[tuple[str, str], str | None] = {
-    ("POST", "/v1/retrieve_fragments"): "retrieve",
-    ("POST", "/retrieve_fragments"): "retrieve",
-    ("POST", "/retrieval"): "retrieve",
-    ("POST", "/mcp"): "retrieve",
-    ("GET", "/v1/vector_stores"): "retrieve",
-    ("POST", "/v1/vector_stores/{vector_store_id}/search"): "retrieve",
-    ("POST", "/v1/search"): "search",
-    ("POST", "/search"): "search",
-    ("POST", "/v1/context"): "search",
-    ("POST", "/v1/feedback"): "search",
-    ("POST", "/v1/retrieve"): "search",
-    ("POST", "/v1/infer_rules"): "search",
-    ("GET", "/v1/rules"): "registry",
-    ("GET", "/v1/rules/nodes/{node_id}"): "registry",
-    ("GET", "/v1/rules/statements/{statement_id}"): "registry",
-    ("GET", "/v1/rules/review"): "registry",
-    ("POST", "/v1/rules/review"): "registry",
-    ("POST", "/v1/rules/import"): "registry",
-    ("DELETE", "/v1/rules/packs/{pack}"): "registry",
-    ("GET", "/v1/sources"): "registry",
-    ("POST", "/v1/sources"): "registry",
-    ("GET", "/v1/sources/{source_id}"): "registry",
-    ("PATCH", "/v1/sources/{source_id}"): "registry",
-    ("DELETE", "/v1/sources/{source_id}"): "registry",
-    ("POST", "/v1/sources/{source_id}/refresh"): "ingest",
-    ("GET", "/v1/sources/{source_id}/refresh"): "ingest",
-    ("GET", "/v1/evaluations"): "registry",
-    ("POST", "/v1/evaluations"): "registry",
-    ("DELETE", "/v1/evaluations/running"): "registry",
-    ("GET", "/v1/evaluations/{evaluation_id}"): "registry",
-    ("DELETE", "/v1/evaluations/{evaluation_id}"): "registry",
-    ("GET", "/v1/agents"): "registry",
-    ("POST", "/v1/agents"): "registry",
-    ("GET", "/v1/agents/{agent_id}"): "registry",
-    ("DELETE", "/v1/agents/{agent_id}"): "registry",
-    ("GET", "/v1/tasks"): "registry",
-    ("POST", "/v1/tasks"): "registry",
-    ("GET", "/v1/tasks/{profile_id}"): "registry",
-    ("DELETE", "/v1/tasks/{profile_id}"): "registry",
-    ("GET", "/v1/synonyms"): "registry",
-    ("POST", "/v1/synonyms"): "registry",
-    ("DELETE", "/v1/synonyms/{number}"): "registry",
-    ("GET", "/v1/keys"): "admin",
-    ("POST", "/v1/keys"): "admin",
-    ("DELETE", "/v1/keys/{key_id}"): "admin",
-    ("GET", "/v1/audit"): "audit",
-    ("GET", "/v1/audit/{audit_id}"): "audit",
-    ("POST", "/v1/audit/verify"): "audit",
-    ("POST", "/v1/audit/{audit_id}/replay"): "audit",
-    ("GET", "/metrics"): "audit",
-    ("GET", "/livez"): None,
-    ("GET", "/readyz"): None,
-    ("GET", "/openapi.json"): None,
-    ("GET", "/openapi-tools.json"): None,
-    ("GET", "/llms.txt"): None,
-}
-"""Method and path → the right that the caller needs; None: open to everybody. What is not here is not served."""
 
-PUBLIC = frozenset(path for (_, path), right in RIGHT_OF.items() if right is None)
-"""Paths that need no principal: probes carry no keys."""
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What the OpenAPI document says of a route; `openapi` makes them.
+
+    Attributes:
+        described: Given the route, and the HTTP status of answers that say FAILED.
+        takes, gives: Shapes that it refers to.
+    """
+
+    described: Described
+    takes: tuple[type[BaseModel], ...] = ()
+    gives: tuple[type[BaseModel], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One method of one path.
+
+    Attributes:
+        right: That the caller needs; None: open to everybody, who is not even asked for a key.
+        operation: None: the document does not name it.
+    """
+
+    method: str
+    path: str
+    right: str | None
+    operation: Operation | None
+
+
+def route(method: str, path: str, right: str | None, operation: Operation | None) -> Callable[[F], F]:
+    """Declares a route of the handler that is decorated; one handler may have several."""
+
+    def declare(handler: F) -> F:
+        told = handler.__dict__
+        told["routes"] = (Route(method, path, right, operation), *told.get("routes", ()))
+        return handler
+
+    return declare
+
+
+def declared(owner: type) -> Iterator[tuple[str, Route]]:
+    """The routes of a class, each with the name of its handler."""
+    for name, member in vars(owner).items():
+        for one in getattr(member, "routes", ()):
+            yield name, one
+
+
+# Who calls, and what they may do.
+
 
 _FRESH = 0.5
 """Seconds for which what the catalog said of a key counts: a revoked key is refused after at most that."""

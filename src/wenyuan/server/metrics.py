@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
@@ -15,15 +17,19 @@ from prometheus_client.registry import Collector
 from starlette.requests import Request
 from starlette.responses import Response
 
-from wenyuan.core.errors import NotPermitted
-from wenyuan.server.access import Handler
+from wenyuan.core.errors import KnowledgeError, NotPermitted
+from wenyuan.server.access import route
+from wenyuan.server.handling import json_response
 from wenyuan.server.middleware import Traffic
+from wenyuan.server.openapi import content_of, got
 from wenyuan.server.problems import Pool
+from wenyuan.server.settings import Service
 from wenyuan.service.operations import SourceHealth
 from wenyuan.service.operations.health import Vitals
 from wenyuan.service.operations.refresh import WorkerProgress
 from wenyuan.service.search.cache import CacheCounts
 from wenyuan.service.search.traces import BOUNDS, Timing
+from wenyuan.wire import ReadinessShape
 
 Counted = Iterable[tuple[tuple[str, ...], float]]
 """Numbers, each with the values of its labels."""
@@ -60,6 +66,58 @@ def _gauge(name: str, told: str, value: float) -> Metric:
     return GaugeMetricFamily(name, told, value=value)
 
 
+# Probes, and what describes the rest.
+
+
+_log = logging.getLogger("wenyuan.server")
+_LIVE = {"application/json": {"schema": {"type": "object", "properties": {"live": {"const": True}}}}}
+
+
+class Probes:
+    """They have threads of their own, so load cannot fail them.
+
+    Args:
+        document: The OpenAPI document of the server.
+    """
+
+    def __init__(self, service: Service, document: Mapping[str, Any]) -> None:
+        self._service = service
+        self._document = document
+        self._pool = Pool(2, 16)
+
+    @route("GET", "/livez", None, got("livez", "Whether the process runs", _LIVE, 500))
+    async def livez(self, _request: Request) -> Response:
+        return json_response({"live": True})
+
+    @route(
+        "GET",
+        "/readyz",
+        None,
+        got("readyz", "Whether the service can answer", ReadinessShape, 500, 503, also=content_of(ReadinessShape)),
+    )
+    async def readyz(self, request: Request) -> Response:
+        return await self._pool.run(partial(self._readiness, request.state.request_id))
+
+    @route("GET", "/openapi.json", None, None)
+    async def openapi(self, _request: Request) -> Response:
+        return json_response(self._document)
+
+    def _readiness(self, request_id: str) -> Response:
+        try:
+            state = self._service.readiness()
+            ready, parts = state.ready, {name: _shown(part) for name, part in state.parts.items()}
+        except Exception as error:
+            _log.exception("readiness could not be told: request_id=%s", request_id)
+            reason = str(error) if isinstance(error, KnowledgeError) else f"internal error (request {request_id})"
+            ready, parts = False, {"service": {"state": "failed", "detail": reason}}
+        return json_response({"ready": ready, "parts": parts}, 200 if ready else 503)
+
+
+def _shown(part: Mapping[str, object]) -> dict[str, object]:
+    """Whoever asks a probe need not know what to do on the server."""
+    return {name: value for name, value in part.items() if name != "hint"}
+
+
 # ``/metrics``: how the server and its library are doing, for Prometheus.
 #
 # Labels come from closed sets (doors, outcomes, legs, states) and from the ids of the sources that are registered.
@@ -73,6 +131,12 @@ class _Measured(Protocol):
     def vitals(self) -> Vitals: ...
 
 
+_NUMBERS = got(
+    "metrics", "Numbers for Prometheus; needs the right audit", {"text/plain": {"schema": {"type": "string"}}},
+    401, 403, 429, 500, 503,
+)  # fmt: skip
+
+
 class Metrics:
     """``/metrics``. It has threads of its own, so load cannot hide what load does."""
 
@@ -80,8 +144,8 @@ class Metrics:
         self._service = service
         self._traffic = traffic
         self._pool = Pool(1, 8)
-        self.handlers: Mapping[tuple[str, str], Handler] = {("GET", "/metrics"): self.show}
 
+    @route("GET", "/metrics", "audit", _NUMBERS)
     async def show(self, request: Request) -> Response:
         if request.state.principal.agent_id is not None:
             raise NotPermitted("a key that is bound to an agent cannot see the numbers of the whole library")

@@ -9,14 +9,14 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import anyio
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from wenyuan.server.access import PUBLIC, RIGHT_OF, Limiter
+from wenyuan.server.access import Limiter, Route
 from wenyuan.server.handling import STATUS_HEADER, Body, ClientGone
 from wenyuan.server.problems import Problem, refusal
 from wenyuan.server.settings import Authenticate, ServerSettings, check_page
@@ -25,13 +25,9 @@ from wenyuan.service.search.traces import INCOMING, Timing, Timings
 # What goes through the server: counted by names of closed sets, so that no caller can fill the memory.
 
 
-_DOORS = frozenset(path.removeprefix("/v1").split("/")[1] for _, path in RIGHT_OF)
-
-
 def door_of(path: str) -> str:
-    """The door that a path leads to: ``search`` for ``/v1/search``, ``sources`` for all of them; else ``other``."""
-    door = path.removeprefix("/v1").removeprefix("/").partition("/")[0]
-    return door if door in _DOORS else "other"
+    """The door that a path leads to: ``search`` for ``/v1/search``, ``sources`` for all of them."""
+    return path.removeprefix("/v1").removeprefix("/").partition("/")[0]
 
 
 def outcome_of(status: int, said: str) -> str:
@@ -44,9 +40,14 @@ def outcome_of(status: int, said: str) -> str:
 
 
 class Traffic:
-    """Requests by door, status and outcome, how long they took, and how many are open. Safe to share."""
+    """Requests by door, status and outcome, how long they took, and how many are open. Safe to share.
 
-    def __init__(self) -> None:
+    Args:
+        routes: Whose doors there are; every other path is counted as ``other``.
+    """
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self._doors = frozenset(door_of(route.path) for route in routes)
         self._lock = threading.Lock()
         self._requests: Counter[tuple[str, str, str]] = Counter()
         self._open = 0
@@ -72,6 +73,7 @@ class Traffic:
             said: The status that the answer itself has, ``SUCCESS`` or ``FAILED``; ``""`` where it has none.
         """
         door, outcome = door_of(path), outcome_of(status, said)
+        door = door if door in self._doors else "other"
         with self._lock:
             self._requests[door, str(status), outcome] += 1
             self._limited += status == 429
@@ -135,12 +137,22 @@ class Shield:
     It sets ``request.state.request_id`` (the client's own X-Request-Id if that is 1-64 of ``A-Z a-z 0-9 _ -``),
     ``principal`` and ``body``, and turns every exception into a problem document. Logged at INFO are the
     method, the path if a route has it, the status and the time: never a query, a body or a header.
+
+    Args:
+        public: Paths that need no principal: probes carry no keys.
     """
 
     def __init__(
-        self, app: ASGIApp, *, authenticate: Authenticate, settings: ServerSettings, traffic: Traffic
+        self,
+        app: ASGIApp,
+        *,
+        authenticate: Authenticate,
+        settings: ServerSettings,
+        traffic: Traffic,
+        public: Collection[str],
     ) -> None:
         self._app = app
+        self._public = public
         self._traffic = traffic
         self._authenticate = authenticate
         self._settings = settings
@@ -164,7 +176,7 @@ class Shield:
         INCOMING.set({name: headers[name] for name in ("traceparent", "tracestate") if name in headers})
         try:
             check_page(scope["method"], scope["path"], headers, self._settings.allowed_origins)
-            if scope["path"] not in PUBLIC:
+            if scope["path"] not in self._public:
                 caller = self._authenticate(headers)
                 principal = scope["state"]["principal"] = await caller if inspect.isawaitable(caller) else caller
                 with self._limiter.admitted(principal.key_id):
@@ -195,10 +207,9 @@ class Shield:
         except ClientGone:
             _log.info("the client hung up: request_id=%s", request_id)
 
-    @staticmethod
-    def _record(scope: Scope, status: int, request_id: str, seconds: float) -> None:
+    def _record(self, scope: Scope, status: int, request_id: str, seconds: float) -> None:
         if status and _log.isEnabledFor(logging.INFO):
-            path = scope["path"] if "endpoint" in scope or scope["path"] in PUBLIC else "-"
+            path = scope["path"] if "endpoint" in scope or scope["path"] in self._public else "-"
             _log.info(
                 "%s %s %d %.1f ms request_id=%s", scope["method"][:16], path, status, seconds * 1000, request_id
             )

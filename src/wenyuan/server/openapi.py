@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from wenyuan import wire as shapes
-from wenyuan.server.access import RIGHT_OF
-from wenyuan.server.problems import DIFY, PROBLEM_JSON
-from wenyuan.server.routes.audit import DESCRIBED, parameters_of
-from wenyuan.server.routes.evaluations import EVALUATIONS_DESCRIBED, FEEDBACK_DESCRIBED
-from wenyuan.server.routes.governance import KEYS_DESCRIBED, SYNONYMS_DESCRIBED, TASKS_DESCRIBED
-from wenyuan.server.routes.registry import REGISTRY_DESCRIBED
-from wenyuan.server.routes.rules import RULES_DESCRIBED
+from wenyuan.server.access import Operation, Route
+from wenyuan.server.problems import PROBLEM_JSON
 from wenyuan.server.settings import ServerSettings
-from wenyuan.wire import protocols
-from wenyuan.wire import rules as rule_shapes
-from wenyuan.wire import search as knowledge
+from wenyuan.wire.rules import FileShape, body_schema
 from wenyuan.wire.strict_json import MAX_DEPTH, MAX_INTEGER
 
 _REF = "#/components/schemas/"
@@ -47,35 +41,16 @@ def _any_json() -> dict[str, Any]:
     }
 
 
-def _schemas() -> dict[str, Any]:
-    requests = (
-        shapes.RetrievalRequestShape,
-        shapes.ContextShape,
-        knowledge.SearchRequestShape,
-        knowledge.ContextRequestShape,
-        rule_shapes.UnifiedRequestShape,
-        rule_shapes.InferRequestShape,
-        protocols.DifyRequestShape,
-        protocols.StoreRequestShape,
-        rule_shapes.FileShape,
-    )
-    answers = (
-        shapes.RetrievalResponseShape,
-        shapes.ProblemShape,
-        shapes.ReadinessShape,
-        shapes.SourceListShape,
-        knowledge.SearchAnswerShape,
-        knowledge.ContextAnswerShape,
-        rule_shapes.UnifiedAnswerShape,
-        rule_shapes.InferAnswerShape,
-        protocols.DifyAnswerShape,
-        protocols.DifyErrorShape,
-        protocols.StoreListShape,
-        protocols.StorePageShape,
-        protocols.StoreErrorShape,
-    )
+def _schemas(routes: Iterable[Route]) -> dict[str, Any]:
+    """The shapes that routes take and give, and those that every route may give."""
+    takes: dict[type[BaseModel], None] = {shapes.ContextShape: None, FileShape: None}
+    gives: dict[type[BaseModel], None] = {shapes.ProblemShape: None}
+    for route in routes:
+        if route.operation is not None:
+            takes |= dict.fromkeys(route.operation.takes)
+            gives |= dict.fromkeys(route.operation.gives)
     _, document = models_json_schema(
-        [*((m, "validation") for m in requests), *((m, "serialization") for m in answers)],
+        [*((m, "validation") for m in takes), *((m, "serialization") for m in gives)],
         ref_template=f"{_REF}{{model}}",
     )
     schemas: dict[str, Any] = document["$defs"]
@@ -86,7 +61,6 @@ def _schemas() -> dict[str, Any]:
 
 
 _OBJECT = {"type": "object"}
-_REGISTRY_RIGHTS = frozenset(("registry", "ingest", "admin", "audit"))
 _PARAMETER = re.compile(r"\{([a-z_]+)\}")
 _HEADERS = {
     "X-Request-Id": {
@@ -101,8 +75,9 @@ _STATUS_HEADER = {
 _RETRY_AFTER = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
 
 
-def _content(shape: str, media_type: str = "application/json") -> dict[str, Any]:
-    return {media_type: {"schema": {"$ref": f"{_REF}{shape}"}}}
+def content_of(shape: type[BaseModel], media_type: str = "application/json") -> dict[str, Any]:
+    """A body that has the shape, which is a component of the document."""
+    return {media_type: {"schema": {"$ref": f"{_REF}{shape.__name__}"}}}
 
 
 def _problem(status: int) -> dict[str, Any]:
@@ -110,7 +85,7 @@ def _problem(status: int) -> dict[str, Any]:
     return {
         "description": HTTPStatus(status).phrase,
         "headers": headers,
-        "content": _content("ProblemShape", PROBLEM_JSON),
+        "content": content_of(shapes.ProblemShape, PROBLEM_JSON),
     }
 
 
@@ -118,163 +93,168 @@ def _problems(*statuses: int) -> dict[str, Any]:
     return {str(status): _problem(status) for status in statuses}
 
 
-def _get(name: str, summary: str, answer: Mapping[str, Any], *problems: int) -> dict[str, Any]:
-    ok = {"description": summary, "headers": _HEADERS, "content": answer}
-    return {"get": {"operationId": name, "summary": summary, "responses": {"200": ok, **_problems(*problems)}}}
-
-
-def _ask(
-    name: str, summary: str, request: str, answer_shape: str, failed_http_status: int, *problems: int
-) -> dict[str, Any]:
-    """A question whose answer may say FAILED."""
-    answer = {
-        "description": "The answer: read `status` first.",
-        "headers": {**_HEADERS, **_STATUS_HEADER},
-        "content": _content(answer_shape),
-    }
-    responses = {"200": answer, **_problems(400, 401, 403, *problems, 408, 413, 415, 429, 500, 503)}
-    if failed_http_status != 200:
-        key = str(failed_http_status)
-        problem = responses.get(key) or _problem(failed_http_status)
-        responses[key] = {
-            **problem,
-            "description": "The answer has status FAILED, or there is none.",
-            "content": {**answer["content"], **problem["content"]},  # type: ignore[dict-item]
-        }
+def _in_words_of(error: type[BaseModel], *statuses: int) -> dict[str, Any]:
+    """Answers that are errors of another protocol."""
     return {
-        "post": {
+        str(status): {"description": HTTPStatus(status).phrase, "headers": _HEADERS, "content": content_of(error)}
+        for status in statuses
+    }
+
+
+def _in_path(route: Route) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in _PARAMETER.findall(route.path)
+    ]
+
+
+def _in_query(shape: type[BaseModel] | None) -> list[dict[str, Any]]:
+    properties = {} if shape is None else shape.model_json_schema()["properties"]
+    return [{"name": name, "in": "query", "required": False, "schema": told} for name, told in properties.items()]
+
+
+def _parameters(route: Route, query: type[BaseModel] | None) -> dict[str, Any]:
+    told = _in_path(route) + _in_query(query)
+    return {"parameters": told} if told else {}
+
+
+# What a route can say of itself: each of these makes the `Operation` that is declared beside its handler.
+
+
+def got(
+    name: str,
+    summary: str,
+    answer: Mapping[str, Any] | type[BaseModel],
+    *problems: int,
+    also: Mapping[str, Any] | None = None,
+) -> Operation:
+    """What can be read without a body.
+
+    Args:
+        answer: Its shape, or its content by media type.
+        problems: The statuses of other answers.
+        also: Further content of the last of them.
+    """
+    gives, content = ((answer,), content_of(answer)) if isinstance(answer, type) else ((), answer)
+    responses = {"200": {"description": summary, "headers": _HEADERS, "content": content}, **_problems(*problems)}
+    if also is not None:
+        last = responses[str(problems[-1])]
+        responses[str(problems[-1])] = {**last, "content": {**also, **last["content"]}}
+    return Operation(
+        lambda _route, _failed: {"operationId": name, "summary": summary, "responses": responses}, gives=gives
+    )
+
+
+def asked(name: str, summary: str, takes: type[BaseModel], gives: type[BaseModel], *problems: int) -> Operation:
+    """A question whose answer may say FAILED."""
+
+    def described(_route: Route, failed: int) -> dict[str, Any]:
+        answer = {
+            "description": "The answer: read `status` first.",
+            "headers": {**_HEADERS, **_STATUS_HEADER},
+            "content": content_of(gives),
+        }
+        responses = {"200": answer, **_problems(400, 401, 403, *problems, 408, 413, 415, 429, 500, 503)}
+        if failed != 200:
+            problem = responses.get(str(failed)) or _problem(failed)
+            responses[str(failed)] = {
+                **problem,
+                "description": "The answer has status FAILED, or there is none.",
+                "content": {**content_of(gives), **problem["content"]},
+            }
+        return {
             "operationId": name,
             "summary": summary,
             "description": _WIRE_RULES,
-            "requestBody": {"required": True, "content": _content(request)},
+            "requestBody": {"required": True, "content": content_of(takes)},
             "responses": responses,
         }
-    }
+
+    return Operation(described, takes=(takes,), gives=(gives,))
 
 
-def _contract(name: str, failed: int) -> dict[str, Any]:
-    summary = "Fragments that answer a query, best first"
-    return _ask(name, summary, "RetrievalRequestShape", "RetrievalResponseShape", failed)
+def foreign(
+    name: str,
+    summary: str,
+    takes: type[BaseModel] | None,
+    gives: type[BaseModel],
+    error: type[BaseModel],
+    *,
+    query: type[BaseModel] | None = None,
+) -> Operation:
+    """A question in another protocol, whose errors have a shape of their own."""
+
+    def described(route: Route, _failed: int) -> dict[str, Any]:
+        if takes is None:
+            ok = {"description": summary, "headers": _HEADERS, "content": content_of(gives)}
+            errors = _in_words_of(error, 400, 401, 403, 429, 500, 503)
+        else:
+            headers = {**_HEADERS, **_STATUS_HEADER}
+            ok = {"description": "What was found, perhaps nothing.", "headers": headers, "content": content_of(gives)}
+            errors = _in_words_of(error, 400, 401, 403, 404, 408, 413, 415, 429, 500, 503)
+        body = {} if takes is None else {"requestBody": {"required": True, "content": content_of(takes)}}
+        told = {"operationId": name, "summary": summary, "responses": {"200": ok, **errors}}
+        return {**told, **body, **_parameters(route, query)}
+
+    return Operation(described, takes=() if takes is None else (takes,), gives=(gives, error))
 
 
-def _knowledge(failed: int) -> dict[str, Any]:
-    search = ("SearchRequestShape", "SearchAnswerShape", failed, 404)
-    context = ("ContextRequestShape", "ContextAnswerShape", failed, 404)
-    united = ("UnifiedRequestShape", "UnifiedAnswerShape", failed)
-    rules = ("InferRequestShape", "InferAnswerShape", failed)
-    return {
-        "/v1/search": _ask("search", "Passages within a knowledge scope", *search),
-        "/search": _ask("search_unversioned", "Passages within a knowledge scope", *search),
-        "/v1/context": _ask("get_context", "Knowledge snippets for a prompt", *context),
-        "/v1/retrieve": _ask("retrieve", "Rules above similar cases above templates", *united),
-        "/v1/infer_rules": _ask("infer_rules", "Rules that follow for processes", *rules),
-    }
+def kept(
+    summary: str = "",
+    answer: Mapping[str, Any] = _OBJECT,
+    *,
+    statuses: Sequence[int] = (200,),
+    query: type[BaseModel] | None = None,
+    body: type[BaseModel] | Mapping[str, Any] | None = None,
+    required: bool = True,
+) -> Operation:
+    """What looks at, or changes, what the library keeps.
+
+    Args:
+        answer: The schema of the answer.
+        query: The parameters of its query.
+        body: The shape, or the schema, of its body.
+        required: Whether there must be one.
+    """
+    takes = body_schema(body) if isinstance(body, type) else {"content": {"application/json": {"schema": body}}}
+
+    def described(route: Route, _failed: int) -> dict[str, Any]:
+        words = [part for part in route.path.split("/")[2:] if not part.startswith("{")]
+        named = ["one"] if _in_path(route) else []
+        ok = {"description": "Done.", "headers": _HEADERS, "content": {"application/json": {"schema": answer}}}
+        return {
+            "operationId": "_".join([route.method.lower(), *words, *named]),
+            "summary": summary or f"Needs the right {route.right}",
+            "responses": {
+                **{str(status): ok for status in statuses},
+                **_problems(400, 401, 403, 404, 408, 409, 413, 415, 429, 500, 503),
+            },
+            **_parameters(route, query),
+            **({} if body is None else {"requestBody": {**takes, "required": required}}),
+        }
+
+    return Operation(described)
 
 
-def _foreign() -> dict[str, Any]:
-    """The routes that speak other protocols, whose errors have shapes of their own."""
-    anything = {"application/json": {"schema": _OBJECT}}
-    dify_shapes = ("DifyRequestShape", "DifyAnswerShape", "DifyErrorShape")
-    stores = _told(
-        "search_vector_store",
-        "OpenAI's vector-store search",
-        "StoreRequestShape",
-        "StorePageShape",
-        "StoreErrorShape",
-    )
-    named = {"name": "vector_store_id", "in": "path", "required": True, "schema": {"type": "string"}}
-    stores["post"]["parameters"] = [named]
-    listed = _get("list_vector_stores", "OpenAI's list of vector stores", _content("StoreListShape"))
-    listed["get"]["parameters"] = parameters_of(protocols.StoresQueryShape)
-    listed["get"]["responses"] |= _in_words_of("StoreErrorShape", 400, 401, 403, 429, 500, 503)
-    return {
-        DIFY: _told("dify_retrieval", "Dify's External Knowledge API", *dify_shapes),
-        "/v1/vector_stores": listed,
-        "/v1/vector_stores/{vector_store_id}/search": stores,
-        "/mcp": _mcp(),
-        "/openapi-tools.json": _get(
-            "openapi_tools", "This document for tool builders, in OpenAPI 3.0", anything, 500
-        ),
-        "/llms.txt": _get("llms", "How a model asks", {"text/plain": {"schema": {"type": "string"}}}, 500),
-    }
-
-
-def _mcp() -> dict[str, Any]:
-    """One route for a protocol of its own: https://modelcontextprotocol.io."""
+def _protocol(_route: Route, _failed: int) -> dict[str, Any]:
     anything = {"application/json": {"schema": {"type": "object"}}}
     answer = {"description": "A JSON-RPC response.", "headers": _HEADERS, "content": anything}
     problems = _problems(400, 401, 403, 404, 406, 408, 413, 415, 429, 500, 501, 503)
     for status in ("400", "404", "406", "500"):  # by what of the protocol is wrong, in its own words
         problems[status]["content"] = {**anything, **problems[status]["content"]}
+    taken = {"description": "A notification was taken.", "headers": _HEADERS}
     return {
-        "post": {
-            "operationId": "mcp",
-            "summary": "The Model Context Protocol, stateless",
-            "requestBody": {"required": True, "content": anything},
-            "responses": {
-                "200": answer, "202": {"description": "A notification was taken.", "headers": _HEADERS},
-                **problems,
-            },
-        }
-    }  # fmt: skip
-
-
-def _in_words_of(error: str, *statuses: int) -> dict[str, Any]:
-    """Answers that are errors of another protocol."""
-    return {
-        str(status): {"description": HTTPStatus(status).phrase, "headers": _HEADERS, "content": _content(error)}
-        for status in statuses
+        "operationId": "mcp",
+        "summary": "The Model Context Protocol, stateless",
+        "requestBody": {"required": True, "content": anything},
+        "responses": {"200": answer, "202": taken, **problems},
     }
 
 
-def _told(name: str, summary: str, request: str, answer: str, error: str) -> dict[str, Any]:
-    """A question whose failure is an error of its protocol."""
-    headers = {**_HEADERS, **_STATUS_HEADER}
-    responses = _in_words_of(error, 400, 401, 403, 404, 408, 413, 415, 429, 500, 503)
-    ok = {"description": "What was found, perhaps nothing.", "headers": headers, "content": _content(answer)}
-    return {
-        "post": {
-            "operationId": name,
-            "summary": summary,
-            "requestBody": {"required": True, "content": _content(request)},
-            "responses": {"200": ok, **responses},
-        }
-    }
+MCP = Operation(_protocol)
+"""A protocol of its own: https://modelcontextprotocol.io."""
 
-
-def _registry() -> dict[str, Any]:
-    """The routes of the registry, of keys, of rules and of the audit, as the table of rights names them."""
-    described = {
-        **DESCRIBED, **RULES_DESCRIBED, **FEEDBACK_DESCRIBED, **TASKS_DESCRIBED, **SYNONYMS_DESCRIBED, **EVALUATIONS_DESCRIBED,
-        **REGISTRY_DESCRIBED, **KEYS_DESCRIBED,
-    }  # fmt: skip
-    paths: dict[str, Any] = {}
-    for (method, path), right in RIGHT_OF.items():
-        if (right not in _REGISTRY_RIGHTS and path != "/v1/feedback") or (method, path) in (
-            ("GET", "/v1/sources"),
-            ("GET", "/metrics"),
-        ):
-            continue
-        names = _PARAMETER.findall(path)
-        words = [method.lower(), *(part for part in path.split("/")[2:] if not part.startswith("{"))]
-        told = described.get((method, path), {})
-        answer = {"application/json": {"schema": told.get("answer", _OBJECT)}}
-        ok = {"description": "Done.", "headers": _HEADERS, "content": answer}
-        entry: dict[str, Any] = {
-            "operationId": "_".join([*words, *(["one"] if names else [])]),
-            "summary": told.get("summary", f"Needs the right {right}"),
-            "responses": {
-                **{str(status): ok for status in told.get("statuses", (200,))},
-                **_problems(400, 401, 403, 404, 408, 409, 413, 415, 429, 500, 503),
-            },
-        }
-        if names:
-            entry["parameters"] = [
-                {"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names
-            ]
-        entry |= {name: told[name] for name in ("parameters", "requestBody") if name in told}
-        paths.setdefault(path, {})[method.lower()] = entry
-    return paths
+SOURCES_LISTED = got("list_sources", "The registered sources", shapes.SourceListShape, 401, 403, 429, 500, 503)
 
 
 def _package_version() -> str:
@@ -284,36 +264,21 @@ def _package_version() -> str:
         return "0"
 
 
-def openapi_document(settings: ServerSettings, *, governed: bool = True) -> dict[str, Any]:
-    """The document for a server with these settings.
+def document_of(settings: ServerSettings, served: Iterable[Route], known: Iterable[Route]) -> dict[str, Any]:
+    """The document of a server with these settings.
 
     Args:
-        governed: Whether the service behind it knows agents, sources and keys.
+        served: The routes that it has.
+        known: All that a server can have: whose shapes are described.
     """
-    live = {"application/json": {"schema": {"type": "object", "properties": {"live": {"const": True}}}}}
-    text = {"text/plain": {"schema": {"type": "string"}}}
-    ready = _get("readyz", "Whether the service can answer", _content("ReadinessShape"), 500, 503)
-    ready["get"]["responses"]["503"]["content"] = {
-        **_content("ReadinessShape"),
-        **_content("ProblemShape", PROBLEM_JSON),
-    }
-    failed = settings.failed_http_status
-    registry = _registry() if governed else {}
-    sources = _get("list_sources", "The registered sources", _content("SourceListShape"), 401, 403, 429, 500, 503)
+    paths: dict[str, dict[str, Any]] = {}
+    for route in served:
+        if route.operation is not None:
+            told = route.operation.described(route, settings.failed_http_status)
+            paths.setdefault(route.path, {})[route.method.lower()] = told
     return {
         "openapi": "3.1.0",
         "info": {"title": "Wenyuan", "version": _package_version(), "description": _WIRE_RULES},
-        "paths": {
-            "/v1/retrieve_fragments": _contract("retrieve_fragments", failed),
-            "/retrieve_fragments": _contract("retrieve_fragments_unversioned", failed),
-            **registry,
-            "/v1/sources": sources | registry.get("/v1/sources", {}),
-            **({**_knowledge(failed), **_foreign()} if governed else {}),
-            "/livez": _get("livez", "Whether the process runs", live, 500),
-            "/readyz": ready,
-            "/metrics": _get(
-                "metrics", "Numbers for Prometheus; needs the right audit", text, 401, 403, 429, 500, 503
-            ),
-        },
-        "components": {"schemas": _schemas()},
+        "paths": paths,
+        "components": {"schemas": _schemas(known)},
     }

@@ -135,7 +135,7 @@ Authenticate = Callable[[Mapping[str, str]], Principal | Awaitable[Principal]]
 
 Header names are lower-case. It runs on the event loop, so it must not block. To refuse it raises
 `NotPermitted` (403) or `Problem.unauthenticated` (401). The principal goes to ``request.state.principal``;
-what it may do is decided by `access.RIGHT_OF`.
+what it may do is decided by the right that its route declares.
 """
 
 FaultSwitch = Callable[[str], AbstractContextManager[object]]

@@ -14,8 +14,9 @@ from wenyuan import wire as shapes
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import NotFound, NotPermitted
 from wenyuan.core.model import RetrievalRequest, RetrievalResponse
-from wenyuan.server.access import Handler
+from wenyuan.server.access import route
 from wenyuan.server.handling import STATUS_HEADER, Desk, Question, Told, json_response, missing
+from wenyuan.server.openapi import MCP, asked, foreign
 from wenyuan.server.problems import DIFY, Problem
 from wenyuan.server.routes.audit import queried
 from wenyuan.server.settings import KnowledgeService, Service
@@ -24,7 +25,14 @@ from wenyuan.service.fragments import EVERYTHING
 from wenyuan.service.search.searcher import SearchRequest
 from wenyuan.wire import search as governed
 from wenyuan.wire.protocols import (
+    DifyAnswerShape,
+    DifyErrorShape,
+    DifyRequestShape,
     Store,
+    StoreErrorShape,
+    StoreListShape,
+    StorePageShape,
+    StoreRequestShape,
     StoresQueryShape,
     dify_failure,
     dify_from_wire,
@@ -41,6 +49,11 @@ if TYPE_CHECKING:
 # Asking: the contract's one method, the knowledge service and the context service.
 
 
+_CONTRACT = ("Fragments that answer a query, best first", shapes.RetrievalRequestShape, shapes.RetrievalResponseShape)
+_SEARCH = ("Passages within a knowledge scope", governed.SearchRequestShape, governed.SearchAnswerShape, 404)
+_CONTEXT = ("Knowledge snippets for a prompt", governed.ContextRequestShape, governed.ContextAnswerShape, 404)
+
+
 class Fragments:
     """``retrieve_fragments``."""
 
@@ -48,11 +61,9 @@ class Fragments:
         self._service = service
         self._governed = service if isinstance(service, KnowledgeService) else None
         self._desk = desk
-        self.handlers: Mapping[tuple[str, str], Handler] = {
-            ("POST", "/v1/retrieve_fragments"): self.retrieve,
-            ("POST", "/retrieve_fragments"): self.retrieve,
-        }
 
+    @route("POST", "/v1/retrieve_fragments", "retrieve", asked("retrieve_fragments", *_CONTRACT))
+    @route("POST", "/retrieve_fragments", "retrieve", asked("retrieve_fragments_unversioned", *_CONTRACT))
     async def retrieve(self, request: Request) -> Response:
         principal: Principal = request.state.principal
         return await self._desk.ask(
@@ -78,17 +89,15 @@ class Knowledge:
     def __init__(self, service: KnowledgeService, desk: Desk) -> None:
         self._service = service
         self._desk = desk
-        self.handlers: Mapping[tuple[str, str], Handler] = {
-            ("POST", "/v1/search"): self.search,
-            ("POST", "/search"): self.search,
-            ("POST", "/v1/context"): self.context,
-        }
 
+    @route("POST", "/v1/search", "search", asked("search", *_SEARCH))
+    @route("POST", "/search", "search", asked("search_unversioned", *_SEARCH))
     async def search(self, request: Request) -> Response:
         principal: Principal = request.state.principal
         question = Question(governed.search_from_wire, lambda asked: self._search(asked, principal), _no_passages)
         return await self._desk.ask(request, question)
 
+    @route("POST", "/v1/context", "search", asked("get_context", *_CONTEXT))
     async def context(self, request: Request) -> Response:
         principal: Principal = request.state.principal
         question = Question(governed.context_from_wire, lambda asked: self._context(asked, principal), _no_snippets)
@@ -130,14 +139,19 @@ def _no_snippets(why: str) -> Mapping[str, Any]:
 # Dify's External Knowledge API: ``POST /retrieval``.
 
 
+_RETRIEVAL = foreign(
+    "dify_retrieval", "Dify's External Knowledge API", DifyRequestShape, DifyAnswerShape, DifyErrorShape
+)
+
+
 class Dify:
     """Answers Dify; a failure is an error, unless the server is set to say it in a record."""
 
     def __init__(self, library: Library, desk: Desk) -> None:
         self._library = library
         self._desk = desk
-        self.handlers: Mapping[tuple[str, str], Handler] = {("POST", DIFY): self.retrieval}
 
+    @route("POST", DIFY, "retrieve", _RETRIEVAL)
     async def retrieval(self, request: Request) -> Response:
         principal = request.state.principal
 
@@ -156,17 +170,27 @@ class Dify:
 # OpenAI's vector stores: ``GET /v1/vector_stores`` and ``POST /v1/vector_stores/{vector_store_id}/search``.
 
 
+_STORES = foreign(
+    "list_vector_stores",
+    "OpenAI's list of vector stores",
+    None,
+    StoreListShape,
+    StoreErrorShape,
+    query=StoresQueryShape,
+)
+_STORE_SEARCH = foreign(
+    "search_vector_store", "OpenAI's vector-store search", StoreRequestShape, StorePageShape, StoreErrorShape
+)
+
+
 class Stores:
     """Every knowledge domain is a vector store; ``all`` is the library."""
 
     def __init__(self, library: Library, desk: Desk) -> None:
         self._library = library
         self._desk = desk
-        self.handlers: Mapping[tuple[str, str], Handler] = {
-            ("GET", "/v1/vector_stores"): self.list,
-            ("POST", "/v1/vector_stores/{vector_store_id}/search"): self.search,
-        }
 
+    @route("GET", "/v1/vector_stores", "retrieve", _STORES)
     async def list(self, request: Request) -> Response:
         asked = queried(request, StoresQueryShape)
         principal = request.state.principal
@@ -192,6 +216,7 @@ class Stores:
             for domain, names in sources.items()
         ]
 
+    @route("POST", "/v1/vector_stores/{vector_store_id}/search", "retrieve", _STORE_SEARCH)
     async def search(self, request: Request) -> Response:
         principal = request.state.principal
         store = request.path_params["vector_store_id"]
@@ -215,8 +240,8 @@ class Mcp:
         self._library = library
         self._desk = desk
         self._server: Any = None
-        self.handlers: Mapping[tuple[str, str], Handler] = {("POST", "/mcp"): self.exchange}
 
+    @route("POST", "/mcp", "retrieve", MCP)
     async def exchange(self, request: Request) -> Response:
         if self._server is None:
             self._server = self._make()

@@ -17,8 +17,9 @@ from starlette.responses import Response
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import Fault, InvalidRequest, NotFound, NotPermitted
 from wenyuan.core.records import KINDS, AuditRecord
-from wenyuan.server.access import Handler
+from wenyuan.server.access import route
 from wenyuan.server.handling import Body, Desk, json_response, missing
+from wenyuan.server.openapi import kept
 from wenyuan.wire import strict_json
 from wenyuan.wire.search import checked
 
@@ -61,30 +62,85 @@ class ReplayRequestShape(BaseModel):
     exact: bool = Field(False, description="Of the library as it was, instead of as it is.")
 
 
+# --- for the OpenAPI document ---------------------------------------------------------------------------------
+def _object(**members: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": members, "required": list(members)}
+
+
+_TEXT, _NUMBER, _TRUTH = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
+_OR_NULL = {"type": ["string", "null"]}
+_RECORD = _object(
+    audit_id=_TEXT, seq={"type": "integer"}, at=_NUMBER, kind={"enum": list(KINDS)}, principal=_TEXT,
+    record={"type": "object"}, hash=_TEXT, query_state={"enum": ["kept", "erased", "not kept", "none"]},
+)  # fmt: skip
+_FAULT = {**_object(seq={"type": "integer"}, what=_TEXT), "type": ["object", "null"]}
+
+
 class Audit:
     """``/v1/audit``."""
 
     def __init__(self, library: Library, desk: Desk) -> None:
         self._library = library
         self._desk = desk
-        self.handlers: Mapping[tuple[str, str], Handler] = {
-            ("GET", "/v1/audit"): self.list,
-            ("GET", "/v1/audit/{audit_id}"): self.show,
-            ("POST", "/v1/audit/verify"): self.verify,
-            ("POST", "/v1/audit/{audit_id}/replay"): self.replay,
-        }
 
+    @route(
+        "GET",
+        "/v1/audit",
+        "audit",
+        kept(
+            "Audit records, newest first",
+            _object(records={"type": "array", "items": _RECORD}, next=_OR_NULL),
+            query=AuditQueryShape,
+        ),
+    )
     async def list(self, request: Request) -> Response:
         return await self._desk.pool.run(lambda: self._list(request))
 
+    @route(
+        "GET",
+        "/v1/audit/{audit_id}",
+        "audit",
+        kept(
+            "An audit record, with what was asked where that is kept",
+            {"allOf": [_RECORD, _object(query={"type": ["object", "null"]})]},
+        ),
+    )
     async def show(self, request: Request) -> Response:
         return await self._desk.pool.run(lambda: json_response(_described(self._found(request), with_query=True)))
 
+    @route(
+        "POST",
+        "/v1/audit/verify",
+        "audit",
+        kept(
+            "Whether the audit is whole",
+            _object(ok=_TRUTH, records={"type": "integer"}, head=_TEXT, first_fault=_FAULT),
+            body=VerifyRequestShape,
+            required=False,
+        ),
+    )
     async def verify(self, request: Request) -> Response:
         if request.state.principal.agent_id is not None:
             raise NotPermitted("a key that is bound to an agent cannot verify the audit, which is everybody's")
         return await self._work(request, self._verify)
 
+    @route(
+        "POST",
+        "/v1/audit/{audit_id}/replay",
+        "audit",
+        kept(
+            "A recorded question asked again, and why the answer differs, or why it cannot be asked",
+            _object(
+                audit_id=_TEXT,
+                exact=_TRUTH,
+                identical=_TRUTH,
+                asked=_TRUTH,
+                differences={"type": "array", "items": _object(what=_TEXT, detail=_TEXT, ref=_TEXT)},
+            ),
+            body=ReplayRequestShape,
+            required=False,
+        ),
+    )
     async def replay(self, request: Request) -> Response:
         return await self._work(request, lambda body: self._replay(request, body))
 
@@ -145,14 +201,6 @@ def queried(request: Request, shape: type[S]) -> S:
     return checked(shape, dict(given))
 
 
-def parameters_of(shape: type[BaseModel]) -> list[dict[str, Any]]:
-    """The parameters of a query, as the OpenAPI document names them."""
-    return [
-        {"name": name, "in": "query", "required": False, "schema": schema}
-        for name, schema in shape.model_json_schema()["properties"].items()
-    ]
-
-
 def _of(record: AuditRecord, agent_id: str | None) -> bool:
     """Whether a record is of an answer to that agent; every record is the operator's."""
     return agent_id is None or record.record.get("agent") == agent_id
@@ -162,50 +210,3 @@ def _described(record: AuditRecord, *, with_query: bool = False) -> dict[str, An
     described = asdict(record)
     query = described.pop("query")
     return described | ({"query": query} if with_query else {})
-
-
-# --- for the OpenAPI document ---------------------------------------------------------------------------------
-def _body(shape: type[BaseModel]) -> dict[str, Any]:
-    return {"required": False, "content": {"application/json": {"schema": shape.model_json_schema()}}}
-
-
-def _object(**members: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": members, "required": list(members)}
-
-
-_TEXT, _NUMBER, _TRUTH = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
-_OR_NULL = {"type": ["string", "null"]}
-_RECORD = _object(
-    audit_id=_TEXT, seq={"type": "integer"}, at=_NUMBER, kind={"enum": list(KINDS)}, principal=_TEXT,
-    record={"type": "object"}, hash=_TEXT, query_state={"enum": ["kept", "erased", "not kept", "none"]},
-)  # fmt: skip
-_FAULT = {**_object(seq={"type": "integer"}, what=_TEXT), "type": ["object", "null"]}
-
-DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
-    ("GET", "/v1/audit"): {
-        "summary": "Audit records, newest first",
-        "answer": _object(records={"type": "array", "items": _RECORD}, next=_OR_NULL),
-        "parameters": [
-            {"name": name, "in": "query", "required": False, "schema": schema}
-            for name, schema in AuditQueryShape.model_json_schema()["properties"].items()
-        ],
-    },
-    ("GET", "/v1/audit/{audit_id}"): {
-        "summary": "An audit record, with what was asked where that is kept",
-        "answer": {"allOf": [_RECORD, _object(query={"type": ["object", "null"]})]},
-    },
-    ("POST", "/v1/audit/verify"): {
-        "summary": "Whether the audit is whole",
-        "answer": _object(ok=_TRUTH, records={"type": "integer"}, head=_TEXT, first_fault=_FAULT),
-        "requestBody": _body(VerifyRequestShape),
-    },
-    ("POST", "/v1/audit/{audit_id}/replay"): {
-        "summary": "A recorded question asked again, and why the answer differs, or why it cannot be asked",
-        "answer": _object(
-            audit_id=_TEXT, exact=_TRUTH, identical=_TRUTH, asked=_TRUTH,
-            differences={"type": "array", "items": _object(what=_TEXT, detail=_TEXT, ref=_TEXT)},
-        ),
-        "requestBody": _body(ReplayRequestShape),
-    },
-}  # fmt: skip
-"""What the document says of these routes beyond what it says of all: summary, answer, parameters, body."""

@@ -17,15 +17,15 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import KnowledgeError, NotFound
 from wenyuan.core.records import WholeEvaluation
 from wenyuan.readers.golden import read_golden
-from wenyuan.server.access import Handler
+from wenyuan.server.access import route
 from wenyuan.server.handling import Desk, json_response, missing
+from wenyuan.server.openapi import kept
 from wenyuan.server.problems import Problem
-from wenyuan.server.routes.audit import parameters_of, queried
+from wenyuan.server.routes.audit import queried
 from wenyuan.server.routes.registry import allowed_path, operator
 from wenyuan.server.routes.rules import uploaded
 from wenyuan.service.library import Library
 from wenyuan.wire import rules as shapes
-from wenyuan.wire.rules import body_schema
 from wenyuan.wire.search import FeedbackAnswerShape, FeedbackRequestShape, checked
 
 # Evaluations over HTTP: how well the library answers, since when, and asking again.
@@ -64,6 +64,13 @@ class _Run:
         return {**told, "stopping": self.stopping}
 
 
+# --- for the OpenAPI document ---------------------------------------------------------------------------------
+_EVALUATION = {
+    "type": "object",
+    "required": ["evaluation_id", "at", "name", "set_id", "questions", "figures", "made_of"],
+}
+
+
 class Evaluations:
     """``/v1/evaluations``."""
 
@@ -74,22 +81,56 @@ class Evaluations:
         self._run: _Run | None = None
         self._failed: str | None = None
         self._stopped: Mapping[str, Any] | None = None
-        self.handlers: Mapping[tuple[str, str], Handler] = {
-            ("GET", "/v1/evaluations"): self.list,
-            ("POST", "/v1/evaluations"): self.begin,
-            ("DELETE", "/v1/evaluations/running"): self.stop,
-            ("GET", "/v1/evaluations/{evaluation_id}"): self.show,
-            ("DELETE", "/v1/evaluations/{evaluation_id}"): self.remove,
-        }
 
+    @route(
+        "GET",
+        "/v1/evaluations",
+        "registry",
+        kept(
+            "How well the library answered questions whose answers are known, newest first, and what runs now",
+            {
+                "type": "object",
+                "properties": {
+                    "evaluations": {"type": "array", "items": _EVALUATION},
+                    "running": {"type": ["object", "null"]},
+                    "failed": {"type": ["string", "null"]},
+                    "stopped": {"type": ["object", "null"]},
+                    "next": {"type": ["integer", "null"]},
+                },
+                "required": ["evaluations", "running", "failed", "stopped", "next"],
+            },
+            query=shapes.EvaluationsQueryShape,
+        ),
+    )
     async def list(self, request: Request) -> Response:
         operator(request.state.principal)
         return await self._desk.pool.run(lambda: self._list(queried(request, shapes.EvaluationsQueryShape)))
 
+    @route(
+        "POST",
+        "/v1/evaluations",
+        "registry",
+        kept(
+            "Ask the questions of a golden file, or of an earlier evaluation again; answers when it is done",
+            _EVALUATION,
+            statuses=(201,),
+            body=shapes.EvaluateShape,
+        ),
+    )
     async def begin(self, request: Request) -> Response:
         operator(request.state.principal)
         return await self._desk.work(request, self._begin)
 
+    @route(
+        "DELETE",
+        "/v1/evaluations/running",
+        "registry",
+        kept(
+            "Stop the evaluation that runs, after the question it is at; nothing of it is kept",
+            {"type": "object", "properties": {"stopping": {"type": "boolean"}}},
+            statuses=(202,),
+        ),
+    )
     async def stop(self, request: Request) -> Response:
         """Needs no thread: those may all be at work, one of them on what is to be stopped."""
         operator(request.state.principal)
@@ -99,9 +140,28 @@ class Evaluations:
             self._run.stopping = True
             return json_response(self._run.told(), 202)
 
+    @route(
+        "GET",
+        "/v1/evaluations/{evaluation_id}",
+        "registry",
+        kept(
+            "An evaluation with what became of each question, perhaps beside an earlier one of the same questions",
+            _EVALUATION,
+            query=shapes.EvaluationQueryShape,
+        ),
+    )
     async def show(self, request: Request) -> Response:
         return await self._desk.pool.run(lambda: self._show(request))
 
+    @route(
+        "DELETE",
+        "/v1/evaluations/{evaluation_id}",
+        "registry",
+        kept(
+            "Forget an evaluation, and its questions where no other has them",
+            {"type": "object", "properties": {"evaluation_id": {"type": "integer"}}},
+        ),
+    )
     async def remove(self, request: Request) -> Response:
         return await self._desk.pool.run(lambda: self._remove(request))
 
@@ -183,53 +243,6 @@ def _number(text: str) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else 0
 
 
-# --- for the OpenAPI document ---------------------------------------------------------------------------------
-_NUMBER = {"name": "evaluation_id", "in": "path", "required": True, "schema": {"type": "string"}}
-_EVALUATION = {
-    "type": "object",
-    "required": ["evaluation_id", "at", "name", "set_id", "questions", "figures", "made_of"],
-}
-
-EVALUATIONS_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
-    ("GET", "/v1/evaluations"): {
-        "summary": "How well the library answered questions whose answers are known, newest first, and what runs now",
-        "answer": {
-            "type": "object",
-            "properties": {
-                "evaluations": {"type": "array", "items": _EVALUATION},
-                "running": {"type": ["object", "null"]},
-                "failed": {"type": ["string", "null"]},
-                "stopped": {"type": ["object", "null"]},
-                "next": {"type": ["integer", "null"]},
-            },
-            "required": ["evaluations", "running", "failed", "stopped", "next"],
-        },
-        "parameters": parameters_of(shapes.EvaluationsQueryShape),
-    },
-    ("POST", "/v1/evaluations"): {
-        "summary": "Ask the questions of a golden file, or of an earlier evaluation again; answers when it is done",
-        "answer": _EVALUATION,
-        "statuses": (201,),
-        "requestBody": body_schema(shapes.EvaluateShape),
-    },
-    ("DELETE", "/v1/evaluations/running"): {
-        "summary": "Stop the evaluation that runs, after the question it is at; nothing of it is kept",
-        "answer": {"type": "object", "properties": {"stopping": {"type": "boolean"}}},
-        "statuses": (202,),
-    },
-    ("GET", "/v1/evaluations/{evaluation_id}"): {
-        "summary": "An evaluation with what became of each question, perhaps beside an earlier one of the same questions",
-        "answer": _EVALUATION,
-        "parameters": [_NUMBER, *parameters_of(shapes.EvaluationQueryShape)],
-    },
-    ("DELETE", "/v1/evaluations/{evaluation_id}"): {
-        "summary": "Forget an evaluation, and its questions where no other has them",
-        "answer": {"type": "object", "properties": {"evaluation_id": {"type": "integer"}}},
-    },
-}
-"""What the document says of these routes."""
-
-
 # Feedback: what callers say of answers that they were given.
 
 
@@ -239,8 +252,17 @@ class Feedback:
     def __init__(self, library: Library, desk: Desk) -> None:
         self._library = library
         self._desk = desk
-        self.handlers: Mapping[tuple[str, str], Handler] = {("POST", "/v1/feedback"): self.give}
 
+    @route(
+        "POST",
+        "/v1/feedback",
+        "search",
+        kept(
+            "Which parts of an answer are right or wrong",
+            FeedbackAnswerShape.model_json_schema(),
+            body=FeedbackRequestShape,
+        ),
+    )
     async def give(self, request: Request) -> Response:
         principal: Principal = request.state.principal
         return await self._desk.work(request, lambda body: self._give(body, principal))
@@ -252,16 +274,3 @@ class Feedback:
         except NotFound as error:  # of others, or of nobody: told alike
             raise missing("answer") from error
         return json_response({"audit_id": said.audit_id, "kept": dict(kept)})
-
-
-FEEDBACK_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
-    ("POST", "/v1/feedback"): {
-        "summary": "Which parts of an answer are right or wrong",
-        "answer": FeedbackAnswerShape.model_json_schema(),
-        "requestBody": {
-            "required": True,
-            "content": {"application/json": {"schema": FeedbackRequestShape.model_json_schema()}},
-        },
-    },
-}
-"""What the OpenAPI document says of the route."""

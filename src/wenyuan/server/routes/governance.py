@@ -14,11 +14,12 @@ from wenyuan.core.access import MOST_CHARS as PROFILES_MOST_CHARS
 from wenyuan.core.errors import VERSION, Fault, InvalidRequest, NotFound, NotPermitted, did_you_mean
 from wenyuan.core.model import MAX_QUERY_CHARS, MAX_RESULTS
 from wenyuan.core.text.synonyms import MOST_CHARS, MOST_SYNONYMS, containing, described
-from wenyuan.server.access import Handler
+from wenyuan.server.access import route
 from wenyuan.server.handling import Desk, json_response, missing
-from wenyuan.server.routes.audit import parameters_of, queried
+from wenyuan.server.openapi import got, kept
+from wenyuan.server.routes.audit import queried
 from wenyuan.server.routes.registry import operator
-from wenyuan.wire.rules import SynonymsQueryShape, body_schema, synonyms_from_wire
+from wenyuan.wire.rules import SynonymsQueryShape, synonyms_from_wire
 from wenyuan.wire.search import checked
 
 if TYPE_CHECKING:
@@ -29,31 +30,66 @@ if TYPE_CHECKING:
 # Profiles of tasks over HTTP: what tasks are about, by their ids. Operators only: an agent cannot say it of itself.
 
 
+_TEXTS = {
+    "type": "array",
+    "maxItems": MOST,
+    "items": {"type": "string", "minLength": 1, "maxLength": PROFILES_MOST_CHARS},
+}
+_PROFILE: Mapping[str, Any] = {
+    "type": "object",
+    "required": ["profile_id"],
+    "additionalProperties": False,
+    "properties": {
+        "profile_id": {"type": "string", "minLength": 1, "maxLength": 64},
+        "title": {"type": "string"},
+        "tasks": {**_TEXTS, "description": "Ids of tasks; one that ends in * stands for all that begin so."},
+        "domains": {**_TEXTS, "description": "Domains in which such tasks look first."},
+        "terms": {**_TEXTS, "description": "What such tasks speak of."},
+    },
+}
+
+
 class Tasks:
     """``/v1/tasks``."""
 
     def __init__(self, library: Library, desk: Desk) -> None:
         self._library = library
         self._desk = desk
-        self.handlers: Mapping[tuple[str, str], Handler] = {
-            ("GET", "/v1/tasks"): self.list,
-            ("POST", "/v1/tasks"): self.put,
-            ("GET", "/v1/tasks/{profile_id}"): self.show,
-            ("DELETE", "/v1/tasks/{profile_id}"): self.remove,
-        }
 
+    @route(
+        "GET",
+        "/v1/tasks",
+        "registry",
+        kept(
+            "What tasks are about",
+            {"type": "object", "properties": {"profiles": {"type": "array", "items": _PROFILE}}},
+        ),
+    )
     async def list(self, request: Request) -> Response:
         operator(request.state.principal)
         return await self._desk.pool.run(self._list)
 
+    @route("GET", "/v1/tasks/{profile_id}", "registry", kept("What tasks of one kind are about", _PROFILE))
     async def show(self, request: Request) -> Response:
         operator(request.state.principal)
         return await self._desk.pool.run(lambda: json_response(profile_to_wire(self._found(request))))
 
+    @route(
+        "POST",
+        "/v1/tasks",
+        "registry",
+        kept(
+            "Say what tasks of one kind are about; answers to them change at once",
+            _PROFILE,
+            statuses=(200, 201),
+            body=_PROFILE,
+        ),
+    )
     async def put(self, request: Request) -> Response:
         operator(request.state.principal)
         return await self._desk.work(request, self._put)
 
+    @route("DELETE", "/v1/tasks/{profile_id}", "registry", kept())
     async def remove(self, request: Request) -> Response:
         operator(request.state.principal)
         return await self._desk.pool.run(lambda: self._remove(request))
@@ -91,39 +127,6 @@ class Tasks:
         return json_response({"profile_id": request.path_params["profile_id"]})
 
 
-_TEXTS = {
-    "type": "array",
-    "maxItems": MOST,
-    "items": {"type": "string", "minLength": 1, "maxLength": PROFILES_MOST_CHARS},
-}
-_PROFILE: Mapping[str, Any] = {
-    "type": "object",
-    "required": ["profile_id"],
-    "additionalProperties": False,
-    "properties": {
-        "profile_id": {"type": "string", "minLength": 1, "maxLength": 64},
-        "title": {"type": "string"},
-        "tasks": {**_TEXTS, "description": "Ids of tasks; one that ends in * stands for all that begin so."},
-        "domains": {**_TEXTS, "description": "Domains in which such tasks look first."},
-        "terms": {**_TEXTS, "description": "What such tasks speak of."},
-    },
-}
-TASKS_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
-    ("GET", "/v1/tasks"): {
-        "summary": "What tasks are about",
-        "answer": {"type": "object", "properties": {"profiles": {"type": "array", "items": _PROFILE}}},
-    },
-    ("GET", "/v1/tasks/{profile_id}"): {"summary": "What tasks of one kind are about", "answer": _PROFILE},
-    ("POST", "/v1/tasks"): {
-        "summary": "Say what tasks of one kind are about; answers to them change at once",
-        "statuses": (200, 201),
-        "answer": _PROFILE,
-        "requestBody": {"required": True, "content": {"application/json": {"schema": _PROFILE}}},
-    },
-}
-"""What the OpenAPI document says of the routes."""
-
-
 # ``/v1/keys``: making, listing and revoking keys. A key bound to an agent sees and makes only that agent's.
 
 
@@ -140,6 +143,18 @@ class KeyRequestShape(BaseModel):
     expires_at: float | None = Field(None, description="Seconds since the epoch; without, it does not expire.")
 
 
+_TEXT, _MOMENT = {"type": "string"}, {"type": ["number", "null"], "description": "Seconds since the epoch."}
+_KEY: Mapping[str, Any] = {
+    "type": "object",
+    "required": ["key_id", "agent_id", "rights", "created_at", "expires_at", "revoked_at"],
+    "properties": {
+        "key_id": _TEXT, "agent_id": {"type": ["string", "null"]}, "rights": {"type": "array", "items": _TEXT},
+        "created_at": _MOMENT, "expires_at": _MOMENT, "revoked_at": _MOMENT,
+        "key": {**_TEXT, "description": "The secret: of a key that was just made, and never again."},
+    },
+}  # fmt: skip
+
+
 class KeyRoutes:
     """``/v1/keys``."""
 
@@ -150,23 +165,50 @@ class KeyRoutes:
         self._desk = desk
         self._keys_changed = keys_changed
         self._clock = clock
-        self.handlers: Mapping[tuple[str, str], Handler] = {
-            ("GET", "/v1/keys"): self.list,
-            ("POST", "/v1/keys"): self.create,
-            ("DELETE", "/v1/keys/{key_id}"): self.revoke,
-        }
 
+    @route(
+        "GET",
+        "/v1/keys",
+        "admin",
+        kept(
+            "The keys, without their secrets",
+            {
+                "type": "object",
+                "required": ["keys"],
+                "properties": {"keys": {"type": "array", "items": _KEY}},
+            },
+        ),
+    )
     async def list(self, request: Request) -> Response:
         return await self._desk.pool.run(
             lambda: json_response({"keys": [_described(key) for key in self._visible(request.state.principal)]})
         )
 
+    @route(
+        "POST",
+        "/v1/keys",
+        "admin",
+        kept("Make a key", {**_KEY, "required": [*_KEY["required"], "key"]}, statuses=(201,), body=KeyRequestShape),
+    )
     async def create(self, request: Request) -> Response:
         try:
             return await self._desk.work(request, lambda body: self._create(body, request.state.principal))
         finally:
             self._keys_changed()
 
+    @route(
+        "DELETE",
+        "/v1/keys/{key_id}",
+        "admin",
+        kept(
+            "Revoke a key",
+            {
+                "type": "object",
+                "required": ["key_id", "revoked"],
+                "properties": {"key_id": _TEXT, "revoked": {"const": True}},
+            },
+        ),
+    )
     async def revoke(self, request: Request) -> Response:
         try:
             return await self._desk.pool.run(lambda: self._revoke(request))
@@ -210,58 +252,29 @@ def _described(key: Key) -> dict[str, Any]:
     }
 
 
-_TEXT, _MOMENT = {"type": "string"}, {"type": ["number", "null"], "description": "Seconds since the epoch."}
-_KEY: Mapping[str, Any] = {
-    "type": "object",
-    "required": ["key_id", "agent_id", "rights", "created_at", "expires_at", "revoked_at"],
-    "properties": {
-        "key_id": _TEXT, "agent_id": {"type": ["string", "null"]}, "rights": {"type": "array", "items": _TEXT},
-        "created_at": _MOMENT, "expires_at": _MOMENT, "revoked_at": _MOMENT,
-        "key": {**_TEXT, "description": "The secret: of a key that was just made, and never again."},
-    },
-}  # fmt: skip
-KEYS_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
-    ("GET", "/v1/keys"): {
-        "summary": "The keys, without their secrets",
-        "answer": {
-            "type": "object",
-            "required": ["keys"],
-            "properties": {"keys": {"type": "array", "items": _KEY}},
-        },
-    },
-    ("POST", "/v1/keys"): {
-        "summary": "Make a key",
-        "answer": {**_KEY, "required": [*_KEY["required"], "key"]},
-        "statuses": (201,),
-        "requestBody": body_schema(KeyRequestShape),
-    },
-    ("DELETE", "/v1/keys/{key_id}"): {
-        "summary": "Revoke a key",
-        "answer": {
-            "type": "object",
-            "required": ["key_id", "revoked"],
-            "properties": {"key_id": _TEXT, "revoked": {"const": True}},
-        },
-    },
-}
-"""What the OpenAPI document says of the routes."""
-
-
 # What agents read to learn how to ask: ``/openapi-tools.json`` for tool builders, ``/llms.txt`` for models.
 
 
 class ToolPages:
     """Two pages that say nothing of what the library holds, and so need no key."""
 
-    def __init__(self) -> None:
-        self.handlers: Mapping[tuple[str, str], Handler] = {
-            ("GET", "/openapi-tools.json"): self.tools,
-            ("GET", "/llms.txt"): self.llms,
-        }
-
+    @route(
+        "GET",
+        "/openapi-tools.json",
+        None,
+        got(
+            "openapi_tools",
+            "This document for tool builders, in OpenAPI 3.0",
+            {"application/json": {"schema": {"type": "object"}}},
+            500,
+        ),
+    )
     async def tools(self, request: Request) -> Response:
         return json_response(tools_document(str(request.base_url).rstrip("/")))
 
+    @route(
+        "GET", "/llms.txt", None, got("llms", "How a model asks", {"text/plain": {"schema": {"type": "string"}}}, 500)
+    )
     async def llms(self, request: Request) -> Response:
         return PlainTextResponse(_LLMS.format(url=str(request.base_url).rstrip("/")))
 
@@ -390,56 +403,6 @@ Keys are bearer tokens: Authorization: Bearer wy_…
 _MOST_DIGITS = 18  # of a number that a database can hold
 
 
-class Synonyms:
-    """``/v1/synonyms``."""
-
-    def __init__(self, library: Library, desk: Desk) -> None:
-        self._library = library
-        self._desk = desk
-        self.handlers: Mapping[tuple[str, str], Handler] = {
-            ("GET", "/v1/synonyms"): self.list,
-            ("POST", "/v1/synonyms"): self.put,
-            ("DELETE", "/v1/synonyms/{number}"): self.remove,
-        }
-
-    async def list(self, request: Request) -> Response:
-        operator(request.state.principal)
-        return await self._desk.pool.run(lambda: self._list(request))
-
-    async def put(self, request: Request) -> Response:
-        principal: Principal = request.state.principal
-        operator(principal)
-        return await self._desk.work(request, lambda body: self._put(body, principal))
-
-    async def remove(self, request: Request) -> Response:
-        return await self._desk.pool.run(lambda: self._remove(request))
-
-    def _list(self, request: Request) -> Response:
-        wanted = queried(request, SynonymsQueryShape)
-        entries = containing(self._library.catalog.synonyms(), wanted.containing)
-        page = [entry for entry in entries if entry.number > wanted.after][: wanted.limit]
-        more = bool(page) and page[-1].number < entries[-1].number
-        told = {"synonyms": [described(entry) for entry in page], "count": len(entries)}
-        return json_response({**told, "next": page[-1].number if more else None})
-
-    def _put(self, body: object, principal: Principal) -> Response:
-        put = self._library.catalog.put_synonyms(synonyms_from_wire(body), principal.key_id)
-        counts = {"added": put.added, "changed": put.changed, "unchanged": put.unchanged}
-        entries = [described(entry) for entry in put.entries]
-        return json_response({**counts, "synonyms": entries}, 201 if put.added else 200)
-
-    def _remove(self, request: Request) -> Response:
-        text = request.path_params["number"]
-        number = int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else 0
-        if request.state.principal.agent_id is not None:
-            raise missing("synonym")
-        try:
-            self._library.catalog.remove_synonyms([number])
-        except NotFound as error:
-            raise missing("synonym") from error
-        return json_response({"number": number})
-
-
 _SIDE = {"type": "string", "minLength": 1, "maxLength": MOST_CHARS}
 _COUNT: Mapping[str, Any] = {"type": "integer"}
 _ENTRY: Mapping[str, Any] = {
@@ -479,21 +442,73 @@ def _told(**members: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-SYNONYMS_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
-    ("GET", "/v1/synonyms"): {
-        "summary": "The synonyms of the library",
-        "answer": _told(count=_COUNT, next={"type": ["integer", "null"]}),
-        "parameters": parameters_of(SynonymsQueryShape),
-    },
-    ("POST", "/v1/synonyms"): {
-        "summary": "Enter synonyms, all or none; answers change at once",
-        "statuses": (200, 201),
-        "answer": _told(added=_COUNT, changed=_COUNT, unchanged=_COUNT),
-        "requestBody": {"required": True, "content": {"application/json": {"schema": {"oneOf": [_ENTRY, _ENTRIES]}}}},
-    },
-    ("DELETE", "/v1/synonyms/{number}"): {
-        "summary": "Remove a synonym",
-        "answer": {"type": "object", "required": ["number"], "properties": {"number": _COUNT}},
-    },
-}
-"""What the OpenAPI document says of the routes."""
+class Synonyms:
+    """``/v1/synonyms``."""
+
+    def __init__(self, library: Library, desk: Desk) -> None:
+        self._library = library
+        self._desk = desk
+
+    @route(
+        "GET",
+        "/v1/synonyms",
+        "registry",
+        kept(
+            "The synonyms of the library",
+            _told(count=_COUNT, next={"type": ["integer", "null"]}),
+            query=SynonymsQueryShape,
+        ),
+    )
+    async def list(self, request: Request) -> Response:
+        operator(request.state.principal)
+        return await self._desk.pool.run(lambda: self._list(request))
+
+    @route(
+        "POST",
+        "/v1/synonyms",
+        "registry",
+        kept(
+            "Enter synonyms, all or none; answers change at once",
+            _told(added=_COUNT, changed=_COUNT, unchanged=_COUNT),
+            statuses=(200, 201),
+            body={"oneOf": [_ENTRY, _ENTRIES]},
+        ),
+    )
+    async def put(self, request: Request) -> Response:
+        principal: Principal = request.state.principal
+        operator(principal)
+        return await self._desk.work(request, lambda body: self._put(body, principal))
+
+    @route(
+        "DELETE",
+        "/v1/synonyms/{number}",
+        "registry",
+        kept("Remove a synonym", {"type": "object", "required": ["number"], "properties": {"number": _COUNT}}),
+    )
+    async def remove(self, request: Request) -> Response:
+        return await self._desk.pool.run(lambda: self._remove(request))
+
+    def _list(self, request: Request) -> Response:
+        wanted = queried(request, SynonymsQueryShape)
+        entries = containing(self._library.catalog.synonyms(), wanted.containing)
+        page = [entry for entry in entries if entry.number > wanted.after][: wanted.limit]
+        more = bool(page) and page[-1].number < entries[-1].number
+        told = {"synonyms": [described(entry) for entry in page], "count": len(entries)}
+        return json_response({**told, "next": page[-1].number if more else None})
+
+    def _put(self, body: object, principal: Principal) -> Response:
+        put = self._library.catalog.put_synonyms(synonyms_from_wire(body), principal.key_id)
+        counts = {"added": put.added, "changed": put.changed, "unchanged": put.unchanged}
+        entries = [described(entry) for entry in put.entries]
+        return json_response({**counts, "synonyms": entries}, 201 if put.added else 200)
+
+    def _remove(self, request: Request) -> Response:
+        text = request.path_params["number"]
+        number = int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else 0
+        if request.state.principal.agent_id is not None:
+            raise missing("synonym")
+        try:
+            self._library.catalog.remove_synonyms([number])
+        except NotFound as error:
+            raise missing("synonym") from error
+        return json_response({"number": number})

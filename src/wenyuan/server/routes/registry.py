@@ -20,9 +20,11 @@ from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotPermit
 from wenyuan.core.model import Source
 from wenyuan.core.registry import Registry
 from wenyuan.core.sources import parse_source, shown_source, source_to_wire, supersession_faults
-from wenyuan.server.access import Handler
+from wenyuan.server.access import route
 from wenyuan.server.handling import Desk, json_response, missing
+from wenyuan.server.openapi import SOURCES_LISTED, kept
 from wenyuan.server.problems import Problem
+from wenyuan.server.settings import Service
 from wenyuan.service.ingest.registry import apply, plan
 from wenyuan.service.operations.refresh import RefreshOutcome, Worker, describe_state
 
@@ -146,6 +148,66 @@ _MOST_FAILURES = 200
 """Documents that could not be read, with the reason, that are told of one source; `counts` has how many there are."""
 
 
+# --- for the OpenAPI document ---------------------------------------------------------------------------------
+_TEXT, _OBJECT, _TRUST = {"type": "string"}, {"type": "object"}, {"type": "integer", "minimum": 1, "maximum": 5}
+_SCOPE = {
+    "type": "object",
+    "required": ["domain"],
+    "additionalProperties": False,
+    "properties": {
+        "domain": {"type": "string", "minLength": 1},
+        "top_k": {"anyOf": [{"type": "integer", "minimum": 1, "maximum": MAX_TOP_K}, {"const": "auto"}]},
+    },
+}
+_AGENT: Mapping[str, Any] = {
+    "type": "object",
+    "required": ["agent_id", "knowledge_scope"],
+    "additionalProperties": False,
+    "properties": {
+        "agent_id": {"type": "string", "pattern": "^[A-Za-z0-9_.-]{1,64}$"},
+        "title": _TEXT,
+        "knowledge_scope": {"type": "array", "items": _SCOPE, "minItems": 1, "maxItems": MAX_DOMAINS},
+        "min_trust": _TRUST,
+        "allow_low_trust": {"type": "boolean"},
+        "token_budget": {"type": "integer", "minimum": 50, "maximum": 100_000},
+    },
+}
+_SOURCE: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        **{name: {} for name in source_to_wire(Source(source_id="x"))},
+        "source_id": _TEXT,
+        "trust_level": {"type": ["integer", "null"], "minimum": 1, "maximum": 5},
+        "trust": {"type": ["integer", "null"], "minimum": 1, "maximum": 5, "description": "The same as trust_level."},
+        "settings": {"type": ["object", "null"]},
+    },
+    "additionalProperties": False,
+}
+_DESCRIBED_SOURCE: Mapping[str, Any] = {
+    "type": "object", "required": ["source_id"], "properties": {"source_id": _TEXT, "counts": _OBJECT},
+}  # fmt: skip
+_REFRESHED = {
+    "type": "object",
+    "required": ["status"],
+    "properties": {"status": {"enum": ["SUCCESS", "FAILED"]}, "error_message": _TEXT},
+}
+
+
+_listed = route("GET", "/v1/sources", "registry", SOURCES_LISTED)
+
+
+class SourceList:
+    """``/v1/sources`` of a service that has no more to do with sources than to list them."""
+
+    def __init__(self, service: Service, desk: Desk) -> None:
+        self._service = service
+        self._desk = desk
+
+    @_listed
+    async def list(self, _request: Request) -> Response:
+        return await self._desk.pool.run(lambda: json_response({"sources": list(self._service.list_sources())}))
+
+
 class Sources:
     """``/v1/sources``."""
 
@@ -154,35 +216,67 @@ class Sources:
         self._desk = desk
         self._clock = clock
         self._runs = Runs()
-        self.handlers: Mapping[tuple[str, str], Handler] = {
-            ("GET", "/v1/sources"): self.list,
-            ("POST", "/v1/sources"): self.add,
-            ("GET", "/v1/sources/{source_id}"): self.show,
-            ("PATCH", "/v1/sources/{source_id}"): self.change,
-            ("DELETE", "/v1/sources/{source_id}"): self.remove,
-            ("POST", "/v1/sources/{source_id}/refresh"): self.refresh,
-            ("GET", "/v1/sources/{source_id}/refresh"): self.watch,
-        }
 
+    @_listed
     async def list(self, request: Request) -> Response:
         return await self._desk.pool.run(lambda: self._list(request.state.principal))
 
+    @route(
+        "GET", "/v1/sources/{source_id}", "registry", kept("A source, what is held of it, and how", _DESCRIBED_SOURCE)
+    )
     async def show(self, request: Request) -> Response:
         return await self._desk.pool.run(lambda: self._show(request))
 
+    @route(
+        "POST",
+        "/v1/sources",
+        "registry",
+        kept(
+            "Register a source; one of documents is taken in before this answers",
+            _DESCRIBED_SOURCE,
+            statuses=(201,),
+            body={**_SOURCE, "required": ["source_id"]},
+        ),
+    )
     async def add(self, request: Request) -> Response:
         operator(request.state.principal)
         return await self._desk.work(request, self._add)
 
+    @route(
+        "PATCH",
+        "/v1/sources/{source_id}",
+        "registry",
+        kept("Change what is said of a source", _DESCRIBED_SOURCE, body=_SOURCE),
+    )
     async def change(self, request: Request) -> Response:
         return await self._desk.work(request, lambda body: self._change(self._found(request, to_change=True), body))
 
+    @route(
+        "DELETE",
+        "/v1/sources/{source_id}",
+        "registry",
+        kept(
+            "Remove a source with all that is held of it",
+            {
+                "type": "object",
+                "required": ["source_id", "documents"],
+                "properties": {"source_id": _TEXT, "documents": {"type": "integer"}},
+            },
+        ),
+    )
     async def remove(self, request: Request) -> Response:
         return await self._desk.pool.run(lambda: self._remove(self._found(request, to_change=True)))
 
+    @route(
+        "POST",
+        "/v1/sources/{source_id}/refresh",
+        "ingest",
+        kept("Read a source anew; answers when it is done, also with FAILED", _REFRESHED),
+    )
     async def refresh(self, request: Request) -> Response:
         return await self._desk.pool.run(lambda: self._refresh(self._found(request, to_change=True)))
 
+    @route("GET", "/v1/sources/{source_id}/refresh", "ingest", kept("How the refresh of a source is getting on"))
     async def watch(self, request: Request) -> Response:
         return await self._desk.pool.run(
             lambda: json_response(self._runs.told(self._found(request, to_change=True).source_id))
@@ -296,23 +390,50 @@ class Agents:
         self._library = library
         self._desk = desk
         self._keys_changed = keys_changed
-        self.handlers: Mapping[tuple[str, str], Handler] = {
-            ("GET", "/v1/agents"): self.list,
-            ("POST", "/v1/agents"): self.put,
-            ("GET", "/v1/agents/{agent_id}"): self.show,
-            ("DELETE", "/v1/agents/{agent_id}"): self.remove,
-        }
 
+    @route(
+        "GET",
+        "/v1/agents",
+        "registry",
+        kept(
+            "The agents",
+            {
+                "type": "object",
+                "required": ["agents"],
+                "properties": {"agents": {"type": "array", "items": _AGENT}},
+            },
+        ),
+    )
     async def list(self, request: Request) -> Response:
         return await self._desk.pool.run(lambda: self._list(request.state.principal))
 
+    @route("GET", "/v1/agents/{agent_id}", "registry", kept("An agent", _AGENT))
     async def show(self, request: Request) -> Response:
         return await self._desk.pool.run(lambda: json_response(agent_to_wire(self._found(request))))
 
+    @route(
+        "POST",
+        "/v1/agents",
+        "registry",
+        kept("Put an agent: a new one, or instead of the one of that id", _AGENT, statuses=(200, 201), body=_AGENT),
+    )
     async def put(self, request: Request) -> Response:
         operator(request.state.principal)
         return await self._desk.work(request, self._put)
 
+    @route(
+        "DELETE",
+        "/v1/agents/{agent_id}",
+        "registry",
+        kept(
+            "Remove an agent, and revoke its keys",
+            {
+                "type": "object",
+                "required": ["agent_id", "keys_revoked"],
+                "properties": {"agent_id": _TEXT, "keys_revoked": {"type": "integer"}},
+            },
+        ),
+    )
     async def remove(self, request: Request) -> Response:
         try:
             return await self._desk.pool.run(lambda: self._remove(request))
@@ -372,102 +493,3 @@ def _object(body: object) -> Mapping[str, Any]:
     if not isinstance(body, dict):
         raise InvalidRequest("the body must be an object", faults=(Fault("$", "must be an object"),))
     return body
-
-
-# --- for the OpenAPI document ---------------------------------------------------------------------------------
-_TEXT, _OBJECT, _TRUST = {"type": "string"}, {"type": "object"}, {"type": "integer", "minimum": 1, "maximum": 5}
-_SCOPE = {
-    "type": "object",
-    "required": ["domain"],
-    "additionalProperties": False,
-    "properties": {
-        "domain": {"type": "string", "minLength": 1},
-        "top_k": {"anyOf": [{"type": "integer", "minimum": 1, "maximum": MAX_TOP_K}, {"const": "auto"}]},
-    },
-}
-_AGENT: Mapping[str, Any] = {
-    "type": "object",
-    "required": ["agent_id", "knowledge_scope"],
-    "additionalProperties": False,
-    "properties": {
-        "agent_id": {"type": "string", "pattern": "^[A-Za-z0-9_.-]{1,64}$"},
-        "title": _TEXT,
-        "knowledge_scope": {"type": "array", "items": _SCOPE, "minItems": 1, "maxItems": MAX_DOMAINS},
-        "min_trust": _TRUST,
-        "allow_low_trust": {"type": "boolean"},
-        "token_budget": {"type": "integer", "minimum": 50, "maximum": 100_000},
-    },
-}
-_SOURCE: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        **{name: {} for name in source_to_wire(Source(source_id="x"))},
-        "source_id": _TEXT,
-        "trust_level": {"type": ["integer", "null"], "minimum": 1, "maximum": 5},
-        "trust": {"type": ["integer", "null"], "minimum": 1, "maximum": 5, "description": "The same as trust_level."},
-        "settings": {"type": ["object", "null"]},
-    },
-    "additionalProperties": False,
-}
-_DESCRIBED_SOURCE: Mapping[str, Any] = {
-    "type": "object", "required": ["source_id"], "properties": {"source_id": _TEXT, "counts": _OBJECT},
-}  # fmt: skip
-_REFRESHED = {
-    "type": "object",
-    "required": ["status"],
-    "properties": {"status": {"enum": ["SUCCESS", "FAILED"]}, "error_message": _TEXT},
-}
-
-
-def _json_body(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {"required": True, "content": {"application/json": {"schema": schema}}}
-
-
-REGISTRY_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
-    ("POST", "/v1/sources"): {
-        "summary": "Register a source; one of documents is taken in before this answers",
-        "answer": _DESCRIBED_SOURCE,
-        "statuses": (201,),
-        "requestBody": _json_body({**_SOURCE, "required": ["source_id"]}),
-    },
-    ("GET", "/v1/sources/{source_id}"): {"summary": "A source, what is held of it, and how", "answer": _DESCRIBED_SOURCE},
-    ("PATCH", "/v1/sources/{source_id}"): {
-        "summary": "Change what is said of a source",
-        "answer": _DESCRIBED_SOURCE,
-        "requestBody": _json_body(_SOURCE),
-    },
-    ("DELETE", "/v1/sources/{source_id}"): {
-        "summary": "Remove a source with all that is held of it",
-        "answer": {
-            "type": "object",
-            "required": ["source_id", "documents"],
-            "properties": {"source_id": _TEXT, "documents": {"type": "integer"}},
-        },
-    },
-    ("POST", "/v1/sources/{source_id}/refresh"): {
-        "summary": "Read a source anew; answers when it is done, also with FAILED", "answer": _REFRESHED,
-    },
-    ("GET", "/v1/sources/{source_id}/refresh"): {"summary": "How the refresh of a source is getting on", "answer": _OBJECT},
-    ("GET", "/v1/agents"): {
-        "summary": "The agents",
-        "answer": {
-            "type": "object", "required": ["agents"], "properties": {"agents": {"type": "array", "items": _AGENT}},
-        },
-    },
-    ("POST", "/v1/agents"): {
-        "summary": "Put an agent: a new one, or instead of the one of that id",
-        "answer": _AGENT,
-        "statuses": (200, 201),
-        "requestBody": _json_body(_AGENT),
-    },
-    ("GET", "/v1/agents/{agent_id}"): {"summary": "An agent", "answer": _AGENT},
-    ("DELETE", "/v1/agents/{agent_id}"): {
-        "summary": "Remove an agent, and revoke its keys",
-        "answer": {
-            "type": "object",
-            "required": ["agent_id", "keys_revoked"],
-            "properties": {"agent_id": _TEXT, "keys_revoked": {"type": "integer"}},
-        },
-    },
-}  # fmt: skip
-"""What the document says of these routes."""

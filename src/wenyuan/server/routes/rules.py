@@ -19,12 +19,13 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import Fault, InvalidRequest, NotFound, did_you_mean
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
-from wenyuan.server.access import Handler
+from wenyuan.server.access import route
 from wenyuan.server.handling import Desk, Question, json_response, missing
-from wenyuan.server.routes.audit import parameters_of, queried
+from wenyuan.server.openapi import asked, kept
+from wenyuan.server.routes.audit import queried
 from wenyuan.server.routes.registry import allowed_path, operator
 from wenyuan.wire import rules as shapes
-from wenyuan.wire.rules import FileShape, body_schema, bytes_of
+from wenyuan.wire.rules import FileShape, bytes_of
 from wenyuan.wire.search import checked
 
 if TYPE_CHECKING:
@@ -73,11 +74,18 @@ class United:
     def __init__(self, library: Library, desk: Desk) -> None:
         self._library = library
         self._desk = desk
-        self.handlers: Mapping[tuple[str, str], Handler] = {
-            ("POST", "/v1/retrieve"): self.retrieve,
-            ("POST", "/v1/infer_rules"): self.infer_rules,
-        }
 
+    @route(
+        "POST",
+        "/v1/retrieve",
+        "search",
+        asked(
+            "retrieve",
+            "Rules above similar cases above templates",
+            shapes.UnifiedRequestShape,
+            shapes.UnifiedAnswerShape,
+        ),
+    )
     async def retrieve(self, request: Request) -> Response:
         principal: Principal = request.state.principal
         return await self._desk.ask(
@@ -89,6 +97,12 @@ class United:
             ),
         )
 
+    @route(
+        "POST",
+        "/v1/infer_rules",
+        "search",
+        asked("infer_rules", "Rules that follow for processes", shapes.InferRequestShape, shapes.InferAnswerShape),
+    )
     async def infer_rules(self, request: Request) -> Response:
         principal: Principal = request.state.principal
         return await self._desk.ask(
@@ -114,45 +128,141 @@ def _no_rules(why: str) -> Mapping[str, Any]:
     }  # fmt: skip
 
 
+# --- for the OpenAPI document ---------------------------------------------------------------------------------
+_TEXT, _COUNT, _OBJECT = {"type": "string"}, {"type": "integer"}, {"type": "object"}
+_NEXT = {"type": ["integer", "null"], "description": "The value of `after` for the next page; null: there is none."}
+
+
+def _list(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": item}
+
+
+def _members(**members: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": members, "required": list(members)}
+
+
+_STATEMENT = _members(
+    statement_id=_COUNT, status={"enum": ["proposed", "approved", "rejected", "retired"]}, src=_OBJECT,
+    relation=_TEXT, dst=_OBJECT, condition=_TEXT, strength=_TEXT, evidences=_list(_OBJECT),
+)  # fmt: skip
+
+
 class Rules:
     """``/v1/rules``."""
 
     def __init__(self, library: Library, desk: Desk) -> None:
         self._library = library
         self._desk = desk
-        self.handlers: Mapping[tuple[str, str], Handler] = {
-            ("GET", "/v1/rules"): self.overview,
-            ("GET", "/v1/rules/nodes/{node_id}"): self.node,
-            ("GET", "/v1/rules/statements/{statement_id}"): self.statement,
-            ("GET", "/v1/rules/review"): self.queue,
-            ("POST", "/v1/rules/review"): self.review,
-            ("POST", "/v1/rules/import"): self.take,
-            ("DELETE", "/v1/rules/packs/{pack}"): self.remove,
-        }
 
+    @route(
+        "GET",
+        "/v1/rules",
+        "registry",
+        kept(
+            "Counts, packs and schema of the rules graph; with any parameter, its nodes",
+            {
+                "oneOf": [
+                    _members(version=_COUNT, counts=_OBJECT, packs=_list(_TEXT), schema=_OBJECT),
+                    _members(nodes=_list(_OBJECT), next=_NEXT),
+                ]
+            },
+            query=shapes.RulesQueryShape,
+        ),
+    )
     async def overview(self, request: Request) -> Response:
         operator(request.state.principal)
         listed = bool(request.query_params)
         return await self._desk.pool.run(lambda: self._nodes(request) if listed else self._overview())
 
+    @route(
+        "GET",
+        "/v1/rules/nodes/{node_id}",
+        "registry",
+        kept(
+            "A node, and the statements in force from it and into it",
+            _members(node=_OBJECT, out=_list(_OBJECT), **{"in": _list(_OBJECT)}, truncated=_list(_TEXT)),
+            query=shapes.NodeQueryShape,
+        ),
+    )
     async def node(self, request: Request) -> Response:
         return await self._desk.pool.run(lambda: self._node(request))
 
+    @route(
+        "GET",
+        "/v1/rules/statements/{statement_id}",
+        "registry",
+        kept("A statement by number or key, with its evidence, what became of it, and its reviews", _STATEMENT),
+    )
     async def statement(self, request: Request) -> Response:
         return await self._desk.pool.run(lambda: self._statement(request))
 
+    @route(
+        "GET",
+        "/v1/rules/review",
+        "registry",
+        kept(
+            "Statements that wait for a review",
+            _members(statements=_list(_STATEMENT), next=_NEXT),
+            query=shapes.QueueQueryShape,
+        ),
+    )
     async def queue(self, request: Request) -> Response:
         operator(request.state.principal)
         return await self._desk.pool.run(lambda: self._queue(request))
 
+    @route(
+        "POST",
+        "/v1/rules/review",
+        "registry",
+        kept(
+            "Approve, reject or retire statements, all or none",
+            {
+                **_members(action=_TEXT, changed=_COUNT),
+                "properties": {
+                    "action": _TEXT,
+                    "changed": _COUNT,
+                    "left": {**_COUNT, "description": "Meant by the text, and still to be decided on."},
+                },
+            },
+            body=shapes.ReviewShape,
+        ),
+    )
     async def review(self, request: Request) -> Response:
         operator(request.state.principal)
         return await self._desk.work(request, self._review)
 
+    @route(
+        "POST",
+        "/v1/rules/import",
+        "registry",
+        kept(
+            "Import rules, or tell what that would change",
+            _members(
+                pack=_TEXT,
+                dry_run={"type": "boolean"},
+                complete={"type": "boolean"},
+                counts=_OBJECT,
+                sources=_list(_TEXT),
+                faults=_list(_OBJECT),
+                diff=_OBJECT,
+                change={"type": ["integer", "null"]},
+            ),
+            body=shapes.ImportShape,
+        ),
+    )
     async def take(self, request: Request) -> Response:
         operator(request.state.principal)
         return await self._desk.work(request, self._take)
 
+    @route(
+        "DELETE",
+        "/v1/rules/packs/{pack}",
+        "registry",
+        kept(
+            "Take back all that a pack has brought; what others support stays",
+            _members(pack=_TEXT, nodes_retired=_COUNT, statements_retired=_COUNT, evidences_removed=_COUNT),
+        ),
+    )
     async def remove(self, request: Request) -> Response:
         return await self._desk.pool.run(lambda: self._remove(request))
 
@@ -277,73 +387,3 @@ class Rules:
 def _number(text: str) -> int | str:
     """A statement's number; what is none may be its key."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else text
-
-
-# --- for the OpenAPI document ---------------------------------------------------------------------------------
-_TEXT, _COUNT, _OBJECT = {"type": "string"}, {"type": "integer"}, {"type": "object"}
-_NEXT = {"type": ["integer", "null"], "description": "The value of `after` for the next page; null: there is none."}
-
-
-def _list(item: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": item}
-
-
-def _members(**members: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": members, "required": list(members)}
-
-
-_STATEMENT = _members(
-    statement_id=_COUNT, status={"enum": ["proposed", "approved", "rejected", "retired"]}, src=_OBJECT,
-    relation=_TEXT, dst=_OBJECT, condition=_TEXT, strength=_TEXT, evidences=_list(_OBJECT),
-)  # fmt: skip
-
-RULES_DESCRIBED: Mapping[tuple[str, str], Mapping[str, Any]] = {
-    ("GET", "/v1/rules"): {
-        "summary": "Counts, packs and schema of the rules graph; with any parameter, its nodes",
-        "answer": {
-            "oneOf": [
-                _members(version=_COUNT, counts=_OBJECT, packs=_list(_TEXT), schema=_OBJECT),
-                _members(nodes=_list(_OBJECT), next=_NEXT),
-            ]
-        },
-        "parameters": parameters_of(shapes.RulesQueryShape),
-    },
-    ("GET", "/v1/rules/nodes/{node_id}"): {
-        "summary": "A node, and the statements in force from it and into it",
-        "answer": _members(node=_OBJECT, out=_list(_OBJECT), **{"in": _list(_OBJECT)}, truncated=_list(_TEXT)),
-        "parameters": [
-            {"name": "node_id", "in": "path", "required": True, "schema": {"type": "string"}},
-            *parameters_of(shapes.NodeQueryShape),
-        ],
-    },
-    ("GET", "/v1/rules/statements/{statement_id}"): {
-        "summary": "A statement by number or key, with its evidence, what became of it, and its reviews",
-        "answer": _STATEMENT,
-    },
-    ("GET", "/v1/rules/review"): {
-        "summary": "Statements that wait for a review",
-        "answer": _members(statements=_list(_STATEMENT), next=_NEXT),
-        "parameters": parameters_of(shapes.QueueQueryShape),
-    },
-    ("POST", "/v1/rules/review"): {
-        "summary": "Approve, reject or retire statements, all or none",
-        "answer": {
-            **_members(action=_TEXT, changed=_COUNT),
-            "properties": {"action": _TEXT, "changed": _COUNT, "left": {**_COUNT, "description": "Meant by the text, and still to be decided on."}},
-        },
-        "requestBody": body_schema(shapes.ReviewShape),
-    },
-    ("POST", "/v1/rules/import"): {
-        "summary": "Import rules, or tell what that would change",
-        "answer": _members(
-            pack=_TEXT, dry_run={"type": "boolean"}, complete={"type": "boolean"}, counts=_OBJECT,
-            sources=_list(_TEXT), faults=_list(_OBJECT), diff=_OBJECT, change={"type": ["integer", "null"]},
-        ),
-        "requestBody": body_schema(shapes.ImportShape),
-    },
-    ("DELETE", "/v1/rules/packs/{pack}"): {
-        "summary": "Take back all that a pack has brought; what others support stays",
-        "answer": _members(pack=_TEXT, nodes_retired=_COUNT, statements_retired=_COUNT, evidences_removed=_COUNT),
-    },
-}  # fmt: skip
-"""What the document says of these routes beyond what it says of all: summary, answer, parameters, body."""
