@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
 import wenyuan
@@ -121,3 +124,25 @@ def test_a_broken_source_elsewhere_leads_to_that_source(tmp_path: Path) -> None:
     assert done.exit_code == 1
     assert "HTTP 500" in done.stderr
     assert done.stderr.rstrip().endswith("wenyuan source show partner")
+
+
+def commands_of(group: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Every command that does something, by its name."""
+    for word, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands_of(command, f"{name} {word}".strip())
+        else:
+            yield f"{name} {word}".strip(), command
+
+
+def test_every_command_has_the_shared_options() -> None:
+    """They stand after a command's own, in one order; without a library, or JSON, are only those that know neither."""
+    every = ["--library", "--lang", "--json"]
+    lacking = {"conformance": "--library", "demo": "--library", "encoder check": "--library", "mcp": "--json"}
+    found = dict(commands_of(typer.main.get_command(app)))
+    assert len(found) > 50
+    for name, command in found.items():
+        wanted = [option for option in every if option != lacking.get(name)]
+        shared = [option for one in command.params for option in one.opts if option in every]
+        assert (name, shared) == (name, wanted)
+        assert [one.opts[0] for one in command.params[-len(wanted) :]] == wanted

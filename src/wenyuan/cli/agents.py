@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import time
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, interactive, opened, words
+from wenyuan.cli.options import Commands, add_commands, interactive, opened, words
 from wenyuan.cli.terminal import OK, Terminal
 
 if TYPE_CHECKING:
@@ -35,9 +35,7 @@ agents_app = typer.Typer(help=_AGENT_HELP, short_help="Register agents. 管理�
 _AgentId = Annotated[str, typer.Argument(metavar="ID", help="The agent. 智能体标识")]
 
 
-def list_agents(
-    ctx: typer.Context, library: LibraryOption = None, lang: LangOption = None, as_json: JsonOption = False
-) -> None:
+def list_agents(ctx: typer.Context) -> None:
     """List all agents.
 
     列出全部智能体。
@@ -72,9 +70,6 @@ def _scope(agent: Agent) -> str:
 def show_agent(
     ctx: typer.Context,
     agent: _AgentId,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Show an agent, and its keys.
 
@@ -98,7 +93,7 @@ def show_agent(
             terminal.show(f"{terminal.text(name)}: {shown[name]}", wrap=False)
 
 
-def put_agent(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+def put_agent(
     ctx: typer.Context,
     agent: _AgentId,
     scope: Annotated[
@@ -112,9 +107,6 @@ def put_agent(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         typer.Option("--allow-low-trust/--no-low-trust", help="Trust below 3 in its prompts. 允许低可信内容"),
     ] = None,
     token_budget: Annotated[int | None, typer.Option(help="Most tokens of one context. 上下文上限")] = None,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Register an agent, or change one; what is not named stays.
 
@@ -166,9 +158,6 @@ def remove_agent(
     ctx: typer.Context,
     agent: _AgentId,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. 不再确认")] = False,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Remove an agent and revoke its keys.
 
@@ -188,14 +177,13 @@ def remove_agent(
     terminal.show(terminal.text("agent_removed", agent=known, keys=revoked))
 
 
-_AGENT_COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
+_AGENT_COMMANDS: Commands = {
     "list": (list_agents, "List all agents. 列出智能体"),
     "show": (show_agent, "Show one. 查看智能体"),
     "set": (put_agent, "Register or change one. 登记或修改"),
     "remove": (remove_agent, "Remove one and revoke its keys. 移除智能体"),
 }
-for name, (function, short) in _AGENT_COMMANDS.items():
-    agents_app.command(name, help=helped(function), short_help=short)(function)
+add_commands(agents_app, _AGENT_COMMANDS)
 
 
 # ``key create``, ``list`` and ``revoke``.
@@ -224,9 +212,6 @@ def create(
     expires: Annotated[
         str | None, typer.Option(metavar="90d|DATE", help="After 12h, 90d, 4w, or that day. 有效期  [default: never]")
     ] = None,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Make a key. Its secret is shown this once; the library keeps only a hash of it.
 
@@ -301,9 +286,7 @@ def _state(key: Key) -> str:
     return "expired" if key.expires_at is not None and key.expires_at <= time.time() else "valid"
 
 
-def list_keys(
-    ctx: typer.Context, library: LibraryOption = None, lang: LangOption = None, as_json: JsonOption = False
-) -> None:
+def list_keys(ctx: typer.Context) -> None:
     """List all keys, without their secrets.
 
     列出全部密钥，不含密钥内容。
@@ -334,9 +317,6 @@ def list_keys(
 def revoke(
     ctx: typer.Context,
     key: Annotated[str, typer.Argument(metavar="ID", help="The key's id, not its secret. 密钥标识")],
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Revoke a key, at once and for good.
 
@@ -352,13 +332,12 @@ def revoke(
     terminal.show(terminal.text("key_revoked", id=key))
 
 
-_KEY_COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
+_KEY_COMMANDS: Commands = {
     "create": (create, "Make a key. 新建密钥"),
     "list": (list_keys, "List all keys. 列出密钥"),
     "revoke": (revoke, "Revoke one. 吊销密钥"),
 }
-for name, (function, short) in _KEY_COMMANDS.items():
-    keys_app.command(name, help=helped(function), short_help=short)(function)
+add_commands(keys_app, _KEY_COMMANDS)
 
 
 # ``task list``, ``show``, ``set`` and ``remove``: what kinds of tasks are about.
@@ -378,9 +357,7 @@ _Id = Annotated[str, typer.Argument(metavar="ID", help="The profile. 画像标�
 _FIELDS = ("tasks", "domains", "terms")
 
 
-def list_all(
-    ctx: typer.Context, library: LibraryOption = None, lang: LangOption = None, as_json: JsonOption = False
-) -> None:
+def list_all(ctx: typer.Context) -> None:
     """List all profiles of tasks.
 
     列出全部任务画像。
@@ -412,9 +389,6 @@ def list_all(
 def show(
     ctx: typer.Context,
     profile: _Id,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Show a profile.
 
@@ -439,7 +413,7 @@ def show(
             terminal.show(f"{terminal.text(name)}: {value}", wrap=False)
 
 
-def put(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+def put(
     ctx: typer.Context,
     profile: _Id,
     task: Annotated[
@@ -453,9 +427,6 @@ def put(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         list[str] | None, typer.Option("--term", metavar="TERM", help="What they speak of (repeatable). 词语")
     ] = None,
     title: Annotated[str | None, typer.Option(help="What people call it. 标题")] = None,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Register a profile of tasks, or change one; what is not named stays. Without --task: ids that begin with ID.
 
@@ -485,9 +456,6 @@ def put(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
 def remove(
     ctx: typer.Context,
     profile: _Id,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Remove a profile; its tasks go on without.
 
@@ -503,11 +471,10 @@ def remove(
     terminal.show(terminal.text("profile_removed", profile=profile))
 
 
-_COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
+_COMMANDS: Commands = {
     "list": (list_all, "List all profiles. 列出任务画像"),
     "show": (show, "Show one. 查看任务画像"),
     "set": (put, "Register or change one. 登记或修改"),
     "remove": (remove, "Remove one. 移除任务画像"),
 }
-for name, (function, short) in _COMMANDS.items():
-    app.command(name, help=helped(function), short_help=short)(function)
+add_commands(app, _COMMANDS)

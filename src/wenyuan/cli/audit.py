@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, opened
+from wenyuan.cli.options import Commands, add_commands, opened
 from wenyuan.cli.terminal import FAILED, OK, Terminal, printable
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def _log(terminal: Terminal) -> Iterator[AuditLog]:
         yield found.audit
 
 
-def list_all(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+def list_all(
     ctx: typer.Context,
     kind: Annotated[
         str | None,
@@ -186,9 +186,6 @@ def list_all(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     until: Annotated[str | None, typer.Option(metavar="TIME", help="The same; that day included. 截止时间")] = None,
     limit: Annotated[int, typer.Option(help="At most so many. 最多条数")] = 20,
     parts: Annotated[bool, typer.Option("--parts", help="Each part of a question, too. 问题的各部分也列出")] = False,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """List the newest records, newest first; a question that was asked in parts stands once.
 
@@ -244,9 +241,6 @@ def _document(record: AuditRecord, *, with_query: bool) -> dict[str, Any]:
 def show(
     ctx: typer.Context,
     record: _Id,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Show a record: what was asked and given, by which state of the library; or what was changed.
 
@@ -275,9 +269,6 @@ def verify(
             help="First take the last record for the last one; that is recorded. 先将现有末尾确认为末尾并留下记录",
         ),
     ] = False,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Verify that no record was edited, removed, put in or moved; exit code 1 when one was.
 
@@ -310,9 +301,6 @@ def export(
     with_queries: Annotated[
         bool, typer.Option("--with-queries", help="Also what was asked, where that is kept. 包括问题原文")
     ] = False,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Write all records to a new file, with all that is hashed: anybody can verify them.
 
@@ -333,9 +321,6 @@ def replay(
     ctx: typer.Context,
     record: _Id,
     exact: Annotated[bool, typer.Option("--exact", help="Of the library as it was then. 按当时的知识库重放")] = False,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Ask a recorded question again: the same answer, or why it is another one now.
 
@@ -376,12 +361,11 @@ def _show_replay(terminal: Terminal, again: Replay, *, exact: bool) -> None:
         terminal.show(f"      {terminal.own(difference.detail)}", wrap=False)
 
 
-_COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
+_COMMANDS: Commands = {
     "list": (list_all, "List the newest records. 列出记录"),
     "show": (show, "Show one. 查看记录"),
     "verify": (verify, "Verify that all are whole. 验证完整性"),
     "export": (export, "Write all to a file. 导出记录"),
     "replay": (replay, "Ask a question again. 重放检索"),
 }
-for name, (function, short) in _COMMANDS.items():
-    app.command(name, help=helped(function), short_help=short)(function)
+add_commands(app, _COMMANDS)

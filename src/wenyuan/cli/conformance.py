@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from wenyuan.cli.options import JsonOption, LangOption, unlogged
+from wenyuan.cli.options import unlogged, without
 from wenyuan.cli.terminal import CONFORMANCE, OK, Terminal
 
 if TYPE_CHECKING:
     from wenyuan.conformance import FaultSwitch, Report, Target
 
 
+@without("library")
 def conformance(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ctx: typer.Context,
     url: Annotated[str | None, typer.Argument(metavar="[URL]", help="A service to test. 被测服务")] = None,
@@ -40,8 +41,6 @@ def conformance(  # noqa: PLR0913, PLR0917  (an argument here is an option there
         Path | None, typer.Option(metavar="DIR", help="Write the documents to take in. 导出测试数据")
     ] = None,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Also as JUnit XML. 另存报告")] = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Put the eleven cases of the contract to a service, over HTTP or as a Python object.
 

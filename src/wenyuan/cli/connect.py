@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from wenyuan.cli.library import note_keyword_only
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, opened, web_address
+from wenyuan.cli.options import opened, web_address, without
 from wenyuan.cli.terminal import Terminal
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.runtime import install_command
@@ -157,11 +157,10 @@ RECIPES: Mapping[str, Callable[[Here], tuple[Piece, ...]]] = {
 # ``mcp``: the library for one agent on this machine, over standard input and output.
 
 
+@without("as_json")
 def mcp(
     ctx: typer.Context,
     agent: Annotated[str | None, typer.Option(metavar="ID", help="See only what this agent may. 智能体")] = None,
-    library: LibraryOption = None,
-    lang: LangOption = None,
 ) -> None:
     """Serve an agent on this machine over MCP (standard input and output); agents start this command themselves.
 
@@ -218,9 +217,6 @@ def connect(
         ),
     ] = None,
     key: Annotated[str, typer.Option(metavar="KEY", help="The API key to fill in. 要填入的密钥")] = _KEY,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Print what connects an agent, an editor or a framework to the library, ready to paste.
 
@@ -300,9 +296,6 @@ def serve(
     port: Annotated[
         int | None, typer.Option(min=0, max=65_535, help="0: any free one. 端口  [default: 8765]", show_default=False)
     ] = None,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Serve the library over HTTP until Ctrl-C.
 

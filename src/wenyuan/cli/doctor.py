@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wenyuan import __version__
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, opened
+from wenyuan.cli.options import add_commands, opened, without
 from wenyuan.cli.terminal import FAILED, OK, Lines, Terminal
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.runtime import install_command, own_pip
@@ -256,9 +256,6 @@ def doctor(
     new_id: Annotated[
         bool, typer.Option("--new-id", help="First give a copied library an id of its own. 为复制的知识库换新标识")
     ] = False,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Check the installation and the library; every fault comes with the command that helps.
 
@@ -304,14 +301,13 @@ Example 示例:
 app = typer.Typer(help=_HELP, short_help="Check an embedding model. 检查向量模型", no_args_is_help=True)
 
 
+@without("library")
 def check(
     ctx: typer.Context,
     folder: Annotated[
         Path,
         typer.Argument(metavar="FOLDER", help="With model.onnx and tokenizer.json. 模型目录", show_default=False),
     ],
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Embed a small set of questions and answers in both languages with every pooling (first token, mean, last
     token) and the usual prefixes, say which is right, and print the settings for wenyuan.toml. Nothing is changed.
@@ -402,4 +398,4 @@ def _show(terminal: Terminal, checked: Checked) -> None:
     terminal.show(text("encoder_next"))
 
 
-app.command("check", help=helped(check), short_help="Which pooling and prefixes are right. 检查池化与前缀")(check)
+add_commands(app, {"check": (check, "Which pooling and prefixes are right. 检查池化与前缀")})

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, opened
+from wenyuan.cli.options import opened
 from wenyuan.cli.terminal import Lines, Terminal
 from wenyuan.core.errors import InvalidRequest
 
@@ -143,9 +143,6 @@ def evaluation(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         str | None, typer.Option("--filter", metavar="JSON", help="For every query. 过滤条件")
     ] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also as a page. 另存网页")] = None,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Measure retrieval: on sets of judged queries, or of your own library by questions whose answers are known (a
     table with the columns question and uri). That is kept, and compared with the last time.
@@ -216,9 +213,6 @@ def tune(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Take the tuning back. 撤销调优")] = False,
     status: Annotated[bool, typer.Option("--status", help="Which tuning counts. 查看调优")] = False,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Learn the library's domain from questions whose answers are known: a table with the columns question and
     uri, or a judged set (BEIR layout), and feedback on answers. It is adopted only where questions gain that are

@@ -15,17 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wenyuan.cli.doctor import human
-from wenyuan.cli.options import (
-    JsonOption,
-    LangOption,
-    LibraryOption,
-    day,
-    ended_by_sigterm,
-    interactive,
-    located,
-    opened,
-    words,
-)
+from wenyuan.cli.options import day, ended_by_sigterm, interactive, located, opened, words
 from wenyuan.cli.terminal import FAILED, OK, PARTLY, Bar, Lines, Terminal
 
 if TYPE_CHECKING:
@@ -42,9 +32,7 @@ _SHOWN_FAILURES = 10
 _SHOWN_TWINS = 3
 
 
-def init(
-    ctx: typer.Context, library: LibraryOption = None, lang: LangOption = None, as_json: JsonOption = False
-) -> None:
+def init(ctx: typer.Context) -> None:
     """Make an empty library.
 
     建立空的知识库。
@@ -60,7 +48,7 @@ def init(
         note_keyword_only(terminal, made)
     terminal.document({"status": "SUCCESS", "library": str(terminal.folder.absolute())})
     terminal.show(terminal.text("made", folder=terminal.folder.absolute()), wrap=False)
-    where = f" --library {quote(str(library))}" if library else ""
+    where = f" --library {quote(str(terminal.library))}" if terminal.library else ""
     terminal.show(terminal.text("made_next", command=f"wenyuan add PATH --source ID{where}"), wrap=False)
 
 
@@ -91,9 +79,6 @@ def add(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ] = None,
     tags: Annotated[str | None, typer.Option(metavar="A,B", help="Tags. 标签")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Change a known source unasked. 不再确认")] = False,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Register a source and take its documents in. Of a known one, what is not given stays.
 
@@ -187,9 +172,6 @@ def ingest(
     ctx: typer.Context,
     source: Annotated[str | None, typer.Argument(help="A registered source. 已登记的来源")] = None,
     every: Annotated[bool, typer.Option("--all", help="All of them. 全部来源")] = False,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Read sources again; only what has changed is taken in anew.
 
@@ -305,9 +287,6 @@ def show_report(terminal: Terminal, report: IngestReport) -> None:
 def backup(
     ctx: typer.Context,
     to: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that is new. 新目录", show_default=False)],
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Copy a library in a folder, while servers and workers go on: record, audit, keys and settings.
 
@@ -326,9 +305,6 @@ def backup(
 
 def reembed(
     ctx: typer.Context,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Give all passages vectors of the encoder that the settings name now, and build the index.
 
@@ -403,9 +379,6 @@ def migrate(
         str,
         typer.Option("--to", metavar="DSN|DIR", help="postgresql://…, or a folder. 连接串或目录", show_default=False),
     ],
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Copy the library to a PostgreSQL, or from there to a folder, and compare all of it.
 

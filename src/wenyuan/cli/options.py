@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import logging
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
@@ -68,6 +69,51 @@ JsonOption = Annotated[
     bool, typer.Option("--json", callback=_json, help="One JSON document on standard output. 以 JSON 输出")
 ]
 AllOption = Annotated[bool, typer.Option("--all", help="Show every entry, not just a screen. 全部显示")]
+
+
+Command = Callable[..., None]
+Commands = Mapping[str, tuple[Command, str]]
+"""By name: what a command does, and what is said of it in a line."""
+_SHARED: Mapping[str, tuple[Any, Any]] = {
+    "library": (LibraryOption, None),
+    "lang": (LangOption, None),
+    "as_json": (JsonOption, False),
+}
+
+
+def without(*names: str) -> Callable[[Command], Command]:
+    """Declares that a command has not all of the options that every command has: ``library``, ``lang``, ``as_json``."""
+
+    def declare(command: Command) -> Command:
+        command.__dict__["without"] = names
+        return command
+
+    return declare
+
+
+def add_commands(group: typer.Typer, commands: Commands) -> None:
+    """Give a group its commands, each with the options that every command has after its own.
+
+    The values of these options go to the `Terminal`, and not to the command.
+    """
+    for name, (command, short) in commands.items():
+        group.command(name, help=helped(command), short_help=short)(_with_shared(command))
+
+
+def _with_shared(command: Command) -> Command:
+    shared = {n: told for n, told in _SHARED.items() if n not in command.__dict__.get("without", ())}
+
+    @functools.wraps(command)
+    def called(**given: Any) -> None:
+        command(**{name: value for name, value in given.items() if name not in shared})
+
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    by_name = inspect.Parameter.KEYWORD_ONLY
+    told = [one.replace(kind=by_name) for one in own]
+    told += [inspect.Parameter(n, by_name, default=given, annotation=option) for n, (option, given) in shared.items()]
+    called.__signature__ = inspect.Signature(told)  # type: ignore[attr-defined]
+    called.__annotations__ = {one.name: one.annotation for one in told}
+    return called
 
 
 def command_of(ctx: Any) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from wenyuan.cli.library import note_keyword_only, show_report, with_content
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, ended_by_sigterm, interactive, opened, unlogged
+from wenyuan.cli.options import ended_by_sigterm, interactive, opened, unlogged
 from wenyuan.cli.terminal import FAILED, OK, PARTLY, Bar, Terminal
 
 if TYPE_CHECKING:
@@ -32,9 +32,6 @@ def refresh(
     source: Annotated[str | None, typer.Argument(help="A registered source. 已登记的来源")] = None,
     every: Annotated[bool, typer.Option("--all", help="All of them. 全部来源")] = False,
     due: Annotated[bool, typer.Option("--due", help="Those whose cycle says so. 到期的来源")] = False,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Refresh sources: read again what has changed, and write down how that went.
 
@@ -113,9 +110,6 @@ def worker(
     ctx: typer.Context,
     poll: Annotated[float, typer.Option(min=0.1, metavar="S", help="Seconds between two looks. 检查间隔")] = 30.0,
     once: Annotated[bool, typer.Option("--once", help="What is due now, then end. 只运行一轮")] = False,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Refresh sources whenever they are due, until Ctrl-C or SIGTERM. Any number of workers may run.
 
@@ -194,9 +188,6 @@ def apply(
         bool, typer.Option("--prune", help="Remove what the file does not name. 移除文件中没有的")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. 不再确认")] = False,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Make sources, agents and profiles of tasks what a registry file says. Reading is what a refresh does, but for sources with a
     higher sensitivity than before: those are read again at once.
@@ -279,9 +270,6 @@ def export(
     file: Annotated[
         Path | None, typer.Argument(metavar="[FILE]", help="Where to write; else standard output. 输出文件")
     ] = None,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Write the registry file that describes this library; applied to it, it changes nothing.
 

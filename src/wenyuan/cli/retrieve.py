@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import SCREEN, AllOption, JsonOption, LangOption, LibraryOption, opened
+from wenyuan.cli.options import SCREEN, AllOption, opened
 from wenyuan.cli.sources import stars
 from wenyuan.cli.terminal import Terminal, printable
 
@@ -57,9 +57,6 @@ def retrieve(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ] = None,
     explain: _Explain = False,
     everything: AllOption = False,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Mandatory rules above similar cases above templates.
 
@@ -101,7 +98,7 @@ def retrieve(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     _tell_more(terminal, len(ranked), everything=everything)
 
 
-def infer(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+def infer(
     ctx: typer.Context,
     process: Annotated[
         list[str] | None, typer.Argument(metavar="[PROCESS]...", help="Names of processes. 工序名称")
@@ -111,9 +108,6 @@ def infer(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     param: _Param = None,
     explain: _Explain = False,
     everything: AllOption = False,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Derive what the rules demand of processes, with their conditions and clauses.
 

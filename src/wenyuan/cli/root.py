@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,7 +21,16 @@ from wenyuan.cli.doctor import app as encoder_app
 from wenyuan.cli.doctor import doctor
 from wenyuan.cli.evaluate import evaluation, tune
 from wenyuan.cli.library import add, backup, ingest, init, migrate, reembed
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, foreseen, helped, is_usage_error, usage_error
+from wenyuan.cli.options import (
+    Commands,
+    JsonOption,
+    LangOption,
+    LibraryOption,
+    add_commands,
+    foreseen,
+    is_usage_error,
+    usage_error,
+)
 from wenyuan.cli.registry import apply, refresh, worker
 from wenyuan.cli.retrieve import retrieve
 from wenyuan.cli.rules import app as rules_app
@@ -148,7 +156,7 @@ def _wenyuan(
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
 
 
-_COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
+_COMMANDS: Commands = {
     "init": (init, "Make an empty library. 建立知识库"),
     "add": (add, "Register a source and take it in. 登记并收录来源"),
     "ingest": (ingest, "Read sources again. 重新读取来源"),
@@ -171,8 +179,7 @@ _COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
     "doctor": (doctor, "Check installation and library. 检查"),
     "demo": (demo, "See it all in one minute. 演示"),
 }
-for name, (function, short) in _COMMANDS.items():
-    app.command(name, help=helped(function), short_help=short)(function)
+add_commands(app, _COMMANDS)
 _GROUPS = {
     "source": source_app,
     "rules": rules_app,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, interactive, opened
+from wenyuan.cli.options import Commands, add_commands, interactive, opened
 from wenyuan.cli.retrieve import indented, infer, quoted, show_address
 from wenyuan.cli.rules_files import export, take, template
 from wenyuan.cli.sources import stars
@@ -42,9 +42,6 @@ def list_nodes(
     kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Only of this kind. 限定类别")] = None,
     limit: _Limit = 50,
     after: _After = 0,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """List what rules are about: processes, hazards, measures …
 
@@ -112,9 +109,6 @@ def _show_nodes(terminal: Terminal, nodes: Sequence[GraphNode], titles: Mapping[
 def show(
     ctx: typer.Context,
     rule: Annotated[str, typer.Argument(metavar="ID", help="Number or key of a rule. 规则编号")],
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Show a rule: what it says, its evidence, what it has lost, and who decided on it.
 
@@ -189,7 +183,7 @@ def _show_evidence(terminal: Terminal, told: Mapping[str, Any]) -> None:
         show_address(terminal, proof, " " * 6)
 
 
-def review(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+def review(
     ctx: typer.Context,
     approve: Annotated[str | None, typer.Option(metavar="IDS", help="Numbers: 3,7, 1-50, or all. 批准")] = None,
     reject: Annotated[str | None, typer.Option(metavar="IDS", help="Numbers, or all. 驳回")] = None,
@@ -197,9 +191,6 @@ def review(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     reason: Annotated[str, typer.Option(metavar="TEXT", help="Why. 原因")] = "",
     limit: _Limit = 50,
     after: _After = 0,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Show what waits for a review, with its quotes, or decide. Only what is approved is served.
 
@@ -257,9 +248,6 @@ def remove(
     ctx: typer.Context,
     pack: Annotated[str, typer.Argument(metavar="PACK", help="A pack that was imported. 规则包")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. 不再确认")] = False,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Take back all that a pack has brought; what other packs support stays, and so do the sources.
 
@@ -281,9 +269,7 @@ def remove(
     terminal.show(terminal.text("pack_removed", pack=pack, **counts))
 
 
-def packs(
-    ctx: typer.Context, library: LibraryOption = None, lang: LangOption = None, as_json: JsonOption = False
-) -> None:
+def packs(ctx: typer.Context) -> None:
     """List the packs that come with the program, and those that were imported.
 
     列出随程序提供的规则包，以及已导入的规则包。
@@ -313,7 +299,7 @@ def packs(
     terminal.show(table)
 
 
-_COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
+_COMMANDS: Commands = {
     "import": (take, "Import rules, the diff first. 导入规则"),
     "export": (export, "Write rules as files. 导出规则"),
     "template": (template, "Write a workbook to fill in. 生成工作簿"),
@@ -324,5 +310,4 @@ _COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
     "infer": (infer, "Derive rules for processes. 推导规则"),
     "packs": (packs, "List packs. 列出规则包"),
 }
-for name, (function, short) in _COMMANDS.items():
-    app.command(name, help=helped(function), short_help=short)(function)
+add_commands(app, _COMMANDS)

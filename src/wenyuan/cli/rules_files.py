@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from wenyuan.cli.options import SCREEN, JsonOption, LangOption, LibraryOption, opened
+from wenyuan.cli.options import SCREEN, opened
 from wenyuan.cli.retrieve import indented
 from wenyuan.cli.terminal import FAILED, OK, Terminal
 
@@ -26,7 +26,7 @@ _MOST_NAMES = 2_000  # of more, a thread embeds what is needed when it is needed
 _LISTED = 100_000
 
 
-def take(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+def take(
     ctx: typer.Context,
     book: Annotated[
         str, typer.Argument(metavar="FILE|DIR|PACK", help="Or a pack that is shipped. 文件、目录或规则包")
@@ -40,9 +40,6 @@ def take(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     ] = None,
     pack: Annotated[str, typer.Option("--pack", metavar="NAME", help="Import under this name. 规则包名称")] = "",
     everything: Annotated[bool, typer.Option("--all", help="Show every change and fault. 全部显示")] = False,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Import rules from YAML, Excel, CSV, JSON Lines, and graphs (GraphML, JSON); a folder is one pack.
 
@@ -193,9 +190,6 @@ def export(
     file: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="A new file; else standard output. 新文件")
     ] = None,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Write rules as files that import reads back. Workbooks hold no attributes and no sources.
 
@@ -271,9 +265,6 @@ def template(
     pack: Annotated[
         str | None, typer.Option("--pack", metavar="NAME", help="For the kinds of a shipped pack. 按随附规则包的类别")
     ] = None,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Write an empty workbook to fill in: a sheet for each kind, one for rules, with drop-downs.
 

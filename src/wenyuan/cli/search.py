@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, day, opened, unlogged
+from wenyuan.cli.options import day, opened, unlogged
 from wenyuan.cli.sources import stars
 from wenyuan.cli.terminal import Terminal, printable
 from wenyuan.core.text import fold, query_terms, terms
@@ -39,7 +39,7 @@ _INDENT = "    "
 _PART = re.compile(r"[a-z]{3,}|at most")
 
 
-def search(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+def search(
     ctx: typer.Context,
     query: Annotated[str, typer.Argument(help="A question or some words. 问题或关键词")],
     limit: Annotated[int, typer.Option("-k", "--limit", help="Passages at most, 1 to 100. 最多几个段落")] = 5,
@@ -53,9 +53,6 @@ def search(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
         str | None, typer.Option("--filter", metavar="JSON", help="Conditions on fields. 过滤条件")
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="How each score came about. 解释得分")] = False,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Search the library. To find nothing is an answer, too: it comes with its reason.
 
@@ -408,7 +405,7 @@ def _fitting(flat: str, start: int, width: int) -> int:
 _KEY = "WENYUAN_KEY"
 
 
-def context(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
+def context(
     ctx: typer.Context,
     query: Annotated[str, typer.Argument(help="What has to be known. 需要了解的内容")],
     url: Annotated[
@@ -421,9 +418,6 @@ def context(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     allow_low_trust: Annotated[
         bool, typer.Option("--allow-low-trust", help="Let trust below 3 in. 允许低可信内容")
     ] = False,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Show what may enter a prompt: trust, copyright and budget are kept to. A failure is never an empty context.
 
@@ -525,9 +519,6 @@ def feedback(
         typer.Option(metavar="FRAGMENT", help="Right: rank, ref or address (repeatable). 正确的片段"),
     ] = None,
     bad: Annotated[list[str] | None, typer.Option(metavar="FRAGMENT", help="Wrong, likewise. 错误的片段")] = None,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Say which parts of an answer are right or wrong; tuning learns from it.
 

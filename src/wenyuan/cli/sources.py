@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wenyuan.cli.options import JsonOption, LangOption, LibraryOption, helped, interactive, opened, words
+from wenyuan.cli.options import Commands, add_commands, interactive, opened, words
 from wenyuan.cli.registry import exit_code, export, outcome_document, show_outcome
 from wenyuan.cli.terminal import FAILED, OK, Terminal
 
@@ -43,9 +43,6 @@ def describe(  # noqa: PLR0913, PLR0917  (an argument here is an option there)
     supersedes: Annotated[str | None, typer.Option(metavar="A,B", help="What it replaces. 取代的来源")] = None,
     collection: Annotated[str | None, typer.Option(help="A name to filter by. 集合")] = None,
     language: Annotated[str | None, typer.Option(help="zh, en … 语言")] = None,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Change how a source is described; what is not named stays, and "" takes a value away.
 
@@ -152,9 +149,6 @@ def list_all(
     everything: Annotated[
         bool, typer.Option("--all", help="Also those without documents that rules quote. 含规则引用而无文档者")
     ] = False,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """List the sources; those that a pack of rules only quotes, and that hold no document, are counted.
 
@@ -202,9 +196,6 @@ def _table(terminal: Terminal, listed: list[dict[str, object]]) -> Any:
 def show(
     ctx: typer.Context,
     source: _Id,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Show a source: how it is described, what the library holds of it, how it is doing, and what failed.
 
@@ -257,9 +248,6 @@ def remove(
     ctx: typer.Context,
     source: _Id,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. 不再确认")] = False,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Remove a source and all that came from it from the library; the original files stay.
 
@@ -287,12 +275,11 @@ def remove(
     terminal.show(terminal.text("removed", source=source, documents=gone))
 
 
-_COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
+_COMMANDS: Commands = {
     "list": (list_all, "List all sources. 列出来源"),
     "show": (show, "Show one. 查看来源"),
     "set": (describe, "Describe one anew. 修改来源"),
     "export": (export, "Write the registry file. 导出注册表"),
     "remove": (remove, "Remove one from the library. 移除来源"),
 }
-for name, (function, short) in _COMMANDS.items():
-    app.command(name, help=helped(function), short_help=short)(function)
+add_commands(app, _COMMANDS)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wenyuan.cli.options import SCREEN, AllOption, JsonOption, LangOption, LibraryOption, helped, interactive, opened
+from wenyuan.cli.options import SCREEN, AllOption, Commands, add_commands, interactive, opened
 from wenyuan.cli.retrieve import indented
 from wenyuan.cli.terminal import FAILED, OK, Terminal, printable
 
@@ -37,9 +37,6 @@ def list_all(
     ctx: typer.Context,
     containing: Annotated[str, typer.Option("--containing", metavar="TEXT", help="Only with this in it. 包含")] = "",
     everything: AllOption = False,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """List the synonyms of the library.
 
@@ -82,9 +79,6 @@ def add(
     one_way: Annotated[
         bool, typer.Option("--one-way", help="SYNONYM is not asked as TERM. 仅由说法到用语，不反向")
     ] = False,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Enter a synonym; of the same two words the last entry counts.
 
@@ -113,9 +107,6 @@ def take(
         bool, typer.Option("--prune", help="Remove what the file does not hold. 移除文件中没有的")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. 不再确认")] = False,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Enter the synonyms of a file with the columns term, synonym and direction (both, one_way).
 
@@ -186,9 +177,6 @@ def export(
             "-o", "--output", metavar="FILE", help="A new CSV, TSV or JSONL file; else standard output. 新文件"
         ),
     ] = None,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Write the synonyms as a file that import reads back.
 
@@ -238,9 +226,6 @@ def remove(
     synonym: Annotated[
         str | None, typer.Argument(metavar="[SYNONYM]", help="Only this one; else all of TERM. 只移除这一条")
     ] = None,
-    library: LibraryOption = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Remove a synonym, or all of a term.
 
@@ -274,12 +259,11 @@ def _meant(entries: Iterable[Synonym], term: str, synonym: str | None) -> list[S
     return [entry for entry in entries if named <= {stems(entry.term), stems(entry.synonym)}]
 
 
-_COMMANDS: Mapping[str, tuple[Callable[..., None], str]] = {
+_COMMANDS: Commands = {
     "list": (list_all, "List them. 列出同义词"),
     "add": (add, "Enter one. 添加同义词"),
     "import": (take, "Enter those of a file. 从文件导入"),
     "export": (export, "Write them to a file. 导出"),
     "remove": (remove, "Remove one. 移除同义词"),
 }
-for name, (function, short) in _COMMANDS.items():
-    app.command(name, help=helped(function), short_help=short)(function)
+add_commands(app, _COMMANDS)

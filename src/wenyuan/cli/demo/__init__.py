@@ -7,19 +7,18 @@ from typing import Annotated
 
 import typer
 
-from wenyuan.cli.options import JsonOption, LangOption
+from wenyuan.cli.options import without
 from wenyuan.cli.terminal import FAILED, OK, Terminal
 
 # ``demo``: the whole service in one minute, on documents that ship with it.
 
 
+@without("library")
 def demo(
     ctx: typer.Context,
     keep: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep documents and library there. 保留到目录")
     ] = None,
-    lang: LangOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Take a small bilingual set of documents in, search it, and see what an empty answer and a failure look like.
 
