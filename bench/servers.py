@@ -126,7 +126,7 @@ class World:
     def make_due(self, source: str) -> None:
         """Once, and only when nobody is at it: then it is one job."""
         catalog: Any = self.library.catalog
-        with catalog._claims.begin() as connection:
+        with catalog.database.claims.begin() as connection:
             made = connection.exec_driver_sql(
                 "UPDATE source_state SET next_refresh = %s WHERE source_id = %s AND claimed_by = ''",
                 (time.time(), source),

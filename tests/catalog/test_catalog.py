@@ -40,7 +40,7 @@ def test_reopened(catalog: Catalog) -> None:
     before = (texts(catalog), catalog.seq(), catalog.counts(), catalog.sources())
     catalog.close()
     catalog.close()
-    other = Catalog.open(again(catalog._place))
+    other = Catalog.open(again(catalog.database.place))
     assert (texts(other), other.seq(), other.counts(), other.sources()) == before
     other.close()
 
@@ -93,7 +93,7 @@ def test_no_second_library(catalog: Catalog) -> None:
     """A library is not made where there is one, and that one stays as it is."""
     put(catalog, 1)
     with pytest.raises(CatalogUnavailable, match="already"):
-        Catalog.create(again(catalog._place))
+        Catalog.create(again(catalog.database.place))
     assert catalog.counts()["documents"] == 1
 
 
@@ -196,14 +196,14 @@ def test_old_sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_pragmas(catalog: Catalog) -> None:
     """What is acknowledged survives a power loss (FULL), what is deleted is overwritten, readers cannot write."""
-    with catalog._writer.connect() as connection:
+    with catalog.database.writer.connect() as connection:
         found = {n: connection.exec_driver_sql(f"PRAGMA {n}").scalar() for n in ("synchronous", "secure_delete")}
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
         assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
     assert found == {"synchronous": 2, "secure_delete": 1}
     with (
         pytest.raises(CatalogUnavailable, match="readonly"),
-        sql.reading(catalog._reader, "trying") as connection,
+        sql.reading(catalog.database.reader, "trying") as connection,
     ):
         connection.exec_driver_sql("DELETE FROM sources")
     assert len(catalog.sources()) == 2
@@ -291,7 +291,7 @@ def test_purged_beside_a_reader(catalog: Catalog, caplog: pytest.LogCaptureFixtu
     catalog.commit_documents([made], vectors)
     changes = catalog.changes(0, catalog.seq())
     assert next(changes).row is not None
-    with catalog._writer.connect() as connection:
+    with catalog.database.writer.connect() as connection:
         connection.exec_driver_sql("PRAGMA busy_timeout=50")
     assert catalog.remove_source("s1") == 1
     assert "write-ahead log" in caplog.text
@@ -358,7 +358,7 @@ def test_whole_or_not_at_all(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) 
     executed = 0
     fails_at = 0
 
-    @sa.event.listens_for(catalog._writer, "before_cursor_execute")
+    @sa.event.listens_for(catalog.database.writer, "before_cursor_execute")
     def fail(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         nonlocal executed
         executed += not statement.startswith("BEGIN")

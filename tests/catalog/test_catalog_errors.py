@@ -141,7 +141,7 @@ def test_readers_beside_a_writer(catalog: Catalog) -> None:
     """Readers go on while a writer is in the middle of a commit, and each block of reads sees one state."""
     put(catalog, 1)
     feed = catalog.changes(0, 100)
-    with catalog._writer.begin() as connection:
+    with catalog.database.writer.begin() as connection:
         connection.exec_driver_sql("DELETE FROM passages")
         assert catalog.counts()["passages"] == 1
         assert next(feed).passage_id == 1
@@ -319,7 +319,7 @@ def test_our_own_errors_pass() -> None:
 
 def test_locked_database(catalog: Catalog) -> None:
     """A foreign program that locks the database makes writing CatalogBusy; reading goes on."""
-    with catalog._writer.connect() as connection:
+    with catalog.database.writer.connect() as connection:
         connection.exec_driver_sql("PRAGMA busy_timeout=50")
     with raw(catalog) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -340,11 +340,11 @@ def test_deadline_stops_a_long_query(catalog: Catalog) -> None:
         begun = time.monotonic()
         with (
             pytest.raises(EngineTimeout, match="counting for ever: the deadline passed"),
-            sql.reading(catalog._reader, "counting for ever", soon(0.2)) as connection,
+            sql.reading(catalog.database.reader, "counting for ever", soon(0.2)) as connection,
         ):
             connection.exec_driver_sql(ENDLESS)
         assert 0.19 <= time.monotonic() - begun < 1.0
-    with sql.reading(catalog._reader, "counting a little") as connection:
+    with sql.reading(catalog.database.reader, "counting a little") as connection:
         limited = ENDLESS.replace("FROM n)", "FROM n LIMIT 300000)")
         assert connection.exec_driver_sql(limited).scalar() == 300_000
     assert len(catalog.sources(soon())) == 2
@@ -354,12 +354,12 @@ def test_deadline_stops_a_long_statement(catalog: Catalog) -> None:
     """One that is asked of the driver alone ends close to its deadline, too, and no later one hears of it."""
     begun = time.monotonic()
     with pytest.raises(EngineTimeout, match="counting for ever: the deadline passed"):
-        sql.told_at_once(catalog._reader, ENDLESS, (), "counting for ever", soon(0.2))
+        sql.told_at_once(catalog.database.reader, ENDLESS, (), "counting for ever", soon(0.2))
     assert 0.19 <= time.monotonic() - begun < 1.0
     limited = ENDLESS.replace("FROM n)", "FROM n LIMIT 300000)")
-    assert sql.told_at_once(catalog._reader, limited, (), "counting a little") == [(300_000,)]
+    assert sql.told_at_once(catalog.database.reader, limited, (), "counting a little") == [(300_000,)]
     with pytest.raises(CatalogUnavailable, match="asking for what there is not: no such table"):
-        sql.told_at_once(catalog._reader, "SELECT * FROM nowhere", (), "asking for what there is not")
+        sql.told_at_once(catalog.database.reader, "SELECT * FROM nowhere", (), "asking for what there is not")
 
 
 def test_damaged_pages(catalog: Catalog) -> None:

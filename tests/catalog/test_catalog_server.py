@@ -47,7 +47,7 @@ def place(database: str, tmp_path: Path) -> Iterator[Server]:
 @pytest.fixture
 def other(catalog: Catalog) -> Iterator[Catalog]:
     """The same catalog, as another server has it open."""
-    opened = Catalog.open(again(catalog._place))
+    opened = Catalog.open(again(catalog.database.place))
     yield opened
     opened.close()
 
@@ -163,7 +163,7 @@ def test_sources_are_taken_in_side_by_side(catalog: Catalog, other: Catalog) -> 
 def test_one_claim(catalog: Catalog, other: Catalog) -> None:
     """Of many that claim a source at once one gets it, also while somebody writes; it is free when it is let go."""
     until = time.time() + 60
-    with catalog._writer.begin() as writing, ThreadPoolExecutor(8) as pool:
+    with catalog.database.writer.begin() as writing, ThreadPoolExecutor(8) as pool:
         writing.exec_driver_sql("SELECT 1")
         claims = [pool.submit((catalog, other)[n % 2].claim_source, "s1", f"w{n}", until) for n in range(16)]
         won = [n for n, claim in enumerate(claims) if claim.result(timeout=30)]
@@ -420,7 +420,7 @@ def test_deadline(catalog: Catalog) -> None:
         begun = time.monotonic()
         with (
             pytest.raises(EngineTimeout, match="the deadline passed"),
-            connect.reading(catalog._reader, "waiting", soon(0.3)) as connection,
+            connect.reading(catalog.database.reader, "waiting", soon(0.3)) as connection,
         ):
             connection.exec_driver_sql("SELECT pg_sleep(20)")
         assert time.monotonic() - begun < 5
@@ -488,7 +488,7 @@ def test_a_server_that_says_nothing(catalog: Catalog, place: Server) -> None:
 def test_server_restarted(tmp_path: Path) -> None:
     """While the server is down, everything says so; when it is back, everything goes on, and nothing acknowledged is lost."""
     with postgres_server.own() as own, new_catalog(Server(tmp_path, own.dsn)) as catalog:
-        audit = AuditLog(tmp_path, place=catalog._place.audit())
+        audit = AuditLog(tmp_path, place=catalog.database.place.audit())
         for round_ in range(2):
             put(catalog, round_)
             audit.append({"kind": "retrieval", "principal": "p"})

@@ -36,14 +36,14 @@ class Reading:
 @BOTH
 def test_read_once_while_nobody_writes(catalog: Catalog) -> None:
     """A value is read once, however often it is asked for, while nothing is committed."""
-    memory, reading = Remembered(catalog._place.version), Reading()
+    memory, reading = Remembered(catalog.database.place.version), Reading()
     assert [memory.get("k", reading) for _ in range(5)] == [1] * 5
 
 
 @BOTH
 def test_read_anew_after_a_commit_of_this_process(catalog: Catalog) -> None:
     """A commit of this process drops what was remembered."""
-    memory, reading = Remembered(catalog._place.version), Reading()
+    memory, reading = Remembered(catalog.database.place.version), Reading()
     memory.get("k", reading)
     put(catalog, 1)
     assert memory.get("k", reading) == 2
@@ -51,7 +51,7 @@ def test_read_anew_after_a_commit_of_this_process(catalog: Catalog) -> None:
 
 def test_a_failed_reading_is_not_remembered(catalog: Catalog) -> None:
     """What raises is read again by the next who asks."""
-    memory = Remembered(catalog._place.version)
+    memory = Remembered(catalog.database.place.version)
     with pytest.raises(ZeroDivisionError):
         memory.get("k", lambda: 1 // 0)
     assert memory.get("k", lambda: 7) == 7
@@ -59,7 +59,7 @@ def test_a_failed_reading_is_not_remembered(catalog: Catalog) -> None:
 
 def test_many_keys_are_bound(catalog: Catalog) -> None:
     """However many keys are asked for, by whomever, only so many values are remembered."""
-    memory = Remembered(catalog._place.version)
+    memory = Remembered(catalog.database.place.version)
     for number in range(2_500):
         memory.get(number, Reading())
     assert len(memory._values) <= 1_000
@@ -98,7 +98,7 @@ def test_another_connection_is_seen_at_once(catalog: Catalog, what: str) -> None
     else:
         with pytest.raises(NotPermitted):
             ask(catalog)
-    other = Catalog.open(again(catalog._place))
+    other = Catalog.open(again(catalog.database.place))
     change(other)
     other.close()
     assert ask(catalog) == then
@@ -110,7 +110,7 @@ def test_a_revoked_key_ends_at_once(catalog: Catalog) -> None:
     key, token = catalog.create_key(None, frozenset({"search"}), None)
     assert catalog.key_of_token(token) == key
     assert catalog.key_of_token(token[:-1] + "!") is None
-    other = Catalog.open(again(catalog._place))
+    other = Catalog.open(again(catalog.database.place))
     other.revoke_key(key.key_id)
     other.close()
     now = catalog.key_of_token(token)

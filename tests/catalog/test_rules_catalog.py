@@ -258,7 +258,7 @@ def test_plan(catalog: Catalog) -> None:
     plans: list[str] = []
     from sqlalchemy import event
 
-    @event.listens_for(catalog._reader, "before_cursor_execute")
+    @event.listens_for(catalog.database.reader, "before_cursor_execute")
     def _explain(_c: Any, _cursor: Any, sql: str, parameters: Any, _context: Any, _many: bool) -> None:
         if sql.startswith("SELECT"):
             with raw(catalog) as connection:
@@ -294,7 +294,7 @@ def test_again(catalog: Catalog) -> None:
 def test_again_over_an_older_library(catalog: Catalog) -> None:
     """Where earlier versions made the clause an anchor, the same pack still changes nothing, and no such anchor is shown."""
     load(catalog, FALLS)
-    with catalog._writer.begin() as connection:
+    with catalog.database.writer.begin() as connection:
         connection.execute(rules_tables.evidences.update().values(uri="https://example.org/37#第十条"))
     written = Evidence(source_id="s1", uri="https://example.org/37", clause="第十条", quote=QUOTE.quote)
     assert load(catalog, replace(FALLS, evidences=(written,))).seq is None
@@ -692,7 +692,7 @@ def test_two_readers(catalog: Catalog) -> None:
     """Another process's change is seen at once, also in nodes that were read before."""
     load(catalog, FALLS)
     assert from_(catalog, PIT, "produces_hazard")[0].end.name == "坍塌"
-    other = Catalog.open(again(catalog._place))
+    other = Catalog.open(again(catalog.database.place))
     load(other, FALLS, nodes=(PIT, replace(COLLAPSE, name="塌方"), SHORING))
     other.close()
     assert from_(catalog, PIT, "produces_hazard")[0].end.name == "塌方"

@@ -84,7 +84,7 @@ def both(tmp_path_factory: pytest.TempPathFactory, elsewhere: sa.Engine, pack: A
         for one in (here, there):
             one.review_rules([1, 2], "reject", actor="a", reason="r")
             one.review_rules([3], "retire", actor="a")
-            with one._writer.begin() as connection:
+            with one.database.writer.begin() as connection:
                 drop_evidence_of(connection, next_seq(connection, REMOVED), REMOVED)
         yield here, there
 
@@ -123,7 +123,7 @@ def _commit(one: Any, number: int | None) -> int | None:
     """The commit of an import; a catalog of its own has made others before."""
     if number is None:
         return None
-    with one._reader.connect() as connection:
+    with one.database.reader.connect() as connection:
         return int(connection.scalar(sa.select(sa.func.min(schema.nodes.c.seq))) or 0)
 
 

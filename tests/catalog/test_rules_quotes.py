@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 import wenyuan
 from wenyuan.catalog import Catalog, schema
-from wenyuan.catalog.documents import CatalogReads
 from wenyuan.cli.root import app
 from wenyuan.core.addresses import file_uri
 from wenyuan.core.rules.inference import plain
@@ -145,7 +144,7 @@ def test_imported_again_after_the_end(site: Site) -> None:
 def test_nothing_is_read_without_a_change(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run in which nothing has changed reads no document for its quotes."""
     site.ingest()
-    monkeypatch.delattr(CatalogReads, "document_words")
+    monkeypatch.delattr(Catalog, "document_words")
     assert site.ingest().unchanged == 1
     site.write("Not cited.", name="other.md")
     assert site.ingest().added == 1
@@ -176,10 +175,10 @@ def test_an_older_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     with monkeypatch.context() as older:
         older.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:4])
         older.setattr(schema, "SCHEMA_VERSION", 4)
-        with closing(Catalog.create(tmp_path / "library")) as made, made._writer.begin() as connection:
+        with closing(Catalog.create(tmp_path / "library")) as made, made.database.writer.begin() as connection:
             connection.exec_driver_sql("DROP INDEX rule_evidences_cited")
     ask = "EXPLAIN QUERY PLAN SELECT uri FROM rule_evidences WHERE source_id = 'a' AND removed_seq IS NULL"
-    with closing(Catalog.open(tmp_path / "library")) as catalog, catalog._reader.connect() as connection:
+    with closing(Catalog.open(tmp_path / "library")) as catalog, catalog.database.reader.connect() as connection:
         connection.exec_driver_sql(
             "SELECT 1 FROM rule_evidences"
         ).all()  # else a plan is made for the schema of before

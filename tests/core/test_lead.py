@@ -179,7 +179,7 @@ class Shelf:
 
     def leads(self, *, all_versions: bool = False) -> list[str]:
         d = schema.documents.c
-        with self.library.catalog._reader.connect() as connection:
+        with self.library.catalog.database.reader.connect() as connection:
             query = sa.select(d.lead).order_by(d.document_id)
             return list(connection.scalars(query if all_versions else query.where(d.removed_seq.is_(None))))
 
@@ -388,7 +388,7 @@ def test_an_older_library(catalog: Catalog, place: Any) -> None:
     """A library of the format before gets the column; what it holds has no lead, and is searched as before."""
     put(catalog, 1, text="words")
     before = [(c.passage_id, c.row) for c in catalog.changes(0, catalog.seq(), vectors=False)]
-    with catalog._writer.begin() as connection:
+    with catalog.database.writer.begin() as connection:
         connection.execute(sa.text("ALTER TABLE documents DROP COLUMN lead"))
         connection.execute(sa.text("UPDATE library SET value = '9' WHERE key = 'schema'"))
     with closing(Catalog.open(again(place))) as opened:

@@ -182,10 +182,10 @@ def test_an_older_library_has_compared_nothing(tmp_path: Path, monkeypatch: pyte
     with monkeypatch.context() as older:
         older.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:7])
         older.setattr(schema, "SCHEMA_VERSION", 7)
-        with closing(Catalog.create(tmp_path / "library")) as made, made._writer.begin() as connection:
+        with closing(Catalog.create(tmp_path / "library")) as made, made.database.writer.begin() as connection:
             connection.exec_driver_sql("DROP INDEX rule_evidences_unplaced")
             connection.exec_driver_sql("ALTER TABLE rule_evidences DROP COLUMN verified")
-    with closing(Catalog.open(tmp_path / "library")) as catalog, catalog._reader.connect() as connection:
+    with closing(Catalog.open(tmp_path / "library")) as catalog, catalog.database.reader.connect() as connection:
         columns = [row[1] for row in connection.exec_driver_sql("PRAGMA table_info(rule_evidences)")]
         assert "verified" in columns
         assert catalog.cited("code") == {}

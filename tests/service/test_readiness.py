@@ -110,7 +110,7 @@ def test_a_registry_that_cannot_be_read(library: Any) -> None:
 
 def test_a_damaged_catalog(library: Any) -> None:
     """A table that is lost is told by the catalog's part, and no question is tried."""
-    with library.catalog._writer.begin() as connection:
+    with library.catalog.database.writer.begin() as connection:
         connection.exec_driver_sql("ALTER TABLE passages RENAME TO elsewhere")
     library.catalog.put_source(wenyuan.Source(source_id="later"))
     failed = unready(library)

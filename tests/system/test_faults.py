@@ -152,8 +152,8 @@ def test_empty_leg_only_on_purpose() -> None:
 def test_catalog_file_destroyed(opened: Any) -> None:
     """A catalog that is overwritten with rubbish while it is open makes the answer FAILED."""
     path = opened.folder / "catalog.db"
-    opened.catalog._place.reader.dispose()  # the next question opens the file anew
-    opened.catalog._place.writer.dispose()
+    opened.catalog.database.place.reader.dispose()  # the next question opens the file anew
+    opened.catalog.database.place.writer.dispose()
     for name in ("catalog.db-wal", "catalog.db-shm"):
         (opened.folder / name).unlink(missing_ok=True)
     path.write_bytes(b"this is no database, whatever its name says" * 200)

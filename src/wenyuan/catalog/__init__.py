@@ -2,57 +2,54 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from datetime import date
 from pathlib import Path
 from shlex import quote
-from typing import Any
 
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema
-from wenyuan.catalog.documents import CatalogReads, batches
-from wenyuan.catalog.governance import CatalogGovernance, CatalogIdentity, CatalogProfiles, name_library
-from wenyuan.catalog.learning import CatalogEvaluations, CatalogSynonyms, CatalogTunings
-from wenyuan.catalog.rows import Remembered, day, source_row, vector_rows
-from wenyuan.catalog.rules.writes import CatalogNames, CatalogQuotes, CatalogRules, drop_evidence_of
-from wenyuan.catalog.sql import insert_new, next_seq, now, reading, translated
-from wenyuan.catalog.storage import Files, Place
-from wenyuan.catalog.vectors import CatalogForgetting, CatalogVectors, forget_words
-from wenyuan.core.errors import CatalogUnavailable, CatalogVersion, VectorsGone
-from wenyuan.core.model import NewDocument, NewPassage, Source
-from wenyuan.runtime import upgrade_command
-
-# The catalog: the system of record. What is not in here does not exist; indexes are derived from it.
-
+from wenyuan.catalog.documents import Documents
+from wenyuan.catalog.governance import Access, Identity, SourceRegistry, TaskProfiles, Values, name_library
+from wenyuan.catalog.learning import Evaluations, Synonyms, Tunings
+from wenyuan.catalog.rules.graph import RulesGraph
+from wenyuan.catalog.rules.writes import Citations, NameVectors, RuleWrites
+from wenyuan.catalog.sql import translated
+from wenyuan.catalog.storage import Database, Files, Place
+from wenyuan.catalog.writes import DocumentWrites, Vectors
+from wenyuan.core.errors import CatalogUnavailable, CatalogVersion
+from wenyuan.runtime import delegate, upgrade_command
 
 MOVING = "moving"
 """Of `library`, while one is moved here (see `catalog.backup`): whose rows come."""
 
 
-class Catalog(
-    CatalogIdentity,
-    CatalogForgetting,
-    CatalogGovernance,
-    CatalogRules,
-    CatalogQuotes,
-    CatalogNames,
-    CatalogTunings,
-    CatalogProfiles,
-    CatalogSynonyms,
-    CatalogEvaluations,
-    CatalogVectors,
-    CatalogReads,
-):
-    """What a library holds, wherever that lies. Safe to share between threads."""
+class Catalog:
+    """What a library holds, wherever that lies, in parts by subject. Safe to share between threads.
+
+    Attributes:
+        database: What the parts share.
+        rules: The rules graph, to be read.
+    """
 
     def __init__(self, place: Place) -> None:
         self.folder = place.folder
-        self._place = place
-        self._writer, self._reader, self._claims = place.writer, place.reader, place.claims
-        self._remembered = Remembered(place.version)
+        self.database = database = Database(place)
+        self.values = Values(database)
+        self.identity = Identity(database)
+        self.registry = SourceRegistry(database)
+        self.documents = Documents(database)
+        self.writes = DocumentWrites(database)
+        self.vectors = Vectors(database)
+        self.access = Access(database)
+        self.tasks = TaskProfiles(database)
+        self.learned = Tunings(database)
+        self.evaluated = Evaluations(database)
+        self.vocabulary = Synonyms(database)
+        self.rules = RulesGraph(database.reader)
+        self.rule_writes = RuleWrites(database)
+        self.rule_names = NameVectors(database)
+        self.citations = Citations(database)
 
     # -- life ---------------------------------------------------------------------------------------
 
@@ -63,7 +60,7 @@ class Catalog(
         place.make()
         catalog = cls(place)
         try:
-            with catalog.writing(), translated("creating the library"), catalog._claims.begin() as connection:
+            with catalog.writing(), translated("creating the library"), catalog.database.claims.begin() as connection:
                 if sa.inspect(connection).get_table_names():
                     raise CatalogUnavailable(
                         f"there is a database in {place} already",
@@ -103,7 +100,7 @@ class Catalog(
         version = self._version()
         if version > schema.SCHEMA_VERSION:
             raise CatalogVersion(
-                f"the library in {self._place} has format {version}, this program knows up to {schema.SCHEMA_VERSION}",
+                f"the library in {self.database.place} has format {version}, this program knows up to {schema.SCHEMA_VERSION}",
                 component="catalog",
                 hint=f"upgrade the program: {upgrade_command()}",
             )
@@ -111,22 +108,22 @@ class Catalog(
             with self.writing():
                 if version == 0:
                     self.check_not_emptied()  # asked again with the lock, and before the writer changes the file
-                with translated("migrating the library"), self._claims.begin() as connection:
+                with translated("migrating the library"), self.database.claims.begin() as connection:
                     if self._number(connection) == version:  # else another process has done it meanwhile
-                        make_tables(connection, version, self._place)
+                        make_tables(connection, version, self.database.place)
 
     def check_not_emptied(self) -> None:
         """CatalogUnavailable where there was a library, and its tables are gone; it only reads."""
-        if self._version() == 0 and self._place.emptied():
+        if self._version() == 0 and self.database.place.emptied():
             raise CatalogUnavailable(
-                f"the library in {self._place} was emptied: its tables are gone, and what was made with them is there",
+                f"the library in {self.database.place} was emptied: its tables are gone, and what was made with them is there",
                 component="catalog",
                 hint="restore it from a backup; or choose another folder, or another catalog.schema_name",
             )
 
     def _version(self) -> int:
         """The number of the format; 0 when creating the library was interrupted before anything was stored."""
-        with reading(self._reader, f"opening {self._place}") as connection:
+        with self.database.reading(f"opening {self.database.place}") as connection:
             return self._number(connection)
 
     def _number(self, connection: sa.Connection) -> int:
@@ -138,174 +135,147 @@ class Catalog(
             number = connection.scalar(sa.select(schema.library.c.value).where(schema.library.c.key == "schema"))
         if number is None or not number.isdecimal():
             raise CatalogUnavailable(
-                f"{self._place} is a database, but no library",
+                f"{self.database.place} is a database, but no library",
                 component="catalog",
                 hint="choose another folder, or another catalog.schema_name",
             )
         if connection.scalar(sa.select(sa.func.count()).where(schema.library.c.key == MOVING)):
             raise CatalogUnavailable(
-                f"the library in {self._place} is not all there yet",
+                f"the library in {self.database.place} is not all there yet",
                 component="catalog",
                 hint="go on with moving it: wenyuan migrate --to … as before",
             )
         return int(number)
 
     def close(self) -> None:
-        self._place.close()
+        self.database.place.close()
 
     def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
         """Hold the library's writer lock (one writer per library; readers go on)."""
-        return self._place.held(wait=wait)
+        return self.database.place.held(wait=wait)
 
     def taking_in(self, source_id: str, *, wait: float = 10.0) -> AbstractContextManager[None]:
         """Be the only one who takes a source in or removes it; in a folder, the only one who writes at all."""
-        return self._place.held_source(source_id, wait=wait)
+        return self.database.place.held_source(source_id, wait=wait)
 
     def indexing(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
         """Be the only one who writes to an index in the library's folder."""
-        return self._place.held_index(wait=wait)
+        return self.database.place.held_index(wait=wait)
 
-    # -- values of the library as a whole -------------------------------------------------------------
+    # -- what its parts do, as callers ask it --------------------------------------------------------
 
-    def set_value(self, key: str, value: Any) -> None:
-        with self.writing(), translated(f"writing {key!r}"), self._writer.begin() as connection:
-            connection.execute(schema.library.delete().where(schema.library.c.key == "value/" + key))
-            connection.execute(
-                schema.library.insert(), {"key": "value/" + key, "value": json.dumps(value, ensure_ascii=False)}
-            )
+    value = delegate("values", Values.value)
+    set_value = delegate("values", Values.set_value)
+    floor = delegate("values", Values.floor)
+    encoder = delegate("values", Values.encoder)
 
-    # -- sources --------------------------------------------------------------------------------------
+    where = delegate("identity", Identity.where)
+    library_id = delegate("identity", Identity.library_id)
+    names = delegate("identity", Identity.names)
+    elsewhere = delegate("identity", Identity.elsewhere)
+    lies = delegate("identity", Identity.lies)
+    pseudonym_key = delegate("identity", Identity.pseudonym_key)
+    renew_id = delegate("identity", Identity.renew_id)
 
-    def put_source(self, source: Source) -> None:
-        """Add a source, or replace its description. It counts as a change: what is derived from it follows."""
-        before = {s.source_id: s for s in self.sources()}.get(source.source_id)
-        values = source_row(source)
-        with self.writing(), translated("writing a source"), self._writer.begin() as connection:
-            next_seq(connection, source.source_id)
-            changed = connection.execute(
-                schema.sources.update()
-                .where(schema.sources.c.source_id == source.source_id)
-                .values(**values, updated_at=now())
-            )
-            if changed.rowcount == 0:
-                connection.execute(schema.sources.insert(), {**values, "created_at": now(), "updated_at": now()})
-        if before != source:
-            self.on_change("registry", "changed" if before else "added", source.source_id, before, source)
+    sources = delegate("registry", SourceRegistry.sources)
+    registered_at = delegate("registry", SourceRegistry.registered_at)
+    source = delegate("registry", SourceRegistry.source)
+    put_source = delegate("registry", SourceRegistry.put_source)
+    remove_source = delegate("registry", SourceRegistry.remove_source)
+    source_states = delegate("registry", SourceRegistry.source_states)
+    put_source_state = delegate("registry", SourceRegistry.put_source_state)
+    claim_source = delegate("registry", SourceRegistry.claim_source)
+    let_go = delegate("registry", SourceRegistry.let_go)
 
-    def remove_source(self, source_id: str) -> int:
-        """Remove a source with all that came from it; returns how many documents went.
+    live_documents = delegate("documents", Documents.live_documents)
+    same_contents = delegate("documents", Documents.same_contents)
+    uris_of_type = delegate("documents", Documents.uris_of_type)
+    known_vectors = delegate("documents", Documents.known_vectors)
+    failures = delegate("documents", Documents.failures)
+    passages = delegate("documents", Documents.passages)
+    labels = delegate("documents", Documents.labels)
+    label_vectors = delegate("documents", Documents.label_vectors)
+    unlabelled = delegate("documents", Documents.unlabelled)
+    some_passages = delegate("documents", Documents.some_passages)
+    document_by_uri = delegate("documents", Documents.document_by_uri)
+    holders = delegate("documents", Documents.holders)
+    document_chars = delegate("documents", Documents.document_chars)
+    document_words = delegate("documents", Documents.document_words)
+    collections = delegate("documents", Documents.collections)
+    document_passages = delegate("documents", Documents.document_passages)
+    first_passage = delegate("documents", Documents.first_passage)
+    documents_after = delegate("documents", Documents.documents_after)
+    field_values = delegate("documents", Documents.field_values)
+    live_versions = delegate("documents", Documents.live_versions)
+    counts = delegate("documents", Documents.counts)
+    counts_by_source = delegate("documents", Documents.counts_by_source)
+    passages_of = delegate("documents", Documents.passages_of)
+    seq = delegate("documents", Documents.seq)
+    stamp = delegate("documents", Documents.stamp)
+    lag = delegate("documents", Documents.lag)
+    changes = delegate("documents", Documents.changes)
+    passage_fate = delegate("documents", Documents.passage_fate)
+    passages_at = delegate("documents", Documents.passages_at)
+    document_at = delegate("documents", Documents.document_at)
 
-        Texts, titles, names and vectors are overwritten in the file, not kept for a later look: removal may be
-        an order. What stays are numbers, by which indexes learn of the removal. Rules that only it supported are
-        retired.
-        """
-        before = self.source(source_id)
-        with self.taking_in(source_id), self.writing():
-            with translated("removing a source"), self._writer.begin() as connection:
-                seq = next_seq(connection, source_id)
-                gone = _retire(connection, seq, schema.documents.c.source_id == source_id)
-                drop_evidence_of(connection, seq, source_id)
-                _forget(connection, source_id)
-            self._place.forget()
-        self.on_change("registry", "removed", source_id, before, None)
-        return gone
+    commit_documents = delegate("writes", DocumentWrites.commit_documents)
+    retire_documents = delegate("writes", DocumentWrites.retire_documents)
+    amend_ends = delegate("writes", DocumentWrites.amend_ends)
+    record_failure = delegate("writes", DocumentWrites.record_failure)
+    forget_failures = delegate("writes", DocumentWrites.forget_failures)
+    forget_removed = delegate("writes", DocumentWrites.forget_removed)
 
-    # -- documents ------------------------------------------------------------------------------------
+    embedded_after = delegate("vectors", Vectors.embedded_after)
+    keep_vectors = delegate("vectors", Vectors.keep_vectors)
+    change_encoder = delegate("vectors", Vectors.change_encoder)
+    renew_stamps = delegate("vectors", Vectors.renew_stamps)
 
-    def commit_documents(self, documents: Sequence[NewDocument], vectors: Mapping[str, Any]) -> int:
-        """Store documents, each replacing the live one of the same source and URI; returns the commit's number.
+    agents = delegate("access", Access.agents)
+    agent = delegate("access", Access.agent)
+    put_agent = delegate("access", Access.put_agent)
+    remove_agent = delegate("access", Access.remove_agent)
+    create_key = delegate("access", Access.create_key)
+    keys = delegate("access", Access.keys)
+    key_of_token = delegate("access", Access.key_of_token)
+    revoke_key = delegate("access", Access.revoke_key)
 
-        One transaction: a document is stored with all its passages and vectors, or not at all.
+    profiles = delegate("tasks", TaskProfiles.profiles)
+    profiles_at = delegate("tasks", TaskProfiles.profiles_at)
+    put_profile = delegate("tasks", TaskProfiles.put_profile)
+    remove_profile = delegate("tasks", TaskProfiles.remove_profile)
 
-        Args:
-            vectors: By vector key, (dim,) float32; those that are stored already may be left out.
+    adopt_tuning = delegate("learned", Tunings.adopt_tuning)
+    undo_tuning = delegate("learned", Tunings.undo_tuning)
+    tunings = delegate("learned", Tunings.tunings)
+    tuning_at = delegate("learned", Tunings.tuning_at)
+    put_feedback = delegate("learned", Tunings.put_feedback)
+    feedback = delegate("learned", Tunings.feedback)
 
-        Raises:
-            VectorsGone: one that was left out is not stored any more.
-        """
-        with self.writing(), translated("storing documents"), self._writer.begin() as connection:
-            seq = next_seq(connection, documents[0].source_id)
-            if vectors:
-                connection.execute(insert_new(connection, schema.vectors), vector_rows(vectors))
-            _check_vectors(connection, documents, vectors)
-            for source_id, group in _by_source(documents).items():
-                uris = [document.uri for document in group]
-                for part in batches(uris):
-                    d, f = schema.documents.c, schema.failures.c
-                    _retire(connection, seq, sa.and_(d.source_id == source_id, d.uri.in_(part)))
-                    connection.execute(schema.failures.delete().where(f.source_id == source_id, f.uri.in_(part)))
-            first = _next_document(connection)
-            numbered = list(enumerate(documents, start=first))
-            connection.execute(
-                schema.documents.insert(), [_document_row(doc, number, seq) for number, doc in numbered]
-            )
-            rows = [_passage_row(p, doc, number, seq) for number, doc in numbered for p in doc.passages]
-            if rows:
-                connection.execute(schema.passages.insert(), rows)
-        return seq
+    keep_evaluation = delegate("evaluated", Evaluations.keep_evaluation)
+    evaluations = delegate("evaluated", Evaluations.evaluations)
+    evaluation = delegate("evaluated", Evaluations.evaluation)
+    golden_set = delegate("evaluated", Evaluations.golden_set)
+    remove_evaluation = delegate("evaluated", Evaluations.remove_evaluation)
 
-    def retire_documents(self, source_id: str, document_ids: Sequence[int]) -> int:
-        """Remove documents from what is searched; returns how many were live."""
-        if not document_ids:
-            return 0
-        gone = 0
-        with self.writing(), translated("retiring documents"), self._writer.begin() as connection:
-            seq = next_seq(connection, source_id)
-            for part in batches(document_ids):
-                gone += _retire(
-                    connection,
-                    seq,
-                    sa.and_(schema.documents.c.source_id == source_id, schema.documents.c.document_id.in_(part)),
-                )
-        return gone
+    synonyms = delegate("vocabulary", Synonyms.synonyms)
+    synonyms_at = delegate("vocabulary", Synonyms.synonyms_at)
+    synonyms_version = delegate("vocabulary", Synonyms.synonyms_version)
+    put_synonyms = delegate("vocabulary", Synonyms.put_synonyms)
+    remove_synonyms = delegate("vocabulary", Synonyms.remove_synonyms)
 
-    def amend_ends(self, source_id: str, ends: Mapping[int, date | None]) -> None:
-        """Give live documents another last day, by document id: new rows, since rows are never rewritten."""
-        if not ends:
-            return
-        d, p = schema.documents.c, schema.passages.c
-        with self.writing(), translated("ending versions"), self._writer.begin() as connection:
-            seq = next_seq(connection, source_id)
-            for document_id, end in ends.items():
-                own = (
-                    connection.execute(sa.select(schema.documents).where(d.document_id == document_id))
-                    .mappings()
-                    .one()
-                )
-                passages = (
-                    connection.execute(sa.select(schema.passages).where(p.document_id == document_id))
-                    .mappings()
-                    .all()
-                )
-                _retire(connection, seq, d.document_id == document_id)
-                number = _next_document(connection)
-                connection.execute(
-                    schema.documents.insert(),
-                    {**own, "document_id": number, "effective_until": day(end), "seq": seq, "removed_seq": None},
-                )
-                rows = [
-                    {**{k: v for k, v in row.items() if k != "passage_id"}, "document_id": number, "seq": seq}
-                    for row in passages
-                ]
-                connection.execute(schema.passages.insert(), rows)
+    apply_rules = delegate("rule_writes", RuleWrites.apply_rules)
+    review_rules = delegate("rule_writes", RuleWrites.review_rules)
 
-    def record_failure(self, source_id: str, uri: str, code: str, reason: str) -> None:
-        """Remember that a document could not be taken in; a live older version stays."""
-        f = schema.failures
-        with self.writing(), translated("recording a failure"), self._writer.begin() as connection:
-            connection.execute(f.delete().where(f.c.source_id == source_id, f.c.uri == uri))
-            connection.execute(
-                f.insert(), {"source_id": source_id, "uri": uri, "code": code, "reason": reason, "at": now()}
-            )
+    name_vectors = delegate("rule_names", NameVectors.name_vectors)
+    keep_name_vectors = delegate("rule_names", NameVectors.keep_name_vectors)
 
-    def forget_failures(self, source_id: str, uris: Sequence[str]) -> None:
-        """Failures of documents that are no longer in the source."""
-        if not uris:
-            return
-        f = schema.failures.c
-        with self.writing(), translated("clearing failures"), self._writer.begin() as connection:
-            for part in batches(uris):
-                connection.execute(schema.failures.delete().where(f.source_id == source_id, f.uri.in_(part)))
+    cited = delegate("citations", Citations.cited)
+    source_changed = delegate("citations", Citations.source_changed)
+    texts_of = delegate("citations", Citations.texts_of)
+    cited_passages = delegate("citations", Citations.cited_passages)
+    mark_quotes = delegate("citations", Citations.mark_quotes)
+    standings = delegate("citations", Citations.standings)
+    withdraw_evidence = delegate("citations", Citations.withdraw_evidence)
 
 
 def _place(where: Path | Place) -> Place:
@@ -321,92 +291,3 @@ def make_tables(connection: sa.Connection, version: int, place: Place) -> None:
     if version == 0:
         name_library(connection, place)
         place.begin(connection)
-
-
-def _check_vectors(connection: sa.Connection, documents: Sequence[NewDocument], given: Mapping[str, Any]) -> None:
-    passages = (passage for document in documents for passage in document.passages)
-    keys = {key for p in passages for key in (p.vector_key, p.label_key) if key}
-    v = schema.vectors.c.vector_key
-    for part in batches(sorted(keys - given.keys())):
-        held = set(connection.scalars(sa.select(v).where(v.in_(part))))
-        if len(held) < len(part):
-            raise VectorsGone("vectors were removed while documents with the same texts came in", component="catalog")
-
-
-def _next_document(connection: sa.Connection) -> int:
-    return int(connection.scalar(sa.select(sa.func.max(schema.documents.c.document_id))) or 0) + 1
-
-
-def _retire(connection: sa.Connection, seq: int, which: sa.ColumnElement[bool]) -> int:
-    ids = list(
-        connection.scalars(
-            sa.select(schema.documents.c.document_id).where(which, schema.documents.c.removed_seq.is_(None))
-        )
-    )
-    for part in batches(ids):
-        connection.execute(
-            schema.documents.update().where(schema.documents.c.document_id.in_(part)).values(removed_seq=seq)
-        )
-        connection.execute(
-            schema.passages.update()
-            .where(schema.passages.c.document_id.in_(part), schema.passages.c.removed_seq.is_(None))
-            .values(removed_seq=seq)
-        )
-    return len(ids)
-
-
-def _forget(connection: sa.Connection, source_id: str) -> None:
-    p, d, f, s = schema.passages, schema.documents, schema.failures, schema.sources
-    forget_words(connection, d.c.source_id == source_id, p.c.source_id == source_id)
-    connection.execute(f.delete().where(f.c.source_id == source_id))
-    connection.execute(schema.source_state.delete().where(schema.source_state.c.source_id == source_id))
-    connection.execute(s.delete().where(s.c.source_id == source_id))
-
-
-def _by_source(documents: Sequence[NewDocument]) -> Mapping[str, list[NewDocument]]:
-    groups: dict[str, list[NewDocument]] = {}
-    for document in documents:
-        groups.setdefault(document.source_id, []).append(document)
-    return groups
-
-
-def _document_row(document: NewDocument, number: int, seq: int) -> dict[str, Any]:
-    return {
-        "document_id": number,
-        "source_id": document.source_id,
-        "uri": document.uri,
-        "title": document.title,
-        "lead": document.lead,
-        "fingerprint": document.fingerprint,
-        "media_type": document.media_type,
-        "language": document.language,
-        "collection": document.collection,
-        "effective_from": day(document.effective_from),
-        "effective_until": day(document.effective_until),
-        "own_until": day(document.effective_until),
-        "facets": dict(document.facets),
-        "notes": list(document.notes),
-        "ingested_at": now(),
-        "seq": seq,
-        "removed_seq": None,
-    }
-
-
-def _passage_row(passage: NewPassage, document: NewDocument, document_id: int, seq: int) -> dict[str, Any]:
-    return {
-        "document_id": document_id,
-        "source_id": document.source_id,
-        "uri": passage.uri,
-        "headings": list(passage.headings),
-        "text": passage.text,
-        "sha256": passage.sha256,
-        "start": passage.start,
-        "end": passage.end,
-        "page": passage.page,
-        "line": passage.line,
-        "cell": passage.cell,
-        "vector_key": passage.vector_key,
-        "label_key": passage.label_key,
-        "seq": seq,
-        "removed_seq": None,
-    }

@@ -1,9 +1,10 @@
-"""Reads of sources, documents and passages, each from one snapshot, as they are or as they were."""
+"""Reads of documents and passages, each from one snapshot, as they are or as they were."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
@@ -11,99 +12,19 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
 from wenyuan.catalog import schema as t
-from wenyuan.catalog.rows import Remembered, index_row, passage_of, source_of, stored_vector, version_of
-from wenyuan.catalog.sql import now, reading, told_at_once
+from wenyuan.catalog.rows import index_row, passage_of, source_of, stored_vector, version_of
+from wenyuan.catalog.sql import now, told_at_once
+from wenyuan.catalog.storage import Database
 from wenyuan.core.addresses import Holder
-from wenyuan.core.errors import CatalogUnavailable, NotFound
-from wenyuan.core.model import Facet, Label, LabelVector, Passage, Source
+from wenyuan.core.model import Facet, Label, LabelVector, Passage
 from wenyuan.core.ports import Change, Deadline
 from wenyuan.core.terms_of_use import LiveVersion
-
-# The past as the catalog still has it: what became of a passage, and what was live at an earlier change.
-#
-# Documents and passages are kept with the changes at which they came and went. The registry is not: what is said of
-# a source here is what holds now. Of a removed source no text is left.
-
 
 _BATCH = 500
 
 
 def _live_at(columns: Any, seq: int) -> sa.ColumnElement[bool]:
     return sa.and_(columns.seq <= seq, sa.or_(columns.removed_seq.is_(None), columns.removed_seq > seq))
-
-
-class CatalogHistory:
-    """Mixed into `CatalogReads`."""
-
-    _reader: sa.Engine
-
-    def passage_fate(self, passage_id: int) -> Mapping[str, Any]:
-        """What became of a passage.
-
-        Returns:
-            ``state`` (``live``, ``removed``, or ``never``: then nothing else); ``source_id``, and ``source`` as it
-            is registered now (None: not at all); ``document_uri`` (``""`` when it went with its source);
-            ``added_seq``; ``removed_at`` in seconds since the epoch; ``effective_from`` and ``effective_until``
-            of the document; ``replaced_by``, the live document of the same URI, or None: its ``document_id``,
-            ``same_content``, ``effective_until``, and ``passage_id`` of the passage with the same text.
-        """
-        p, d, c = t.passages.c, t.documents.c, t.commits.c
-        query = (
-            sa.select(p.source_id, p.sha256, p.seq, p.removed_seq, c.at)
-            .add_columns(d.uri, d.fingerprint, d.effective_from, d.effective_until)
-            .join(t.documents, d.document_id == p.document_id)
-            .outerjoin(t.commits, c.seq == p.removed_seq)
-            .where(p.passage_id == passage_id)
-        )
-        with reading(self._reader, "looking up a passage") as connection:
-            found = connection.execute(query).first()
-            if found is None:
-                return {"state": "never"}
-            registered = sa.select(t.sources).where(t.sources.c.source_id == found.source_id)
-            source = connection.execute(registered).mappings().first()
-            heir = _replacement(connection, found) if found.removed_seq is not None and found.uri else None
-        return {
-            "state": "live" if found.removed_seq is None else "removed",
-            "source_id": found.source_id,
-            "source": None if source is None else source_of(source),
-            "document_uri": found.uri,
-            "added_seq": found.seq,
-            "removed_at": found.at,
-            "replaced_by": heir,
-            "effective_from": _date(found.effective_from),
-            "effective_until": _date(found.effective_until),
-        }
-
-    def passages_at(
-        self, passage_ids: Sequence[int], seq: int, deadline: Deadline | None = None
-    ) -> Mapping[int, Passage]:
-        """Those of `passage_ids` that were live at a change, with what is said of their source now."""
-        p, d, s = t.passages.c, t.documents.c, t.sources.c
-        query = (
-            sa.select(
-                *(c for c in p if c.name not in t.INTERNAL),
-                *(d.title, d.lead, d.language, d.collection, d.effective_from, d.effective_until, d.facets),
-                *(s.trust, s.domain, s.copyright),
-            )
-            .join(t.documents, d.document_id == p.document_id)
-            .join(t.sources, s.source_id == p.source_id)
-            .where(_live_at(p, seq))
-        )
-        found: dict[int, Passage] = {}
-        with reading(self._reader, "reading passages of the past", deadline) as connection:
-            for at in range(0, len(passage_ids), _BATCH):
-                part = query.where(p.passage_id.in_(passage_ids[at : at + _BATCH]))
-                found.update((row["passage_id"], passage_of(row)) for row in connection.execute(part).mappings())
-        return found
-
-    def document_at(
-        self, uri: str, seq: int, sources: Sequence[str] | None = None, deadline: Deadline | None = None
-    ) -> tuple[int, str, str] | None:
-        """(document id, source id, title) of what was live under a URI in these sources at a change; None for none."""
-        d = t.documents.c
-        query = sa.select(d.document_id, d.source_id, d.title).where(d.uri == uri, _live_at(d, seq))
-        with reading(self._reader, "looking up a document of the past", deadline) as connection:
-            return first_within(connection, query, sources)
 
 
 def first_within(
@@ -202,54 +123,20 @@ def _from_sqlite(values: Sequence[Any]) -> dict[str, Any]:
     return row
 
 
-class CatalogReads(CatalogHistory):
-    """The reading half of `Catalog`; also the change feed that engines follow (`core.ports.ChangeFeed`)."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Documents:
+    """Documents and passages, as they are and as they were; also the change feed that engines follow (`core.ports.ChangeFeed`).
 
-    _reader: sa.Engine
-    _remembered: Remembered
+    Documents and passages are kept with the changes at which they came and went. The registry is not: what is said of
+    a source of the past is what holds now. Of a removed source no text is left.
+    """
 
-    def value(self, key: str) -> Any:
-        """A stored JSON value, or None.
-
-        Raises:
-            CatalogUnavailable: it cannot be read, or is no JSON.
-        """
-        raw = self._remembered.get(("value", key), lambda: self._value(key))
-        try:
-            return None if raw is None else json.loads(raw)  # anew: who asks may change what it is given
-        except ValueError as error:
-            raise CatalogUnavailable(f"the stored value {key!r} is no JSON", component="catalog") from error
-
-    def _value(self, key: str) -> str | None:
-        with reading(self._reader, f"reading {key!r}") as connection:
-            raw: str | None = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == "value/" + key))
-        return raw
-
-    def sources(self, deadline: Deadline | None = None) -> tuple[Source, ...]:
-        with reading(self._reader, "listing sources", deadline) as connection:
-            rows = connection.execute(sa.select(t.sources).order_by(t.sources.c.source_id)).mappings().all()
-        return tuple(source_of(row) for row in rows)
-
-    def registered_at(self) -> Mapping[str, float]:
-        """When each source was registered: seconds since the epoch, by its id."""
-        with reading(self._reader, "listing sources") as connection:
-            rows = connection.execute(sa.select(t.sources.c.source_id, t.sources.c.created_at)).all()
-        return {name: float(since) for name, since in rows}
-
-    def source(self, source_id: str) -> Source:
-        """Raises NotFound when there is none of that id."""
-        with reading(self._reader, "reading a source") as connection:
-            row = (
-                connection.execute(sa.select(t.sources).where(t.sources.c.source_id == source_id)).mappings().first()
-            )
-        if row is None:
-            raise NotFound(f"there is no source {source_id!r}", hint="wenyuan source list")
-        return source_of(row)
+    database: Database
 
     def live_documents(self, source_id: str) -> Mapping[str, tuple[int, str]]:
         """URI → (document id, fingerprint) of a source's live documents."""
         d = t.documents.c
-        with reading(self._reader, "listing documents") as connection:
+        with self.database.reading("listing documents") as connection:
             rows = connection.execute(
                 sa.select(d.uri, d.document_id, d.fingerprint).where(
                     d.source_id == source_id, d.removed_seq.is_(None)
@@ -274,13 +161,13 @@ class CatalogReads(CatalogHistory):
         else:
             query = query.where(a.source_id == source_id, b.source_id != source_id)
         query = query.group_by(a.source_id, b.source_id).order_by(count.desc(), a.source_id, b.source_id)
-        with reading(self._reader, "comparing contents") as connection:
+        with self.database.reading("comparing contents") as connection:
             return [(first, second, int(number)) for first, second, number in connection.execute(query)]
 
     def uris_of_type(self, source_id: str, media_type: str) -> set[str]:
         """URIs of those of a source's live documents that were read from files of a type."""
         d = t.documents.c
-        with reading(self._reader, "listing documents") as connection:
+        with self.database.reading("listing documents") as connection:
             query = sa.select(d.uri).where(
                 d.source_id == source_id, d.media_type == media_type, d.removed_seq.is_(None)
             )
@@ -289,7 +176,7 @@ class CatalogReads(CatalogHistory):
     def known_vectors(self, keys: Sequence[str]) -> set[str]:
         """Those of `keys` whose vectors are stored already."""
         found: set[str] = set()
-        with reading(self._reader, "looking up vectors") as connection:
+        with self.database.reading("looking up vectors") as connection:
             for part in batches(keys):
                 found.update(
                     connection.scalars(sa.select(t.vectors.c.vector_key).where(t.vectors.c.vector_key.in_(part)))
@@ -299,7 +186,7 @@ class CatalogReads(CatalogHistory):
     def failures(self, source_id: str) -> Mapping[str, str]:
         """URI → reason of the documents that could not be taken in."""
         f = t.failures.c
-        with reading(self._reader, "listing failures") as connection:
+        with self.database.reading("listing failures") as connection:
             query = sa.select(f.uri, f.reason).where(f.source_id == source_id).order_by(f.uri)
             return dict(connection.execute(query).all())
 
@@ -308,10 +195,12 @@ class CatalogReads(CatalogHistory):
     def passages(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Passage]:
         """The live passages among `passage_ids`; a removed one is absent."""
         doing = "reading passages"
-        if self._reader.dialect.name == "sqlite":
-            found = told_at_once(self._reader, _PASSAGES_SQLITE, (json.dumps(list(passage_ids)),), doing, deadline)
+        if self.database.reader.dialect.name == "sqlite":
+            found = told_at_once(
+                self.database.reader, _PASSAGES_SQLITE, (json.dumps(list(passage_ids)),), doing, deadline
+            )
             return {row["passage_id"]: passage_of(row) for row in map(_from_sqlite, found)}
-        with reading(self._reader, doing, deadline) as connection:
+        with self.database.reading(doing, deadline) as connection:
             return {
                 row["passage_id"]: passage_of(row)
                 for part in batches(passage_ids)
@@ -321,12 +210,14 @@ class CatalogReads(CatalogHistory):
     def labels(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Label]:
         """Of each passage, live or not."""
         doing = "reading titles"
-        if self._reader.dialect.name == "sqlite":
-            found = told_at_once(self._reader, _LABELS_SQLITE, (json.dumps(list(passage_ids)),), doing, deadline)
+        if self.database.reader.dialect.name == "sqlite":
+            found = told_at_once(
+                self.database.reader, _LABELS_SQLITE, (json.dumps(list(passage_ids)),), doing, deadline
+            )
             return {
                 number: Label(title, tuple(json.loads(headings)), tongue) for number, title, headings, tongue in found
             }
-        with reading(self._reader, doing, deadline) as connection:
+        with self.database.reading(doing, deadline) as connection:
             return {
                 number: Label(title, tuple(headings), tongue)
                 for part in batches(passage_ids)
@@ -341,11 +232,11 @@ class CatalogReads(CatalogHistory):
         """
         doing = "reading vectors of labels"
         rows: Iterable[Any]
-        if self._reader.dialect.name == "sqlite":
+        if self.database.reader.dialect.name == "sqlite":
             ids = json.dumps(list(passage_ids))
-            rows = told_at_once(self._reader, _LABEL_VECTORS_SQLITE, (ids,), doing, deadline)
+            rows = told_at_once(self.database.reader, _LABEL_VECTORS_SQLITE, (ids,), doing, deadline)
         else:
-            with reading(self._reader, doing, deadline) as connection:
+            with self.database.reading(doing, deadline) as connection:
                 rows = [
                     row for part in batches(passage_ids) for row in connection.execute(_LABEL_VECTORS, {"ids": part})
                 ]
@@ -358,14 +249,14 @@ class CatalogReads(CatalogHistory):
     def unlabelled(self) -> bool:
         """Whether the label of a live passage that has a vector was never embedded."""
         query = sa.select(t.passages.c.passage_id).where(t.UNLABELLED).limit(1)
-        with reading(self._reader, "looking for labels") as connection:
+        with self.database.reading("looking for labels") as connection:
             return connection.scalar(query) is not None
 
     def some_passages(self, count: int) -> list[Passage]:
         """At most `count` live passages from all over the library: the same of the same texts, however they came."""
         p = t.passages.c
         query = sa.select(p.passage_id).where(p.removed_seq.is_(None)).order_by(p.sha256, p.passage_id).limit(count)
-        with reading(self._reader, "drawing passages") as connection:
+        with self.database.reading("drawing passages") as connection:
             drawn = list(connection.scalars(query))
         found = self.passages(drawn)
         return [found[i] for i in drawn if i in found]
@@ -376,7 +267,7 @@ class CatalogReads(CatalogHistory):
         """(document id, source id, title) of the live document of these sources, or of any; None for none."""
         d = t.documents.c
         query = sa.select(d.document_id, d.source_id, d.title).where(d.uri == uri, d.removed_seq.is_(None))
-        with reading(self._reader, "looking up a document", deadline) as connection:
+        with self.database.reading("looking up a document", deadline) as connection:
             return first_within(connection, query, sources)
 
     def holders(self, uris: Sequence[str], but: str = "") -> Mapping[str, Sequence[Holder]]:
@@ -389,7 +280,7 @@ class CatalogReads(CatalogHistory):
             .order_by(d.document_id)
         )
         found: dict[str, list[Holder]] = {}
-        with reading(self._reader, "looking up addresses") as connection:
+        with self.database.reading("looking up addresses") as connection:
             for part in batches(uris):
                 for uri, source_id, number, trust in connection.execute(query.where(d.uri.in_(part))):
                     found.setdefault(uri, []).append(Holder(source_id=source_id, document_id=number, trust=trust))
@@ -400,7 +291,7 @@ class CatalogReads(CatalogHistory):
         p = t.passages.c
         query = sa.select(p.document_id, sa.func.max(p.end)).group_by(p.document_id)
         found: dict[int, int] = {}
-        with reading(self._reader, "measuring documents") as connection:
+        with self.database.reading("measuring documents") as connection:
             for part in batches(sorted(document_ids)):
                 found.update(connection.execute(query.where(p.document_id.in_(part))).all())
         return found
@@ -414,7 +305,7 @@ class CatalogReads(CatalogHistory):
             .where(d.source_id == source_id, d.uri == uri, d.removed_seq.is_(None), p.removed_seq.is_(None))
             .order_by(p.start, p.passage_id)
         )
-        with reading(self._reader, "reading a document") as connection:
+        with self.database.reading("reading a document") as connection:
             texts = list(connection.scalars(query))
         return "\n".join(texts) if texts else None
 
@@ -427,7 +318,7 @@ class CatalogReads(CatalogHistory):
             .where(d.removed_seq.is_(None), p.removed_seq.is_(None))
             .group_by(d.collection)
         )
-        with reading(self._reader, "counting collections") as connection:
+        with self.database.reading("counting collections") as connection:
             rows = connection.execute(query).all()
         return {name: {"documents": documents, "passages": passages} for name, documents, passages in rows}
 
@@ -435,7 +326,7 @@ class CatalogReads(CatalogHistory):
         """The live passages of a document in its order: number and text."""
         p = t.passages.c
         query = sa.select(p.passage_id, p.text).where(p.document_id == document_id, p.removed_seq.is_(None))
-        with reading(self._reader, "reading a document") as connection:
+        with self.database.reading("reading a document") as connection:
             rows = connection.execute(query.order_by(p.start, p.passage_id)).all()
         return [(row[0], row[1]) for row in rows]
 
@@ -443,7 +334,7 @@ class CatalogReads(CatalogHistory):
         """The number of a document's first live passage, and its source; None when there is no such document."""
         p = t.passages.c
         query = sa.select(p.passage_id, p.source_id).where(p.document_id == document_id, p.removed_seq.is_(None))
-        with reading(self._reader, "reading a document") as connection:
+        with self.database.reading("reading a document") as connection:
             row = connection.execute(query.order_by(p.start, p.passage_id).limit(1)).first()
         return None if row is None else (row[0], row[1])
 
@@ -460,7 +351,7 @@ class CatalogReads(CatalogHistory):
             .order_by(d.document_id)
             .limit(limit)
         )
-        with reading(self._reader, "listing documents") as connection:
+        with self.database.reading("listing documents") as connection:
             return [dict(row) for row in connection.execute(query).mappings()]
 
     def field_values(self, deadline: Deadline | None = None) -> Mapping[str, Mapping[str, Sequence[Facet]]]:
@@ -468,7 +359,7 @@ class CatalogReads(CatalogHistory):
         d = t.documents.c
         query = sa.select(d.source_id, d.language, d.collection, d.facets).where(d.removed_seq.is_(None)).distinct()
         found: dict[str, dict[str, dict[tuple[bool, Facet], Facet]]] = {}
-        with reading(self._reader, "listing fields", deadline) as connection:
+        with self.database.reading("listing fields", deadline) as connection:
             for source_id, language, collection, facets in connection.execute(query):
                 told = {f"metadata.{name}": value for name, value in facets.items()}
                 for name, value in {"language": language, "collection": collection, **told}.items():
@@ -485,18 +376,14 @@ class CatalogReads(CatalogHistory):
         query = sa.select(
             d.document_id, d.uri, d.title, d.effective_from, d.effective_until, d.own_until, d.facets
         ).where(d.source_id == source_id, d.removed_seq.is_(None))
-        with reading(self._reader, "listing versions") as connection:
+        with self.database.reading("listing versions") as connection:
             return [version_of(row) for row in connection.execute(query).mappings()]
-
-    def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
-        """What the library is like in this mode, by script (see `core.scoring.Traits`); empty while nothing was measured."""
-        return self._remembered.get(("floor", mode), lambda: (self.value("floor") or {}).get(mode, {}))
 
     def counts(self, source_id: str | None = None) -> Mapping[str, int]:
         """Live documents, passages and vectors, and failures: of one source, or of all."""
         if source_id is not None:
             return self.counts_by_source().get(source_id, _NOTHING)
-        return self._remembered.get("counts", self._counts)
+        return self.database.remembered.get("counts", self._counts)
 
     def _counts(self) -> Mapping[str, int]:
         p, d, count = t.passages.c, t.documents.c, sa.func.count
@@ -509,7 +396,7 @@ class CatalogReads(CatalogHistory):
             "vectors": (every.where(embedded), every.where(gone, embedded)),
             "failures": (sa.select(count()).select_from(t.failures), None),
         }
-        with reading(self._reader, "counting") as connection:
+        with self.database.reading("counting") as connection:
             return {
                 name: int(connection.scalar(held) or 0) - (0 if less is None else int(connection.scalar(less) or 0))
                 for name, (held, less) in queries.items()
@@ -517,7 +404,7 @@ class CatalogReads(CatalogHistory):
 
     def counts_by_source(self) -> Mapping[str, Mapping[str, int]]:
         """As `counts`, of every source that holds something, in one snapshot."""
-        return self._remembered.get("counts by source", self._counts_by_source)
+        return self.database.remembered.get("counts by source", self._counts_by_source)
 
     def _counts_by_source(self) -> Mapping[str, Mapping[str, int]]:
         p, d, f = t.passages.c, t.documents.c, t.failures.c
@@ -531,23 +418,42 @@ class CatalogReads(CatalogHistory):
             "failures": sa.select(f.source_id, count()).group_by(f.source_id),
         }
         found: dict[str, dict[str, int]] = {}
-        with reading(self._reader, "counting") as connection:
+        with self.database.reading("counting") as connection:
             for name, query in queries.items():
                 for source_id, number in connection.execute(query):
                     found.setdefault(source_id, dict(_NOTHING))[name] = number
         return found
 
+    def passages_of(self, uris: Iterable[str]) -> Mapping[str, Mapping[int, Sequence[int]]]:
+        """Of addresses of live documents or passages: document → its passages that are meant. Others are absent."""
+        p, d = t.passages.c, t.documents.c
+        base = sa.select(p.passage_id, p.document_id).where(p.removed_seq.is_(None)).order_by(p.passage_id)
+        whole = base.add_columns(d.uri).join(t.documents, d.document_id == p.document_id)
+        wanted = list(dict.fromkeys(uris))
+        found: dict[str, dict[int, list[int]]] = {}
+        with self.database.reading("looking up addresses") as connection:
+            for part in batches(wanted):
+                rows = [
+                    *connection.execute(whole.where(d.uri.in_(part))),
+                    *connection.execute(base.add_columns(p.uri).where(p.uri.in_(part))),
+                ]
+                for passage_id, document_id, uri in rows:
+                    held = found.setdefault(uri, {}).setdefault(document_id, [])
+                    if passage_id not in held:
+                        held.append(passage_id)
+        return found
+
     # -- the change feed (core.ports.ChangeFeed) --------------------------------------------------------
 
     def seq(self) -> int:
-        return self._remembered.get("seq", self._seq)
+        return self.database.remembered.get("seq", self._seq)
 
     def _seq(self) -> int:
-        with reading(self._reader, "reading the change number") as connection:
+        with self.database.reading("reading the change number") as connection:
             return int(connection.scalar(sa.select(sa.func.max(t.commits.c.seq))) or 0)
 
     def stamp(self, seq: int) -> str:
-        with reading(self._reader, "reading a change") as connection:
+        with self.database.reading("reading a change") as connection:
             row = connection.execute(
                 sa.select(t.commits.c.at, t.commits.c.source_id).where(t.commits.c.seq == seq)
             ).first()
@@ -556,7 +462,7 @@ class CatalogReads(CatalogHistory):
     def lag(self, watermark: int) -> float:
         c, p = t.commits.c, t.passages.c
         indexed = sa.or_(sa.exists().where(p.seq == c.seq), sa.exists().where(p.removed_seq == c.seq))
-        with reading(self._reader, "reading the change number") as connection:
+        with self.database.reading("reading the change number") as connection:
             at = connection.scalar(sa.select(sa.func.min(c.at)).where(c.seq > watermark, indexed))
         return 0.0 if at is None else max(0.0, now() - at)
 
@@ -573,7 +479,7 @@ class CatalogReads(CatalogHistory):
         added = added.where(
             p.seq > after, p.seq <= upto, sa.or_(p.removed_seq.is_(None), p.removed_seq > upto)
         ).order_by(p.seq, p.passage_id)
-        with reading(self._reader, "reading changes") as connection:
+        with self.database.reading("reading changes") as connection:
             for passage_id, seq in connection.execute(removed):
                 yield Change(seq=seq, passage_id=passage_id, row=None)
             # Closed by us: who asks may not want all, and a server keeps a cursor open until then.
@@ -582,3 +488,73 @@ class CatalogReads(CatalogHistory):
                     yield Change(
                         seq=row["seq"], passage_id=row["passage_id"], row=index_row(row, with_vector=vectors)
                     )
+
+    # -- the past ---------------------------------------------------------------------------------------
+
+    def passage_fate(self, passage_id: int) -> Mapping[str, Any]:
+        """What became of a passage.
+
+        Returns:
+            ``state`` (``live``, ``removed``, or ``never``: then nothing else); ``source_id``, and ``source`` as it
+            is registered now (None: not at all); ``document_uri`` (``""`` when it went with its source);
+            ``added_seq``; ``removed_at`` in seconds since the epoch; ``effective_from`` and ``effective_until``
+            of the document; ``replaced_by``, the live document of the same URI, or None: its ``document_id``,
+            ``same_content``, ``effective_until``, and ``passage_id`` of the passage with the same text.
+        """
+        p, d, c = t.passages.c, t.documents.c, t.commits.c
+        query = (
+            sa.select(p.source_id, p.sha256, p.seq, p.removed_seq, c.at)
+            .add_columns(d.uri, d.fingerprint, d.effective_from, d.effective_until)
+            .join(t.documents, d.document_id == p.document_id)
+            .outerjoin(t.commits, c.seq == p.removed_seq)
+            .where(p.passage_id == passage_id)
+        )
+        with self.database.reading("looking up a passage") as connection:
+            found = connection.execute(query).first()
+            if found is None:
+                return {"state": "never"}
+            registered = sa.select(t.sources).where(t.sources.c.source_id == found.source_id)
+            source = connection.execute(registered).mappings().first()
+            heir = _replacement(connection, found) if found.removed_seq is not None and found.uri else None
+        return {
+            "state": "live" if found.removed_seq is None else "removed",
+            "source_id": found.source_id,
+            "source": None if source is None else source_of(source),
+            "document_uri": found.uri,
+            "added_seq": found.seq,
+            "removed_at": found.at,
+            "replaced_by": heir,
+            "effective_from": _date(found.effective_from),
+            "effective_until": _date(found.effective_until),
+        }
+
+    def passages_at(
+        self, passage_ids: Sequence[int], seq: int, deadline: Deadline | None = None
+    ) -> Mapping[int, Passage]:
+        """Those of `passage_ids` that were live at a change, with what is said of their source now."""
+        p, d, s = t.passages.c, t.documents.c, t.sources.c
+        query = (
+            sa.select(
+                *(c for c in p if c.name not in t.INTERNAL),
+                *(d.title, d.lead, d.language, d.collection, d.effective_from, d.effective_until, d.facets),
+                *(s.trust, s.domain, s.copyright),
+            )
+            .join(t.documents, d.document_id == p.document_id)
+            .join(t.sources, s.source_id == p.source_id)
+            .where(_live_at(p, seq))
+        )
+        found: dict[int, Passage] = {}
+        with self.database.reading("reading passages of the past", deadline) as connection:
+            for at in range(0, len(passage_ids), _BATCH):
+                part = query.where(p.passage_id.in_(passage_ids[at : at + _BATCH]))
+                found.update((row["passage_id"], passage_of(row)) for row in connection.execute(part).mappings())
+        return found
+
+    def document_at(
+        self, uri: str, seq: int, sources: Sequence[str] | None = None, deadline: Deadline | None = None
+    ) -> tuple[int, str, str] | None:
+        """(document id, source id, title) of what was live under a URI in these sources at a change; None for none."""
+        d = t.documents.c
+        query = sa.select(d.document_id, d.source_id, d.title).where(d.uri == uri, _live_at(d, seq))
+        with self.database.reading("looking up a document of the past", deadline) as connection:
+            return first_within(connection, query, sources)

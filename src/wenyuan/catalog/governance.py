@@ -1,23 +1,26 @@
-"""Agents, keys, task profiles, the state of sources, and the identity of the library."""
+"""Agents, keys, sources, task profiles, and what is known of the library as a whole."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import secrets
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
 
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
-from wenyuan.catalog.rows import Remembered
+from wenyuan.catalog.rows import source_of, source_row
+from wenyuan.catalog.rules.writes import drop_evidence_of
 from wenyuan.catalog.schema import profiles
-from wenyuan.catalog.sql import insert_new, next_seq, now, reading, translated
-from wenyuan.catalog.storage import Place
+from wenyuan.catalog.sql import insert_new, next_seq, now, translated
+from wenyuan.catalog.storage import Database, Place
+from wenyuan.catalog.writes import forget_source, retire
 from wenyuan.core.access import (
     Agent,
     Key,
@@ -28,52 +31,35 @@ from wenyuan.core.access import (
     profile_to_wire,
     task_faults,
 )
-from wenyuan.core.errors import InvalidRequest, NotFound
+from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotFound
+from wenyuan.core.model import EncoderFingerprint, Source
 from wenyuan.core.ports import Deadline
 from wenyuan.core.sources import LONGEST_CLAIM, SourceState
 from wenyuan.runtime import has_ended
 
-__all__ = ["CatalogGovernance", "CatalogIdentity", "CatalogProfiles", "SourceState", "name_library"]
+__all__ = ["Access", "Identity", "SourceRegistry", "SourceState", "TaskProfiles", "Values", "name_library"]
 
 
-# Agents, keys, and how each source is doing: the part of the catalog that says who and when.
+# Agents and their keys.
 
 
-OnChange = Callable[[Literal["registry", "agent", "key", "rule", "task"], str, str, Any, Any], None]
-"""``on_change(kind, action, id, before, after)``; values of `core`, None for what was not there or is gone."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Access:
+    """Who may ask: agents and keys. A changed agent is a change of the library, so caches and audits see it."""
 
-
-def _nobody(_kind: str, _action: str, _name: str, _before: object, _after: object) -> None:
-    """Nobody wants to know."""
-
-
-class CatalogGovernance:
-    """Mixed into `Catalog`. Changes to agents count as changes of the library, so caches and audits see them."""
-
-    _reader: sa.Engine
-    _writer: sa.Engine
-    _claims: sa.Engine
-    _remembered: Remembered
-    on_change: OnChange = staticmethod(_nobody)
-    """Told of every change of a source, an agent, a key or a profile, once it is stored."""
-
-    if TYPE_CHECKING:
-
-        def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
-
-    # -- agents -------------------------------------------------------------------------------------
+    database: Database
 
     def agents(self) -> tuple[Agent, ...]:
-        with reading(self._reader, "listing agents") as connection:
+        with self.database.reading("listing agents") as connection:
             rows = connection.execute(sa.select(t.agents.c.definition).order_by(t.agents.c.agent_id)).scalars().all()
         return tuple(parse_agent(row) for row in rows)
 
     def agent(self, agent_id: str) -> Agent:
         """Raises NotFound when there is none of that id."""
-        return self._remembered.get(("agent", agent_id), lambda: self._agent(agent_id))
+        return self.database.remembered.get(("agent", agent_id), lambda: self._agent(agent_id))
 
     def _agent(self, agent_id: str) -> Agent:
-        with reading(self._reader, "reading an agent") as connection:
+        with self.database.reading("reading an agent") as connection:
             row = connection.scalar(sa.select(t.agents.c.definition).where(t.agents.c.agent_id == agent_id))
         if row is None:
             raise NotFound(f"there is no agent {agent_id!r}", hint="wenyuan agent list")
@@ -87,7 +73,7 @@ class CatalogGovernance:
         """
         parse_agent(agent_to_wire(agent))
         before = {a.agent_id: a for a in self.agents()}.get(agent.agent_id)
-        with self.writing(), translated("writing an agent"), self._writer.begin() as connection:
+        with self.database.changing("writing an agent") as connection:
             next_seq(connection, f"agent:{agent.agent_id}")
             connection.execute(t.agents.delete().where(t.agents.c.agent_id == agent.agent_id))
             connection.execute(
@@ -95,16 +81,16 @@ class CatalogGovernance:
                 {"agent_id": agent.agent_id, "definition": agent_to_wire(agent), "updated_at": now()},
             )
         if before != agent:
-            self.on_change("agent", "changed" if before else "added", agent.agent_id, before, agent)
+            self.database.on_change("agent", "changed" if before else "added", agent.agent_id, before, agent)
 
     def remove_agent(self, agent_id: str) -> int:
         """Remove an agent and revoke its keys; returns how many keys that were."""
         before = self.agent(agent_id)
-        with self.writing(), translated("removing an agent"), self._writer.begin() as connection:
+        with self.database.changing("removing an agent") as connection:
             next_seq(connection, f"agent:{agent_id}")
             connection.execute(t.agents.delete().where(t.agents.c.agent_id == agent_id))
             revoked = _revoked(connection, t.keys.c.agent_id == agent_id)
-        self.on_change("agent", "removed", agent_id, before, None)
+        self.database.on_change("agent", "removed", agent_id, before, None)
         self._tell_revoked(revoked)
         return len(revoked)
 
@@ -117,7 +103,7 @@ class CatalogGovernance:
         key_id, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
         token = f"wy_{key_id}_{secret}"
         key = Key(key_id=key_id, agent_id=agent_id, rights=rights, created_at=now(), expires_at=expires_at)
-        with self.writing(), translated("writing a key"), self._writer.begin() as connection:
+        with self.database.changing("writing a key") as connection:
             connection.execute(
                 t.keys.insert(),
                 {
@@ -130,11 +116,11 @@ class CatalogGovernance:
                     "revoked_at": None,
                 },
             )
-        self.on_change("key", "created", key_id, None, key)
+        self.database.on_change("key", "created", key_id, None, key)
         return key, token
 
     def keys(self) -> tuple[Key, ...]:
-        with reading(self._reader, "listing keys") as connection:
+        with self.database.reading("listing keys") as connection:
             rows = connection.execute(sa.select(t.keys).order_by(t.keys.c.created_at)).mappings().all()
         return tuple(_key_of(row) for row in rows)
 
@@ -143,19 +129,19 @@ class CatalogGovernance:
         parts = token.split("_", 2)
         if len(parts) != 3 or parts[0] != "wy":
             return None
-        row = self._remembered.get(("key", parts[1]), lambda: self._key_row(parts[1]))
+        row = self.database.remembered.get(("key", parts[1]), lambda: self._key_row(parts[1]))
         given = hashlib.sha256(token.encode()).hexdigest()
         if row is None or not hmac.compare_digest(row["sha256"], given):
             return None
         return _key_of(row)
 
     def _key_row(self, key_id: str) -> sa.RowMapping | None:
-        with reading(self._reader, "checking a key") as connection:
+        with self.database.reading("checking a key") as connection:
             return connection.execute(sa.select(t.keys).where(t.keys.c.key_id == key_id)).mappings().first()
 
     def revoke_key(self, key_id: str) -> None:
         """Revoke at once; raises NotFound when there is no such key."""
-        with self.writing(), translated("revoking a key"), self._writer.begin() as connection:
+        with self.database.changing("revoking a key") as connection:
             known = connection.scalar(sa.select(sa.func.count()).where(t.keys.c.key_id == key_id))
             revoked = _revoked(connection, t.keys.c.key_id == key_id)
         if not known:
@@ -164,13 +150,95 @@ class CatalogGovernance:
 
     def _tell_revoked(self, keys: Sequence[Key]) -> None:
         for key in keys:
-            self.on_change("key", "revoked", key.key_id, key, None)
+            self.database.on_change("key", "revoked", key.key_id, key, None)
 
-    # -- how sources are doing --------------------------------------------------------------------------
+
+def _revoked(connection: sa.Connection, which: sa.ColumnElement[bool]) -> tuple[Key, ...]:
+    """Revoke keys; returns those that counted until now."""
+    live = sa.and_(which, t.keys.c.revoked_at.is_(None))
+    rows = connection.execute(sa.select(t.keys).where(live).order_by(t.keys.c.created_at)).mappings().all()
+    connection.execute(t.keys.update().where(live).values(revoked_at=now()))
+    return tuple(_key_of(row) for row in rows)
+
+
+def _key_of(row: sa.RowMapping) -> Key:
+    return Key(
+        key_id=row["key_id"],
+        agent_id=row["agent_id"],
+        rights=frozenset(row["rights"]),
+        created_at=row["created_at"],
+        expires_at=row["expires_at"],
+        revoked_at=row["revoked_at"],
+    )
+
+
+# Sources: which there are, and how each of them is doing.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SourceRegistry:
+    """The sources of a library, and the state of each: when it was read, and by whom it is being read."""
+
+    database: Database
+
+    def sources(self, deadline: Deadline | None = None) -> tuple[Source, ...]:
+        with self.database.reading("listing sources", deadline) as connection:
+            rows = connection.execute(sa.select(t.sources).order_by(t.sources.c.source_id)).mappings().all()
+        return tuple(source_of(row) for row in rows)
+
+    def registered_at(self) -> Mapping[str, float]:
+        """When each source was registered: seconds since the epoch, by its id."""
+        with self.database.reading("listing sources") as connection:
+            rows = connection.execute(sa.select(t.sources.c.source_id, t.sources.c.created_at)).all()
+        return {name: float(since) for name, since in rows}
+
+    def source(self, source_id: str) -> Source:
+        """Raises NotFound when there is none of that id."""
+        with self.database.reading("reading a source") as connection:
+            row = (
+                connection.execute(sa.select(t.sources).where(t.sources.c.source_id == source_id)).mappings().first()
+            )
+        if row is None:
+            raise NotFound(f"there is no source {source_id!r}", hint="wenyuan source list")
+        return source_of(row)
+
+    def put_source(self, source: Source) -> None:
+        """Add a source, or replace its description. It counts as a change: what is derived from it follows."""
+        before = {s.source_id: s for s in self.sources()}.get(source.source_id)
+        values = source_row(source)
+        with self.database.changing("writing a source") as connection:
+            next_seq(connection, source.source_id)
+            changed = connection.execute(
+                t.sources.update().where(t.sources.c.source_id == source.source_id).values(**values, updated_at=now())
+            )
+            if changed.rowcount == 0:
+                connection.execute(t.sources.insert(), {**values, "created_at": now(), "updated_at": now()})
+        if before != source:
+            self.database.on_change("registry", "changed" if before else "added", source.source_id, before, source)
+
+    def remove_source(self, source_id: str) -> int:
+        """Remove a source with all that came from it; returns how many documents went.
+
+        Texts, titles, names and vectors are overwritten in the file, not kept for a later look: removal may be
+        an order. What stays are numbers, by which indexes learn of the removal. Rules that only it supported are
+        retired.
+        """
+        before = self.source(source_id)
+        with self.database.place.held_source(source_id), self.database.writing():
+            with translated("removing a source"), self.database.writer.begin() as connection:
+                seq = next_seq(connection, source_id)
+                gone = retire(connection, seq, t.documents.c.source_id == source_id)
+                drop_evidence_of(connection, seq, source_id)
+                forget_source(connection, source_id)
+            self.database.place.forget()
+        self.database.on_change("registry", "removed", source_id, before, None)
+        return gone
+
+    # -- how they are doing ---------------------------------------------------------------------------
 
     def source_states(self) -> Mapping[str, SourceState]:
         """By source id; a source that was never read is absent. A claim whose process has ended on this machine is none."""
-        with reading(self._reader, "reading the state of sources") as connection:
+        with self.database.reading("reading the state of sources") as connection:
             rows = connection.execute(sa.select(t.source_state)).mappings().all()
         states = [SourceState(**row) for row in rows]
         return {
@@ -214,7 +282,7 @@ class CatalogGovernance:
             connection.execute(t.source_state.update().where(s.source_id == source_id).values(**claimed))
         return True
 
-    def let_go(self, source_id: str, worker: str, *, wait: float = 10.0, **values: Any) -> bool:
+    def let_go(self, source_id: str, worker: str, /, *, wait: float = 10.0, **values: Any) -> bool:
         """End a worker's claim, and write how the source is doing; False when the worker does not have it any more."""
         s = t.source_state.c
         mine = t.source_state.update().where(s.source_id == source_id, s.claimed_by == worker)
@@ -225,47 +293,23 @@ class CatalogGovernance:
     @contextmanager
     def _claiming(self, doing: str, wait: float) -> Iterator[sa.Connection]:
         """A transaction about claims. In a folder it waits for the writer; on a server, for nobody who writes."""
-        apart = self._claims is not self._writer
+        apart = self.database.claims is not self.database.writer
         with (
-            nullcontext() if apart else self.writing(wait=wait),
+            nullcontext() if apart else self.database.writing(wait=wait),
             translated(doing),
-            self._claims.begin() as connection,
+            self.database.claims.begin() as connection,
         ):
             yield connection
-
-
-def _revoked(connection: sa.Connection, which: sa.ColumnElement[bool]) -> tuple[Key, ...]:
-    """Revoke keys; returns those that counted until now."""
-    live = sa.and_(which, t.keys.c.revoked_at.is_(None))
-    rows = connection.execute(sa.select(t.keys).where(live).order_by(t.keys.c.created_at)).mappings().all()
-    connection.execute(t.keys.update().where(live).values(revoked_at=now()))
-    return tuple(_key_of(row) for row in rows)
-
-
-def _key_of(row: sa.RowMapping) -> Key:
-    return Key(
-        key_id=row["key_id"],
-        agent_id=row["agent_id"],
-        rights=frozenset(row["rights"]),
-        created_at=row["created_at"],
-        expires_at=row["expires_at"],
-        revoked_at=row["revoked_at"],
-    )
 
 
 # Profiles of tasks: which there are, and which there were at a change.
 
 
-class CatalogProfiles:
-    """Mixed into `Catalog`. A changed profile is a change of the library: caches, audits and replays see it."""
+@dataclass(frozen=True, slots=True, eq=False)
+class TaskProfiles:
+    """Which kinds of tasks there are. A changed profile is a change of the library: caches, audits and replays see it."""
 
-    _reader: sa.Engine
-    _writer: sa.Engine
-
-    if TYPE_CHECKING:
-        on_change: Callable[..., None]
-
-        def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
+    database: Database
 
     def profiles(self) -> tuple[TaskProfile, ...]:
         """Those that count now, by id."""
@@ -278,7 +322,7 @@ class CatalogProfiles:
 
     def _profiles(self, which: sa.ColumnElement[bool], deadline: Deadline | None = None) -> tuple[TaskProfile, ...]:
         query = sa.select(profiles.c.definition).where(which).order_by(profiles.c.profile_id)
-        with reading(self._reader, "reading profiles of tasks", deadline) as connection:
+        with self.database.reading("reading profiles of tasks", deadline) as connection:
             return tuple(parse_profile(row) for row in connection.scalars(query))
 
     def put_profile(self, profile: TaskProfile) -> None:
@@ -289,16 +333,16 @@ class CatalogProfiles:
         """
         before = self._replaced(profile.profile_id, profile)
         if before != profile:
-            self.on_change("task", "changed" if before else "added", profile.profile_id, before, profile)
+            self.database.on_change("task", "changed" if before else "added", profile.profile_id, before, profile)
 
     def remove_profile(self, profile_id: str) -> None:
         """Raises NotFound when there is none of that id."""
-        self.on_change("task", "removed", profile_id, self._replaced(profile_id, None), None)
+        self.database.on_change("task", "removed", profile_id, self._replaced(profile_id, None), None)
 
     def _replaced(self, profile_id: str, profile: TaskProfile | None) -> TaskProfile | None:
         """End a profile and put another in its place; returns what it was."""
         live = profiles.c.removed_seq.is_(None)
-        with self.writing(), translated("writing a profile of tasks"), self._writer.begin() as connection:
+        with self.database.changing("writing a profile of tasks") as connection:
             known = [parse_profile(row) for row in connection.scalars(sa.select(profiles.c.definition).where(live))]
             before = next((one for one in known if one.profile_id == profile_id), None)
             if profile is None and before is None:
@@ -320,23 +364,62 @@ def _row(profile: TaskProfile, seq: int) -> dict[str, Any]:
     return {"profile_id": profile.profile_id, "definition": profile_to_wire(profile), "at": now(), "seq": seq}
 
 
+# What is kept of the library as a whole, by key.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Values:
+    """What is kept of the library as a whole: JSON values by key."""
+
+    database: Database
+
+    def value(self, key: str) -> Any:
+        """A stored JSON value, or None.
+
+        Raises:
+            CatalogUnavailable: it cannot be read, or is no JSON.
+        """
+        raw = self.database.remembered.get(("value", key), lambda: self._value(key))
+        try:
+            return None if raw is None else json.loads(raw)  # anew: who asks may change what it is given
+        except ValueError as error:
+            raise CatalogUnavailable(f"the stored value {key!r} is no JSON", component="catalog") from error
+
+    def _value(self, key: str) -> str | None:
+        with self.database.reading(f"reading {key!r}") as connection:
+            raw: str | None = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == "value/" + key))
+        return raw
+
+    def set_value(self, key: str, value: Any) -> None:
+        """Store a JSON value in place of the one of this key."""
+        with self.database.changing(f"writing {key!r}") as connection:
+            connection.execute(t.library.delete().where(t.library.c.key == "value/" + key))
+            connection.execute(
+                t.library.insert(), {"key": "value/" + key, "value": json.dumps(value, ensure_ascii=False)}
+            )
+
+    def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
+        """What the library is like in this mode, by script (see `core.scoring.Traits`); empty while nothing was measured."""
+        return self.database.remembered.get(("floor", mode), lambda: (self.value("floor") or {}).get(mode, {}))
+
+    def encoder(self) -> EncoderFingerprint | None:
+        """What made the vectors; None while there are none."""
+        value = self.value("encoder")
+        return None if value is None else EncoderFingerprint(**{**value, "scale": tuple(value["scale"])})
+
+
 # Which library this is: an id among libraries that ask one another, and the place for which it was given.
 
 
-class CatalogIdentity:
-    """Mixed into `Catalog`. A copied folder has the id of the original, and each would take the other for itself."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Identity:
+    """Which library this is. A copied folder has the id of the original, and each would take the other for itself."""
 
-    _place: Place
-    _reader: sa.Engine
-    _writer: sa.Engine
-
-    if TYPE_CHECKING:
-
-        def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
+    database: Database
 
     def where(self) -> str:
         """The folder, or the schema of a server, in which the record lies."""
-        return str(self._place)
+        return str(self.database.place)
 
     def library_id(self) -> str:
         """What this library is called among libraries that ask one another; a copy has the same until `renew_id`."""
@@ -344,7 +427,7 @@ class CatalogIdentity:
 
     def names(self) -> tuple[str, ...]:
         """The id, then earlier ones: by one of them goes what belongs to this library."""
-        with reading(self._reader, "reading the library's ids") as connection:
+        with self.database.reading("reading the library's ids") as connection:
             key, value = t.library.c.key, t.library.c.value
             former = connection.scalars(sa.select(value).where(key.startswith(t.FORMER)).order_by(key))
             return self.library_id(), *former
@@ -359,8 +442,8 @@ class CatalogIdentity:
 
     def lies(self) -> str:
         """What tells where this library lies from where a copy of it does; other servers of it say the same."""
-        with reading(self._reader, "looking where the library lies") as connection:
-            return self._place.identity(connection)
+        with self.database.reading("looking where the library lies") as connection:
+            return self.database.place.identity(connection)
 
     def pseudonym_key(self) -> bytes:
         """What makes pseudonyms, where all who redact share it; empty in a folder, which has it in a file."""
@@ -368,11 +451,11 @@ class CatalogIdentity:
 
     def renew_id(self) -> str:
         """Give this library an id of its own; returns it. Processes that have it open go on with the old one."""
-        with self.writing(), translated("naming the library"), self._writer.begin() as connection:
-            return name_library(connection, self._place)
+        with self.database.changing("naming the library") as connection:
+            return name_library(connection, self.database.place)
 
     def _identity(self, key: str) -> str:
-        with reading(self._reader, "reading the library's id") as connection:
+        with self.database.reading("reading the library's id") as connection:
             return str(connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == key)) or "")
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.schema import evaluations, feedback, golden_sets, synonyms, tunings
-from wenyuan.catalog.sql import next_seq, now, reading, translated
+from wenyuan.catalog.sql import next_seq, now
+from wenyuan.catalog.storage import Database
 from wenyuan.core.errors import InvalidRequest, NotFound
 from wenyuan.core.ports import Deadline
 from wenyuan.core.records import AskedQuestion, Evaluation, Judgement, KeptTuning, Pair, WholeEvaluation
@@ -26,15 +26,11 @@ from wenyuan.core.text.synonyms import MOST_SYNONYMS, Synonym, SynonymsPut, syno
 _BATCH = 500
 
 
-class CatalogTunings:
-    """Mixed into `Catalog`. Adopting and undoing are changes of the library: caches, indexes and audits see them."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Tunings:
+    """What was learned from judged questions. Adopting and undoing are changes of the library: caches, indexes and audits see them."""
 
-    _reader: sa.Engine
-    _writer: sa.Engine
-
-    if TYPE_CHECKING:
-
-        def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
+    database: Database
 
     def adopt_tuning(self, tuning: Tuning, report: Mapping[str, Any], collection: Mapping[str, Any]) -> int:
         """Store a tuning in place of the one that counts, with what the library is like under it; returns its number."""
@@ -46,7 +42,7 @@ class CatalogTunings:
             "weight": tuning.weight,
             "report": dict(report),
         }
-        with self.writing(), translated("storing a tuning"), self._writer.begin() as connection:
+        with self.database.changing("storing a tuning") as connection:
             seq = _end(connection)
             done = connection.execute(tunings.insert(), {**row, "seq": seq})
             _put_collection(connection, collection)
@@ -55,7 +51,7 @@ class CatalogTunings:
 
     def undo_tuning(self, collection: Mapping[str, Any]) -> None:
         """End the tuning that counts; NotFound when there is none."""
-        with self.writing(), translated("undoing a tuning"), self._writer.begin() as connection:
+        with self.database.changing("undoing a tuning") as connection:
             if connection.scalar(sa.select(sa.func.count()).where(tunings.c.undone_seq.is_(None))) == 0:
                 raise NotFound("the library has no tuning", hint="wenyuan tune --golden FILE")
             _end(connection)
@@ -64,7 +60,7 @@ class CatalogTunings:
     def tunings(self) -> tuple[KeptTuning, ...]:
         """All that were ever adopted, oldest first, without their maps."""
         columns = [c for c in tunings.c if c.name != "map"]
-        with reading(self._reader, "listing tunings") as connection:
+        with self.database.reading("listing tunings") as connection:
             rows = connection.execute(sa.select(*columns).order_by(tunings.c.tuning_id)).mappings().all()
         return tuple(KeptTuning(**row) for row in rows)
 
@@ -78,7 +74,7 @@ class CatalogTunings:
         query = sa.select(c.weight, c.encoder, c.map).where(
             c.seq <= seq, sa.or_(c.undone_seq.is_(None), c.undone_seq > seq)
         )
-        with reading(self._reader, "reading the tuning", deadline) as connection:
+        with self.database.reading("reading the tuning", deadline) as connection:
             row = connection.execute(query).first()
         if row is None:
             return None
@@ -94,7 +90,7 @@ class CatalogTunings:
             for ref, good in judgements.items()
         ]
         f = feedback.c
-        with self.writing(), translated("keeping feedback"), self._writer.begin() as connection:
+        with self.database.changing("keeping feedback") as connection:
             for row in rows:
                 same = sa.and_(f.audit_id == row["audit_id"], f.ref == row["ref"], f.actor == row["actor"])
                 connection.execute(feedback.delete().where(same))
@@ -103,31 +99,9 @@ class CatalogTunings:
     def feedback(self) -> tuple[Judgement, ...]:
         """All judgements, by answer, in the order in which they were given."""
         f = feedback.c
-        with reading(self._reader, "reading feedback") as connection:
+        with self.database.reading("reading feedback") as connection:
             rows = connection.execute(sa.select(feedback).order_by(f.audit_id, f.at, f.ref)).mappings().all()
         return tuple(Judgement(**row) for row in rows)
-
-    # -- where an address leads -----------------------------------------------------------------------------
-
-    def passages_of(self, uris: Iterable[str]) -> Mapping[str, Mapping[int, Sequence[int]]]:
-        """Of addresses of live documents or passages: document → its passages that are meant. Others are absent."""
-        p, d = t.passages.c, t.documents.c
-        base = sa.select(p.passage_id, p.document_id).where(p.removed_seq.is_(None)).order_by(p.passage_id)
-        whole = base.add_columns(d.uri).join(t.documents, d.document_id == p.document_id)
-        wanted = list(dict.fromkeys(uris))
-        found: dict[str, dict[int, list[int]]] = {}
-        with reading(self._reader, "looking up addresses") as connection:
-            for at in range(0, len(wanted), _BATCH):
-                part = wanted[at : at + _BATCH]
-                rows = [
-                    *connection.execute(whole.where(d.uri.in_(part))),
-                    *connection.execute(base.add_columns(p.uri).where(p.uri.in_(part))),
-                ]
-                for passage_id, document_id, uri in rows:
-                    held = found.setdefault(uri, {}).setdefault(document_id, [])
-                    if passage_id not in held:
-                        held.append(passage_id)
-        return found
 
 
 def _end(connection: sa.Connection) -> int:
@@ -150,15 +124,11 @@ def _put_collection(connection: sa.Connection, collection: Mapping[str, Any]) ->
 _REPORT = ("questions", "unknown", "examples", "figures", "bins", "made_of", "seconds")
 
 
-class CatalogEvaluations:
-    """Mixed into `Catalog`. They are no changes of the library: no answer depends on them."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluations:
+    """How well a library answered. They are no changes of the library: no answer depends on them."""
 
-    _reader: sa.Engine
-    _writer: sa.Engine
-
-    if TYPE_CHECKING:
-
-        def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
+    database: Database
 
     def keep_evaluation(self, kept: Evaluation, pairs: Iterable[Pair], asked: Iterable[AskedQuestion]) -> int:
         """Store one, and its questions where they are not yet kept; returns its number."""
@@ -166,7 +136,7 @@ class CatalogEvaluations:
         row = {name: told[name] for name in ("at", "name", "set_id")}
         row |= {"report": {name: told[name] for name in _REPORT}, "asked": [asdict(one) for one in asked]}
         same = sa.select(sa.func.count()).where(golden_sets.c.set_id == kept.set_id)
-        with self.writing(), translated("keeping an evaluation"), self._writer.begin() as connection:
+        with self.database.changing("keeping an evaluation") as connection:
             if not connection.scalar(same):
                 connection.execute(golden_sets.insert(), {"set_id": kept.set_id, "pairs": [asdict(p) for p in pairs]})
             done = connection.execute(evaluations.insert(), row)
@@ -179,14 +149,14 @@ class CatalogEvaluations:
         query = sa.select(*(column for column in c if column.name != "asked"))
         if before is not None:
             query = query.where(c.evaluation_id < before)
-        with reading(self._reader, "listing evaluations") as connection:
+        with self.database.reading("listing evaluations") as connection:
             rows = connection.execute(query.order_by(c.evaluation_id.desc()).limit(limit)).mappings().all()
         return tuple(_evaluation(dict(row)) for row in rows)
 
     def evaluation(self, evaluation_id: int) -> WholeEvaluation:
         """One, whole; NotFound when there is none of that number."""
         query = sa.select(evaluations).where(evaluations.c.evaluation_id == evaluation_id)
-        with reading(self._reader, "reading an evaluation") as connection:
+        with self.database.reading("reading an evaluation") as connection:
             row = connection.execute(query).mappings().first()
         if row is None:
             raise _none(evaluation_id)
@@ -197,7 +167,7 @@ class CatalogEvaluations:
     def golden_set(self, set_id: str) -> tuple[Pair, ...]:
         """The questions and answers of a set; NotFound when it is not kept."""
         query = sa.select(golden_sets.c.pairs).where(golden_sets.c.set_id == set_id)
-        with reading(self._reader, "reading a golden set") as connection:
+        with self.database.reading("reading a golden set") as connection:
             pairs = connection.scalar(query)
         if pairs is None:
             raise NotFound(f"there is no golden set {set_id!r}", hint="wenyuan eval --runs")
@@ -206,7 +176,7 @@ class CatalogEvaluations:
     def remove_evaluation(self, evaluation_id: int) -> None:
         """Remove one, and its questions where no other has them; NotFound when there is none of that number."""
         c = evaluations.c
-        with self.writing(), translated("removing an evaluation"), self._writer.begin() as connection:
+        with self.database.changing("removing an evaluation") as connection:
             if not connection.execute(evaluations.delete().where(c.evaluation_id == evaluation_id)).rowcount:
                 raise _none(evaluation_id)
             used = sa.select(c.set_id)
@@ -238,27 +208,22 @@ def _evaluation(row: Mapping[str, Any]) -> Evaluation:
 _Sides = tuple[tuple[str, ...], ...]
 
 
-class CatalogSynonyms:
-    """Mixed into `Catalog`. A changed table is a change of the library: caches, audits and replays see it."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Synonyms:
+    """What people say for what documents say. A changed table is a change of the library: caches, audits and replays see it."""
 
-    _reader: sa.Engine
-    _writer: sa.Engine
-
-    if TYPE_CHECKING:
-        on_change: Callable[..., None]
-
-        def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
+    database: Database
 
     def synonyms(self) -> tuple[Synonym, ...]:
         """Those that count now, in the order in which they were entered."""
-        with reading(self._reader, "reading synonyms") as connection:
+        with self.database.reading("reading synonyms") as connection:
             return _entries(connection, synonyms.c.removed_seq.is_(None))
 
     def synonyms_at(self, seq: int, deadline: Deadline | None = None) -> tuple[Synonym, ...]:
         """Those that counted at a change, in the same order."""
         c = synonyms.c
         counted = sa.and_(c.seq <= seq, sa.or_(c.removed_seq.is_(None), c.removed_seq > seq))
-        with reading(self._reader, "reading synonyms", deadline) as connection:
+        with self.database.reading("reading synonyms", deadline) as connection:
             return _entries(connection, counted)
 
     def synonyms_version(self, seq: int, deadline: Deadline | None = None) -> int:
@@ -266,7 +231,7 @@ class CatalogSynonyms:
         c = synonyms.c
         entered = sa.select(sa.func.max(c.seq)).where(c.seq <= seq).scalar_subquery()
         ended = sa.select(sa.func.max(c.removed_seq)).where(c.removed_seq <= seq).scalar_subquery()
-        with reading(self._reader, "reading synonyms", deadline) as connection:
+        with self.database.reading("reading synonyms", deadline) as connection:
             return max(number or 0 for number in connection.execute(sa.select(entered, ended)).one())
 
     def put_synonyms(self, entries: Iterable[Synonym], actor: str) -> SynonymsPut:
@@ -280,7 +245,7 @@ class CatalogSynonyms:
         """
         wanted = _by_sides(entries)
         live = synonyms.c.removed_seq.is_(None)
-        with self.writing(), translated("writing synonyms"), self._writer.begin() as connection:
+        with self.database.changing("writing synonyms") as connection:
             known = _entries(connection, live)
             new, ended = _changes(wanted, _by_sides(known))
             count = len(known) - len(ended) + len(new)
@@ -305,7 +270,7 @@ class CatalogSynonyms:
             NotFound: there is none of a number; then none is removed.
         """
         live = synonyms.c.removed_seq.is_(None)
-        with self.writing(), translated("removing synonyms"), self._writer.begin() as connection:
+        with self.database.changing("removing synonyms") as connection:
             known = {entry.number: entry for entry in _entries(connection, live)}
             if not numbers or (unknown := [number for number in numbers if number not in known]):
                 told = f"the number {unknown[0]}" if numbers else "no number"
@@ -321,7 +286,7 @@ class CatalogSynonyms:
             old, new = (synonym_to_wire(one[0]) if one else None for one in (before, after))
             if old or new:
                 named = (after or before)[0].label
-                self.on_change(
+                self.database.on_change(
                     "synonym", "changed" if old and new else "added" if new else "removed", named, old, new
                 )
             return
@@ -329,7 +294,7 @@ class CatalogSynonyms:
         for start in range(0, max(len(removed), len(added)), _BATCH):
             part = slice(start, start + _BATCH)
             told = {"removed": removed[part], "added": added[part]}
-            self.on_change(
+            self.database.on_change(
                 "synonym", "changed" if after else "removed", f"{len(after or before)} synonyms", None, told
             )
 

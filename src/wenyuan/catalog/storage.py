@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from shlex import quote
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import sqlalchemy as sa
 
 from wenyuan.catalog.audit.tables import AuditFiles, AuditPlace
 from wenyuan.catalog.lock import Present, WriterLock
-from wenyuan.catalog.sql import closed, connect_reader, connect_writer, empty_log, let_go, translated, watching
+from wenyuan.catalog.rows import Remembered
+from wenyuan.catalog.sql import (
+    closed,
+    connect_reader,
+    connect_writer,
+    empty_log,
+    let_go,
+    reading,
+    translated,
+    watching,
+)
 from wenyuan.core.errors import CatalogUnavailable
+from wenyuan.core.ports import Deadline
 from wenyuan.runtime import exists, is_file
 from wenyuan.settings import CatalogSettings
 
@@ -92,6 +103,42 @@ class Place(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+OnChange = Callable[[Literal["registry", "agent", "key", "rule", "task", "synonym"], str, str, Any, Any], None]
+"""``on_change(kind, action, id, before, after)``; values of `core`, None for what was not there or is gone."""
+
+
+def _nobody(_kind: str, _action: str, _name: str, _before: object, _after: object) -> None:
+    """Nobody wants to know."""
+
+
+class Database:
+    """A place as the parts of the catalog share it: readers, the one writer, and what was read since the last commit.
+
+    Attributes:
+        on_change: Told of every change of a source, an agent, a key, a rule, a profile or a synonym, once it is stored.
+    """
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.reader, self.writer, self.claims = place.reader, place.writer, place.claims
+        self.remembered = Remembered(place.version)
+        self.on_change: OnChange = _nobody
+
+    def reading(self, doing: str, deadline: Deadline | None = None) -> AbstractContextManager[sa.Connection]:
+        """One snapshot; see `sql.reading`."""
+        return reading(self.reader, doing, deadline)
+
+    def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
+        """Hold the writer lock; CatalogBusy when somebody else holds it for so long."""
+        return self.place.held(wait=wait)
+
+    @contextmanager
+    def changing(self, doing: str) -> Iterator[sa.Connection]:
+        """One transaction that writes, with the writer lock held."""
+        with self.writing(), translated(doing), self.writer.begin() as connection:
+            yield connection
 
 
 class Files:

@@ -14,10 +14,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotDone
+from functools import wraps
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from shlex import join, quote
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -279,3 +280,26 @@ def _mode(path: Path) -> int | None:
         if error.errno == errno.ELOOP:  # a link to itself leads to nothing
             return None
         raise
+
+
+# Objects that are made of parts, and hand on what callers ask of them.
+
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+def delegate(
+    part: str, method: Callable[Concatenate[Any, Given], Result]
+) -> Callable[Concatenate[Any, Given], Result]:
+    """A method of a part as one of the object that has the part: with its signature, and what it says of itself.
+
+    Args:
+        part: The object's attribute that is the part.
+    """
+
+    @wraps(method)
+    def called(owner: Any, /, *given: Given.args, **named: Given.kwargs) -> Result:
+        return method(getattr(owner, part), *given, **named)
+
+    return called

@@ -6,10 +6,10 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import (
@@ -22,6 +22,7 @@ from wenyuan.core.errors import (
 from wenyuan.core.filters import Filter
 from wenyuan.core.model import Document, RetrievalRequest, RetrievalResponse, Source
 from wenyuan.core.ports import Encoder, Engine, Outside
+from wenyuan.runtime import delegate
 from wenyuan.service.answer import Answer
 from wenyuan.service.audit.recorder import RecordedSearch, Witness
 from wenyuan.service.audit.replay import Replay
@@ -56,10 +57,6 @@ if TYPE_CHECKING:
 __all__ = ["Library", "Models", "Readiness", "Reading", "Storage"]
 
 log = logging.getLogger(__name__)
-
-Part = TypeVar("Part")
-Asked = ParamSpec("Asked")
-Given = TypeVar("Given")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,18 +102,6 @@ class Reading:
     read: Callable[[Path, str], Sequence[Document]]
     readable: Callable[[str], bool]
     questions: Questions
-
-
-def _of(
-    part: Callable[[Library], Part], method: Callable[Concatenate[Part, Asked], Given]
-) -> Callable[Concatenate[Library, Asked], Given]:
-    """A method of a part as one of the library: with its signature, and what it says of itself."""
-
-    @wraps(method)
-    def called(library: Library, /, *given: Asked.args, **named: Asked.kwargs) -> Given:
-        return method(part(library), *given, **named)
-
-    return called
 
 
 @refusing_once_closed("retrieve_fragments")
@@ -284,7 +269,7 @@ class Library:
         """The context service: ``knowledge_snippets`` for a prompt. Raises what made it fail."""
         return self._contexts.get_context(request, principal)
 
-    fragments = _of(lambda library: library.fragment_search, FragmentSearch.fragments)
+    fragments = delegate("fragment_search", FragmentSearch.fragments)
 
     # -- rules, and cases beside them -----------------------------------------------------------------
 
@@ -293,13 +278,13 @@ class Library:
         """The rules as people keep them: import, review, export."""
         return self._rulebook
 
-    retrieve = _of(lambda library: library.rule_search, RuleSearch.retrieve)
-    find_cases = _of(lambda library: library.rule_search, RuleSearch.find_cases)
-    infer_rules = _of(lambda library: library.rule_search, RuleSearch.infer_rules)
-    rules_around = _of(lambda library: library.rule_search, RuleSearch.rules_around)
-    rule_neighbors = _of(lambda library: library.rule_search, RuleSearch.rule_neighbors)
-    rule_entities = _of(lambda library: library.rule_search, RuleSearch.rule_entities)
-    embed_names = _of(lambda library: library.rule_search, RuleSearch.embed_names)
+    retrieve = delegate("rule_search", RuleSearch.retrieve)
+    find_cases = delegate("rule_search", RuleSearch.find_cases)
+    infer_rules = delegate("rule_search", RuleSearch.infer_rules)
+    rules_around = delegate("rule_search", RuleSearch.rules_around)
+    rule_neighbors = delegate("rule_search", RuleSearch.rule_neighbors)
+    rule_entities = delegate("rule_search", RuleSearch.rule_entities)
+    embed_names = delegate("rule_search", RuleSearch.embed_names)
 
     # -- sources and documents ------------------------------------------------------------------------
 
@@ -310,17 +295,17 @@ class Library:
         """Each source, what the library holds of it, and how fresh that is."""
         return listed_sources(self.catalog)
 
-    add = _of(lambda library: library.ingestion, Ingestion.add)
-    ingest = _of(lambda library: library.ingestion, Ingestion.ingest)
-    remove = _of(lambda library: library.ingestion, Ingestion.remove)
-    behind = _of(lambda library: library.ingestion, Ingestion.behind)
-    follow_reembedding = _of(lambda library: library.ingestion, Ingestion.follow_reembedding)
-    measure_collection = _of(lambda library: library.traits, CollectionTraits.keep)
-    collection_under = _of(lambda library: library.traits, CollectionTraits.under)
-    fetch = _of(lambda library: library.document_access, DocumentAccess.fetch)
-    documents = _of(lambda library: library.document_access, DocumentAccess.documents)
-    readable_sources = _of(lambda library: library.document_access, DocumentAccess.readable_sources)
-    readable_rules = _of(lambda library: library.document_access, DocumentAccess.readable_rules)
+    add = delegate("ingestion", Ingestion.add)
+    ingest = delegate("ingestion", Ingestion.ingest)
+    remove = delegate("ingestion", Ingestion.remove)
+    behind = delegate("ingestion", Ingestion.behind)
+    follow_reembedding = delegate("ingestion", Ingestion.follow_reembedding)
+    measure_collection = delegate("traits", CollectionTraits.keep)
+    collection_under = delegate("traits", CollectionTraits.under)
+    fetch = delegate("document_access", DocumentAccess.fetch)
+    documents = delegate("document_access", DocumentAccess.documents)
+    readable_sources = delegate("document_access", DocumentAccess.readable_sources)
+    readable_rules = delegate("document_access", DocumentAccess.readable_rules)
 
     # -- what it answered, how well, and what it learns from that ----------------------------------------
 
@@ -341,19 +326,19 @@ class Library:
         allowed = self._searcher.allowed(principal)
         return self.witness.replay(audit_id, self._retriever, self.catalog, self._empty_engine, allowed, exact=exact)
 
-    give_feedback = _of(lambda library: library.feedback, Feedback.give_feedback)
-    tune = _of(lambda library: library.tuner, Tuner.tune)
-    undo_tuning = _of(lambda library: library.tuner, Tuner.undo_tuning)
-    tuning = _of(lambda library: library.tuner, Tuner.tuning)
-    evaluate = _of(lambda library: library.evaluator, Evaluator.evaluate)
-    evaluate_again = _of(lambda library: library.evaluator, Evaluator.evaluate_again)
-    compared = _of(lambda library: library.evaluator, Evaluator.compared)
-    evaluations = _of(lambda library: library.evaluator, Evaluator.evaluations)
-    evaluation = _of(lambda library: library.evaluator, Evaluator.evaluation)
-    remove_evaluation = _of(lambda library: library.evaluator, Evaluator.remove_evaluation)
+    give_feedback = delegate("feedback", Feedback.give_feedback)
+    tune = delegate("tuner", Tuner.tune)
+    undo_tuning = delegate("tuner", Tuner.undo_tuning)
+    tuning = delegate("tuner", Tuner.tuning)
+    evaluate = delegate("evaluator", Evaluator.evaluate)
+    evaluate_again = delegate("evaluator", Evaluator.evaluate_again)
+    compared = delegate("evaluator", Evaluator.compared)
+    evaluations = delegate("evaluator", Evaluator.evaluations)
+    evaluation = delegate("evaluator", Evaluator.evaluation)
+    remove_evaluation = delegate("evaluator", Evaluator.remove_evaluation)
 
     # -- whether it can answer --------------------------------------------------------------------------
 
-    readiness = _of(lambda library: library.health, Health.readiness)
-    vitals = _of(lambda library: library.health, Health.vitals)
-    warm_up = _of(lambda library: library.health, Health.warm_up)
+    readiness = delegate("health", Health.readiness)
+    vitals = delegate("health", Health.vitals)
+    warm_up = delegate("health", Health.warm_up)

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
-from wenyuan.catalog.governance import OnChange
 from wenyuan.catalog.rows import unpack_vector, vector_rows
 from wenyuan.catalog.rules import packed
-from wenyuan.catalog.rules.graph import RulesGraph
 from wenyuan.catalog.rules.merge import (
     RulesChange,
     StatementMerge,
@@ -27,8 +23,9 @@ from wenyuan.catalog.rules.merge import (
     pieces,
     retire_unused,
 )
-from wenyuan.catalog.sql import now, reading, translated
-from wenyuan.catalog.vectors import NAMES
+from wenyuan.catalog.sql import now
+from wenyuan.catalog.storage import Database
+from wenyuan.catalog.writes import NAMES
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotFound
 from wenyuan.core.model import FOREVER
 from wenyuan.core.rules import Node, Statement
@@ -66,21 +63,11 @@ class RulesReport:
     seq: int | None = None
 
 
-class CatalogRules:
-    """Mixed into `Catalog`. Each method is one transaction and, when it changes anything, one commit."""
+@dataclass(frozen=True, slots=True, eq=False)
+class RuleWrites:
+    """Changes the rules graph; each method is one transaction and, when it changes anything, one commit."""
 
-    _reader: sa.Engine
-    _writer: sa.Engine
-
-    if TYPE_CHECKING:
-
-        def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
-
-    @cached_property
-    def rules(self) -> RulesGraph:
-        """The graph, to be read; the same one at every call, since it keeps what was read."""
-        graph: RulesGraph = self.__dict__.setdefault("_rules_graph", RulesGraph(self._reader))
-        return graph
+    database: Database
 
     def apply_rules(
         self,
@@ -105,7 +92,7 @@ class CatalogRules:
         """
         if not pack.strip():
             raise InvalidRequest("a pack needs a name")
-        with self.writing(), translated(f"storing the rules of {pack}"), self._writer.begin() as connection:
+        with self.database.changing(f"storing the rules of {pack}") as connection:
             change = RulesChange(connection, f"rules:{pack}")
             differs = schema_tree is not None and _store_schema(change, schema_tree)
             merge_nodes(change, pack, nodes)
@@ -133,7 +120,7 @@ class CatalogRules:
         if action not in _STATUS:
             raise InvalidRequest(f"{action!r} is no action: {', '.join(_STATUS)}")
         ids = list(dict.fromkeys(statement_ids))
-        with self.writing(), translated("reviewing statements"), self._writer.begin() as connection:
+        with self.database.changing("reviewing statements") as connection:
             change = RulesChange(connection, "rules:review")
             held = {row["statement_id"]: row for row in change.live(t.statements, t.statements.c.statement_id, ids)}
             missing = [number for number in ids if number not in held]
@@ -206,21 +193,17 @@ def drop_evidence_of(connection: sa.Connection, seq: int, source_id: str) -> int
 # Vectors of the names of nodes, kept beside those of passages: by what was embedded with which model.
 
 
-class CatalogNames:
-    """Mixed into `Catalog`."""
+@dataclass(frozen=True, slots=True, eq=False)
+class NameVectors:
+    """Vectors of the names of nodes."""
 
-    _reader: sa.Engine
-    _writer: sa.Engine
-
-    if TYPE_CHECKING:
-
-        def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
+    database: Database
 
     def name_vectors(self, keys: Sequence[str]) -> Mapping[str, Any]:
         """Those of the vectors that are kept, (dim,) float32 by key. A damaged one counts as missing."""
         v = t.vectors.c
         found: dict[str, Any] = {}
-        with reading(self._reader, "reading the vectors of names") as connection:
+        with self.database.reading("reading the vectors of names") as connection:
             for part in pieces([NAMES + key for key in keys]):
                 query = sa.select(v.vector_key, v.vector, v.crc).where(v.vector_key.in_(part))
                 for key, raw, crc in connection.execute(query):
@@ -238,7 +221,7 @@ class CatalogNames:
         """
         v = t.vectors
         rows = vector_rows({NAMES + key: vector for key, vector in vectors.items()})
-        with self.writing(), translated("keeping the vectors of names"), self._writer.begin() as connection:
+        with self.database.changing("keeping the vectors of names") as connection:
             for part in pieces([row["vector_key"] for row in rows]):
                 connection.execute(v.delete().where(v.c.vector_key.in_(part)))
             if rows:
@@ -282,16 +265,11 @@ class Standing:
     begins: int = 0
 
 
-class CatalogQuotes:
-    """Mixed into `Catalog`."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Citations:
+    """Evidence as documents see it."""
 
-    _reader: sa.Engine
-    _writer: sa.Engine
-    on_change: OnChange
-
-    if TYPE_CHECKING:
-
-        def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]: ...
+    database: Database
 
     def cited(self, source_id: str) -> Mapping[str, list[Cited]]:
         """The live evidence in a source, by the URI of the document that it is in; ``""``: it names only the source."""
@@ -303,7 +281,7 @@ class CatalogQuotes:
             .order_by(e.row_id)
         )
         found: dict[str, list[Cited]] = {}
-        with reading(self._reader, "listing what is cited") as connection:
+        with self.database.reading("listing what is cited") as connection:
             for placed in (e.uri != t.NOWHERE, e.uri == t.NOWHERE):  # there is an index for each
                 for uri, row_id, number, quote, until, verified in connection.execute(query.where(placed)):
                     one = Cited(row_id, number, quote, until, bool(verified))
@@ -314,7 +292,7 @@ class CatalogQuotes:
         """Whether a document of a source came or went after a change of the catalog."""
         d = t.documents.c
         query = sa.select(d.document_id).where(d.source_id == source_id, sa.or_(d.seq > since, d.removed_seq > since))
-        with reading(self._reader, "looking whether a source has changed") as connection:
+        with self.database.reading("looking whether a source has changed") as connection:
             return connection.scalar(query.limit(1)) is not None
 
     def texts_of(self, source_id: str) -> Iterator[str]:
@@ -327,7 +305,7 @@ class CatalogQuotes:
             .order_by(p.document_id, p.start, p.passage_id)
         )
         with (
-            reading(self._reader, "reading a source") as connection,
+            self.database.reading("reading a source") as connection,
             connection.execution_options(yield_per=1_000).execute(query) as rows,
         ):
             for _, group in groupby(rows, key=itemgetter(0)):
@@ -343,12 +321,12 @@ class CatalogQuotes:
             .order_by(p.document_id, p.start, p.passage_id)
             .limit(most)
         )
-        with reading(self._reader, "looking where a source is quoted") as connection:
+        with self.database.reading("looking where a source is quoted") as connection:
             return list(connection.scalars(query if uri is None else query.where(d.uri == uri)))
 
     def mark_quotes(self, source_id: str, verified: Mapping[int, bool]) -> None:
         """Note which quotes, by the row of their evidence, were found in a document of their source, or no longer are."""
-        with self.writing(), translated("noting what was compared"), self._writer.begin() as connection:
+        with self.database.changing("noting what was compared") as connection:
             change = RulesChange(connection, f"rules:{source_id}")
             rows = list(change.live(t.evidences, t.evidences.c.row_id, verified))
             change.revise(
@@ -364,7 +342,7 @@ class CatalogQuotes:
         )
         found: dict[str, Standing] = {}
         wanted = list(uris)
-        with reading(self._reader, "looking how documents stand") as connection:
+        with self.database.reading("looking how documents stand") as connection:
             for live in (d.removed_seq.is_(None), d.removed_seq.is_not(None)):  # there is an index of those that live
                 for part in pieces([uri for uri in wanted if uri not in found]):
                     rows = connection.execute(query.where(live, d.uri.in_(part)).order_by(d.removed_seq))
@@ -377,7 +355,7 @@ class CatalogQuotes:
         Args:
             lost: By the reason, the statements of evidences, by row.
         """
-        with self.writing(), translated("withdrawing evidence"), self._writer.begin() as connection:
+        with self.database.changing("withdrawing evidence") as connection:
             change = RulesChange(connection, f"rules:{source_id}")
             for reason, proofs in lost.items():
                 lose_support(change, proofs, reason)
@@ -385,7 +363,7 @@ class CatalogQuotes:
             change.finish()
         evidences, retired = sum(map(len, lost.values())), change.counts["statements_retired"]
         after = {"evidences_removed": evidences, "statements_retired": retired, "reasons": list(lost)}
-        self.on_change("rule", "evidence withdrawn", source_id, None, after)
+        self.database.on_change("rule", "evidence withdrawn", source_id, None, after)
         return evidences, retired
 
 
