@@ -15,6 +15,7 @@ from wenyuan.catalog.storage import Place, place_of
 from wenyuan.catalog.tasks import TaskLedger
 from wenyuan.core.addresses import legible
 from wenyuan.core.errors import CatalogUnavailable, ConfigError, EncoderMismatch, EncoderUnavailable
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, EncoderFingerprint, Source
 from wenyuan.core.ports import Encoder, Engine, IndexSpec, Outside, Reranker
 from wenyuan.core.text import ANALYZER
@@ -52,7 +53,9 @@ def create_library(folder: str | Path, **overrides: Any) -> Library:
     place = place_of(path, load_settings(path, **overrides).catalog)
     if _holds_library(place):
         place.close()
-        raise ConfigError(f"there is a library in {place} already", hint="open it, or choose another folder")
+        raise ConfigError(
+            msg("there is a library in {place} already", place=place), hint="open it, or choose another folder"
+        )
     Catalog.create(place).close()
     return open_library(path, **overrides)
 
@@ -291,7 +294,7 @@ def _encoder(settings: EncoderSettings) -> tuple[Encoder | None, str]:
     except EncoderUnavailable as error:
         if settings.kind != "builtin":
             raise
-        return None, f"keyword-only: {error}"
+        return None, msg("keyword-only: {error}", error=error)
 
 
 def _agreed(
@@ -301,8 +304,12 @@ def _agreed(
     refusal = ""
     if encoder is not None and recorded is not None and encoder.fingerprint.key != recorded.key:
         raise EncoderMismatch(
-            f"the library was built with {recorded.told_beside(encoder.fingerprint)}, the encoder is "
-            f"{encoder.fingerprint.told_beside(recorded)} now; their vectors cannot be compared",
+            msg(
+                "the library was built with {recorded}, the encoder is {fingerprint} now; their vectors "
+                "cannot be compared",
+                recorded=recorded.told_beside(encoder.fingerprint),
+                fingerprint=encoder.fingerprint.told_beside(recorded),
+            ),
             component="encoder",
             hint="set the encoder back, or embed the library anew: wenyuan reembed",
         )
@@ -311,7 +318,9 @@ def _agreed(
         encoder = None
     if encoder is None and recorded is not None:
         note = note or "keyword-only by setting"
-        refusal = f"the library has vectors of {recorded.id}, which is not available: new documents would have none"
+        refusal = msg(
+            "the library has vectors of {id}, which is not available: new documents would have none", id=recorded.id
+        )
     fingerprint = encoder.fingerprint if encoder is not None else recorded
     return encoder, IndexSpec(analyzer=ANALYZER, encoder=fingerprint), note, refusal
 

@@ -19,6 +19,7 @@ from pydantic_settings import (
 )
 
 from wenyuan.core.errors import ConfigError
+from wenyuan.core.messages import msg
 
 __all__ = [
     "AuditSettings",
@@ -270,7 +271,7 @@ def load_settings(folder: Path | None = None, **overrides: Any) -> Settings:
     chosen: type[Settings] = Settings
     if file is not None and os.path.lexists(file):  # a dangling link is no reason to go on without
         if not file.is_file():
-            raise ConfigError(f"{file} is not a file", component="settings")
+            raise ConfigError(msg("{file} is not a file", file=file), component="settings")
 
         class FromFile(Settings):
             model_config = SettingsConfigDict(toml_file=file)
@@ -281,20 +282,24 @@ def load_settings(folder: Path | None = None, **overrides: Any) -> Settings:
         made = chosen(**overrides)
         if astray:
             raise ConfigError(
-                "; ".join(astray), component="settings", hint=f"see {file}, or WENYUAN_… in the environment"
+                "; ".join(astray),
+                component="settings",
+                hint=msg("see {file}, or WENYUAN_… in the environment", file=file),
             )
         return made
     except ValidationError as error:
         faults = "; ".join([*(_fault(e) for e in error.errors()), *astray])
         raise ConfigError(
-            faults, component="settings", hint=f"see {file}, or WENYUAN_… in the environment"
+            faults, component="settings", hint=msg("see {file}, or WENYUAN_… in the environment", file=file)
         ) from error
     except SettingsError as error:
-        raise ConfigError(f"{error}: it is no JSON", component="settings") from error
+        raise ConfigError(msg("{error}: it is no JSON", error=error), component="settings") from error
     except UnicodeDecodeError as error:  # its own text is the file's content: it is not passed on
-        raise ConfigError(f"{file}: not UTF-8 (byte {error.start})", component="settings") from None
+        raise ConfigError(
+            msg("{file}: not UTF-8 (byte {start})", file=file, start=error.start), component="settings"
+        ) from None
     except (tomllib.TOMLDecodeError, OSError) as error:
-        raise ConfigError(f"{file}: {error}", component="settings") from error
+        raise ConfigError(msg("{file}: {error}", file=file, error=error), component="settings") from error
 
 
 def _fault(error: Any) -> str:
@@ -309,7 +314,7 @@ def _fault(error: Any) -> str:
 
 def _no_such(name: str, section: Any) -> str:
     near = get_close_matches(name, list(section.model_fields), n=1)
-    return "there is no such setting" + (f"; did you mean {near[0]!r}?" if near else "")
+    return "there is no such setting" + (msg("; did you mean {near}?", near=repr(near[0])) if near else "")
 
 
 def _sections_told() -> list[str]:

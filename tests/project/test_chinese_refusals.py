@@ -42,7 +42,10 @@ MISSING = re.compile(r'missing\("([a-z ]+)"\)')
         ("restore the library's catalog.db from a backup", "请从备份恢复知识库的 catalog.db"),
         ("opening /srv/lib: file is not a database", "打开 /srv/lib：文件不是数据库（file is not a database）"),
         ("the library is being written by an unknown process", "未知进程正在写入知识库"),
-        ("another process is writing (wenyuan, process 12 of host7)", "host7 上的 wenyuan 进程 12 正在写入"),
+        (
+            "another process is writing (wenyuan, process 12 of host7)",
+            "另一个进程正在写入（host7 上的 wenyuan 进程 12）",
+        ),
         (
             "sensitivity: is 'hush'; it must be one of public, internal",
             "sensitivity：值为 'hush'；应为以下之一：public, internal",

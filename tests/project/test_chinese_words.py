@@ -133,7 +133,7 @@ def _spoken(node: ast.expr) -> str:
         return node.value
     if isinstance(node, ast.JoinedStr):
         return "".join(_spoken(part) if isinstance(part, ast.Constant) else _VARIES for part in node.values)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "said":
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "msg":
         return re.sub(r"\{\w+\}", _VARIES, _spoken(node.args[0]))
     if isinstance(node, ast.BinOp):
         return (_spoken(node.left) or _VARIES) + (_spoken(node.right) or _VARIES)

@@ -18,6 +18,7 @@ from wenyuan.catalog.sql import translated
 from wenyuan.catalog.storage import Database, Files, Place
 from wenyuan.catalog.writes import DocumentWrites, Vectors
 from wenyuan.core.errors import CatalogUnavailable, CatalogVersion
+from wenyuan.core.messages import msg
 from wenyuan.runtime import delegate, upgrade_command
 
 MOVING = "moving"
@@ -63,7 +64,7 @@ class Catalog:
             with catalog.writing(), translated("creating the library"), catalog.database.claims.begin() as connection:
                 if sa.inspect(connection).get_table_names():
                     raise CatalogUnavailable(
-                        f"there is a database in {place} already",
+                        msg("there is a database in {place} already", place=place),
                         component="catalog",
                         hint="open it, or choose another folder or catalog.schema_name",
                     )
@@ -85,9 +86,9 @@ class Catalog:
         try:
             if not place.found():
                 raise CatalogUnavailable(
-                    f"there is no library in {place}",
+                    msg("there is no library in {place}", place=place),
                     component="catalog",
-                    hint=f"wenyuan --library {quote(str(place.folder))} init",
+                    hint=msg("wenyuan --library {folder} init", folder=quote(str(place.folder))),
                 )
             catalog = cls(place)
             catalog._make_current()
@@ -100,9 +101,14 @@ class Catalog:
         version = self._version()
         if version > schema.SCHEMA_VERSION:
             raise CatalogVersion(
-                f"the library in {self.database.place} has format {version}, this program knows up to {schema.SCHEMA_VERSION}",
+                msg(
+                    "the library in {place} has format {version}, this program knows up to {schema_version}",
+                    place=self.database.place,
+                    version=version,
+                    schema_version=schema.SCHEMA_VERSION,
+                ),
                 component="catalog",
-                hint=f"upgrade the program: {upgrade_command()}",
+                hint=msg("upgrade the program: {upgrade_command}", upgrade_command=upgrade_command()),
             )
         if version < schema.SCHEMA_VERSION:
             with self.writing():
@@ -116,14 +122,17 @@ class Catalog:
         """CatalogUnavailable where there was a library, and its tables are gone; it only reads."""
         if self._version() == 0 and self.database.place.emptied():
             raise CatalogUnavailable(
-                f"the library in {self.database.place} was emptied: its tables are gone, and what was made with them is there",
+                msg(
+                    "the library in {place} was emptied: its tables are gone, and what was made with them is there",
+                    place=self.database.place,
+                ),
                 component="catalog",
                 hint="restore it from a backup; or choose another folder, or another catalog.schema_name",
             )
 
     def _version(self) -> int:
         """The number of the format; 0 when creating the library was interrupted before anything was stored."""
-        with self.database.reading(f"opening {self.database.place}") as connection:
+        with self.database.reading(msg("opening {place}", place=self.database.place)) as connection:
             return self._number(connection)
 
     def _number(self, connection: sa.Connection) -> int:
@@ -135,13 +144,13 @@ class Catalog:
             number = connection.scalar(sa.select(schema.library.c.value).where(schema.library.c.key == "schema"))
         if number is None or not number.isdecimal():
             raise CatalogUnavailable(
-                f"{self.database.place} is a database, but no library",
+                msg("{place} is a database, but no library", place=self.database.place),
                 component="catalog",
                 hint="choose another folder, or another catalog.schema_name",
             )
         if connection.scalar(sa.select(sa.func.count()).where(schema.library.c.key == MOVING)):
             raise CatalogUnavailable(
-                f"the library in {self.database.place} is not all there yet",
+                msg("the library in {place} is not all there yet", place=self.database.place),
                 component="catalog",
                 hint="go on with moving it: wenyuan migrate --to … as before",
             )

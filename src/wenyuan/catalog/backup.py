@@ -26,6 +26,7 @@ from wenyuan.catalog.storage import Files, Place, place_of
 from wenyuan.catalog.tasks import ledger_file
 from wenyuan.catalog.tasks import tables as task_tables
 from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest
+from wenyuan.core.messages import msg
 from wenyuan.runtime import exists, is_dir, is_file
 from wenyuan.settings import load_settings
 
@@ -51,15 +52,16 @@ def back_up(folder: Path, to: Path) -> int:
     with closing(place_of(folder, load_settings(folder).catalog)) as place:
         if not isinstance(place, Files):
             raise InvalidRequest(
-                f"the library lies in {place}", hint="pg_dump --schema=…, see docs/postgres.md#backup-and-restore"
+                msg("the library lies in {place}", place=place),
+                hint="pg_dump --schema=…, see docs/postgres.md#backup-and-restore",
             )
         if not place.found():
-            raise CatalogUnavailable(f"there is no library in {folder}", component="catalog")
+            raise CatalogUnavailable(msg("there is no library in {folder}", folder=folder), component="catalog")
         Catalog(place).check_not_emptied()
     partial = to.with_name(f"{to.name}.partial")
     try:
         if exists(to) and not (is_dir(to) and not any(to.iterdir())):
-            raise InvalidRequest(f"{to} is there already", hint="name a folder that is new")
+            raise InvalidRequest(msg("{to} is there already", to=to), hint="name a folder that is new")
         if exists(partial):
             shutil.rmtree(partial)
         partial.mkdir(parents=True, mode=0o700)
@@ -74,9 +76,14 @@ def back_up(folder: Path, to: Path) -> int:
         partial.replace(to)
     except OSError as error:
         raise CatalogError(
-            f"cannot copy the library to {to}: {error.filename or partial}: {error.strerror}",
+            msg(
+                "cannot copy the library to {to}: {filename}: {strerror}",
+                to=to,
+                filename=error.filename or partial,
+                strerror=error.strerror,
+            ),
             component="catalog",
-            hint="what was begun can be removed: " + str(partial),
+            hint=msg("what was begun can be removed: {partial}", partial=partial),
         ) from error
     return size
 
@@ -199,7 +206,7 @@ def _prepare(target: Place, library_id: str) -> None:
             found = connection.scalar(sa.select(t.library.c.value).where(t.library.c.key == MOVING))
         if names and found != library_id:
             raise CatalogUnavailable(
-                f"there is a database in {target} already",
+                msg("there is a database in {target} already", target=target),
                 component="catalog",
                 hint="choose another folder, or another catalog.schema_name",
             )
@@ -248,7 +255,12 @@ def _moved(pair: _Pair, tell: Tell) -> int:
         before, after = _digest(table, pair.old, tell), _digest(table, pair.new, tell)
     if before != after:
         raise CatalogUnavailable(
-            f"table {table.name} differs: {before[0]} rows here, {after[0]} there",
+            msg(
+                "table {name} differs: {before} rows here, {after} there",
+                name=table.name,
+                before=before[0],
+                after=after[0],
+            ),
             component="catalog",
             hint="nobody may write to the library while it is moved: stop its servers; remove what was begun, try again",
         )
@@ -258,7 +270,7 @@ def _moved(pair: _Pair, tell: Tell) -> int:
 def _copy(pair: _Pair, tell: Tell) -> None:
     table = pair.table
     key = list(table.primary_key.columns)
-    doing = f"copying {table.name}"
+    doing = msg("copying {name}", name=table.name)
     with reading(pair.new, doing) as there:
         newest = sa.select(*key).order_by(*(column.desc() for column in key)).limit(1)
         last: Sequence[Any] | None = there.execute(newest).first()
@@ -295,7 +307,7 @@ def _count(connection: sa.Connection, table: sa.Table) -> int:
 def _digest(table: sa.Table, engine: sa.Engine, tell: Tell) -> tuple[int, str]:
     """How many rows, and a hash over all their values in the order of their keys."""
     count, hashed = 0, hashlib.sha256()
-    with reading(engine, f"comparing {table.name}") as connection:
+    with reading(engine, msg("comparing {name}", name=table.name)) as connection:
         total = _count(connection, table)
         query = sa.select(table).order_by(*table.primary_key.columns)
         with connection.execution_options(yield_per=_BATCH).execute(query) as rows:
@@ -322,7 +334,9 @@ def _finish(origin: Place, target: Place, pairs: Sequence[_Pair]) -> str:
         log.close()
     if not found.ok:
         raise CatalogUnavailable(
-            f"the audit does not verify: {found.first_fault}", component="audit", hint="wenyuan audit verify"
+            msg("the audit does not verify: {first_fault}", first_fault=found.first_fault),
+            component="audit",
+            hint="wenyuan audit verify",
         )
     _hand_over(origin, target)
     return found.head
@@ -353,7 +367,10 @@ def _pseudonyms(place: Place, held: dict[str, str]) -> bytes:
     except FileNotFoundError:
         return b""
     except OSError as error:
-        raise CatalogError(f"cannot read {error.filename}: {error.strerror}", component="catalog") from error
+        raise CatalogError(
+            msg("cannot read {filename}: {strerror}", filename=error.filename, strerror=error.strerror),
+            component="catalog",
+        ) from error
 
 
 def _keep(target: Files, pseudonyms: bytes) -> None:
@@ -365,7 +382,9 @@ def _keep(target: Files, pseudonyms: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise CatalogError(f"cannot write {path}: {error.strerror}", component="catalog") from error
+        raise CatalogError(
+            msg("cannot write {path}: {strerror}", path=path, strerror=error.strerror), component="catalog"
+        ) from error
 
 
 def _count_on(connection: sa.Connection) -> None:

@@ -31,7 +31,8 @@ from wenyuan.core.access import (
     profile_to_wire,
     task_faults,
 )
-from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotFound
+from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotFound, listed
+from wenyuan.core.messages import msg
 from wenyuan.core.model import EncoderFingerprint, Source
 from wenyuan.core.ports import Deadline
 from wenyuan.core.sources import LONGEST_CLAIM, SourceState
@@ -62,7 +63,7 @@ class Access:
         with self.database.reading("reading an agent") as connection:
             row = connection.scalar(sa.select(t.agents.c.definition).where(t.agents.c.agent_id == agent_id))
         if row is None:
-            raise NotFound(f"there is no agent {agent_id!r}", hint="wenyuan agent list")
+            raise NotFound(msg("there is no agent {agent_id}", agent_id=repr(agent_id)), hint="wenyuan agent list")
         return parse_agent(row)
 
     def put_agent(self, agent: Agent) -> None:
@@ -145,7 +146,7 @@ class Access:
             known = connection.scalar(sa.select(sa.func.count()).where(t.keys.c.key_id == key_id))
             revoked = _revoked(connection, t.keys.c.key_id == key_id)
         if not known:
-            raise NotFound(f"there is no key {key_id!r}", hint="wenyuan key list")
+            raise NotFound(msg("there is no key {key_id}", key_id=repr(key_id)), hint="wenyuan key list")
         self._tell_revoked(revoked)
 
     def _tell_revoked(self, keys: Sequence[Key]) -> None:
@@ -199,7 +200,9 @@ class SourceRegistry:
                 connection.execute(sa.select(t.sources).where(t.sources.c.source_id == source_id)).mappings().first()
             )
         if row is None:
-            raise NotFound(f"there is no source {source_id!r}", hint="wenyuan source list")
+            raise NotFound(
+                msg("there is no source {source_id}", source_id=repr(source_id)), hint="wenyuan source list"
+            )
         return source_of(row)
 
     def put_source(self, source: Source) -> None:
@@ -346,7 +349,9 @@ class TaskProfiles:
             known = [parse_profile(row) for row in connection.scalars(sa.select(profiles.c.definition).where(live))]
             before = next((one for one in known if one.profile_id == profile_id), None)
             if profile is None and before is None:
-                raise NotFound(f"there is no profile {profile_id!r}", hint="wenyuan task list")
+                raise NotFound(
+                    msg("there is no profile {profile_id}", profile_id=repr(profile_id)), hint="wenyuan task list"
+                )
             if profile == before:
                 return before
             seq = next_seq(connection, f"task:{profile_id}")
@@ -355,7 +360,7 @@ class TaskProfiles:
             )
             if profile is not None:
                 if faults := task_faults(profile, known):
-                    raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=faults)
+                    raise InvalidRequest(listed(faults), faults=faults)
                 connection.execute(profiles.insert(), _row(profile, seq))
         return before
 
@@ -383,7 +388,9 @@ class Values:
         try:
             return None if raw is None else json.loads(raw)  # anew: who asks may change what it is given
         except ValueError as error:
-            raise CatalogUnavailable(f"the stored value {key!r} is no JSON", component="catalog") from error
+            raise CatalogUnavailable(
+                msg("the stored value {key} is no JSON", key=repr(key)), component="catalog"
+            ) from error
 
     def _value(self, key: str) -> str | None:
         with self.database.reading(f"reading {key!r}") as connection:

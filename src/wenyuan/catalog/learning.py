@@ -14,6 +14,7 @@ from wenyuan.catalog.schema import evaluations, feedback, golden_sets, synonyms,
 from wenyuan.catalog.sql import next_seq, now
 from wenyuan.catalog.storage import Database
 from wenyuan.core.errors import InvalidRequest, NotFound
+from wenyuan.core.messages import msg
 from wenyuan.core.ports import Deadline
 from wenyuan.core.records import AskedQuestion, Evaluation, Judgement, KeptTuning, Pair, WholeEvaluation
 from wenyuan.core.scoring.adapt import QueryMap, Tuning
@@ -170,7 +171,7 @@ class Evaluations:
         with self.database.reading("reading a golden set") as connection:
             pairs = connection.scalar(query)
         if pairs is None:
-            raise NotFound(f"there is no golden set {set_id!r}", hint="wenyuan eval --runs")
+            raise NotFound(msg("there is no golden set {set_id}", set_id=repr(set_id)), hint="wenyuan eval --runs")
         return tuple(Pair(**{**pair, "otherwise": tuple(pair["otherwise"])}) for pair in pairs)
 
     def remove_evaluation(self, evaluation_id: int) -> None:
@@ -184,7 +185,9 @@ class Evaluations:
 
 
 def _none(evaluation_id: int) -> NotFound:
-    return NotFound(f"there is no evaluation {evaluation_id}", hint="wenyuan eval --runs")
+    return NotFound(
+        msg("there is no evaluation {evaluation_id}", evaluation_id=evaluation_id), hint="wenyuan eval --runs"
+    )
 
 
 def _evaluation(row: Mapping[str, Any]) -> Evaluation:
@@ -250,7 +253,13 @@ class Synonyms:
             new, ended = _changes(wanted, _by_sides(known))
             count = len(known) - len(ended) + len(new)
             if count > MOST_SYNONYMS:
-                raise InvalidRequest(f"there would be {count} synonyms; a library has at most {MOST_SYNONYMS}")
+                raise InvalidRequest(
+                    msg(
+                        "there would be {count} synonyms; a library has at most {most_synonyms}",
+                        count=count,
+                        most_synonyms=MOST_SYNONYMS,
+                    )
+                )
             entered: tuple[Synonym, ...] = ()
             if new:
                 seq, at = next_seq(connection, "synonyms"), now()
@@ -274,7 +283,7 @@ class Synonyms:
             known = {entry.number: entry for entry in _entries(connection, live)}
             if not numbers or (unknown := [number for number in numbers if number not in known]):
                 told = f"the number {unknown[0]}" if numbers else "no number"
-                raise NotFound(f"there is no synonym of {told}", hint="wenyuan synonyms list")
+                raise NotFound(msg("there is no synonym of {told}", told=told), hint="wenyuan synonyms list")
             removed = [known[number] for number in dict.fromkeys(numbers)]
             _end_synonym(connection, removed, next_seq(connection, "synonyms"))
         self._tell(removed, [])

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from wenyuan.catalog.sql import told_by_file
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable
+from wenyuan.core.messages import msg
 
 # One writer per library. In a folder that is a lock file, which names its owner and is let go by the system when that
 # dies; `catalog.postgres` has the lock of a library on PostgreSQL.
@@ -60,7 +61,7 @@ class Lock(ABC):
 def being_written(owner: str) -> CatalogBusy:
     """What is said when `owner` holds the lock."""
     return CatalogBusy(
-        f"the library is being written by {owner or 'an unknown process'}",
+        msg("the library is being written by {owner}", owner=owner or "an unknown process"),
         component="catalog",
         hint="wait until it has finished, or stop that process",
     )
@@ -83,7 +84,7 @@ class WriterLock(Lock):
         try:
             self._wait_for(handle, until)
             os.ftruncate(handle, 0)
-            os.pwrite(handle, f"process {os.getpid()}".encode(), 0)
+            os.pwrite(handle, msg("process {pid}", pid=os.getpid()).encode(), 0)
         except OSError as error:
             raise self._unavailable("take", error) from error
 
@@ -103,7 +104,12 @@ class WriterLock(Lock):
 
     def _unavailable(self, doing: str, error: OSError) -> CatalogUnavailable:
         return CatalogUnavailable(
-            f"cannot {doing} the lock file {self._path}: {error.strerror}",
+            msg(
+                "cannot {doing} the lock file {path}: {error}",
+                doing=doing,
+                path=self._path,
+                error=error.strerror,
+            ),
             component="catalog",
             hint="check that this user may write to the library's folder: ls -la",
         )
@@ -147,9 +153,11 @@ class Present:
             trouble = self._trouble
         if trouble:
             raise CatalogUnavailable(
-                f"{self._path.name} {trouble} while the library is open",
+                msg("{name} {trouble} while the library is open", name=self._path.name, trouble=trouble),
                 component=self._component,
-                hint=f"put it back, or restore a backup, then start again what has it open: {self._path}",
+                hint=msg(
+                    "put it back, or restore a backup, then start again what has it open: {path}", path=self._path
+                ),
             )
 
     def _looked(self) -> str:
@@ -180,6 +188,6 @@ class Present:
         except (OSError, CatalogError):  # somebody is moving the log into it; or it holds nothing yet
             return ""
         if self._ids and ids and not self._ids & ids:
-            return f"was written over by that of another library ({', '.join(sorted(ids))})"
+            return msg("was written over by that of another library ({ids})", ids=", ".join(sorted(ids)))
         self._ids = ids or self._ids
         return ""

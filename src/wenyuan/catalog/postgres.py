@@ -37,6 +37,7 @@ from wenyuan.catalog.lock import Lock, WriterLock, being_written
 from wenyuan.catalog.sql import COMPONENT, closed, let_go, translated
 from wenyuan.catalog.tasks import tables as task_tables
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, ConfigError
+from wenyuan.core.messages import msg
 from wenyuan.core.ports import time_left
 from wenyuan.runtime import install_command
 from wenyuan.runtime.postgres_errors import check_server
@@ -109,7 +110,11 @@ class Server:
     def __str__(self) -> str:
         from wenyuan.runtime.postgres import place
 
-        return f"schema {self.schema} of the PostgreSQL at {place(self._parameters)}"
+        return msg(
+            "schema {schema} of the PostgreSQL at {parameters}",
+            schema=self.schema,
+            parameters=place(self._parameters),
+        )
 
     # -- connections --------------------------------------------------------------------------------
 
@@ -125,7 +130,7 @@ class Server:
         left = time_left()
         if left == 0:
             raise ConnectionTimeout("no time is left to connect")
-        name = f"wenyuan, process {os.getpid()} of {socket.gethostname()}"[:63]
+        name = msg("wenyuan, process {pid} of {host}", pid=os.getpid(), host=socket.gethostname())[:63]
         own = {"connect_timeout": math.ceil(min(_BRIEFLY, left or _BRIEFLY)), "application_name": name}
         made = TimedConnection.connect(**{**_PARAMETERS, **own, **self._parameters}, autocommit=True)
         made.patience = _BRIEFLY
@@ -161,12 +166,12 @@ class Server:
     def _begin(self, connection: sa.Connection) -> None:
         self._lock.check(connection)
         if connection.exec_driver_sql(_TICK).rowcount != 1:
-            raise CatalogUnavailable(f"{self} is no library", component=COMPONENT)
+            raise CatalogUnavailable(msg("{this} is no library", this=self), component=COMPONENT)
 
     # -- see `Place` --------------------------------------------------------------------------------
 
     def found(self) -> bool:
-        with translated(f"looking for {self}"), closing(self._connect()) as connection:
+        with translated(msg("looking for {this}", this=self)), closing(self._connect()) as connection:
             return connection.execute(_EXISTS, (self.schema,)).fetchone() is not None
 
     def make(self) -> None:
@@ -179,7 +184,10 @@ class Server:
                     connection.execute(SQL("CREATE SCHEMA IF NOT EXISTS {}").format(Identifier(self.schema)))
                 except errors.InsufficientPrivilege as error:
                     raise ConfigError(
-                        f"its user may not make schema {self.schema!r}, which is to hold the library",
+                        msg(
+                            "its user may not make schema {schema}, which is to hold the library",
+                            schema=repr(self.schema),
+                        ),
                         component=COMPONENT,
                         hint="GRANT CREATE ON DATABASE … TO …, by the database's owner",
                     ) from error
@@ -198,18 +206,22 @@ class Server:
     @contextmanager
     def held_source(self, source_id: str, *, wait: float = 10.0) -> Iterator[None]:
         number, until = _number("source", self.schema, source_id), time.monotonic() + wait
-        with translated(f"taking the lock of source {source_id!r}"):
+        with translated(msg("taking the lock of source {source_id}", source_id=repr(source_id))):
             connection = self._connect()
         try:
             while True:
-                with translated(f"taking the lock of source {source_id!r}"):
+                with translated(msg("taking the lock of source {source_id}", source_id=repr(source_id))):
                     (got,) = connection.execute("SELECT pg_catalog.pg_try_advisory_lock(%s)", (number,)).fetchone()
                     owner = "" if got else _owner(connection, number)
                 if got:
                     break
                 if time.monotonic() >= until:
                     raise CatalogBusy(
-                        f"the source {source_id!r} is being taken in by {owner or 'an unknown process'}",
+                        msg(
+                            "the source {source_id} is being taken in by {owner}",
+                            source_id=repr(source_id),
+                            owner=owner or "an unknown process",
+                        ),
                         component=COMPONENT,
                         hint="wait until it has finished, or stop that process",
                     )
@@ -234,7 +246,7 @@ class Server:
                     if not again or isinstance(error, psycopg.errors.ConnectionTimeout):
                         raise
         if row is None:
-            raise CatalogUnavailable(f"{self} is no library", component=COMPONENT)
+            raise CatalogUnavailable(msg("{this} is no library", this=self), component=COMPONENT)
         return int(row[0])
 
     def identity(self, connection: sa.Connection) -> str:
@@ -339,7 +351,10 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
-        raise CatalogUnavailable(f"cannot make the folder {folder}: {error.strerror}", component=COMPONENT) from error
+        raise CatalogUnavailable(
+            msg("cannot make the folder {folder}: {strerror}", folder=folder, strerror=error.strerror),
+            component=COMPONENT,
+        ) from error
 
 
 def _number(*parts: str) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from wenyuan.core.errors import CatalogUnavailable
+from wenyuan.core.messages import msg
 from wenyuan.core.model import FOREVER, IndexRow, Passage, Source, heading_text, shown_title
 from wenyuan.core.terms_of_use import LiveVersion
 from wenyuan.core.text.summaries import with_lead
@@ -87,7 +88,7 @@ def unpack_vector(raw: bytes, crc: int, passage_id: int) -> np.ndarray[Any, Any]
     """The stored vector, (dim,) float32; a flipped bit is found by its checksum."""
     if zlib.crc32(raw) != crc:
         raise CatalogUnavailable(
-            f"the vector of passage {passage_id} does not match its checksum",
+            msg("the vector of passage {passage_id} does not match its checksum", passage_id=passage_id),
             component="catalog",
             hint=_MEND_VECTOR,
         )
@@ -98,7 +99,9 @@ def stored_vector(raw: bytes | None, crc: int, passage_id: int) -> np.ndarray[An
     """`unpack_vector` of what a live passage must have: for its text, or for its label."""
     if raw is None:
         raise CatalogUnavailable(
-            f"the vector of passage {passage_id} is missing", component="catalog", hint=_MEND_VECTOR
+            msg("the vector of passage {passage_id} is missing", passage_id=passage_id),
+            component="catalog",
+            hint=_MEND_VECTOR,
         )
     return unpack_vector(raw, crc, passage_id)
 

@@ -21,6 +21,7 @@ from sqlalchemy.pool import QueuePool
 
 from wenyuan.catalog import schema as t
 from wenyuan.core.errors import CatalogBusy, CatalogUnavailable, Closed, ConfigError, EngineTimeout
+from wenyuan.core.messages import msg
 from wenyuan.core.ports import Deadline, time_left, until
 from wenyuan.runtime.postgres_errors import driver_errors, meant
 
@@ -40,7 +41,10 @@ def _driver() -> Any:
 
     if driver.sqlite_version_info < _OLDEST_SAFE_SQLITE:
         raise ConfigError(
-            f"SQLite {driver.sqlite_version} can corrupt a library that several use; 3.51.3 or newer is needed",
+            msg(
+                "SQLite {sqlite_version} can corrupt a library that several use; 3.51.3 or newer is needed",
+                sqlite_version=driver.sqlite_version,
+            ),
             component=COMPONENT,
             hint="pip install --upgrade pysqlite3",
         )
@@ -117,14 +121,16 @@ def copy_database(path: Path, to: Path) -> None:
     os.close(os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     where = f"file:{quote(str(path.absolute()))}?mode=ro"
     with (
-        translated(f"copying {path.name}"),
+        translated(msg("copying {name}", name=path.name)),
         closing(_driver().connect(where, uri=True)) as origin,
         closing(_driver().connect(str(to), isolation_level=None)) as copy,
     ):
         origin.backup(copy)  # all pages in one step: a snapshot
         (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
     if found != "ok":
-        raise CatalogUnavailable(f"the copy of {path.name} is damaged: {found}", component=COMPONENT)
+        raise CatalogUnavailable(
+            msg("the copy of {name} is damaged: {found}", name=path.name, found=found), component=COMPONENT
+        )
 
 
 def empty_log(writer: sa.Engine) -> None:
@@ -151,12 +157,14 @@ def translated(doing: str) -> Iterator[None]:
             raise meant(told, doing, COMPONENT) from error
         if isinstance(error, PoolTimeout):
             hint = "raise catalog.sessions, or ask less at once"
-            raise CatalogUnavailable(f"{doing}: all sessions are in use", component=COMPONENT, hint=hint) from error
+            raise CatalogUnavailable(
+                msg("{doing}: all sessions are in use", doing=doing), component=COMPONENT, hint=hint
+            ) from error
         cause = type(error).__name__ if isinstance(told, SQLAlchemyError) else str(told)
         if "interrupted" in cause:
-            raise EngineTimeout(f"{doing}: the deadline passed", component=COMPONENT) from error
+            raise EngineTimeout(msg("{doing}: the deadline passed", doing=doing), component=COMPONENT) from error
         if "locked" in cause or "busy" in cause:
-            raise CatalogBusy(f"{doing}: another process is writing", component=COMPONENT) from error
+            raise CatalogBusy(msg("{doing}: another process is writing", doing=doing), component=COMPONENT) from error
         hint = ""
         if "full" in cause or "disk I/O" in cause:
             hint = "make room on the disk; what was acknowledged before is safe"
@@ -164,7 +172,9 @@ def translated(doing: str) -> Iterator[None]:
             hint = "restore the library's catalog.db from a backup"
         elif "unable to open" in cause or "readonly" in cause:
             hint = "check that this user may read and write the library's folder: ls -la"
-        raise CatalogUnavailable(f"{doing}: {cause}", component=COMPONENT, hint=hint) from error
+        raise CatalogUnavailable(
+            msg("{doing}: {cause}", doing=doing, cause=cause), component=COMPONENT, hint=hint
+        ) from error
 
 
 def let_go(*engines: sa.Engine) -> None:

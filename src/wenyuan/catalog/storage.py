@@ -25,6 +25,7 @@ from wenyuan.catalog.sql import (
     watching,
 )
 from wenyuan.core.errors import CatalogUnavailable
+from wenyuan.core.messages import msg
 from wenyuan.core.ports import Deadline
 from wenyuan.runtime import exists, is_file
 from wenyuan.settings import CatalogSettings
@@ -164,9 +165,9 @@ class Files:
             return is_file(self.path)
         except OSError as error:
             raise CatalogUnavailable(
-                f"cannot look into {self.folder}: {error.strerror}",
+                msg("cannot look into {folder}: {strerror}", folder=self.folder, strerror=error.strerror),
                 component="catalog",
-                hint=f"check that this user may read it: ls -la {quote(str(self.folder))}",
+                hint=msg("check that this user may read it: ls -la {folder}", folder=quote(str(self.folder))),
             ) from error
 
     def make(self) -> None:
@@ -174,7 +175,8 @@ class Files:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
             raise CatalogUnavailable(
-                f"cannot make the folder {self.folder}: {error.strerror}", component="catalog"
+                msg("cannot make the folder {folder}: {strerror}", folder=self.folder, strerror=error.strerror),
+                component="catalog",
             ) from error
 
     def emptied(self) -> bool:

@@ -16,6 +16,7 @@ from wenyuan.catalog.rows import day, vector_rows
 from wenyuan.catalog.sql import insert_new, next_seq, now, translated
 from wenyuan.catalog.storage import Database
 from wenyuan.core.errors import VectorsGone
+from wenyuan.core.messages import msg
 from wenyuan.core.model import NewDocument, NewPassage, embedded_text, heading_text, label_text, shown_title
 from wenyuan.core.text.summaries import with_lead
 
@@ -288,7 +289,7 @@ class Vectors:
             lacking = connection.scalar(sa.select(sa.func.count()).select_from(t.passages).where(live, ~stored))
             if lacking:
                 raise VectorsGone(
-                    f"{lacking} passages came or changed while the library was embedded anew",
+                    msg("{lacking} passages came or changed while the library was embedded anew", lacking=lacking),
                     component="catalog",
                     hint="stop who takes sources in, and go on: wenyuan reembed",
                 )

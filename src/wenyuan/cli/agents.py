@@ -13,6 +13,7 @@ import typer
 
 from wenyuan.cli.options import Commands, add_commands, interactive, opened, words
 from wenyuan.cli.terminal import OK, Terminal
+from wenyuan.core.messages import joined, msg
 
 if TYPE_CHECKING:
     from wenyuan.core.access import Agent, Key
@@ -233,12 +234,16 @@ def _rights(named: list[str]) -> frozenset[str]:
     from wenyuan.core.access import RIGHTS
     from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean
 
-    faults = [Fault("rights", f"{n!r} is no right{did_you_mean(n, RIGHTS)}") for n in named if n not in RIGHTS]
+    faults = [
+        Fault("rights", msg("{name} is no right{near}", name=repr(n), near=did_you_mean(n, RIGHTS)))
+        for n in named
+        if n not in RIGHTS
+    ]
     if not named:
         faults.append(Fault("rights", "a key needs at least one right"))
     if faults:
-        hint = f"rights: {', '.join(RIGHTS)}"
-        raise InvalidRequest("; ".join(fault.message for fault in faults), faults=tuple(faults), hint=hint)
+        hint = msg("rights: {rights}", rights=", ".join(RIGHTS))
+        raise InvalidRequest(joined(f.message for f in faults), faults=tuple(faults), hint=hint)
     return frozenset(named)
 
 
@@ -258,9 +263,11 @@ def _expiry(text: str | None) -> float | None:
         else:
             end = datetime.combine(parse_date(plain) + timedelta(days=1), datetime.min.time()).astimezone()
     except (ValueError, OverflowError) as error:
-        raise InvalidRequest(f"{text!r} says no time until which a key could be valid", hint=hint) from error
+        raise InvalidRequest(
+            msg("{text} says no time until which a key could be valid", text=repr(text)), hint=hint
+        ) from error
     if end.timestamp() <= time.time():
-        raise InvalidRequest(f"{text!r} is over already", hint=hint)
+        raise InvalidRequest(msg("{text} is over already", text=repr(text)), hint=hint)
     return end.timestamp()
 
 
@@ -404,7 +411,7 @@ def show(
     with opened(terminal) as found:
         known = {one.profile_id: one for one in found.catalog.profiles()}
     if profile not in known:
-        raise NotFound(f"there is no profile {profile!r}", hint="wenyuan task list")
+        raise NotFound(msg("there is no profile {profile}", profile=repr(profile)), hint="wenyuan task list")
     described = profile_to_wire(known[profile])
     terminal.document({"status": "SUCCESS", "profile": described})
     for name in ("profile_id", "title", *_FIELDS):

@@ -16,6 +16,7 @@ import typer
 
 from wenyuan.cli.options import Commands, add_commands, opened
 from wenyuan.cli.terminal import FAILED, OK, Terminal, printable
+from wenyuan.core.messages import msg
 
 if TYPE_CHECKING:
     from wenyuan.catalog.audit.log import AuditLog
@@ -228,7 +229,7 @@ def _moment(text: str | None, *, end: bool = False) -> float | None:
         return at.timestamp()
     except (ValueError, OverflowError) as error:
         hint = "write 24h, 7d, 4w, 2026-11-21 or '2026-11-21 14:30'"
-        raise InvalidRequest(f"{text!r} says no time", hint=hint) from error
+        raise InvalidRequest(msg("{text} says no time", text=repr(text)), hint=hint) from error
 
 
 def _document(record: AuditRecord, *, with_query: bool) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from wenyuan import __version__
 from wenyuan.cli.options import add_commands, opened, without
 from wenyuan.cli.terminal import FAILED, OK, Lines, Terminal
 from wenyuan.core.errors import KnowledgeError
+from wenyuan.core.messages import msg
 from wenyuan.runtime import install_command, own_pip
 
 if TYPE_CHECKING:
@@ -324,7 +325,7 @@ def check(
 
     terminal: Terminal = ctx.obj
     if not folder.is_dir():
-        raise InvalidRequest(f"there is no folder {folder}", hint="wenyuan encoder check FOLDER")
+        raise InvalidRequest(msg("there is no folder {folder}", folder=folder), hint="wenyuan encoder check FOLDER")
     stage = Lines(terminal, "encoder")
     checked = check_folder(folder, lambda done, total: stage("text", done, total))
     terminal.document({"status": "SUCCESS", **document_of(checked)})

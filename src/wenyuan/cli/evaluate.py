@@ -18,6 +18,7 @@ import typer
 from wenyuan.cli.options import opened
 from wenyuan.cli.terminal import Lines, Terminal
 from wenyuan.core.errors import InvalidRequest
+from wenyuan.core.messages import msg
 
 if TYPE_CHECKING:
     from wenyuan.core.records import Evaluation, KeptTuning, WholeEvaluation
@@ -378,9 +379,9 @@ _STYLE = (
 def check_plot(path: Path) -> None:
     """Raise InvalidRequest for a file that is neither ``.svg`` nor ``.html``, or in no folder: before all the work."""
     if path.suffix.lower() not in (".svg", ".html"):
-        raise InvalidRequest(f"{path.name} is neither .svg nor .html", hint="--plot gain.svg")
+        raise InvalidRequest(msg("{name} is neither .svg nor .html", name=path.name), hint="--plot gain.svg")
     if not path.parent.is_dir():
-        raise InvalidRequest(f"cannot write {path}: {os.strerror(errno.ENOENT)}")
+        raise InvalidRequest(msg("cannot write {path}: {os}", path=path, os=os.strerror(errno.ENOENT)))
 
 
 def write_plot(path: Path, verdict: Verdict, language: str) -> None:
@@ -398,7 +399,7 @@ def write_plot(path: Path, verdict: Verdict, language: str) -> None:
     try:
         path.write_text(svg, "utf-8")
     except OSError as error:
-        raise InvalidRequest(f"cannot write {path}: {error.strerror}") from error
+        raise InvalidRequest(msg("cannot write {path}: {strerror}", path=path, strerror=error.strerror)) from error
 
 
 def drawing(verdict: Verdict, language: str) -> str:

@@ -17,6 +17,7 @@ import typer
 from wenyuan.cli.doctor import human
 from wenyuan.cli.options import day, ended_by_sigterm, interactive, located, opened, words
 from wenyuan.cli.terminal import FAILED, OK, PARTLY, Bar, Lines, Terminal
+from wenyuan.core.messages import msg
 
 if TYPE_CHECKING:
     from wenyuan.catalog.backup import Step
@@ -153,8 +154,15 @@ def _described_anew(
     name, lines = known.source_id, [terminal.text("add_change", field=c.field, old=c.old, new=c.new) for c in changes]
     if not yes and not interactive():
         raise InvalidRequest(
-            f"the source {name!r} is there already, and would change: {'; '.join(f'{c.field} {c.old} → {c.new}' for c in changes)}",
-            hint=f"to change it: --yes, or wenyuan source set {name}; without these options it stays as it is",
+            msg(
+                "the source {name} is there already, and would change: {changes}",
+                name=repr(name),
+                changes="; ".join(f"{c.field} {c.old} → {c.new}" for c in changes),
+            ),
+            hint=msg(
+                "to change it: --yes, or wenyuan source set {name}; without these options it stays as it is",
+                name=name,
+            ),
         )
     terminal.say("add_changes", source=name)
     for line in lines:
@@ -194,8 +202,8 @@ def ingest(
         names = [source] if source is not None else [one.source_id for one in readable if one.type == "static_doc"]
         if source is not None and found.catalog.source(source).type != "static_doc":
             raise InvalidRequest(
-                f"the source {source!r} is searched where it is; there is nothing to take in",
-                hint=f"wenyuan refresh {source}",
+                msg("the source {source} is searched where it is; there is nothing to take in", source=repr(source)),
+                hint=msg("wenyuan refresh {source}", source=source),
             )
         for name in names:
             try:

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import typer
 
 from wenyuan.cli.terminal import Terminal
+from wenyuan.core.messages import msg
 
 if TYPE_CHECKING:
     from wenyuan.core.errors import InvalidRequest
@@ -130,7 +131,7 @@ def day(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError as error:
-        raise typer.BadParameter(f"{text!r} is not a date like 2026-11-21") from error
+        raise typer.BadParameter(msg("{text} is not a date like 2026-11-21", text=repr(text))) from error
 
 
 def located(text: str) -> Path:
@@ -156,7 +157,7 @@ def web_address(text: str) -> str:
     except ValueError:  # its port is no number, or its brackets hold no address
         sound = False
     if not sound or any(mark.isspace() for mark in text):
-        raise typer.BadParameter(f"{text!r} is not an address like http://192.168.1.5:8765")
+        raise typer.BadParameter(msg("{text} is not an address like http://192.168.1.5:8765", text=repr(text)))
     return text
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from wenyuan.app import IN_FOLDER, create_library
 from wenyuan.conformance import export_data
 from wenyuan.core.errors import EngineUnavailable, InvalidRequest
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Engine
 from wenyuan.server.app import create_app
@@ -38,7 +39,9 @@ class Breaker:
     @contextmanager
     def __call__(self, name: str) -> Iterator[None]:
         if name != FAULT:
-            raise InvalidRequest(f"there is no part {name!r} to break; {FAULT!r} is one")
+            raise InvalidRequest(
+                msg("there is no part {name} to break; {fault} is one", name=repr(name), fault=repr(FAULT))
+            )
         self._order(1)
         try:
             yield

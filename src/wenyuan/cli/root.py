@@ -38,6 +38,7 @@ from wenyuan.cli.search import context, feedback, search
 from wenyuan.cli.sources import app as source_app
 from wenyuan.cli.synonyms import app as synonyms_app
 from wenyuan.cli.terminal import Terminal
+from wenyuan.core.messages import msg
 
 if TYPE_CHECKING:
     from wenyuan.core.errors import KnowledgeError
@@ -116,9 +117,11 @@ def unexpected(error: Exception) -> KnowledgeError:
 
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
-        return KnowledgeError(f"{where}{error.strerror}", component="system", hint="wenyuan doctor")
+        return KnowledgeError(
+            msg("{where}{strerror}", where=where, strerror=error.strerror), component="system", hint="wenyuan doctor"
+        )
     return KnowledgeError(
-        f"internal error: {type(error).__name__}: {error}",
+        msg("internal error: {kind}: {error}", kind=type(error).__name__, error=error),
         component="program",
         hint="set WENYUAN_DEBUG=1 to see where, and report it",
     )

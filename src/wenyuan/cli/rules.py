@@ -13,6 +13,7 @@ from wenyuan.cli.retrieve import indented, infer, quoted, show_address
 from wenyuan.cli.rules_files import export, take, template
 from wenyuan.cli.sources import stars
 from wenyuan.cli.terminal import OK, Terminal
+from wenyuan.core.messages import msg
 
 if TYPE_CHECKING:
     from wenyuan.core.rules.inference import GraphNode
@@ -89,7 +90,10 @@ def _kind(written: str | None, kinds: Mapping[str, Kind]) -> str | None:
     known = Words(kinds.values())
     found = known.find(written)
     if len(found) != 1:
-        raise InvalidRequest(f"there is no kind {written!r}{known.near(written)}", hint=", ".join(kinds))
+        raise InvalidRequest(
+            msg("there is no kind {written}{known}", written=repr(written), known=known.near(written)),
+            hint=", ".join(kinds),
+        )
     return found[0]
 
 

@@ -13,6 +13,7 @@ import typer
 from wenyuan.cli.options import SCREEN, opened
 from wenyuan.cli.retrieve import indented
 from wenyuan.cli.terminal import FAILED, OK, Terminal
+from wenyuan.core.messages import msg
 
 if TYPE_CHECKING:
     from wenyuan.core.rules import Book, BookFault
@@ -133,7 +134,11 @@ def _located(book: str) -> Iterator[Path]:
             yield folder
     else:
         raise InvalidRequest(
-            f"no such file, folder or shipped pack: {book!r}{did_you_mean(book, shipped())}",
+            msg(
+                "no such file, folder or shipped pack: {book}{near}",
+                book=repr(book),
+                near=did_you_mean(book, shipped()),
+            ),
             hint="wenyuan rules packs",
         )
 
@@ -231,7 +236,10 @@ def _exported(library: Library, pack: str | None, form: Format, language: str) -
 
     known = library.rules.packs()
     if pack is not None and pack not in known:
-        raise InvalidRequest(f"there is no pack {pack!r}{did_you_mean(pack, known)}", hint="wenyuan rules packs")
+        raise InvalidRequest(
+            msg("there is no pack {pack}{near}", pack=repr(pack), near=did_you_mean(pack, known)),
+            hint="wenyuan rules packs",
+        )
     nodes, statements, sources = library.rules.export(pack)
     counts = {"nodes": len(nodes), "statements": len(statements)}
     if form == "xlsx":
@@ -256,7 +264,7 @@ def _write(file: Path, content: bytes) -> None:
         with file.open("xb") as stream:
             stream.write(content)
     except FileExistsError as error:
-        raise InvalidRequest(f"there is a file {file} already", hint="choose another name") from error
+        raise InvalidRequest(msg("there is a file {file} already", file=file), hint="choose another name") from error
 
 
 def template(

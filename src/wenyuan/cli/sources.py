@@ -12,6 +12,7 @@ import typer
 from wenyuan.cli.options import Commands, add_commands, interactive, opened, words
 from wenyuan.cli.registry import exit_code, export, outcome_document, show_outcome
 from wenyuan.cli.terminal import FAILED, OK, Terminal
+from wenyuan.core.messages import joined, msg
 
 if TYPE_CHECKING:
     from wenyuan.core.model import Source
@@ -115,7 +116,7 @@ def _check_supersession(library: Library, wanted: Source) -> None:
 
     faults = supersession_faults([wanted], library.sources())
     if faults:
-        raise InvalidRequest("; ".join(fault.message for fault in faults), faults=faults)
+        raise InvalidRequest(joined(f.message for f in faults), faults=faults)
 
 
 # ``source list``, ``show`` and ``remove``; with them, ``set`` and ``export``.
@@ -264,8 +265,12 @@ def remove(
         question = terminal.text("really", source=source, **counts)
         if not yes and not interactive():
             raise InvalidRequest(
-                f"nobody can be asked whether the source {source!r} is to go (documents: {counts['documents']})",
-                hint=f"wenyuan source remove {source} --yes",
+                msg(
+                    "nobody can be asked whether the source {source} is to go (documents: {documents})",
+                    source=repr(source),
+                    documents=counts["documents"],
+                ),
+                hint=msg("wenyuan source remove {source} --yes", source=source),
             )
         if not yes and not typer.confirm(question, err=True):
             terminal.say("not_removed")

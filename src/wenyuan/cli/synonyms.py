@@ -11,6 +11,7 @@ import typer
 from wenyuan.cli.options import SCREEN, AllOption, Commands, add_commands, interactive, opened
 from wenyuan.cli.retrieve import indented
 from wenyuan.cli.terminal import FAILED, OK, Terminal, printable
+from wenyuan.core.messages import msg
 
 if TYPE_CHECKING:
     from wenyuan.core.registry import LineFault
@@ -193,7 +194,8 @@ def export(
     form = file.suffix.lower() if file is not None else ".csv"
     if form not in (".csv", ".tsv", ".jsonl"):
         raise InvalidRequest(
-            f"synonyms are not written as {form or 'a file without an ending'}", hint=".csv, .tsv, .jsonl"
+            msg("synonyms are not written as {form}", form=form or "a file without an ending"),
+            hint=".csv, .tsv, .jsonl",
         )
     with opened(terminal) as found:
         entries = found.catalog.synonyms()
@@ -215,9 +217,9 @@ def _write(file: Path, content: str) -> None:
         with file.open("xb") as stream:
             stream.write(content.encode("utf-8-sig" if file.suffix.lower() != ".jsonl" else "utf-8"))
     except FileExistsError as error:
-        raise InvalidRequest(f"there is a file {file} already", hint="choose another name") from error
+        raise InvalidRequest(msg("there is a file {file} already", file=file), hint="choose another name") from error
     except OSError as error:
-        raise InvalidRequest(f"cannot write {file}: {error.strerror}") from error
+        raise InvalidRequest(msg("cannot write {file}: {strerror}", file=file, strerror=error.strerror)) from error
 
 
 def remove(
@@ -244,7 +246,7 @@ def remove(
         meant = _meant(catalog.synonyms(), term, synonym)
         if not meant:
             named = f"{term!r}" if synonym is None else f"{term!r} and {synonym!r}"
-            raise NotFound(f"there is no synonym of {named}", hint="wenyuan synonyms list")
+            raise NotFound(msg("there is no synonym of {named}", named=named), hint="wenyuan synonyms list")
         removed = catalog.remove_synonyms([entry.number for entry in meant])
     terminal.document({"status": "SUCCESS", "removed": [described(entry) for entry in removed]})
     for entry in removed:

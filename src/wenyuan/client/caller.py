@@ -27,6 +27,7 @@ from wenyuan.client.replies import (
 from wenyuan.client.rules import RulesCalls
 from wenyuan.core.contract import required_query
 from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, RetrievalFailed, refusing_once_closed
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Fragment, RetrievalRequest
 from wenyuan.core.ports import Deadline
 
@@ -116,7 +117,7 @@ class Client(RulesCalls):
         try:
             self._http = punctual(httpx2.Client(headers=headers, transport=transport, follow_redirects=False))
         except (OSError, ValueError) as error:  # a proxy or certificate file named in the environment
-            raise ConfigError(f"the HTTP client cannot be set up: {error}") from error
+            raise ConfigError(msg("the HTTP client cannot be set up: {error}", error=error)) from error
 
     def retrieve_fragments(
         self, query: str, *, max_results: int = 10, context: Mapping[str, Any] | None = None
@@ -272,7 +273,9 @@ class Client(RulesCalls):
         broken = isinstance(error, self._broken)
         message = self._too_late() if isinstance(error, self._late) and not broken else _no_answer(error)
         if request.writes and not isinstance(error, self._unsent):
-            return RetrievalFailed(f"{message}; {MAYBE_DONE}", component=self._component)
+            return RetrievalFailed(
+                msg("{message}; {maybe_done}", message=message, maybe_done=MAYBE_DONE), component=self._component
+            )
         return (_Lost if broken else RetrievalFailed)(message, component=self._component)
 
     def _read(self, response: httpx2.Response, deadline: float) -> bytes:
@@ -280,7 +283,10 @@ class Client(RulesCalls):
         for chunk in response.iter_bytes():
             content += chunk
             if len(content) > MAX_REPLY_BYTES:
-                raise RetrievalFailed(f"the answer is larger than {MAX_REPLY_BYTES} bytes", component=self._component)
+                raise RetrievalFailed(
+                    msg("the answer is larger than {max_reply_bytes} bytes", max_reply_bytes=MAX_REPLY_BYTES),
+                    component=self._component,
+                )
             if monotonic() > deadline:
                 raise self._late("the deadline passed")
         return bytes(content)
@@ -295,7 +301,7 @@ def _endpoint(url: str) -> tuple[str, str]:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise ConfigError(f"not a URL: {error}") from error
+        raise ConfigError(msg("not a URL: {error}", error=error)) from error
     if parts.scheme not in ("http", "https") or not host:
         raise ConfigError("the URL must begin with http:// or https:// and name a host")
     if "@" in parts.netloc:
@@ -364,7 +370,11 @@ def _fits(wait: float, deadline: float) -> bool:
 
 
 def _no_answer(error: Exception) -> str:
-    return f"no answer: {type(error).__name__}: {error}" if str(error) else f"no answer: {type(error).__name__}"
+    return (
+        msg("no answer: {kind}: {error}", kind=type(error).__name__, error=error)
+        if str(error)
+        else msg("no answer: {kind}", kind=type(error).__name__)
+    )
 
 
 def _one_line(text: str) -> str:

@@ -27,6 +27,7 @@ from wenyuan.client.caller import Client
 from wenyuan.client.replies import Knowledge
 from wenyuan.core.contract import failure, read_fragments, required_query
 from wenyuan.core.errors import InvalidRequest, NotPermitted, RetrievalFailed
+from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_RESULTS, ORIGIN_PRIORITY, RULE_IDS, Fragment, Passage, RetrievalRequest
 from wenyuan.core.prompt import ContextPolicy, ScoredPassage, Snippet, build_context, document_key
 from wenyuan.core.terms_of_use import parse_copyright
@@ -131,7 +132,9 @@ def asked_of(service: Client | Contract, request: RetrievalRequest) -> Sequence[
         raise
     except Exception as error:  # whatever another's code raises, there is no answer
         _log.error("%s: %s", name, type(error).__name__)
-        raise RetrievalFailed(f"{type(error).__name__}: {error}", component=name) from error
+        raise RetrievalFailed(
+            msg("{kind}: {error}", kind=type(error).__name__, error=error), component=name
+        ) from error
 
 
 def _answered(response: Any, max_results: int, name: str) -> Sequence[Fragment]:
@@ -144,7 +147,7 @@ def _answered(response: Any, max_results: int, name: str) -> Sequence[Fragment]:
     try:
         return read_fragments(body, max_results=max_results)
     except ValueError as error:
-        raise RetrievalFailed(f"the answer breaks the contract: {error}", component=name) from error
+        raise RetrievalFailed(msg("the answer breaks the contract: {error}", error=error), component=name) from error
 
 
 def _plain(value: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from wenyuan.core.contract import failure, read_fragments, read_object
 from wenyuan.core.errors import Fault, InvalidRequest, NotPermitted, RetrievalFailed
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Fragment
 
 __all__ = [
@@ -72,7 +73,9 @@ def read_answer(reply: Reply, read: Callable[[Mapping[str, Any]], T], *, compone
     try:
         return read(read_object(reply.content))
     except (ValueError, RecursionError) as error:
-        raise RetrievalFailed(f"the answer breaks the contract: {error}", component=component) from error
+        raise RetrievalFailed(
+            msg("the answer breaks the contract: {error}", error=error), component=component
+        ) from error
 
 
 def says_failed(reply: Reply) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from wenyuan.conformance.targets import Answer, HttpTarget, PythonTarget
 from wenyuan.core.errors import ConfigError, InvalidRequest
-from wenyuan.core.messages import said
+from wenyuan.core.messages import msg
 
 __all__ = ["ADAPTERS", "AdapterTarget"]
 
@@ -43,7 +43,7 @@ class AdapterTarget:
     def __init__(self, kind: str, spec: str) -> None:
         if kind not in ADAPTERS:
             raise ConfigError(
-                said("there is no adapter {kind}: {adapters}", kind=repr(kind), adapters=", ".join(ADAPTERS))
+                msg("there is no adapter {kind}: {adapters}", kind=repr(kind), adapters=", ".join(ADAPTERS))
             )
         self._way = ADAPTERS[kind](spec)
         self.takes_headers = kind in SERVICES  # so that a fault header reaches them
@@ -54,7 +54,7 @@ class AdapterTarget:
         try:
             fragments = list(self._way(request, headers or {}))
         except (TypeError, ValueError, InvalidRequest) as error:
-            return Answer(400, None, said("{kind}: {error}", kind=type(error).__name__, error=error), by_http=False)
+            return Answer(400, None, msg("{kind}: {error}", kind=type(error).__name__, error=error), by_http=False)
         except Exception as error:  # whatever it is: the framework has no other word for failure
             body: dict[str, Any] = {"status": "FAILED", "fragments": [], "error_message": _said(error)}
         else:
@@ -74,7 +74,7 @@ class AdapterTarget:
 
 
 def _said(error: Exception) -> str:
-    return said("{kind}: {error}", kind=type(error).__name__, error=error)
+    return msg("{kind}: {error}", kind=type(error).__name__, error=error)
 
 
 def _fragment(content: object, metadata: Mapping[str, Any], score: object, source: object) -> dict[str, Any]:

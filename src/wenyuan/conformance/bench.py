@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 from wenyuan.conformance.targets import Answer, Target, check_headers, clip
 from wenyuan.core.errors import ConfigError
-from wenyuan.core.messages import joined, said
+from wenyuan.core.messages import joined, msg
 
 __all__ = [
     "Bench",
@@ -122,7 +122,7 @@ def export_data(directory: str | Path) -> tuple[Path, ...]:
         for path, text in texts.items():
             path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise ConfigError(said("cannot write the documents to {root}: {error}", root=root, error=error)) from error
+        raise ConfigError(msg("cannot write the documents to {root}: {error}", root=root, error=error)) from error
     return tuple(texts)
 
 
@@ -253,11 +253,11 @@ def _execute(command: str) -> None:
         )
     except (OSError, ValueError, IndexError, subprocess.TimeoutExpired) as error:
         raise ConfigError(
-            said("the command {command} cannot be run: {error}", command=clip(command), error=error)
+            msg("the command {command} cannot be run: {error}", command=clip(command), error=error)
         ) from error
     if done.returncode != 0:
         raise ConfigError(
-            said(
+            msg(
                 "the command {command} ended with {returncode}: {stderr}",
                 command=clip(command),
                 returncode=done.returncode,
@@ -285,7 +285,7 @@ def uri_fault(text: str) -> str:
         return "has no scheme"
     for char in text:
         if char in _FORBIDDEN or unicodedata.category(char) in _NOT_TEXT:
-            return said("holds U+{char}, which must be percent-encoded", char=f"{ord(char):04X}")
+            return msg("holds U+{char}, which must be percent-encoded", char=f"{ord(char):04X}")
     if _BROKEN_ESCAPE.search(text):
         return "holds a '%' that begins no escape"
     if text.count("#") > 1:
@@ -298,7 +298,7 @@ def _part_fault(text: str) -> str:
         parts = urlsplit(text)
         parts.port  # noqa: B018 - reading it is the check
     except ValueError as error:
-        return said("has a broken authority ({error})", error=error)
+        return msg("has a broken authority ({error})", error=error)
     if parts.scheme in ("http", "https") and not parts.hostname:
         return "names no host"
     if parts.scheme == "urn" and not _URN.fullmatch(text):
@@ -316,12 +316,12 @@ def _part_fault(text: str) -> str:
 def envelope_faults(body: Any) -> list[str]:
     """Complaints about ``status``, ``fragments`` and ``error_message`` (§3.3); fragments are not looked into."""
     if not isinstance(body, Mapping):
-        return [said("the body is no JSON object but {body}", body=clip(body))]
+        return [msg("the body is no JSON object but {body}", body=clip(body))]
     faults = []
     if body.get("status") not in ("SUCCESS", "FAILED"):
-        faults.append(said("status is {status}, not SUCCESS or FAILED", status=clip(body.get("status"))))
+        faults.append(msg("status is {status}, not SUCCESS or FAILED", status=clip(body.get("status"))))
     if not isinstance(body.get("fragments"), list):
-        faults.append(said("{place} is {value}, not an array", place="fragments", value=clip(body.get("fragments"))))
+        faults.append(msg("{place} is {value}, not an array", place="fragments", value=clip(body.get("fragments"))))
     if not isinstance(body.get("error_message"), (str, type(None))):
         faults.append("error_message is no string")
     return faults
@@ -336,12 +336,12 @@ def fragment_faults(fragments: Sequence[Any]) -> list[str]:
     for at, fragment in enumerate(fragments):
         if not isinstance(fragment, Mapping):
             faults.append(
-                said("{place} is no object but {fragment}", place=f"fragments[{at}]", fragment=clip(fragment))
+                msg("{place} is no object but {fragment}", place=f"fragments[{at}]", fragment=clip(fragment))
             )
             continue
         if not (isinstance(fragment.get("source"), str) and fragment["source"]):
             faults.append(
-                said(
+                msg(
                     "{place} is {value}, not a string",
                     place=f"fragments[{at}].source",
                     value=clip(fragment.get("source")),
@@ -349,7 +349,7 @@ def fragment_faults(fragments: Sequence[Any]) -> list[str]:
             )
         if not isinstance(fragment.get("content"), str):
             faults.append(
-                said(
+                msg(
                     "{place} is {value}, not a string",
                     place=f"fragments[{at}].content",
                     value=clip(fragment.get("content")),
@@ -357,7 +357,7 @@ def fragment_faults(fragments: Sequence[Any]) -> list[str]:
             )
         if not is_number(fragment.get("retrieval_score")):
             faults.append(
-                said(
+                msg(
                     "{place} is {value}, no number",
                     place=f"fragments[{at}].retrieval_score",
                     value=clip(fragment.get("retrieval_score")),
@@ -365,7 +365,7 @@ def fragment_faults(fragments: Sequence[Any]) -> list[str]:
             )
         if not isinstance(fragment.get("metadata"), (Mapping, type(None))):
             faults.append(
-                said(
+                msg(
                     "{place} is {value}, not an object",
                     place=f"fragments[{at}].metadata",
                     value=clip(fragment.get("metadata")),
@@ -378,7 +378,7 @@ def score_faults(fragments: Sequence[Mapping[str, Any]]) -> list[str]:
     """Complaints about scores that are no numbers or outside 0..1 (§3.1)."""
     scores = [fragment.get("retrieval_score") for fragment in fragments]
     return [
-        said("{place} is {value}", place=f"fragments[{at}].retrieval_score", value=clip(score))
+        msg("{place} is {value}", place=f"fragments[{at}].retrieval_score", value=clip(score))
         for at, score in enumerate(scores)
         if not (is_number(score) and 0.0 <= score <= 1.0)
     ]
@@ -388,9 +388,7 @@ def order_faults(fragments: Sequence[Mapping[str, Any]]) -> list[str]:
     """Complaints about scores that rise, or that cannot be compared (§3.3)."""
     scores = [fragment.get("retrieval_score") for fragment in fragments]
     return [
-        said(
-            "{place} has {later} after {earlier}", place=f"fragments[{at}]", later=clip(later), earlier=clip(earlier)
-        )
+        msg("{place} has {later} after {earlier}", place=f"fragments[{at}]", later=clip(later), earlier=clip(earlier))
         for at, (earlier, later) in enumerate(pairwise(scores), start=1)
         if not (is_number(earlier) and is_number(later) and later <= earlier)
     ]
@@ -404,7 +402,7 @@ def source_faults(fragments: Sequence[Mapping[str, Any]]) -> list[str]:
         fault = uri_fault(source) if isinstance(source, str) else "is no string"
         if fault:
             faults.append(
-                said("{place} {source} {fault}", place=f"fragments[{at}].source", source=clip(source), fault=fault)
+                msg("{place} {source} {fault}", place=f"fragments[{at}].source", source=clip(source), fault=fault)
             )
     return faults
 
@@ -413,7 +411,7 @@ def repeat_faults(fragments: Sequence[Mapping[str, Any]]) -> list[str]:
     """Complaints about sources that an answer names twice: a source is unique (§3.1)."""
     first: dict[str, int] = {}
     return [
-        said(
+        msg(
             "{place} {source} is that of {other}",
             place=f"fragments[{at}].source",
             source=clip(fragment["source"]),
@@ -427,7 +425,7 @@ def repeat_faults(fragments: Sequence[Mapping[str, Any]]) -> list[str]:
 def blank_faults(fragments: Sequence[Mapping[str, Any]]) -> list[str]:
     """Complaints about contents that are not "the text itself" that was found (§3.1) but nothing."""
     return [
-        said("{place} is {value}", place=f"fragments[{at}].content", value=clip(fragment["content"]))
+        msg("{place} is {value}", place=f"fragments[{at}].content", value=clip(fragment["content"]))
         for at, fragment in enumerate(fragments)
         if not fragment["content"].strip()
     ]
@@ -456,7 +454,7 @@ class Mismatch(Exception):
     """What came is not what the contract says."""
 
     def __init__(self, expected: str, got: object) -> None:
-        self.message = said("expected {expected}; got {got}", expected=expected, got=got)
+        self.message = msg("expected {expected}; got {got}", expected=expected, got=got)
         super().__init__(self.message)
 
 
@@ -508,7 +506,7 @@ class Bench:
             Mismatch: there is no switch, or it does not work.
         """
         if self.fault is None:
-            raise Mismatch(NO_SWITCH, said("none"))
+            raise Mismatch(NO_SWITCH, msg("none"))
         try:
             with self.fault.active(self.target) as headers:
                 yield headers
@@ -535,7 +533,7 @@ def demand(expected: str, faults: Sequence[str]) -> None:
     """Raise `Mismatch` when there are complaints."""
     if faults:
         named = joined(faults[:3])
-        more = said("{faults} and {count} more", faults=named, count=len(faults) - 3)
+        more = msg("{faults} and {count} more", faults=named, count=len(faults) - 3)
         raise Mismatch(expected, more if len(faults) > 3 else named)
 
 

@@ -25,7 +25,7 @@ from wenyuan.conformance.bench import (
     successful,
 )
 from wenyuan.conformance.targets import NOT_JSON, Answer, clip
-from wenyuan.core.messages import said
+from wenyuan.core.messages import msg
 
 __all__ = ["EXTRAS", "MALFORMED", "OUTLINE", "secrets_in"]
 
@@ -38,7 +38,7 @@ def _many(bench: Bench) -> list[dict[str, Any]]:
     fragments = bench.fragments("many")
     limit = dataset.request("many")["max_results"]
     if not 1 <= len(fragments) <= limit:
-        raise Mismatch(said("1 to {limit} fragments", limit=limit), len(fragments))
+        raise Mismatch(msg("1 to {limit} fragments", limit=limit), len(fragments))
     return fragments
 
 
@@ -65,7 +65,7 @@ def _limit(bench: Bench) -> str:
     fragments = bench.fragments("two")
     if len(fragments) != limit:
         raise Mismatch(
-            said("exactly {limit} fragments", limit=limit),
+            msg("exactly {limit} fragments", limit=limit),
             f"{len(fragments)}: {[f['source'] for f in fragments[:5]]}",
         )
     return f"{len(fragments)} fragments"
@@ -86,7 +86,7 @@ def _internal_failure(bench: Bench) -> str:
     if answer.refused or answer.status is None or envelope_faults(body) or body["status"] != "FAILED":
         raise Mismatch("status FAILED in a RetrievalResponse", answer)
     if body["fragments"]:
-        raise Mismatch("fragments [] beside FAILED", said("{count} fragments", count=len(body["fragments"])))
+        raise Mismatch("fragments [] beside FAILED", msg("{count} fragments", count=len(body["fragments"])))
     if not (body.get("error_message") or "").strip():
         raise Mismatch("error_message that says why", repr(body.get("error_message")))
     return f"FAILED: {body['error_message']}"
@@ -128,7 +128,7 @@ def _context_accepted(bench: Bench) -> str:
     limit = dataset.request("context")["max_results"]
     count = len(bench.fragments("context"))
     if count > limit:
-        raise Mismatch(said("at most {limit} fragments", limit=limit), count)
+        raise Mismatch(msg("at most {limit} fragments", limit=limit), count)
     return f"SUCCESS with {count} fragments"
 
 
@@ -250,8 +250,8 @@ _BYTES: tuple[tuple[str, str, bytes, Any], ...] = (
     ("json-invalid-utf8", "bytes that are no UTF-8", _raw(query='"?"').replace(b"?", b"\xff\xfe"), refused),
     ("json-gb18030", "Chinese in GB 18030 is no UTF-8", _GOOD.decode().encode("gb18030"), refused),
     ("json-utf16", "UTF-16 is no UTF-8", _GOOD.decode().encode("utf-16"), refused),
-    ("nested-query", said("an array {depth} deep", depth=DEPTH), _raw(query=_NESTED), refused),
-    ("nested-context", said("a context {depth} deep breaks nothing", depth=DEPTH), _raw(more=f', "context": {{"x": {_NESTED}}}'),
+    ("nested-query", msg("an array {depth} deep", depth=DEPTH), _raw(query=_NESTED), refused),
+    ("nested-context", msg("a context {depth} deep breaks nothing", depth=DEPTH), _raw(more=f', "context": {{"x": {_NESTED}}}'),
      settled),
     ("body-2mib", "2 MiB are too much", _raw(query='"' + "x" * BIG + '"'), refused),
 )  # fmt: skip
@@ -326,7 +326,7 @@ def _single_chinese(bench: Bench) -> str:
 def _none_chinese(bench: Bench) -> str:
     fragments = bench.fragments("none-zh")
     if fragments:
-        raise Mismatch("SUCCESS with fragments []", said("{count} fragments", count=len(fragments)))
+        raise Mismatch("SUCCESS with fragments []", msg("{count} fragments", count=len(fragments)))
     return "SUCCESS with []"
 
 
@@ -339,7 +339,7 @@ def _same_answer(bench: Bench) -> str:
     first = _seen(bench.fragments("many"))
     for again in range(2, 6):
         if _seen(bench.fragments("many")) != first:
-            raise Mismatch("the same answer to the same request", said("another one the {again}. time", again=again))
+            raise Mismatch("the same answer to the same request", msg("another one the {again}. time", again=again))
     return "5 times the same"
 
 
@@ -348,7 +348,7 @@ def _any_order(bench: Bench) -> str:
     for name in reversed(ROUNDS):
         if _seen(bench.fragments(name)) != first[name]:
             raise Mismatch(
-                "answers that do not depend on earlier requests", said("another answer to {name}", name=repr(name))
+                "answers that do not depend on earlier requests", msg("another answer to {name}", name=repr(name))
             )
     return f"{len(first)} requests, forwards and backwards"
 
@@ -360,7 +360,7 @@ def _parallel(bench: Bench) -> str:
         answers = list(pool.map(bench.ask, names))
     for name, answer in zip(names, answers, strict=True):
         if _seen(successful(answer)) != alone[name]:
-            raise Mismatch("the answers of one thread in eight", said("another answer to {name}", name=repr(name)))
+            raise Mismatch("the answers of one thread in eight", msg("another answer to {name}", name=repr(name)))
     return f"{len(names)} requests in {THREADS} threads"
 
 
@@ -369,7 +369,7 @@ def _every(rule: Callable[[Sequence[Mapping[str, Any]]], list[str]], expected: s
         count = 0
         for name in dict.fromkeys(ROUNDS):
             fragments = bench.fragments(name)
-            demand(said("{expected} (request {name})", expected=expected, name=repr(name)), rule(fragments))
+            demand(msg("{expected} (request {name})", expected=expected, name=repr(name)), rule(fragments))
             count += len(fragments)
         return f"{count} fragments"
 
@@ -381,7 +381,7 @@ def _own_words(bench: Bench) -> str:
     count = 0
     for name in dict.fromkeys(ROUNDS):
         only = dataset.manifest()["requests"][name].get("from")
-        expected = said(
+        expected = msg(
             "words of {only} (request {name})", only=only or "the documents of --export-data", name=repr(name)
         )
         for fragment in bench.fragments(name):
@@ -389,7 +389,7 @@ def _own_words(bench: Bench) -> str:
             if not found or found != (only or found):
                 raise Mismatch(
                     expected,
-                    said("{content} as {source}", content=clip(fragment["content"]), source=fragment["source"]),
+                    msg("{content} as {source}", content=clip(fragment["content"]), source=fragment["source"]),
                 )
             count += 1
     return f"{count} fragments"
@@ -399,7 +399,7 @@ def _limits(bench: Bench) -> str:
     for limit in range(1, 7):
         count = len(bench.fragments("many", max_results=limit))
         if count > limit:
-            raise Mismatch(said("at most {limit} fragments", limit=limit), count)
+            raise Mismatch(msg("at most {limit} fragments", limit=limit), count)
     return "max_results 1 to 6"
 
 
@@ -429,7 +429,7 @@ def _no_secrets(bench: Bench) -> str:
         if found := secrets_in(answer.text):
             raise Mismatch(
                 "error texts without secrets",
-                said("{found} in an answer with status {status}", found=found[0], status=answer.status),
+                msg("{found} in an answer with status {status}", found=found[0], status=answer.status),
             )
     return f"{len(answers)} error texts"
 

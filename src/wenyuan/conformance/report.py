@@ -12,7 +12,7 @@ from wenyuan.conformance.bench import Bench, Case, FaultSwitch, Mismatch
 from wenyuan.conformance.cases import EXTRAS, OUTLINE
 from wenyuan.conformance.targets import Target, clip
 from wenyuan.core.errors import ConfigError
-from wenyuan.core.messages import said
+from wenyuan.core.messages import msg
 
 __all__ = ["CASES", "CaseResult", "Report", "render", "run", "run_case"]
 
@@ -183,7 +183,7 @@ def run_case(bench: Bench, case: Case) -> CaseResult:
     try:
         return CaseResult(case.id, True, f"{case.title}: {clip(case.check(bench))}")
     except Mismatch as found:
-        finding = said("{finding} ({section})", finding=found.message, section=case.section)
+        finding = msg("{finding} ({section})", finding=found.message, section=case.section)
         return CaseResult(case.id, False, f"{case.title}: {finding}", finding)
 
 
@@ -199,14 +199,14 @@ def _selected(only: Iterable[str] | None) -> list[Case]:
     if not names:
         raise ConfigError("no case was asked for")
     for name in sorted(names - CASES.keys()):
-        raise ConfigError(said("there is no case {name}", name=repr(name)), hint=_nearest(name, CASES))
+        raise ConfigError(msg("there is no case {name}", name=repr(name)), hint=_nearest(name, CASES))
     return [case for case in CASES.values() if case.id in names]
 
 
 def _nearest(name: str, known: Collection[str]) -> str:
     close = difflib.get_close_matches(name, known, n=1)
     return (
-        said("did you mean {close}?", close=repr(close[0]))
+        msg("did you mean {close}?", close=repr(close[0]))
         if close
         else "the cases are TC-DP3-01 to TC-DP3-11 and the extra ones"
     )

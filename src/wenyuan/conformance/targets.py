@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol
 from urllib.parse import quote, urlsplit
 
 from wenyuan.core.errors import ConfigError, InvalidRequest
-from wenyuan.core.messages import said
+from wenyuan.core.messages import msg
 from wenyuan.core.model import RetrievalRequest
 
 __all__ = ["NOT_JSON", "Answer", "HttpTarget", "NotJson", "PythonTarget", "Target", "clip", "parse_json"]
@@ -70,10 +70,13 @@ class Answer:
         if self.status is None:
             return clip(self.text)
         if not self.by_http:
-            did = {200: "returned {text}", 400: "refused with {text}"}.get(self.status, "raised {text}")
-            return said(did, text=clip(self.text))
+            if self.status == 200:
+                return msg("returned {text}", text=clip(self.text))
+            if self.status == 400:
+                return msg("refused with {text}", text=clip(self.text))
+            return msg("raised {text}", text=clip(self.text))
         if self.body is NOT_JSON:
-            return said("HTTP {status} (not JSON) {text}", status=self.status, text=clip(self.text))
+            return msg("HTTP {status} (not JSON) {text}", status=self.status, text=clip(self.text))
         return f"HTTP {self.status} {clip(self.text)}"
 
 
@@ -144,7 +147,7 @@ class HttpTarget:
             parts = urlsplit(url)
             self._port = parts.port
         except ValueError as error:
-            raise ConfigError(said("not a URL: {error}", error=error)) from error
+            raise ConfigError(msg("not a URL: {error}", error=error)) from error
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigError("the URL must begin with http:// or https:// and name a host")
         if "@" in parts.netloc:
@@ -192,7 +195,7 @@ class HttpTarget:
             response = connection.getresponse()
             return _read(response.status, response.read(MAX_ANSWER_BYTES + 1))
         except (OSError, http.client.HTTPException) as error:
-            return Answer(None, NOT_JSON, said("no answer: {kind}: {error}", kind=type(error).__name__, error=error))
+            return Answer(None, NOT_JSON, msg("no answer: {kind}: {error}", kind=type(error).__name__, error=error))
         finally:
             connection.close()
 
@@ -211,7 +214,7 @@ def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """
     for name, value in headers.items():
         if not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(value):
-            raise ConfigError(said("HTTP cannot carry the header {name}", name=repr(name)))
+            raise ConfigError(msg("HTTP cannot carry the header {name}", name=repr(name)))
     return dict(headers)
 
 
@@ -233,7 +236,7 @@ def _send_body(connection: http.client.HTTPConnection, body: bytes) -> None:
 
 def _read(status: int, content: bytes) -> Answer:
     if len(content) > MAX_ANSWER_BYTES:
-        return Answer(status, NOT_JSON, said("more than {max_answer_bytes} bytes", max_answer_bytes=MAX_ANSWER_BYTES))
+        return Answer(status, NOT_JSON, msg("more than {max_answer_bytes} bytes", max_answer_bytes=MAX_ANSWER_BYTES))
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
@@ -271,10 +274,10 @@ class PythonTarget:
     def __init__(self, subject: object, name: str = "") -> None:
         self._accepts = getattr(subject, "accepts", "request")
         if not callable(getattr(subject, "retrieve_fragments", None)):
-            raise ConfigError(said("{kind} has no method retrieve_fragments", kind=type(subject).__name__))
+            raise ConfigError(msg("{kind} has no method retrieve_fragments", kind=type(subject).__name__))
         if self._accepts not in WAYS:
             raise ConfigError(
-                said(
+                msg(
                     "accepts is {accepts}; it must be one of {ways}",
                     accepts=repr(self._accepts),
                     ways=", ".join(WAYS),
@@ -299,7 +302,7 @@ class PythonTarget:
         """
         module_name, colon, attribute = spec.partition(":")
         if not (module_name and colon and attribute):
-            raise ConfigError(said("{spec} is not of the form module:factory", spec=repr(spec)))
+            raise ConfigError(msg("{spec} is not of the form module:factory", spec=repr(spec)))
         sys.path.insert(0, "")
         try:
             made: Any = import_module(module_name)
@@ -310,7 +313,7 @@ class PythonTarget:
                 made = made()
         except Exception as error:  # whatever a stranger's module does, the caller must learn which one it was
             raise ConfigError(
-                said("{spec} cannot be loaded: {kind}: {error}", spec=spec, kind=type(error).__name__, error=error)
+                msg("{spec} cannot be loaded: {kind}: {error}", spec=spec, kind=type(error).__name__, error=error)
             ) from error
         finally:
             sys.path.remove("")
@@ -321,9 +324,9 @@ class PythonTarget:
         try:
             result = self._call(dict(request))
         except (TypeError, ValueError, InvalidRequest) as error:
-            return Answer(400, None, said("{kind}: {error}", kind=type(error).__name__, error=error), by_http=False)
+            return Answer(400, None, msg("{kind}: {error}", kind=type(error).__name__, error=error), by_http=False)
         except Exception as error:  # a crash is a finding, not the end of the run
-            return Answer(500, None, said("{kind}: {error}", kind=type(error).__name__, error=error), by_http=False)
+            return Answer(500, None, msg("{kind}: {error}", kind=type(error).__name__, error=error), by_http=False)
         body = _plain(result)
         if not isinstance(body, dict):
             return Answer(200, NOT_JSON, repr(result), by_http=False)

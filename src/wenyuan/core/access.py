@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Literal
 
-from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean
+from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed
+from wenyuan.core.messages import msg
 
 # Who asks, and what they may see: agents, their knowledge scope, keys and the rights a key carries.
 
@@ -93,11 +94,19 @@ def parse_scope(value: object, path: str = "knowledge_scope") -> tuple[DomainSco
     if not isinstance(value, Sequence) or isinstance(value, str) or not value:
         raise _bad([Fault(path, "must be a non-empty array")])
     if len(value) > MAX_DOMAINS:
-        raise _bad([Fault(path, f"has {len(value)} domains; at most {MAX_DOMAINS}")])
+        raise _bad(
+            [
+                Fault(
+                    path, msg("has {count} domains; at most {max_domains}", count=len(value), max_domains=MAX_DOMAINS)
+                )
+            ]
+        )
     faults: list[Fault] = []
     scopes = [_domain_scope(entry, f"{path}[{i}]", faults) for i, entry in enumerate(value)]
     names = [scope.domain for scope in scopes]
-    faults += [Fault(path, f"domain {n!r} stands twice") for n in sorted(set(names)) if names.count(n) > 1]
+    faults += [
+        Fault(path, msg("domain {name} stands twice", name=repr(n))) for n in sorted(set(names)) if names.count(n) > 1
+    ]
     if faults:
         raise _bad(faults)
     return tuple(scopes)
@@ -113,7 +122,9 @@ def _domain_scope(entry: object, path: str, faults: list[Fault]) -> DomainScope:
         faults.append(Fault(f"{path}.domain", "must be a non-empty string"))
         domain = path
     if top_k != AUTO and (type(top_k) is not int or not 1 <= top_k <= MAX_TOP_K):
-        faults.append(Fault(f"{path}.top_k", f'must be an integer from 1 to {MAX_TOP_K}, or "auto"'))
+        faults.append(
+            Fault(f"{path}.top_k", msg('must be an integer from 1 to {max_top_k}, or "auto"', max_top_k=MAX_TOP_K))
+        )
         top_k = 1
     return DomainScope(domain=domain, top_k=top_k)
 
@@ -169,12 +180,15 @@ def _unknown(entry: Mapping[str, Any], known: Sequence[str], path: str, faults: 
         if name not in known:
             near = get_close_matches(str(name), known, n=1)
             faults.append(
-                Fault(f"{path}.{name}".strip("."), "unknown" + (f"; did you mean {near[0]!r}?" if near else ""))
+                Fault(
+                    f"{path}.{name}".strip("."),
+                    msg("unknown{near}", near=msg("; did you mean {near}?", near=repr(near[0])) if near else ""),
+                )
             )
 
 
 def _bad(faults: list[Fault]) -> InvalidRequest:
-    return InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=tuple(faults))
+    return InvalidRequest(listed(faults), faults=tuple(faults))
 
 
 # What looks like a secret among names and values: it is not stored with a source, not exported, not audited.
@@ -301,7 +315,7 @@ def task_faults(profile: TaskProfile, others: Iterable[TaskProfile]) -> tuple[Fa
     """Two profiles that name a task alike would leave it open which counts."""
     taken = {task: one.profile_id for one in others if one.profile_id != profile.profile_id for task in one.tasks}
     return tuple(
-        Fault(f"tasks[{at}]", f"{task!r} has the profile {taken[task]!r} already")
+        Fault(f"tasks[{at}]", msg("{task} has the profile {taken} already", task=repr(task), taken=repr(taken[task])))
         for at, task in enumerate(profile.tasks)
         if task in taken
     )
@@ -314,7 +328,11 @@ def parse_profile(value: Mapping[str, Any]) -> TaskProfile:
         InvalidRequest: listing every fault.
     """
     known = ("profile_id", "title", "tasks", "domains", "terms")
-    faults = [Fault(str(name), f"unknown{did_you_mean(str(name), known)}") for name in value if name not in known]
+    faults = [
+        Fault(str(name), msg("unknown{near}", near=did_you_mean(str(name), known)))
+        for name in value
+        if name not in known
+    ]
     profile_id, title = value.get("profile_id"), value.get("title", "")
     if not isinstance(profile_id, str) or not _ID.fullmatch(profile_id):
         faults.append(Fault("profile_id", "must be 1-64 letters, digits, '_', '.', '-'"))
@@ -328,7 +346,7 @@ def parse_profile(value: Mapping[str, Any]) -> TaskProfile:
     if not faults and not (domains or terms):
         faults.append(Fault("terms", "a profile needs a domain or a term"))
     if faults:
-        raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=tuple(faults))
+        raise InvalidRequest(listed(faults), faults=tuple(faults))
     return TaskProfile(profile_id=str(profile_id), title=title, tasks=tasks, domains=domains, terms=terms)
 
 
@@ -339,11 +357,14 @@ def _texts(value: Mapping[str, Any], name: str, faults: list[Fault]) -> tuple[st
         faults.append(Fault(name, "must be an array of strings"))
         return ()
     if len(given) > MOST:
-        faults.append(Fault(name, f"has {len(given)} entries; at most {MOST}"))
+        faults.append(Fault(name, msg("has {count} entries; at most {most}", count=len(given), most=MOST)))
     wrong = [
         at for at, text in enumerate(given) if not isinstance(text, str) or not 0 < len(text.strip()) <= MOST_CHARS
     ]
-    faults += [Fault(f"{name}[{at}]", f"must be a string of 1 to {MOST_CHARS} characters") for at in wrong]
+    faults += [
+        Fault(f"{name}[{at}]", msg("must be a string of 1 to {most_chars} characters", most_chars=MOST_CHARS))
+        for at in wrong
+    ]
     return () if wrong else tuple(dict.fromkeys(text.strip() for text in given))
 
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
 from wenyuan.core.errors import InvalidRequest
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Block, Document, Passage
 
 # Addresses that people can read: IRIs (RFC 3987), Chinese left as it is, spaces and controls escaped.
@@ -50,7 +51,10 @@ def local_path(path: P) -> P:
     """
     if is_web_address(str(path)):
         raise InvalidRequest(
-            f"{str(path).replace(':/', '://', 1)} is a web address; only files and folders of this machine are read",
+            msg(
+                "{path} is a web address; only files and folders of this machine are read",
+                path=str(path).replace(":/", "://", 1),
+            ),
             hint="download it first; a service that answers questions is a source of type api: wenyuan apply FILE",
         )
     return path

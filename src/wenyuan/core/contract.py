@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from wenyuan.core.errors import Fault, InvalidRequest
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Fragment, RetrievalResponse
 
 
@@ -109,7 +110,10 @@ def named_twice(name: str, value: str | None, query: str | None) -> str | None:
     """
     if value is not None and query is not None and value != query:
         why = "and query are given and differ: they mean the same, and one is enough"
-        raise InvalidRequest(f"{name} {why}", faults=(Fault(name, why), Fault("query", f"differs from {name}")))
+        raise InvalidRequest(
+            msg("{place} {fault}", place=name, fault=why),
+            faults=(Fault(name, why), Fault("query", msg("differs from {name}", name=name))),
+        )
     return query if value is None else value
 
 
@@ -122,5 +126,5 @@ def required_query(name: str, value: str | None, query: str | None) -> str:
     found = named_twice(name, value, query)
     if found is None:
         why = "is required, or query"
-        raise InvalidRequest(f"{name} {why}", faults=(Fault(name, why),))
+        raise InvalidRequest(msg("{place} {fault}", place=name, fault=why), faults=(Fault(name, why),))
     return found

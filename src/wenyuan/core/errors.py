@@ -49,7 +49,7 @@ from functools import wraps
 from types import FunctionType
 from typing import Any, TypeVar
 
-from wenyuan.core.messages import said
+from wenyuan.core.messages import joined, msg
 
 __all__ = [
     "CatalogBusy",
@@ -84,6 +84,7 @@ __all__ = [
     "UnknownName",
     "VectorRejected",
     "VectorsGone",
+    "listed",
 ]
 
 
@@ -107,7 +108,7 @@ class KnowledgeError(Exception):
     def __str__(self) -> str:
         if not self.component:
             return self.message
-        return said("{component}: {message}", component=self.component, message=self.message)
+        return msg("{component}: {message}", component=self.component, message=self.message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,11 @@ class Fault:
 
     path: str
     message: str
+
+
+def listed(faults: Iterable[Fault], form: str = "{place} {fault}") -> str:
+    """Several faults in one message, each with its place."""
+    return joined(msg(form, place=fault.path, fault=fault.message) for fault in faults)
 
 
 class InvalidRequest(KnowledgeError):
@@ -277,7 +283,7 @@ class Closed(RetrievalFailed):
 def did_you_mean(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
     """``"; did you mean 'allow'?"``, or ``""`` when nothing known is near: at least `cutoff` alike, 0..1."""
     near = get_close_matches(word[:64].lower(), sorted(known), n=1, cutoff=cutoff)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    return msg("; did you mean {near}?", near=repr(near[0])) if near else ""
 
 
 # The version of the program: one place for all who tell it.
@@ -295,7 +301,9 @@ _AFTERWARDS = ("close", "__exit__")  # may be called again
 
 def refusal(thing: object) -> Closed:
     """What whoever asks a closed thing is told."""
-    return Closed(f"this {type(thing).__name__} is closed, and answers nothing any more", hint="open it again")
+    return Closed(
+        msg("this {kind} is closed, and answers nothing any more", kind=type(thing).__name__), hint="open it again"
+    )
 
 
 def refusing_once_closed(*but: str) -> Callable[[type[T]], type[T]]:

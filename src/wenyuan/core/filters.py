@@ -14,6 +14,7 @@ from datetime import date
 from typing import Literal
 
 from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Facet, IndexRow, Source
 
 _FIELD = re.compile(r"source_id|document_id|language|collection|metadata\.[^\x00-\x1f]{1,128}")
@@ -25,7 +26,7 @@ MAX_DEPTH = 8
 def _check_field(name: str) -> None:
     if not _FIELD.fullmatch(name):
         raise InvalidRequest(
-            f"no such filter field: {name!r}",
+            msg("no such filter field: {name}", name=repr(name)),
             hint="fields: source_id, document_id, language, collection, metadata.<facet>",
         )
 
@@ -33,7 +34,7 @@ def _check_field(name: str) -> None:
 def _check_numbers(name: str, values: Iterable[Facet | None]) -> None:
     for value in values:
         if isinstance(value, (int, float)) and not abs(value) <= MAX_NUMBER:  # NaN is not within either
-            raise InvalidRequest(f"filter on {name!r}: a number must be finite and within ±2^53")
+            raise InvalidRequest(msg("filter on {name}: a number must be finite and within ±2^53", name=repr(name)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,14 @@ class In:
     def __post_init__(self) -> None:
         _check_field(self.field)
         if not 1 <= len(self.values) <= MAX_VALUES:
-            raise InvalidRequest(f"filter on {self.field!r}: 1 to {MAX_VALUES} values, not {len(self.values)}")
+            raise InvalidRequest(
+                msg(
+                    "filter on {field}: 1 to {max_values} values, not {count}",
+                    field=repr(self.field),
+                    max_values=MAX_VALUES,
+                    count=len(self.values),
+                )
+            )
         _check_numbers(self.field, self.values)
 
 
@@ -61,7 +69,7 @@ class Range:
     def __post_init__(self) -> None:
         _check_field(self.field)
         if self.ge is None and self.le is None:
-            raise InvalidRequest(f"range filter on {self.field!r} has no bound")
+            raise InvalidRequest(msg("range filter on {field} has no bound", field=repr(self.field)))
         _check_numbers(self.field, (self.ge, self.le))
 
 
@@ -163,7 +171,7 @@ def parse_filter(tree: Mapping[str, object]) -> Filter:
 
 
 def _bad(path: str, message: str) -> InvalidRequest:
-    return InvalidRequest(f"{path} {message}", faults=(Fault(path, message),))
+    return InvalidRequest(msg("{place} {fault}", place=path, fault=message), faults=(Fault(path, message),))
 
 
 def _parse(tree: object, path: str, depth: int) -> Filter:
@@ -276,7 +284,9 @@ def compiled(wanted: Condition | Conditions, known: Known) -> Filter:
     if isinstance(wanted, Condition):
         return _compiled(wanted, known)
     if not 1 <= len(wanted.parts) <= _MOST_PARTS:
-        raise InvalidRequest(f"conditions must be 1 to {_MOST_PARTS}, not {len(wanted.parts)}")
+        raise InvalidRequest(
+            msg("conditions must be 1 to {most_parts}, not {count}", most_parts=_MOST_PARTS, count=len(wanted.parts))
+        )
     parts = tuple(compiled(part, known) for part in wanted.parts)
     return parts[0] if len(parts) == 1 else (And(parts) if wanted.join == "and" else Or(parts))
 
@@ -296,7 +306,9 @@ def _values(wanted: Condition, known: Known) -> Sequence[tuple[Facet, In]]:
     plain = [name.removeprefix("metadata.") for name in known]
     why = f"names {wanted.field[:64]!r}, a field that no document has{did_you_mean(wanted.field, plain)}"
     hint = f"fields here: {', '.join(sorted(plain)[:20])}"
-    raise InvalidRequest(f"{wanted.path} {why}", faults=(Fault(wanted.path, why),), hint=hint)
+    raise InvalidRequest(
+        msg("{place} {fault}", place=wanted.path, fault=why), faults=(Fault(wanted.path, why),), hint=hint
+    )
 
 
 def _check_order(wanted: Condition, values: Sequence[tuple[Facet, In]]) -> None:
@@ -304,8 +316,13 @@ def _check_order(wanted: Condition, values: Sequence[tuple[Facet, In]]) -> None:
     held, given = {_kind(value) for value, _ in values}, {_kind(value) for value in wanted.values}
     if wanted.test in _ORDERS and held and not held & given:
         has, other = (" and ".join(_KINDS[kind] for kind in sorted(kinds)) for kinds in (held, given))
-        why = f"names {wanted.field[:64]!r}, which holds {has}: it cannot be more or less than {other}"
-        raise InvalidRequest(f"{wanted.path} {why}", faults=(Fault(wanted.path, why),))
+        why = msg(
+            "names {field}, which holds {has}: it cannot be more or less than {other}",
+            field=repr(wanted.field[:64]),
+            has=has,
+            other=other,
+        )
+        raise InvalidRequest(msg("{place} {fault}", place=wanted.path, fault=why), faults=(Fault(wanted.path, why),))
 
 
 def _met(wanted: Condition, test: str, values: Sequence[tuple[Facet, In]]) -> Filter:

@@ -9,7 +9,8 @@ from datetime import date
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, get_args
 
-from wenyuan.core.errors import Fault, InvalidRequest
+from wenyuan.core.errors import Fault, InvalidRequest, listed
+from wenyuan.core.messages import joined, msg
 
 Facet = str | int | float | bool
 SourceType = Literal["static_doc", "vector_index", "api"]
@@ -68,18 +69,32 @@ class Source:
             faults.append(
                 Fault(
                     "source_id",
-                    f"{self.source_id!r} is no source id: 1-64 letters, digits, '_', '.', '-', "
-                    "starting with a letter, digit or '_'",
+                    msg(
+                        "{source_id} is no source id: 1-64 letters, digits, '_', '.', '-', starting with a letter, "
+                        "digit or '_'",
+                        source_id=repr(self.source_id),
+                    ),
                 )
             )
         if self.type not in get_args(SourceType):
-            faults.append(Fault("type", f"{self.type!r} is no type: {', '.join(get_args(SourceType))}"))
+            faults.append(
+                Fault(
+                    "type",
+                    msg(
+                        "{type} is no type: {sourcetype}",
+                        type=repr(self.type),
+                        sourcetype=", ".join(get_args(SourceType)),
+                    ),
+                )
+            )
         if type(self.trust) is not int or not 1 <= self.trust <= 5:
-            faults.append(Fault("trust", f"trust is {self.trust!r}; it must be an integer from 1 to 5"))
+            faults.append(
+                Fault("trust", msg("trust is {trust}; it must be an integer from 1 to 5", trust=repr(self.trust)))
+            )
         if self.effective_from and self.effective_until and self.effective_until < self.effective_from:
             faults.append(Fault("effective_until", "effective_until lies before effective_from"))
         if faults:
-            raise InvalidRequest("; ".join(f.message for f in faults), faults=tuple(faults))
+            raise InvalidRequest(joined(f.message for f in faults), faults=tuple(faults))
         if not self.title:
             object.__setattr__(self, "title", self.source_id)
         if not self.domain:
@@ -385,15 +400,24 @@ class RetrievalRequest:
         elif not self.query.strip():
             faults.append(Fault("query", "must not be blank"))
         elif len(self.query.strip()) > MAX_QUERY_CHARS:
-            faults.append(Fault("query", f"has {len(self.query.strip())} characters; at most {MAX_QUERY_CHARS}"))
+            faults.append(
+                Fault(
+                    "query",
+                    msg(
+                        "has {count} characters; at most {max_query_chars}",
+                        count=len(self.query.strip()),
+                        max_query_chars=MAX_QUERY_CHARS,
+                    ),
+                )
+            )
         if type(self.max_results) is not int:
             faults.append(Fault("max_results", "must be an integer"))
         elif not 1 <= self.max_results <= MAX_RESULTS:
-            faults.append(Fault("max_results", f"must be from 1 to {MAX_RESULTS}"))
+            faults.append(Fault("max_results", msg("must be from 1 to {max_results}", max_results=MAX_RESULTS)))
         if self.context is not None and not isinstance(self.context, Mapping):
             faults.append(Fault("context", "must be an object"))
         if faults:
-            raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=tuple(faults))
+            raise InvalidRequest(listed(faults), faults=tuple(faults))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -420,7 +444,7 @@ class RetrievalResponse:
 
     def __post_init__(self) -> None:
         if self.status not in ("SUCCESS", "FAILED"):
-            raise ValueError(f"{self.status!r} is no status")
+            raise ValueError(msg("{status} is no status", status=repr(self.status)))
         if self.status == "FAILED" and (self.fragments or not (self.error_message or "").strip()):
             raise ValueError("FAILED carries no fragments and says why")
         if self.status == "SUCCESS" and self.error_message is not None:

@@ -33,7 +33,8 @@ from wenyuan.core.access import (
     profile_to_wire,
     task_faults,
 )
-from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean
+from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed
+from wenyuan.core.messages import joined, msg
 from wenyuan.core.model import Source
 from wenyuan.core.sources import is_source_id, parse_source, shown_source, source_to_wire, supersession_faults
 
@@ -93,8 +94,8 @@ def refuse(faults: Iterable[LineFault], hint: str = "correct the file and try ag
     """Raise InvalidRequest with all faults in the order of their lines; nothing when there are none."""
     ordered = tuple(sorted(faults, key=lambda fault: fault.line))
     if ordered:
-        told = (f"line {f.line}: {f.path} {f.message}" if f.path else f"line {f.line}: {f.message}" for f in ordered)
-        raise InvalidRequest("; ".join(told), faults=ordered, hint=hint)
+        told = (msg("line {line}: {fault}", line=f.line, fault=listed([f]) if f.path else f.message) for f in ordered)
+        raise InvalidRequest(joined(told), faults=ordered, hint=hint)
 
 
 def load_marked(text: str) -> Marked:
@@ -104,16 +105,26 @@ def load_marked(text: str) -> Marked:
         InvalidRequest: it is no YAML, or too large; other faults are in ``faults`` of what is returned.
     """
     if len(text) > _MAX_CHARS:
-        refuse([LineFault("", f"the file has {len(text)} characters; at most {_MAX_CHARS}", 1)])
+        refuse(
+            [
+                LineFault(
+                    "",
+                    msg(
+                        "the file has {count} characters; at most {max_chars}", count=len(text), max_chars=_MAX_CHARS
+                    ),
+                    1,
+                )
+            ]
+        )
     try:
         _check_depth(text)
         node = yaml.compose(text, Loader=_LOADER)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         told = " ".join(part for part in (error.context, error.problem) if part)
-        refuse([LineFault("", f"is no YAML: {told}", mark.line + 1 if mark else 1)])
+        refuse([LineFault("", msg("is no YAML: {told}", told=told), mark.line + 1 if mark else 1)])
     except (yaml.YAMLError, UnicodeEncodeError) as error:
-        refuse([LineFault("", f"is no YAML: {str(error).splitlines()[0]}", 1)])
+        refuse([LineFault("", msg("is no YAML: {error}", error=str(error).splitlines()[0]), 1)])
     marked = Marked()
     if node is not None:
         marked.value = _Walk(marked).value(node, "", 0)
@@ -129,7 +140,7 @@ def _check_depth(text: str) -> None:
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > _MAX_DEPTH:
             line = event.start_mark.line + 1
-            refuse([LineFault("", f"values are nested more than {_MAX_DEPTH} deep", line)])
+            refuse([LineFault("", msg("values are nested more than {max_depth} deep", max_depth=_MAX_DEPTH), line)])
 
 
 class _Walk:
@@ -165,7 +176,7 @@ class _Walk:
                 continue
             line = key_node.start_mark.line + 1
             if key in own:
-                self._fault(at, f"stands twice; it is on line {own[key]} already", line)
+                self._fault(at, msg("stands twice; it is on line {own} already", own=own[key]), line)
                 continue
             own[key] = self._marked.lines[at] = line
             self._marked.written.pop(at, None)
@@ -208,7 +219,9 @@ class _Walk:
         except (ValueError, yaml.YAMLError):
             value = math.nan
         if isinstance(value, float) and not math.isfinite(value):
-            self._fault(path, f"{text[:40]!r} is no number that can be used; for text put it in quotes", 0)
+            self._fault(
+                path, msg("{text} is no number that can be used; for text put it in quotes", text=repr(text[:40])), 0
+            )
             return None
         return value
 
@@ -357,7 +370,10 @@ class _File:
             name = entry.get(id_key)
             if isinstance(name, str) and seen.setdefault(name, path) != path:
                 before = self._marked.line(f"{seen[name]}.{id_key}")
-                self._fault(f"{path}.{id_key}", f"{name!r} stands twice; it is on line {before} already")
+                self._fault(
+                    f"{path}.{id_key}",
+                    msg("{name} stands twice; it is on line {before} already", name=repr(name), before=before),
+                )
             try:
                 found[path] = parse(entry, path)
             except InvalidRequest as error:
@@ -395,7 +411,14 @@ class _File:
             ]
         for at, domain in named:
             if isinstance(domain, str) and domain and domain not in domains:
-                self._fault(at, f"no source has the domain {domain!r}{did_you_mean(domain, domains)}")
+                self._fault(
+                    at,
+                    msg(
+                        "no source has the domain {domain}{near}",
+                        domain=repr(domain),
+                        near=did_you_mean(domain, domains),
+                    ),
+                )
 
 
 _NOT_TEXT = ("trust_level", "trust", "settings", "min_trust", "allow_low_trust", "token_budget")

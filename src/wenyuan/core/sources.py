@@ -18,7 +18,8 @@ from cronsim import CronSim, CronSimError
 
 from wenyuan.core.access import secret_faults, shown_settings
 from wenyuan.core.addresses import is_web_address
-from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean
+from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Source
 from wenyuan.core.terms_of_use import Validity, effective_ends, parse_copyright, parse_date, parse_status
 from wenyuan.core.text import fold
@@ -146,7 +147,9 @@ def parse_cycle(text: str) -> Cycle:
 def _wrong(text: str, message: str) -> InvalidRequest:
     hint = "write never, hourly, daily, weekly, monthly, a duration such as P1D or PT6H, or five cron fields"
     return InvalidRequest(
-        f"refresh_cycle: {text!r} {message}", faults=(Fault("refresh_cycle", f"{text!r} {message}"),), hint=hint
+        msg("refresh_cycle: {text} {message}", text=repr(text), message=message),
+        faults=(Fault("refresh_cycle", msg("{place} {fault}", place=repr(text), fault=message)),),
+        hint=hint,
     )
 
 
@@ -252,9 +255,9 @@ def parse_source(value: Mapping[str, Any], base: Path | None = None) -> Source:
     for key, given in value.items():
         name = _NAMES.get(key)
         if name is None:
-            faults.append(Fault(key, f"is no field of a source{did_you_mean(key, _NAMES)}"))
+            faults.append(Fault(key, msg("is no field of a source{near}", near=did_you_mean(key, _NAMES))))
         elif name in spelled:
-            faults.append(Fault(key, f"says the same as {spelled[name]}; write one of them"))
+            faults.append(Fault(key, msg("says the same as {spelled}; write one of them", spelled=spelled[name])))
         elif given is not None:
             spelled[name] = key
             try:
@@ -271,7 +274,7 @@ def parse_source(value: Mapping[str, Any], base: Path | None = None) -> Source:
         faults += [Fault(spelled.get(fault.path, fault.path), fault.message) for fault in error.faults]
     faults += _without_address(fields, spelled)
     if faults:
-        raise InvalidRequest("; ".join(f"{f.path}: {f.message}" for f in faults), faults=tuple(faults))
+        raise InvalidRequest(listed(faults, "{place}: {fault}"), faults=tuple(faults))
     return source
 
 
@@ -293,7 +296,7 @@ def is_source_id(text: str) -> bool:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"must be text, not {_kind(value)}")
+        raise ValueError(msg("must be text, not {value}", value=_kind(value)))
     return _storable(value)
 
 
@@ -324,7 +327,7 @@ def _day(value: Any) -> date | None:
     try:
         return parse_date(value)
     except ValueError as error:
-        raise ValueError(f"{value!r} is no day of the calendar; write YYYY-MM-DD") from error
+        raise ValueError(msg("{value} is no day of the calendar; write YYYY-MM-DD", value=repr(value))) from error
 
 
 def _status(value: Any) -> str:
@@ -335,7 +338,14 @@ def _sensitivity(value: Any) -> str:
     found = _SENSITIVITIES.get(fold(_text(value)).strip())
     if found is None:
         choices = ", ".join(dict.fromkeys(_SENSITIVITIES.values()))
-        raise ValueError(f"is {value!r}; it must be one of {choices}{did_you_mean(value, _SENSITIVITIES)}")
+        raise ValueError(
+            msg(
+                "is {value}; it must be one of {choices}{near}",
+                value=repr(value),
+                choices=choices,
+                near=did_you_mean(value, _SENSITIVITIES),
+            )
+        )
     return found
 
 
@@ -351,13 +361,13 @@ def _copyright(value: Any) -> str:
 
 def _settings(value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise ValueError(f"must be a mapping, not {_kind(value)}")
+        raise ValueError(msg("must be a mapping, not {value}", value=_kind(value)))
     try:
         _storable(json.dumps(value, ensure_ascii=False, allow_nan=False))
     except (TypeError, ValueError) as error:
         raise ValueError("holds what JSON cannot say") from error
     if faults := secret_faults(value):
-        raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=faults)
+        raise InvalidRequest(listed(faults), faults=faults)
     return dict(value)
 
 

@@ -13,7 +13,8 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, Literal, get_args
 
-from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean
+from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Facet
 from wenyuan.core.text import fold
 
@@ -131,7 +132,7 @@ def parse_copyright(value: str | Mapping[str, Any] | None) -> Copyright:
 
 def _refuse(faults: list[Fault]) -> None:
     if faults:
-        message = "; ".join(f"{fault.path} {fault.message}" for fault in faults)
+        message = listed(faults)
         raise InvalidRequest(message, faults=tuple(faults))
 
 
@@ -149,11 +150,16 @@ def _contradictions(fields: Mapping[str, Any]) -> list[Fault]:
     excerpt = fields.get("excerpt", "allow")
     if excerpt not in _VERDICTS:
         hint = did_you_mean(str(excerpt), _VERDICTS)
-        faults.append(Fault("copyright.excerpt", f"must be allow, limit or deny, not {excerpt!r}{hint}"))
+        faults.append(
+            Fault(
+                "copyright.excerpt",
+                msg("must be allow, limit or deny, not {excerpt}{near}", excerpt=repr(excerpt), near=hint),
+            )
+        )
     elif excerpt == "limit" and chars is None and share is None:
         faults.append(Fault("copyright.excerpt", "is limit, but no limit is given: excerpt<=200, share<=0.1 or both"))
     elif excerpt != "limit" and (chars is not None or share is not None):
-        faults.append(Fault("copyright.excerpt", f"is {excerpt}, but a limit is given too"))
+        faults.append(Fault("copyright.excerpt", msg("is {excerpt}, but a limit is given too", excerpt=excerpt)))
     return faults
 
 
@@ -163,7 +169,7 @@ def _from_mapping(value: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fault]
     for key, given in value.items():
         name = _word(str(key))
         if name not in _FIELDS:
-            faults.append(Fault(f"copyright.{key}", f"is no field{did_you_mean(str(key), _FIELDS)}"))
+            faults.append(Fault(f"copyright.{key}", msg("is no field{near}", near=did_you_mean(str(key), _FIELDS))))
         elif given is not None:
             fields[name] = _word(given) if name == "excerpt" and isinstance(given, str) else given
     return fields, faults
@@ -178,10 +184,15 @@ def _from_text(text: str) -> tuple[dict[str, Any], list[Fault]]:
         try:
             name, value = _part(part)
         except ValueError as error:
-            faults.append(Fault("copyright", f"{part!r} {error}"))
+            faults.append(Fault("copyright", msg("{place} {fault}", place=repr(part), fault=error)))
             continue
         if name in fields and fields[name] != value:
-            faults.append(Fault("copyright", f"{part!r} contradicts {name} {fields[name]!r}"))
+            faults.append(
+                Fault(
+                    "copyright",
+                    msg("{part} contradicts {name} {fields}", part=repr(part), name=name, fields=repr(fields[name])),
+                )
+            )
         fields[name] = value
     return fields, faults
 
@@ -436,13 +447,15 @@ def validity_from(*front_matter: Mapping[str, Any]) -> tuple[Validity, tuple[Fau
         try:
             read = reader(value)
         except ValueError as error:
-            faults.append(Fault(str(key), f"{error}; passed over"))
+            faults.append(Fault(str(key), msg("{error}; passed over", error=error)))
             continue
         before = said.setdefault(name, read)
         if before != read:
             said[name] = narrower(before, read)
             if name != "supersedes":
-                faults.append(Fault(str(key), f"says {name} again, and otherwise; the narrower counts"))
+                faults.append(
+                    Fault(str(key), msg("says {name} again, and otherwise; the narrower counts", name=name))
+                )
     return Validity(**said), tuple(faults)
 
 
@@ -464,7 +477,7 @@ _READERS: Mapping[str, tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]] =
 
 def _validity_refuse(faults: Sequence[Fault]) -> None:
     if faults:
-        raise InvalidRequest("; ".join(f"{f.path}: {f.message}" for f in faults), faults=tuple(faults))
+        raise InvalidRequest(listed(faults, "{place}: {fault}"), faults=tuple(faults))
 
 
 # --- what follows from it -------------------------------------------------------------------------------
@@ -504,10 +517,18 @@ def _unclear(items: Sequence[Validity], known: Mapping[str, Validity], undated: 
         for old in item.supersedes:
             if old not in known:
                 yield Fault(
-                    item.id, f"supersedes {old!r}, which is unknown{did_you_mean(old, known.keys() - {item.id})}"
+                    item.id,
+                    msg(
+                        "supersedes {old}, which is unknown{near}",
+                        old=repr(old),
+                        near=did_you_mean(old, known.keys() - {item.id}),
+                    ),
                 )
         if item.supersedes and item.status != "draft" and not (item.effective_from or undated):
-            yield Fault(item.id, f"supersedes {', '.join(item.supersedes)}, but has no effective_from")
+            yield Fault(
+                item.id,
+                msg("supersedes {supersedes}, but has no effective_from", supersedes=", ".join(item.supersedes)),
+            )
 
 
 def _loops(known: Mapping[str, Validity]) -> Iterator[Fault]:
@@ -524,7 +545,7 @@ def _loops(known: Mapping[str, Validity]) -> Iterator[Fault]:
                 del place[path.pop()]
             elif at in place:
                 loop = [*path[place[at] :], at]
-                yield Fault(at, f"supersedes itself: {' → '.join(loop)}")
+                yield Fault(at, msg("supersedes itself: {loop}", loop=" → ".join(loop)))
             elif at in known and at not in done:
                 place[at] = len(path)
                 path.append(at)

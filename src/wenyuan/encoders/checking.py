@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wenyuan.core.errors import EncoderUnavailable, VectorRejected
+from wenyuan.core.messages import msg
 from wenyuan.core.scoring.evaluation import Change, changed
 from wenyuan.encoders.onnx import OnnxEncoder, Pooling, open_onnx_dir, pooled, stated
 from wenyuan.runtime import usable_cores
@@ -139,7 +140,7 @@ def check_folder(folder: Path, tell: Callable[[int, int], None] = lambda done, t
     if max(best.found.values()) < _LEAST_FOUND:
         shown = ", ".join(f"{language} {share:.0%}" for language, share in sorted(best.found.items()))
         raise EncoderUnavailable(
-            f"questions do not find their answers, however they are embedded (at best: {shown})",
+            msg("questions do not find their answers, however they are embedded (at best: {shown})", shown=shown),
             component=component,
             hint="name a directory with a model for sentence embeddings, exported to ONNX with its own tokenizer.json",
         )

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wenyuan.core.errors import EncoderError, RerankerTimeout, RerankerUnavailable, ScoresRejected
+from wenyuan.core.messages import msg
 from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring.rerank import checked_scores
 from wenyuan.encoders.onnx import (
@@ -118,7 +119,7 @@ class CrossEncoder:
         if out.size == 2:
             return float(out[1] - out[0]) if self._logits else float(out[1])
         raise RerankerUnavailable(
-            f"the model gives {out.size} numbers for a pair, 1 or 2 expected",
+            msg("the model gives {size} numbers for a pair, 1 or 2 expected", size=out.size),
             component=self.component,
             hint="is it a cross-encoder, exported for the classification of sequences?",
         )

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wenyuan.core.errors import ConfigError
+from wenyuan.core.messages import msg
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring.vectors import check_deadline, checked_vectors
@@ -41,7 +42,12 @@ class HashingEncoder:
 
     def __init__(self, dimension: int = 256) -> None:
         if dimension < _DIMENSIONS_PER_TERM:
-            raise ConfigError(f"the hashing encoder needs at least {_DIMENSIONS_PER_TERM} dimensions")
+            raise ConfigError(
+                msg(
+                    "the hashing encoder needs at least {dimensions_per_term} dimensions",
+                    dimensions_per_term=_DIMENSIONS_PER_TERM,
+                )
+            )
         self.fingerprint = EncoderFingerprint(id="hashing", sha256="", dimension=dimension, pooling="sum")
 
     def encode_queries(self, texts: Sequence[str], *, deadline: Deadline | None = None) -> Any:

@@ -39,6 +39,7 @@ from wenyuan.core.errors import (
     ScoresRejected,
     VectorRejected,
 )
+from wenyuan.core.messages import msg
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring.rerank import checked_scores
@@ -171,12 +172,14 @@ class JsonEndpoint:
             return
         if answer.is_redirect:
             raise self._kind.unavailable(
-                f"answered with a redirect (HTTP {status}), which is refused",
+                msg("answered with a redirect (HTTP {status}), which is refused", status=status),
                 component=self.component,
                 hint="put the final address of the server in the settings",
             )
         hint = _HINTS.get(status, "").format(self._kind.name)
-        failure = self._kind.unavailable(f"answered HTTP {status}", component=self.component, hint=hint)
+        failure = self._kind.unavailable(
+            msg("answered HTTP {status}", status=status), component=self.component, hint=hint
+        )
         if status in (429, 503):
             asked = answer.headers.get("retry-after", "")
             raise _Retry(failure, float(asked) if re.fullmatch(r"[0-9]{1,6}", asked) else 0.0)
@@ -200,7 +203,9 @@ class JsonEndpoint:
         if isinstance(error, httpx2.ConnectError):
             hint = "is the server running, and is its address right?"
             return self._kind.unavailable("cannot be reached", component=self.component, hint=hint)
-        return self._kind.unavailable(f"the connection failed ({type(error).__name__})", component=self.component)
+        return self._kind.unavailable(
+            msg("the connection failed ({kind})", kind=type(error).__name__), component=self.component
+        )
 
 
 def address(url: str, path: str, kind: Kind, *, default: str = "") -> httpx2.URL:
@@ -216,11 +221,11 @@ def address(url: str, path: str, kind: Kind, *, default: str = "") -> httpx2.URL
     try:
         parsed = httpx2.URL(url.strip())
     except httpx2.InvalidURL as error:
-        raise ConfigError(f"the {kind.name}'s URL is not valid") from error
+        raise ConfigError(msg("the {name}'s URL is not valid", name=kind.name)) from error
     if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise ConfigError(f"the {kind.name}'s URL must begin with http:// or https:// and name a host")
+        raise ConfigError(msg("the {name}'s URL must begin with http:// or https:// and name a host", name=kind.name))
     if parsed.userinfo:
-        raise ConfigError(f"the {kind.name}'s URL holds a password; use the key instead")
+        raise ConfigError(msg("the {name}'s URL holds a password; use the key instead", name=kind.name))
     before = parsed.path.rstrip("/")
     return parsed.copy_with(path=before if before.endswith(path) else f"{before or default}{path}")
 
@@ -233,7 +238,7 @@ def _headers(key: str, kind: Kind) -> dict[str, str]:
     if not key:
         return {}
     if not re.fullmatch(r"[\x21-\x7e]+", key):
-        raise ConfigError(f"the {kind.name}'s key must be printable ASCII without white space")
+        raise ConfigError(msg("the {name}'s key must be printable ASCII without white space", name=kind.name))
     return {"Authorization": f"Bearer {key}"}
 
 
@@ -367,10 +372,15 @@ def _rows(answer: Any, count: int, component: str) -> list[Any]:
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise EncoderUnavailable("the answer has no list of embeddings", component=component)
     if len(entries) != count:
-        raise VectorRejected(f"{count} texts went in, {len(entries)} vectors came out", component=component)
+        raise VectorRejected(
+            msg("{count} texts went in, {count2} vectors came out", count=count, count2=len(entries)),
+            component=component,
+        )
     by_index = {entry.get("index"): entry.get("embedding") for entry in entries if _is_index(entry)}
     if set(by_index) != set(range(count)):
-        raise VectorRejected(f"the indexes of the answer are not 0 to {count - 1}", component=component)
+        raise VectorRejected(
+            msg("the indexes of the answer are not 0 to {count}", count=count - 1), component=component
+        )
     return [by_index[i] for i in range(count)]
 
 
@@ -413,7 +423,9 @@ class HttpReranker:
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
         if not model and dialect != "tei":
-            raise ConfigError(f"a reranker of the dialect {dialect} needs reranker.model", component="settings")
+            raise ConfigError(
+                msg("a reranker of the dialect {dialect} needs reranker.model", dialect=dialect), component="settings"
+            )
         endpoint = address(url, "/rerank", _RERANKER, default=_VERSIONS[dialect])
         self._server = JsonEndpoint(_RERANKER, model, endpoint, key=key, timeout=timeout, transport=transport)
         self.component = self._server.component
@@ -456,9 +468,14 @@ def _scores(answer: Any, dialect: Dialect, count: int, component: str) -> list[o
             "the answer has no list of scores", component=component, hint="check reranker.dialect"
         )
     if len(answer) != count:
-        raise ScoresRejected(f"{count} texts went in, {len(answer)} scores came out", component=component)
+        raise ScoresRejected(
+            msg("{count} texts went in, {count2} scores came out", count=count, count2=len(answer)),
+            component=component,
+        )
     name = "score" if dialect == "tei" else "relevance_score"
     by_index = {entry.get("index"): entry.get(name) for entry in answer if type(entry.get("index")) is int}
     if set(by_index) != set(range(count)):
-        raise ScoresRejected(f"the indexes of the answer are not 0 to {count - 1}", component=component)
+        raise ScoresRejected(
+            msg("the indexes of the answer are not 0 to {count}", count=count - 1), component=component
+        )
     return [by_index[place] for place in range(count)]

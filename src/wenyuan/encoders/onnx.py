@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wenyuan.core.errors import EncoderUnavailable, VectorRejected
+from wenyuan.core.messages import msg
 from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring.vectors import check_deadline, checked_vectors
@@ -34,7 +35,7 @@ def first_file(folder: Path, names: Sequence[str], component: str) -> Path:
         if (path := folder / name).is_file():
             return path
     raise EncoderUnavailable(
-        f"the directory {folder} has no {' or '.join(names)}",
+        msg("the directory {folder} has no {names}", folder=folder, names=" or ".join(names)),
         component=component,
         hint="name a directory with a model exported to ONNX and its tokenizer.json",
     )
@@ -47,14 +48,14 @@ def read_json(folder: Path, name: str, component: str) -> Any:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise EncoderUnavailable(f"{name} cannot be read as JSON", component=component) from error
+        raise EncoderUnavailable(msg("{name} cannot be read as JSON", name=name), component=component) from error
 
 
 def read_object(folder: Path, name: str, component: str) -> dict[str, Any]:
     """As `read_json`, of a file that must hold an object."""
     parsed = read_json(folder, name, component)
     if not isinstance(parsed, dict):
-        raise EncoderUnavailable(f"{name} holds no JSON object", component=component)
+        raise EncoderUnavailable(msg("{name} holds no JSON object", name=name), component=component)
     return parsed
 
 
@@ -73,7 +74,9 @@ def load_tokenizer(path: Path, most: int, component: str) -> Any:
         tokenizer.no_padding()
         tokenizer.enable_truncation(most)
     except Exception as error:  # the driver raises plain Exception
-        raise EncoderUnavailable(f"tokenizer.json cannot be used: {str(error)[:200]}", component=component) from error
+        raise EncoderUnavailable(
+            msg("tokenizer.json cannot be used: {error}", error=str(error)[:200]), component=component
+        ) from error
     return tokenizer
 
 
@@ -84,7 +87,11 @@ def input_types(session: Any, component: str) -> dict[str, Any]:
     for wanted in session.get_inputs():
         if wanted.name not in known:
             raise EncoderUnavailable(
-                f"the model wants an input {wanted.name!r}; known are {', '.join(sorted(known))}",
+                msg(
+                    "the model wants an input {name}; known are {known}",
+                    name=repr(wanted.name),
+                    known=", ".join(sorted(known)),
+                ),
                 component=component,
             )
         types[wanted.name] = np.int32 if wanted.type == "tensor(int32)" else np.int64
@@ -155,7 +162,9 @@ def open_session(model: str | bytes, *, component: str, weights: Mapping[str, An
             model, options, providers=["CPUExecutionProvider"], disabled_optimizers=[_SLOWER]
         )
     except Exception as error:  # the driver's classes have no common parent
-        raise EncoderUnavailable(f"onnxruntime refuses the model: {_reason(error)}", component=component) from error
+        raise EncoderUnavailable(
+            msg("onnxruntime refuses the model: {error}", error=_reason(error)), component=component
+        ) from error
 
 
 def run_session(session: Any, outputs: list[str] | None, feed: Mapping[str, Any], component: str) -> Any:
@@ -167,7 +176,9 @@ def run_session(session: Any, outputs: list[str] | None, feed: Mapping[str, Any]
     try:
         return session.run(outputs, feed)[0]
     except Exception as error:  # the driver's classes have no common parent
-        raise EncoderUnavailable(f"the model failed: {_reason(error)}", component=component) from error
+        raise EncoderUnavailable(
+            msg("the model failed: {error}", error=_reason(error)), component=component
+        ) from error
 
 
 def encode_each(
@@ -385,7 +396,8 @@ class OnnxEncoder:
         states: NDArray[np.float32] = run_session(self._session, [self._output], feed, self._layout.component)[0]
         if states.ndim not in (1, 2):
             raise EncoderUnavailable(
-                f"the model's output has {states.ndim + 1} axes, 2 or 3 expected", component=self._layout.component
+                msg("the model's output has {ndim} axes, 2 or 3 expected", ndim=states.ndim + 1),
+                component=self._layout.component,
             )
         return states
 
@@ -417,7 +429,9 @@ def _pooling(folder: Path, component: str) -> Pooling | None:
     if not asked:
         return None
     if len(asked) > 1 or asked[0] not in _POOLING_MODES:
-        raise EncoderUnavailable(f"pooling by {' and '.join(asked)} is not supported", component=component)
+        raise EncoderUnavailable(
+            msg("pooling by {asked} is not supported", asked=" and ".join(asked)), component=component
+        )
     return _POOLING_MODES[asked[0]]
 
 
@@ -435,7 +449,7 @@ def _check_modules(folder: Path, component: str) -> None:
     kinds = [str(module.get("type", "")).rsplit(".", 1)[-1] for module in modules if isinstance(module, dict)]
     if unknown := sorted(set(kinds) - {"Transformer", "Pooling", "Normalize"}):
         raise EncoderUnavailable(
-            f"its module {', '.join(unknown)} is not supported",
+            msg("its module {unknown} is not supported", unknown=", ".join(unknown)),
             component=component,
             hint="export the whole model, so that the graph gives the final vectors, and remove modules.json",
         )

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 from wenyuan.core.errors import InvalidRequest, SourceError
 from wenyuan.core.filters import Filter, parse_filter
+from wenyuan.core.messages import msg
 from wenyuan.evaluation.data import Corpus, Judged, open_corpus, read_judged
 from wenyuan.evaluation.report import Figures, Report, check_page, measured, require_measures, write_page, write_table
 from wenyuan.evaluation.run import DEPTH, ENGINES, Asker, Pace, Run, default_cache, entries_of, open_built
@@ -62,9 +63,11 @@ def evaluate(  # noqa: PLR0913  (the options of a command, each by name)
     """
     chosen = _engines(engines)
     if not 1 <= k <= DEPTH or (limit is not None and limit < 1):
-        raise InvalidRequest(f"k must be from 1 to {DEPTH}, and limit at least 1")
+        raise InvalidRequest(msg("k must be from 1 to {depth}, and limit at least 1", depth=DEPTH))
     if not Path(folder).is_dir():
-        raise SourceError(f"there is no folder {folder}", hint="name the folder of a judged set (BEIR layout)")
+        raise SourceError(
+            msg("there is no folder {folder}", folder=folder), hint="name the folder of a judged set (BEIR layout)"
+        )
     if html is not None:
         check_page(Path(html))
     require_measures()
@@ -87,7 +90,10 @@ def evaluate(  # noqa: PLR0913  (the options of a command, each by name)
 def _engines(names: Sequence[str]) -> tuple[str, ...]:
     unknown = [name for name in names if name not in ENGINES]
     if unknown:
-        raise InvalidRequest(f"there is no engine {unknown[0]!r} to measure", hint="one of " + ", ".join(ENGINES))
+        raise InvalidRequest(
+            msg("there is no engine {unknown} to measure", unknown=repr(unknown[0])),
+            hint=msg("one of {engines}", engines=", ".join(ENGINES)),
+        )
     return tuple(name for name in ENGINES if name in names)
 
 

@@ -13,6 +13,7 @@ from urllib.parse import quote, urldefrag, urlsplit
 
 from wenyuan.core.errors import InvalidRequest, SourceError
 from wenyuan.core.filters import And, Filter, parse_filter
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Block, Document, Facet
 from wenyuan.readers.assemble import clean
 
@@ -81,7 +82,7 @@ def open_corpus(folder: Path) -> Corpus:
             raise _fault(path, number, "'metadata' is not an object")
         addresses.add(entry, record)
     if not addresses.uris:
-        raise SourceError(f"{path} holds no documents")
+        raise SourceError(msg("{path} holds no documents", path=path))
     return Corpus(path=path, name=name, sha256=digest.hexdigest(), uris=addresses.uris)
 
 
@@ -99,12 +100,14 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes, Mapping[str, Any]]]:
                 try:
                     record = json.loads(line.decode("utf-8-sig"))
                 except (ValueError, RecursionError) as error:
-                    raise _fault(path, number, f"is not JSON: {error}") from error
+                    raise _fault(path, number, msg("is not JSON: {error}", error=error)) from error
                 if not isinstance(record, dict):
                     raise _fault(path, number, "is not a JSON object")
                 yield number, line, record
     except OSError as error:
-        raise SourceError(f"cannot read {path}: {error.strerror}", hint=_LAYOUT) from error
+        raise SourceError(
+            msg("cannot read {path}: {strerror}", path=path, strerror=error.strerror), hint=_LAYOUT
+        ) from error
 
 
 def record_id(record: Mapping[str, Any], path: Path, number: int) -> str:
@@ -123,7 +126,7 @@ _LAYOUT = "a judged set is a folder with corpus.jsonl, queries.jsonl and qrels.t
 
 
 def _fault(path: Path, number: int, reason: str) -> SourceError:
-    return SourceError(f"{path}, line {number}: {reason}", hint=_LAYOUT)
+    return SourceError(msg("{path}, line {number}: {reason}", path=path, number=number, reason=reason), hint=_LAYOUT)
 
 
 class _Addresses:
@@ -261,19 +264,36 @@ def read_judged(
     judgements_path, queries_path = qrels or folder / "qrels.tsv", folder / "queries.jsonl"
     found = {q: grades for q, grades in _qrels(judgements_path).items() if max(grades.values()) > 0}
     if not found:
-        raise SourceError(f"{judgements_path} judges no document as an answer: there is nothing to measure")
+        raise SourceError(
+            msg(
+                "{judgements_path} judges no document as an answer: there is nothing to measure",
+                judgements_path=judgements_path,
+            )
+        )
     unknown = [(q, d) for q, grades in found.items() for d in grades if d not in known]
     if unknown:
         raise SourceError(
-            f"{judgements_path} names {len(unknown)} documents that are not in the corpus, "
-            f"e.g. {unknown[0][1]!r} for query {unknown[0][0]!r}",
+            msg(
+                "{judgements_path} names {count} documents that are not in the corpus, e.g. {unknown} for "
+                "query {unknown2}",
+                judgements_path=judgements_path,
+                count=len(unknown),
+                unknown=repr(unknown[0][1]),
+                unknown2=repr(unknown[0][0]),
+            ),
             hint="the corpus and the judgements must be of the same set",
         )
     questions = {q.query_id: q for q in _questions(queries_path, found, narrowed)}
     unasked = [q for q in found if q not in questions]
     if unasked:
         raise SourceError(
-            f"{judgements_path} judges {len(unasked)} queries that are not in {queries_path}, e.g. {unasked[0]!r}",
+            msg(
+                "{judgements_path} judges {count} queries that are not in {queries_path}, e.g. {unasked}",
+                judgements_path=judgements_path,
+                count=len(unasked),
+                queries_path=queries_path,
+                unasked=repr(unasked[0]),
+            ),
             hint="the queries and the judgements must be of the same set",
         )
     chosen = set(sorted(questions, key=_lot)[:limit])
@@ -291,9 +311,12 @@ def _qrels(path: Path) -> dict[str, dict[str, int]]:
     try:
         lines = path.read_text("utf-8-sig").splitlines()
     except OSError as error:
-        raise SourceError(f"cannot read {path}: {error.strerror}", hint="--qrels names another file") from error
+        raise SourceError(
+            msg("cannot read {path}: {strerror}", path=path, strerror=error.strerror),
+            hint="--qrels names another file",
+        ) from error
     except UnicodeDecodeError as error:
-        raise SourceError(f"{path} is not UTF-8") from error
+        raise SourceError(msg("{path} is not UTF-8", path=path)) from error
     found: dict[str, dict[str, int]] = {}
     for number, line in enumerate(lines, 1):
         fields = line.split("\t")
@@ -303,10 +326,23 @@ def _qrels(path: Path) -> dict[str, dict[str, int]]:
             query_id, document_id, grade = fields[0], fields[1], int(fields[2])
         except (IndexError, ValueError) as error:
             raise SourceError(
-                f"{path}, line {number}: it must be a query id, a document id and a whole number, with tabs between"
+                msg(
+                    "{path}, line {number}: it must be a query id, a document id and a whole number, with tabs "
+                    "between",
+                    path=path,
+                    number=number,
+                )
             ) from error
         if found.setdefault(query_id, {}).setdefault(document_id, grade) != grade:
-            raise SourceError(f"{path}, line {number}: {document_id!r} has two grades for query {query_id!r}")
+            raise SourceError(
+                msg(
+                    "{path}, line {number}: {document_id} has two grades for query {query_id}",
+                    path=path,
+                    number=number,
+                    document_id=repr(document_id),
+                    query_id=repr(query_id),
+                )
+            )
     return found
 
 
@@ -315,13 +351,22 @@ def _questions(path: Path, wanted: Container[str], narrowed: Filter | None) -> I
     for number, _, record in read_lines(path):
         query_id = record_id(record, path, number)
         if query_id in seen:
-            raise SourceError(f"{path}, line {number}: the id {query_id!r} stands twice")
+            raise SourceError(
+                msg(
+                    "{path}, line {number}: the id {query_id} stands twice",
+                    path=path,
+                    number=number,
+                    query_id=repr(query_id),
+                )
+            )
         seen.add(query_id)
         if query_id in wanted:
             try:
                 yield _question(query_id, record, narrowed)
             except InvalidRequest as error:
-                raise SourceError(f"{path}, line {number}: {error}") from error
+                raise SourceError(
+                    msg("{path}, line {number}: {reason}", path=path, number=number, reason=error)
+                ) from error
 
 
 def _question(query_id: str, record: Mapping[str, Any], narrowed: Filter | None) -> Question:

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from wenyuan.core.errors import ConfigError, SourceError
+from wenyuan.core.messages import msg
 from wenyuan.core.scoring.evaluation import Bin, calibration_error, in_bins, percentile
 from wenyuan.evaluation.data import Corpus, Judged, Qrels, Question
 from wenyuan.evaluation.run import Ranked, Run
@@ -79,7 +80,7 @@ def require_measures() -> Any:
         import ir_measures
     except ImportError as error:
         raise ConfigError(
-            f"measuring needs the package ir-measures: {error}", hint=install_command("eval")
+            msg("measuring needs the package ir-measures: {error}", error=error), hint=install_command("eval")
         ) from error
     return ir_measures
 
@@ -224,7 +225,7 @@ def check_page(path: Path) -> None:
     if not (at.exists() and (at == path or at.is_dir())):
         wrong = errno.ENOENT
     if wrong:
-        raise SourceError(f"cannot write {path}: {os.strerror(wrong)}")
+        raise SourceError(msg("cannot write {path}: {os}", path=path, os=os.strerror(wrong)))
 
 
 def write_page(
@@ -253,7 +254,7 @@ def write_page(
     try:
         path.write_text("\n".join(parts), "utf-8", errors="replace")
     except OSError as error:
-        raise SourceError(f"cannot write {path}: {error.strerror}") from error
+        raise SourceError(msg("cannot write {path}: {strerror}", path=path, strerror=error.strerror)) from error
 
 
 def _figures(report: Report) -> Iterator[str]:

@@ -15,6 +15,7 @@ from typing import Any, TextIO
 from wenyuan.app import IN_FOLDER, open_encoder, open_library
 from wenyuan.core.errors import ConfigError, KnowledgeError, RetrievalFailed, SourceError
 from wenyuan.core.filters import Scope
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, Source
 from wenyuan.core.ports import Deadline, Hit
 from wenyuan.core.text import ANALYZER, search_terms
@@ -143,7 +144,9 @@ def _build(library: Library, corpus: Corpus, err: TextIO) -> None:
     report = ingester.ingest(source, reading.told)
     reading.pace.close()
     if report.failed:
-        raise SourceError(f"{corpus.path} could not be taken in: {next(iter(report.failed.values()))}")
+        raise SourceError(
+            msg("{path} could not be taken in: {failed}", path=corpus.path, failed=next(iter(report.failed.values())))
+        )
     library.engine.checkpoint(always=True)
     catalog.set_value(_BUILT, {"documents": len(corpus), "seconds": round(time.monotonic() - begun, 1)})
 
@@ -249,7 +252,8 @@ class Asker:
             return ask(question, ms)
         except KnowledgeError as error:
             raise RetrievalFailed(
-                f"query {question.query_id!r} was not answered: {error}", hint=error.hint
+                msg("query {query_id} was not answered: {error}", query_id=repr(question.query_id), error=error),
+                hint=error.hint,
             ) from error
 
     def _keyword(self, question: Question, ms: Stages) -> Iterable[Hit]:

@@ -7,6 +7,7 @@ The English of a message is its key, as in gettext: ``zh/templates/*.json`` has 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -14,7 +15,7 @@ from importlib.resources.abc import Traversable
 from string import Formatter
 from typing import NamedTuple
 
-from wenyuan.core.messages import Said
+from wenyuan.core.messages import Message
 
 _SEPARATED = 8  # places at most at which a text is cut in two
 _TELLING = 5  # characters in the fixed pieces of a template by which it is known again
@@ -30,14 +31,14 @@ def texts(door: str, language: str) -> Mapping[str, str]:
     """
     said: dict[str, str] = {}
     for name in ("both", door):
-        said |= json.loads(_folder(language, f"{name}.json").read_text("utf-8"))
+        said |= _read(language, f"{name}.json")
     return said
 
 
 def translated(message: str, language: str = "zh") -> str:
     """A message of the library in a language. What is not known there stays as it is.
 
-    A `Said` has its template with it, also within what stands in it. Of any other text (what was stored, or came over
+    A `Message` has its template with it, also within what stands in it. Of any other text (what was stored, or came over
     a network, or from another program) the template is found again, see `_Templates.read`.
     """
     return message if language == "en" else _of(language).said(message)
@@ -58,33 +59,34 @@ class _Templates:
     Args:
         other: Template → what it is in the language.
         again: The same of those that are found in a text, further ones included.
+        places: What fields of a request are called, where one stands for ``{place}``.
     """
 
-    def __init__(self, other: Mapping[str, str], again: Mapping[str, str]) -> None:
-        self._other = other
+    def __init__(self, other: Mapping[str, str], again: Mapping[str, str], places: Mapping[str, str]) -> None:
+        self._other, self._places = other, places
         self._whole: dict[str, str] = {}
         forms = []
         for template, said in again.items():
             pieces, names = _cut(template)
             fixed = "".join(pieces)
-            if not fixed or (len(fixed) < _TELLING and any(map(str.isalnum, fixed))):
+            if not fixed.strip() or (len(fixed) < _TELLING and any(map(str.isalnum, fixed))):
                 continue
             if names:
                 forms.append(_Form(pieces, names, len(fixed), said))
             else:
                 self._whole[fixed] = said.format()
-        self._forms = sorted(forms, key=lambda form: (-form.fixed, len(form.names)))
+        self._forms = sorted(forms, key=_rank)
         self._read = lru_cache(4_096)(self._reading)
 
     def said(self, message: str) -> str:
         """A message in the language."""
-        if not isinstance(message, Said) or message.template not in self._other:
+        if not isinstance(message, Message) or message.template not in self._other:
             return self.read(message)
         values = {
             name: self.said(value) if isinstance(value, str) else self._other["; "].join(map(self.said, value))
             for name, value in message.values.items()
         }
-        return self._other[message.template].format_map(values)
+        return self._filled(self._other[message.template], values)
 
     def read(self, text: str) -> str:
         """A text in the language, by that reading of it in which the fixed pieces of templates are longest.
@@ -99,20 +101,34 @@ class _Templates:
             return len(text), self._whole[text]
         best, said = 0, text
         for form in self._forms:
-            for values in _fitting(form, text):
-                read = [self._read(value) for value in values]
+            for parts in _fitting(form, text):
+                read = [self._read(part) for part in parts]
                 known = form.fixed + sum(known for known, _ in read)
                 if known > best:
                     best = known
-                    said = form.other.format_map(dict(zip(form.names, (value for _, value in read), strict=True)))
+                    values = zip(form.names, (value for _, value in read), strict=True)
+                    said = form.other.format_map(defaultdict(str, values))
         return best, said
+
+    def _filled(self, other: str, values: Mapping[str, str]) -> str:
+        """A template with its values; a field of a request is called by its name in the language."""
+        if "{place}" not in other or values["place"] not in self._places:
+            return other.format_map(values)
+        place = self._places[values["place"]]
+        return other.replace("{place} ", "{place}").format_map({**values, "place": place})
+
+
+def _rank(form: _Form) -> tuple[bool, bool, int]:
+    """Which of two readings that leave as much unexplained counts: one that parts sentences, then by how it begins."""
+    return any(map(str.isalnum, "".join(form.pieces))), not form.pieces[0], -form.fixed
 
 
 def _cut(template: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    pieces, names = [""], []
+    """The pieces and the names; of names that touch one another, such as ``{word}{near}``, the first stands for all."""
+    pieces, names = [""], list[str]()
     for fixed, name, _, _ in Formatter().parse(template):
         pieces[-1] += fixed
-        if name is not None:
+        if name is not None and (not names or pieces[-1]):
             names.append(name)
             pieces.append("")
     return tuple(pieces), tuple(names)
@@ -146,12 +162,17 @@ def _fitting(form: _Form, text: str) -> Iterator[list[str]]:
 @cache
 def _of(language: str) -> _Templates:
     said: dict[str, str] = {}
-    for file in sorted(_folder(language, "templates").iterdir(), key=lambda file: file.name):
+    for file in _folder(language, "templates").iterdir():
         said |= json.loads(file.read_text("utf-8"))
-    faults = json.loads(_folder(language, "templates", "values.json").read_text("utf-8"))
+    faults = _read(language, "templates", "faults.json")
     placed = {f"{{place}} {fault}": f"{{place}} {other}" for fault, other in faults.items()}
-    return _Templates(said, said | placed)
+    return _Templates(said, said | placed, _read(language, "places.json"))
 
 
 def _folder(*path: str) -> Traversable:
     return files(__package__).joinpath(*path)
+
+
+def _read(*path: str) -> dict[str, str]:
+    read: dict[str, str] = json.loads(_folder(*path).read_text("utf-8"))
+    return read

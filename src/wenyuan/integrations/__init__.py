@@ -16,6 +16,7 @@ from typing import Any
 from wenyuan.client.caller import Client
 from wenyuan.client.context import Contract, asked_of
 from wenyuan.core.errors import ConfigError
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Fragment, RetrievalRequest
 
 __all__ = ["Asker", "flat", "told"]
@@ -45,7 +46,7 @@ class Asker:
             self._service = service
         else:
             raise ConfigError(
-                f"{type(service).__name__} cannot be asked: it has no retrieve_fragments",
+                msg("{kind} cannot be asked: it has no retrieve_fragments", kind=type(service).__name__),
                 hint="give the URL of a service, a Client or a Library",
             )
 

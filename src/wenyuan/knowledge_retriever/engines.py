@@ -21,6 +21,7 @@ from wenyuan.core.errors import (
     refusing_once_closed,
 )
 from wenyuan.core.filters import In
+from wenyuan.core.messages import msg
 from wenyuan.core.model import ORIGIN_PRIORITY
 from wenyuan.core.rules.results import PRIORITY_FREE_GEN, Items, RetrievalItem
 from wenyuan.core.rules.results import UnifiedResponse as RetrievalResponse
@@ -315,7 +316,9 @@ class KGRetriever(_OnLibrary):
             RuleQuestion(processes=(name,), engineering_type=engineering_type or "", parameters=parameters or {})
         )
         if answer.unmatched:
-            raise UnknownName(f"the rules graph knows no process {name!r}", hint="wenyuan rules list")
+            raise UnknownName(
+                msg("the rules graph knows no process {name}", name=repr(name)), hint="wenyuan rules list"
+            )
         return requirements_of(name, answer.items, answer.truncated)
 
     def infer_hazard_measures(self, hazard: str) -> list[str]:
@@ -429,7 +432,9 @@ class ForeignCases:
         elif question.chapter and not found:
             found = self._asked(question, "", question.limit)
             if found:
-                notes = (f"chapter {question.chapter!r} has no such case: others stand in for it",)
+                notes = (
+                    msg("chapter {chapter} has no such case: others stand in for it", chapter=repr(question.chapter)),
+                )
         plans = [item for item in found if item.source == "template"]
         if narrow and question.templates and not plans:
             asked = self._asked(question, self._templates, question.templates)
@@ -469,7 +474,9 @@ class ForeignCases:
                 },
             )
         except InvalidRequest as error:  # it is not the request that is wrong
-            raise EngineError(f"it gave a result that is none: {error.message}", component="vector") from error
+            raise EngineError(
+                msg("it gave a result that is none: {message}", message=error.message), component="vector"
+            ) from error
 
 
 def _takes(call: Callable[..., Any]) -> Callable[[str], bool]:
@@ -512,7 +519,9 @@ def _called(name: str, call: Callable[[], T]) -> T:
     except KnowledgeError:
         raise
     except Exception as error:
-        raise EngineUnavailable(f"{type(error).__name__}: {error}", component=name) from error
+        raise EngineUnavailable(
+            msg("{kind}: {error}", kind=type(error).__name__, error=error), component=name
+        ) from error
 
 
 def _items_of(chain: Any) -> list[RetrievalItem]:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import NotPermitted, UnknownDomain
+from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_RESULTS, Fragment, RetrievalRequest
 from wenyuan.core.text.summaries import visible
 from wenyuan.service.fragments import EVERYTHING, Given, Wanted
@@ -76,7 +77,7 @@ class Tool:
             KnowledgeError: there is no answer.
         """
         if not principal.may(self.right):
-            raise NotPermitted(f"this needs a key with the right {self.right!r}")
+            raise NotPermitted(msg("this needs a key with the right {right}", right=repr(self.right)))
         return self.run(library, arguments, principal)
 
 
@@ -138,7 +139,7 @@ def _retrieve(library: Library, arguments: Mapping[str, Any], principal: Princip
     try:
         given = library.fragments(wanted, principal)
     except UnknownDomain as error:
-        raise UnknownDomain(f"{error.message}; list_sources names the domains") from error
+        raise UnknownDomain(msg("{message}; list_sources names the domains", message=error.message)) from error
     value = {
         "status": "SUCCESS",
         "fragments": [

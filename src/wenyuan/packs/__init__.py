@@ -12,6 +12,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from wenyuan.core.errors import InvalidRequest, did_you_mean
+from wenyuan.core.messages import msg
 
 PACK_FILE = "pack.yaml"
 """The file of a shipped pack that declares its schema and sources."""
@@ -32,7 +33,12 @@ def located(name: str) -> Iterator[Path]:
     known = shipped()
     if name not in known:
         raise InvalidRequest(
-            f"no pack {name!r} comes with the program{did_you_mean(name, known)}: {', '.join(known)}"
+            msg(
+                "no pack {name} comes with the program{near}: {known}",
+                name=repr(name),
+                near=did_you_mean(name, known),
+                known=", ".join(known),
+            )
         )
     with as_file(files(__name__).joinpath(name)) as folder:
         yield folder

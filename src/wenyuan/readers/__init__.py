@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
 from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Document
 
 if TYPE_CHECKING:
@@ -93,7 +94,9 @@ def check_signature(content: bytes, name: str) -> None:
         seen = "a PDF"  # the format allows bytes before its header
     expected = _EXPECTED.get(suffix, "")
     if seen != expected:
-        raise DocumentRejected(f"it is named {suffix} but is {seen or f'not {expected}'}", component=name)
+        raise DocumentRejected(
+            msg("it is named {suffix} but is {seen}", suffix=suffix, seen=seen or f"not {expected}"), component=name
+        )
 
 
 def read_guarded(content: bytes, *, uri: str, name: str, reader: str) -> tuple[Document, ...]:

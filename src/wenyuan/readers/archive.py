@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import IO
 from xml.parsers import expat
 
+from wenyuan.core.messages import msg
 from wenyuan.readers.assemble import rejected
 
 MAX_ENTRIES = 2_000
@@ -43,17 +44,26 @@ def check_archive(content: bytes, *, name: str, needs: str) -> None:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             entries = archive.infolist()
             if len(entries) > MAX_ENTRIES:
-                raise rejected(f"the archive has {len(entries)} entries; at most {MAX_ENTRIES} are read", name)
+                raise rejected(
+                    msg(
+                        "the archive has {count} entries; at most {max_entries} are read",
+                        count=len(entries),
+                        max_entries=MAX_ENTRIES,
+                    ),
+                    name,
+                )
             if needs not in archive.namelist():
-                raise rejected(f"the archive has no {needs}: it is another kind of file", name)
+                raise rejected(msg("the archive has no {needs}: it is another kind of file", needs=needs), name)
             total = 0
             for entry in entries:
                 total += _unpacked(archive, entry, MAX_UNPACKED - total, name)
             _check_ratio(total, len(content), "the archive", name)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
-        raise rejected(f"the archive is damaged: {error}", name) from error
+        raise rejected(msg("the archive is damaged: {error}", error=error), name) from error
     except (RuntimeError, NotImplementedError) as error:
-        raise rejected(f"the archive is encrypted or packed in an unknown way: {error}", name) from error
+        raise rejected(
+            msg("the archive is encrypted or packed in an unknown way: {error}", error=error), name
+        ) from error
 
 
 def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, allowed: int, name: str) -> int:
@@ -65,10 +75,16 @@ def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, allowed: int, na
             first = first or chunk
             size += len(chunk)
             if size > allowed:
-                raise rejected(f"the archive unpacks to more than {MAX_UNPACKED // 1_000_000} MB", name)
+                raise rejected(
+                    msg("the archive unpacks to more than {max_unpacked} MB", max_unpacked=MAX_UNPACKED // 1000000),
+                    name,
+                )
             _check_ratio(size, entry.compress_size, f"entry {entry.filename!r}", name)
         if size != declared:
-            raise rejected(f"entry {entry.filename!r} has another size than the archive declares", name)
+            raise rejected(
+                msg("entry {filename} has another size than the archive declares", filename=repr(entry.filename)),
+                name,
+            )
         if _looks_like_xml(entry.filename, first):
             stream.seek(0)
             _check_prolog(stream, entry.filename, name)
@@ -82,7 +98,14 @@ def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
 
 def _check_ratio(size: int, packed: int, what: str, name: str) -> None:
     if size > RATIO_COUNTS_FROM and size > MAX_RATIO * max(packed, 1):
-        raise rejected(f"{what} unpacks to more than {MAX_RATIO} times its size: a decompression bomb", name)
+        raise rejected(
+            msg(
+                "{what} unpacks to more than {max_ratio} times its size: a decompression bomb",
+                what=what,
+                max_ratio=MAX_RATIO,
+            ),
+            name,
+        )
 
 
 def _looks_like_xml(filename: str, first: bytes) -> bool:
@@ -110,8 +133,13 @@ def _check_prolog(stream: IO[bytes], filename: str, name: str) -> None:
         return
     except _Dtd:
         raise rejected(
-            f"its part {filename!r} declares a document type (DTD), which may hide entities", name
+            msg(
+                "its part {filename} declares a document type (DTD), which may hide entities", filename=repr(filename)
+            ),
+            name,
         ) from None
     except (expat.ExpatError, ValueError, LookupError) as error:  # the latter two: an encoding it does not know
         if filename.lower().endswith(_XML_SUFFIXES):
-            raise rejected(f"its part {filename!r} is not well-formed XML: {error}", name) from error
+            raise rejected(
+                msg("its part {filename} is not well-formed XML: {error}", filename=repr(filename), error=error), name
+            ) from error

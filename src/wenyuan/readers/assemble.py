@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Block, BlockKind, Document, Facet
 from wenyuan.core.text.structure import opening
 
@@ -61,7 +62,7 @@ def decode(content: bytes) -> Decoded:
     """
     for signature, what in _SIGNATURES:
         if content.startswith(signature):
-            raise DocumentRejected(f"this is {what}, not text")
+            raise DocumentRejected(msg("this is {what}, not text", what=what))
     if content.startswith(_MARKS_32):
         raise DocumentRejected("UTF-32 is not read; save it as UTF-8")
     for mark, encoding in _MARKS:
@@ -81,17 +82,23 @@ def _strictly(content: bytes, encoding: str) -> str:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
         raise DocumentRejected(
-            f"it begins with the mark of {encoding.upper()} but is not valid at byte {error.start}"
+            msg(
+                "it begins with the mark of {encoding} but is not valid at byte {start}",
+                encoding=encoding.upper(),
+                start=error.start,
+            )
         ) from error
 
 
 def _checked(text: str, encoding: str, notes: tuple[str, ...]) -> Decoded:
     """Refuse what decodes but is not text."""
     if "\x00" in text:
-        raise DocumentRejected(f"binary content: NUL at character {text.index(chr(0))}")
+        raise DocumentRejected(msg("binary content: NUL at character {text}", text=text.index(chr(0))))
     controls = len(_CONTROLS.findall(text))
     if controls > max(3, _MAX_CONTROLS * len(text)):
-        raise DocumentRejected(f"binary content: {controls} control characters in {len(text)}")
+        raise DocumentRejected(
+            msg("binary content: {controls} control characters in {count}", controls=controls, count=len(text))
+        )
     return Decoded(text, encoding, notes)
 
 
@@ -125,13 +132,17 @@ def _gb18030(content: bytes, utf8: UnicodeDecodeError) -> Decoded:
         text = content.decode("gb18030")
     except UnicodeDecodeError as error:
         raise DocumentRejected(
-            f"neither UTF-8 (invalid at byte {utf8.start}), UTF-16 nor GB18030 (invalid at byte {error.start})",
+            msg(
+                "neither UTF-8 (invalid at byte {start}), UTF-16 nor GB18030 (invalid at byte {start2})",
+                start=utf8.start,
+                start2=error.start,
+            ),
             hint="save it as UTF-8",
         ) from error
     decoded = _checked(text, "gb18030", ("decoded from GB18030",))
     if not _is_chinese(text):
         raise DocumentRejected(
-            f"not UTF-8 (invalid at byte {utf8.start}), and it makes no sense as GB18030",
+            msg("not UTF-8 (invalid at byte {start}), and it makes no sense as GB18030", start=utf8.start),
             hint="save it as UTF-8",
         )
     return decoded

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, Facet
 from wenyuan.core.redaction.names import Columns
 from wenyuan.core.text.structure import opening
@@ -206,7 +207,7 @@ def read_docx(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     except DocumentRejected:
         raise
     except (OpcError, LxmlError, zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError) as error:
-        raise rejected(f"it is damaged: {error}", name) from error
+        raise rejected(msg("it is damaged: {error}", error=error), name) from error
     return (
         assemble(
             sectioned(_lists_joined(pieces)),

@@ -14,6 +14,7 @@ from urllib.parse import quote, urldefrag
 
 from wenyuan.core.addresses import file_uri
 from wenyuan.core.errors import DocumentRejected, InvalidRequest
+from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_QUERY_CHARS
 from wenyuan.core.records import Pair
 from wenyuan.core.registry import LineFault, refuse
@@ -58,21 +59,34 @@ def read_golden(path: Path) -> tuple[Pair, ...]:
         pairs = _read_table(path)
     else:
         raise InvalidRequest(
-            f"{path} is no golden file" if path.exists() else f"there is no file or folder {path}",
-            hint=f"a table ({', '.join(GOLDEN_SUFFIXES)}) of questions and addresses, or the folder of a judged set",
+            msg("{path} is no golden file", path=path)
+            if path.exists()
+            else msg("there is no file or folder {path}", path=path),
+            hint=msg(
+                "a table ({golden_suffixes}) of questions and addresses, or the folder of a judged set",
+                golden_suffixes=", ".join(GOLDEN_SUFFIXES),
+            ),
         )
     if not pairs:
-        raise InvalidRequest(f"{path} holds no question with an answer")
+        raise InvalidRequest(msg("{path} holds no question with an answer", path=path))
     return pairs
 
 
 def _content(path: Path, hint: str = "") -> bytes:
     try:
         if path.stat().st_size > _GOLDEN_MAX_BYTES:
-            raise InvalidRequest(f"{path} has more than {_GOLDEN_MAX_BYTES // 1_000_000} MB")
+            raise InvalidRequest(
+                msg(
+                    "{path} has more than {golden_max_bytes} MB",
+                    path=path,
+                    golden_max_bytes=_GOLDEN_MAX_BYTES // 1000000,
+                )
+            )
         return path.read_bytes()
     except OSError as error:
-        raise InvalidRequest(f"cannot read {path}: {error.strerror}", hint=hint) from error
+        raise InvalidRequest(
+            msg("cannot read {path}: {strerror}", path=path, strerror=error.strerror), hint=hint
+        ) from error
 
 
 # -- tables ---------------------------------------------------------------------------------------------------
@@ -87,7 +101,7 @@ def _read_table(path: Path) -> tuple[Pair, ...]:
             rows, _ = values_of(content, name=name, delimiter="\t" if path.suffix.lower() == ".tsv" else None)
             sheets = [("", rows)]
     except DocumentRejected as error:
-        raise InvalidRequest(f"{name}: {error.message}") from error
+        raise InvalidRequest(msg("{name}: {message}", name=name, message=error.message)) from error
     pairs: list[Pair] = []
     faults: list[LineFault] = []
     read = 0
@@ -97,7 +111,9 @@ def _read_table(path: Path) -> tuple[Pair, ...]:
             read += 1
             _take_rows(sheet, rows[header + 1 :], rows[header].cells, pairs, faults)
     if not read:
-        raise InvalidRequest(f"{name} has no header with questions and addresses", hint=_GOLDEN_COLUMNS)
+        raise InvalidRequest(
+            msg("{name} has no header with questions and addresses", name=name), hint=_GOLDEN_COLUMNS
+        )
     refuse(faults)
     return tuple(pairs)
 
@@ -127,11 +143,15 @@ def _take_rows(
         try:
             grade = _grade(graded) if graded else 1.0
         except ValueError:
-            faults.append(LineFault(sheet, f"{graded!r} is no grade: write a number that is not below 0", line))
+            faults.append(
+                LineFault(
+                    sheet, msg("{graded} is no grade: write a number that is not below 0", graded=repr(graded)), line
+                )
+            )
             continue
         if not asked or not told:
-            missing = "question" if not asked else "address"
-            faults.append(LineFault(sheet, f"the {missing} is missing", line))
+            missing = "the question is missing" if not asked else "the address is missing"
+            faults.append(LineFault(sheet, missing, line))
         faults += [LineFault(sheet, wrong, line) for question in asked if (wrong := _unaskable(question))]
         if any(header_key(address) in NO_ANSWER for address in told):
             if len(told) > 1:
@@ -145,8 +165,16 @@ def _unaskable(question: str) -> str:
     """Why a question cannot be asked; empty where it can."""
     length = len(unicodedata.normalize("NFKC", question.strip()))
     if length > MAX_QUERY_CHARS:
-        return f"the question has {length} characters; at most {MAX_QUERY_CHARS}"
-    return "" if query_terms(question) else f"the question {question[:40]!r} has no word or character to search for"
+        return msg(
+            "the question has {length} characters; at most {max_query_chars}",
+            length=length,
+            max_query_chars=MAX_QUERY_CHARS,
+        )
+    return (
+        ""
+        if query_terms(question)
+        else msg("the question {question} has no word or character to search for", question=repr(question[:40]))
+    )
 
 
 def _cells(row: Row, places: Sequence[int]) -> list[str]:
@@ -168,7 +196,7 @@ def _grade(text: str) -> float:
 def _read_set(folder: Path) -> tuple[Pair, ...]:
     files = [folder / "qrels.tsv"] if (folder / "qrels.tsv").exists() else sorted((folder / "qrels").glob("*.tsv"))
     if not files:
-        raise InvalidRequest(f"there is no {folder / 'qrels.tsv'}", hint=_LAYOUT)
+        raise InvalidRequest(msg("there is no {folder}", folder=folder / "qrels.tsv"), hint=_LAYOUT)
     faults: list[LineFault] = []
     queries = folder / "queries.jsonl"
     asked = {name: (line, str(record["text"])) for line, name, record in _entries(queries, faults, needs="text")}
@@ -178,7 +206,9 @@ def _read_set(folder: Path) -> tuple[Pair, ...]:
     for file in files:
         for line, query, document, grade in _judgements(file, faults):
             if query not in asked:
-                faults.append(LineFault(file.name, f"the query {query!r} is not in queries.jsonl", line))
+                faults.append(
+                    LineFault(file.name, msg("the query {query} is not in queries.jsonl", query=repr(query)), line)
+                )
                 continue
             judged.add(query)
             first, *others = addresses.get(document, (document,))
@@ -217,13 +247,15 @@ def _entries(path: Path, faults: list[LineFault], *, needs: str = "") -> Iterato
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
-            faults.append(LineFault(path.name, f"is not JSON: {error}", number))
+            faults.append(LineFault(path.name, msg("is not JSON: {error}", error=error), number))
             continue
         name = record.get("_id") if isinstance(record, dict) else None
         if isinstance(name, bool) or not isinstance(name, (str, int)):
             faults.append(LineFault(path.name, "it is no object with an '_id'", number))
         elif needs and not (isinstance(record.get(needs), str) and record[needs].strip()):
-            faults.append(LineFault(path.name, f"{needs!r} must be a string that is not blank", number))
+            faults.append(
+                LineFault(path.name, msg("{needs} must be a string that is not blank", needs=repr(needs)), number)
+            )
         else:
             yield number, str(name), record
 
@@ -264,7 +296,7 @@ def _text(path: Path) -> str:
     try:
         return _content(path, _LAYOUT).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidRequest(f"{path} is not UTF-8 (byte {error.start})") from error
+        raise InvalidRequest(msg("{path} is not UTF-8 (byte {start})", path=path, start=error.start)) from error
 
 
 # Files of synonyms: tables (CSV, TSV, XLSX) with a header, and JSON Lines; each entry with its line, and back.
@@ -301,20 +333,26 @@ def read_synonyms(path: Path) -> SynonymFile:
     """
     form = path.suffix.lower()
     if form not in FORMS:
-        raise InvalidRequest(f"{path} is no file of synonyms", hint=f"a file of {', '.join(FORMS)}")
+        raise InvalidRequest(
+            msg("{path} is no file of synonyms", path=path), hint=msg("a file of {forms}", forms=", ".join(FORMS))
+        )
     if not path.exists():
-        raise InvalidRequest(f"there is no file or folder {path}", hint=f"a file of {', '.join(FORMS)}")
+        raise InvalidRequest(
+            msg("there is no file or folder {path}", path=path), hint=msg("a file of {forms}", forms=", ".join(FORMS))
+        )
     try:
         if path.stat().st_size > _MAX_BYTES:
-            raise InvalidRequest(f"{path} has more than {_MAX_BYTES // 1_000_000} MB")
+            raise InvalidRequest(
+                msg("{path} has more than {max_bytes} MB", path=path, max_bytes=_MAX_BYTES // 1000000)
+            )
         content = path.read_bytes()
     except OSError as error:
-        raise InvalidRequest(f"cannot read {path}: {error.strerror}") from error
+        raise InvalidRequest(msg("cannot read {path}: {strerror}", path=path, strerror=error.strerror)) from error
     try:
         rows = _lines(content) if form == ".jsonl" else _table(content, path.name, form)
         return _taken(rows)
     except DocumentRejected as error:
-        raise InvalidRequest(f"{path.name}: {error.message}") from error
+        raise InvalidRequest(msg("{name}: {message}", name=path.name, message=error.message)) from error
 
 
 _Rows = Iterator[tuple[str, int, Mapping[str, Any] | str]]
@@ -343,7 +381,7 @@ def _lines(content: bytes) -> _Rows:
         try:
             value = json.loads(line)
         except (ValueError, RecursionError) as error:
-            yield "", number, f"is not JSON: {error}"
+            yield "", number, msg("is not JSON: {error}", error=error)
             continue
         yield "", number, value if isinstance(value, dict) else "is no object"
 
@@ -355,7 +393,7 @@ def _table(content: bytes, name: str, form: str) -> _Rows:
         sheets = [("", values_of(content, name=name, delimiter="\t" if form == ".tsv" else None)[0])]
     headed = [(sheet, rows, at) for sheet, rows in sheets if (at := _header(rows)) is not None]
     if not headed:
-        raise InvalidRequest(f"{name} has no header with terms and synonyms", hint=_COLUMNS)
+        raise InvalidRequest(msg("{name} has no header with terms and synonyms", name=name), hint=_COLUMNS)
     for sheet, rows, at in headed:
         keys = [header_key(cell) for cell in rows[at].cells]
         places = [

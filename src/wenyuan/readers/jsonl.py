@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from wenyuan.core.addresses import scheme_of, stated_address
 from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, Facet
 from wenyuan.core.terms_of_use import validity_field, validity_from
 from wenyuan.readers.assemble import Original, Piece, assemble, clean, decode, plain_title, rejected
@@ -49,7 +50,7 @@ def read_jsonl(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
             record = _parsed(line)
             document = _document(record, line.strip(), uri, name, number, decoded.notes)
             if document.uri in documents:
-                raise ValueError(f"its address {document.uri!r} was used before")
+                raise ValueError(msg("its address {uri} was used before", uri=repr(document.uri)))
             documents[document.uri] = document
         except (ValueError, RecursionError, DocumentRejected) as error:
             reason = error.message if isinstance(error, DocumentRejected) else str(error)
@@ -83,12 +84,12 @@ def _bounded(refused: Sequence[tuple[str, str]], uri: str) -> tuple[tuple[str, s
     if len(refused) <= _MOST_REFUSED:
         return tuple(refused)
     rest = len(refused) - _MOST_REFUSED
-    return (*refused[:_MOST_REFUSED], (f"{uri}?line=more", f"{rest} more lines were refused"))
+    return (*refused[:_MOST_REFUSED], (f"{uri}?line=more", msg("{rest} more lines were refused", rest=rest)))
 
 
 def _parsed(line: str) -> Mapping[str, Any]:
     def no_constant(constant: str) -> NoReturn:
-        raise ValueError(f"{constant} is not JSON")
+        raise ValueError(msg("{constant} is not JSON", constant=constant))
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -108,7 +109,7 @@ def _string(record: Mapping[str, Any], keys: tuple[str, ...]) -> str:
         if value is None:
             continue
         if not isinstance(value, str):
-            raise ValueError(f"{key!r} is not a string")
+            raise ValueError(msg("{key} is not a string", key=repr(key)))
         if value.strip():
             return value.strip()
     return ""

@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from wenyuan.core.addresses import slug
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Block, BlockKind, Document, Facet
 from wenyuan.core.redaction.names import Columns
 from wenyuan.core.terms_of_use import day_of, validity_field
@@ -367,7 +368,9 @@ def _words(value: Any, key: str, name: str) -> str:
     if value is None:
         return ""
     if isinstance(value, (bool, list, dict)):
-        raise rejected(f"front matter: {key} must be text (put it in quotes), not {value!r}", name)
+        raise rejected(
+            msg("front matter: {key} must be text (put it in quotes), not {value}", key=key, value=repr(value)), name
+        )
     return " ".join(clean(str(value))[0].split())
 
 
@@ -379,4 +382,6 @@ def _day(value: Any, key: str, name: str) -> date | None:
     try:
         return day_of(value)
     except ValueError as error:
-        raise rejected(f"front matter: {key} is no date (YYYY-MM-DD): {value!r}", name) from error
+        raise rejected(
+            msg("front matter: {key} is no date (YYYY-MM-DD): {value}", key=key, value=repr(value)), name
+        ) from error

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, Facet
 from wenyuan.core.text.structure import opening
 from wenyuan.readers.assemble import Original, Piece, assemble, no_title, rejected
@@ -259,11 +260,13 @@ def read_pdf(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
                 key: " ".join(pdf.get_metadata_value(key).split()) for key in ("Title", "Author", "Subject")
             }
     except pdfium.PdfiumError as error:
-        reason = "it is encrypted" if error.err_code == _PASSWORD_ERROR else f"it is damaged: {error}"
+        reason = (
+            "it is encrypted" if error.err_code == _PASSWORD_ERROR else msg("it is damaged: {error}", error=error)
+        )
         raise rejected(reason, name) from error
     empty = [number for number, lines in enumerate(pages, 1) if not lines]
     if len(empty) == len(pages):
-        raise rejected(f"no text layer on any of its {len(pages)} pages (scanned?)", name)
+        raise rejected(msg("no text layer on any of its {count} pages (scanned?)", count=len(pages)), name)
     lines, notes = _body(pages)
     if empty:
         notes.append(f"no text layer on {len(empty)} of {len(pages)} pages: {_some(empty)}")
@@ -289,7 +292,9 @@ def _some(numbers: Sequence[int]) -> str:
 
 def _pages(pdf: Any, name: str) -> list[list[PrintedLine]]:
     if len(pdf) > _MAX_PAGES:
-        raise rejected(f"it has {len(pdf)} pages; at most {_MAX_PAGES} are read", name)
+        raise rejected(
+            msg("it has {count} pages; at most {max_pages} are read", count=len(pdf), max_pages=_MAX_PAGES), name
+        )
     pages = []
     characters = 0
     for index in range(len(pdf)):
@@ -300,7 +305,9 @@ def _pages(pdf: Any, name: str) -> list[list[PrintedLine]]:
         text_page.close()
         page.close()
         if characters > _MAX_CHARACTERS:
-            raise rejected(f"it holds more than {_MAX_CHARACTERS:,} characters", name)
+            raise rejected(
+                msg("it holds more than {max_characters} characters", max_characters=f"{_MAX_CHARACTERS:,}"), name
+            )
     return pages
 
 

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any
 
 from wenyuan.core.errors import DocumentRejected, SourceError
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Document
 from wenyuan.readers import READERS, read_guarded, suffix_of
 from wenyuan.readers.worker import HEADER, decode_documents, decode_json, encode_json, frame
@@ -97,7 +98,7 @@ class Worker:
                 self.end()
                 words.seek(0)
                 last = words.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
-                raise SourceError(f"the reading process does not start: {last or death}") from death
+                raise SourceError(msg("the reading process does not start: {last}", last=last or death)) from death
 
     def ask(self, request: bytes, content: bytes) -> dict[str, Any]:
         """The worker's answer to one request."""
@@ -157,7 +158,7 @@ class Worker:
         try:
             return decode_json(payload)
         except (ValueError, RecursionError) as error:
-            raise Died(f"the reader's answer is not valid: {error}") from error
+            raise Died(msg("the reader's answer is not valid: {error}", error=error)) from error
 
     def _death(self) -> Died:
         """Why the process has ended."""
@@ -239,7 +240,9 @@ class Sandbox:
         began = time.monotonic()
         reader = self._reader or READERS.get(suffix_of(name))
         if reader is None:
-            raise DocumentRejected(f"files of the kind {suffix_of(name) or name!r} are not read", component=name)
+            raise DocumentRejected(
+                msg("files of the kind {name} are not read", name=repr(suffix_of(name) or name)), component=name
+            )
         if len(content) > self.limits.max_bytes:
             raise _too_large(len(content), self.limits.max_bytes, name)
         plain = suffix_of(name) in _PLAIN and len(content) <= self.limits.in_process_bytes and not self._reader
@@ -261,7 +264,9 @@ class Sandbox:
         try:
             return decode_documents(answer["documents"])
         except (KeyError, TypeError, ValueError) as error:
-            raise DocumentRejected(f"the reader's answer is not valid: {error}", component=name) from error
+            raise DocumentRejected(
+                msg("the reader's answer is not valid: {error}", error=error), component=name
+            ) from error
 
     def _asked(self, request: bytes, content: bytes) -> dict[str, Any]:
         """The worker's answer; a death of its own is blamed on the document only when nothing was read before."""
@@ -306,7 +311,9 @@ def read_file(path: Path, *, uri: str, limits: Limits | None = None) -> ReadOutc
 
 
 def _too_large(size: int, limit: int, name: str) -> DocumentRejected:
-    return DocumentRejected(f"it has {size:,} bytes; at most {limit:,} are read", component=name)
+    return DocumentRejected(
+        msg("it has {size} bytes; at most {limit} are read", size=f"{size:,}", limit=f"{limit:,}"), component=name
+    )
 
 
 def _content(path: Path, name: str, limit: int) -> bytes:
@@ -319,7 +326,9 @@ def _content(path: Path, name: str, limit: int) -> bytes:
         with path.open("rb") as file:
             content = file.read(limit + 1)
     except OSError as error:
-        raise DocumentRejected(f"it cannot be opened: {error.strerror}", component=name) from error
+        raise DocumentRejected(
+            msg("it cannot be opened: {strerror}", strerror=error.strerror), component=name
+        ) from error
     if len(content) > limit:
         raise _too_large(len(content), limit, name)
     return content

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 from xml.parsers import expat
 
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Document
 from wenyuan.core.redaction.names import Columns
 from wenyuan.readers.archive import check_archive
@@ -323,7 +324,9 @@ class HiddenCells:
                 found.clear()
             parser.Parse(b"", True)
         except (expat.ExpatError, LookupError) as error:  # the latter: an encoding it does not know
-            raise ValueError(f"its part {part!r} is not well-formed XML: {error}") from error
+            raise ValueError(
+                msg("its part {part} is not well-formed XML: {error}", part=repr(part), error=error)
+            ) from error
 
 
 def _local(name: str) -> str:
@@ -400,9 +403,9 @@ def sheets_of(content: bytes, *, name: str, hidden_cells: bool = True) -> tuple[
                 _sheet_rows(book.get_sheet_by_name(sheet), of_sheet.get(sheet, Hidden()), name) for sheet in shown
             ]
     except calamine.CalamineError as error:
-        raise rejected(f"it is damaged or encrypted: {error}", name) from error
+        raise rejected(msg("it is damaged or encrypted: {error}", error=error), name) from error
     except (ValueError, KeyError) as error:
-        raise rejected(f"it is damaged: {error}", name) from error
+        raise rejected(msg("it is damaged: {error}", error=error), name) from error
     full = [sheet for sheet in sheets if sheet.rows]
     if not full:
         raise rejected("none of its visible sheets holds text", name)
@@ -454,7 +457,7 @@ def values_of(content: bytes, *, name: str, delimiter: str | None = None) -> tup
     try:
         rows = list(_rows_of(text, delimiter or _delimiter(text)))
     except csv.Error as error:
-        raise rejected(f"it is not well-formed: {error}", name) from error
+        raise rejected(msg("it is not well-formed: {error}", error=error), name) from error
     return rows, [*decoded.notes, *cleaned]
 
 
@@ -500,7 +503,14 @@ def _hidden_cells(content: bytes, book: Any, shown: list[str]) -> dict[str, Hidd
 
 def _sheet_rows(sheet: Any, hidden: Hidden, name: str) -> SheetRows:
     if sheet.total_height * sheet.total_width > _MAX_CELLS:
-        raise rejected(f"the sheet {sheet.name!r} spans more than {_MAX_CELLS:,} cells", name)
+        raise rejected(
+            msg(
+                "the sheet {name} spans more than {max_cells} cells",
+                name=repr(sheet.name),
+                max_cells=f"{_MAX_CELLS:,}",
+            ),
+            name,
+        )
     cells = [[_shown(value) for value in row] for row in sheet.to_python(skip_empty_area=False)]
     _fill_merged(cells, sheet.merged_cell_ranges or (), hidden.columns)
     notes = _leave_out(cells, hidden)

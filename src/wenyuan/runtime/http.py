@@ -12,6 +12,7 @@ import httpcore2
 import httpx2
 
 from wenyuan.core.errors import EngineUnavailable
+from wenyuan.core.messages import msg
 from wenyuan.core.ports import time_left, until
 from wenyuan.runtime import Errands, TooLate
 
@@ -208,7 +209,7 @@ class Guarded(httpcore2.NetworkBackend):
         for address in addresses:
             if why := refusal(address, allow_private=self._allow_private):
                 raise EngineUnavailable(
-                    f"its host leads {why}, which is refused",
+                    msg("its host leads {why}, which is refused", why=why),
                     component=self._component,
                     hint="if that is meant, set allow_private in the source's settings" if "private" in why else "",
                 )

@@ -16,6 +16,7 @@ from psycopg.sql import SQL
 from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
 from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable, IndexCorrupt
+from wenyuan.core.messages import msg
 from wenyuan.core.ports import Deadline, time_left, until
 from wenyuan.runtime import Errands, TooLate
 from wenyuan.runtime.postgres_errors import FAILED, REFUSED, said_at_login
@@ -140,7 +141,7 @@ def translated(
     if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, OSError)) and not state:
         return EngineUnavailable(said_at_login(str(error) if look else ""), component=component, hint=look)
     named = f"{type(error).__name__} {state}".strip()
-    return EngineUnavailable(f"the database failed ({named})", component=component)
+    return EngineUnavailable(msg("the database failed ({named})", named=named), component=component)
 
 
 # Sessions with a server that is searched: at most so many, none longer than its deadline.
@@ -230,9 +231,9 @@ class Sessions:
         if begun or not self._busy:
             return EngineTimeout("no answer in time", component=self.component)
         return EngineTimeout(
-            f"all {self._most} sessions were busy until the deadline",
+            msg("all {most} sessions were busy until the deadline", most=self._most),
             component=self.component,
-            hint=f"raise {self._busy}, or ask less at once",
+            hint=msg("raise {busy}, or ask less at once", busy=self._busy),
         )
 
     def _connect(self) -> Any:

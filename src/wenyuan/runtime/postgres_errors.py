@@ -13,6 +13,7 @@ from wenyuan.core.errors import (
     EngineTimeout,
     KnowledgeError,
 )
+from wenyuan.core.messages import msg
 from wenyuan.core.ports import time_left
 
 # What PostgreSQL says when it refuses a connection (its driver gives no SQLSTATE for that, and its own text may quote
@@ -70,14 +71,18 @@ def check_server(info: Any, *, component: str, setting: str) -> None:
     version = info.server_version // 10_000
     if version < OLDEST_SERVER:
         raise ConfigError(
-            f"the server is PostgreSQL {version}; at least {OLDEST_SERVER} is needed",
+            msg(
+                "the server is PostgreSQL {version}; at least {oldest_server} is needed",
+                version=version,
+                oldest_server=OLDEST_SERVER,
+            ),
             component=component,
-            hint=f"upgrade the server, or name another in {setting}",
+            hint=msg("upgrade the server, or name another in {setting}", setting=setting),
         )
     encoding = info.parameter_status("server_encoding")
     if encoding != "UTF8":
         raise ConfigError(
-            f"the database is in {encoding}, which cannot hold every character",
+            msg("the database is in {encoding}, which cannot hold every character", encoding=encoding),
             component=component,
             hint="CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0",
         )
@@ -95,7 +100,10 @@ _REASONS: tuple[tuple[str, type[KnowledgeError], str, str], ...] = (
     ("25P04", EngineTimeout, "the transaction took too long", ""),
     ("55P03", CatalogBusy, "another process is writing", ""),
     ("40", CatalogBusy, "the server took the transaction back, because of another one", "try again"),
-    *((state, CatalogUnavailable, f"the server {reason}", "look at catalog.dsn") for state, reason in REFUSED),
+    *(
+        (state, CatalogUnavailable, msg("the server {reason}", reason=reason), "look at catalog.dsn")
+        for state, reason in REFUSED
+    ),
     ("53100", CatalogUnavailable, "the server's disk is full", _ROOM),
     ("53200", CatalogUnavailable, "the server has no memory left", ""),
     ("53300", CatalogUnavailable, "the server has no connection left", "lower catalog.sessions, or raise its limit"),
@@ -127,15 +135,21 @@ def meant(error: BaseException, doing: str, component: str) -> KnowledgeError:
         if state.startswith(beginning):
             return kind(f"{doing}: {reason}" + _shown(kind, state), component=component, hint=hint)
     if isinstance(error, driver.errors.ConnectionTimeout) and time_left() == 0:
-        return EngineTimeout(f"{doing}: the server did not answer before the deadline", component=component)
+        return EngineTimeout(
+            msg("{doing}: the server did not answer before the deadline", doing=doing), component=component
+        )
     if isinstance(error, driver.errors.ConnectionTimeout):
-        return CatalogUnavailable(f"{doing}: the server does not answer", component=component)
+        return CatalogUnavailable(msg("{doing}: the server does not answer", doing=doing), component=component)
     if isinstance(error, (driver.OperationalError, driver.InterfaceError)) and not state:
         return CatalogUnavailable(
-            f"{doing}: the server {said_at_login(str(error))}", component=component, hint="look at catalog.dsn"
+            msg("{doing}: the server {error}", doing=doing, error=said_at_login(str(error))),
+            component=component,
+            hint="look at catalog.dsn",
         )
     named = f"{type(error).__name__} {state}".strip()
-    return CatalogUnavailable(f"{doing}: the database failed ({named})", component=component)
+    return CatalogUnavailable(
+        msg("{doing}: the database failed ({named})", doing=doing, named=named), component=component
+    )
 
 
 def _shown(kind: type[KnowledgeError], state: str) -> str:

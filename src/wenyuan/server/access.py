@@ -18,6 +18,7 @@ from starlette.responses import Response
 
 from wenyuan.core.access import Key, Principal
 from wenyuan.core.errors import ConfigError, NotPermitted
+from wenyuan.core.messages import msg
 from wenyuan.server.problems import Pool, Problem
 from wenyuan.server.settings import Limits, is_loopback, is_no_key, open_on_loopback
 from wenyuan.service.audit.recorder import ACTING
@@ -180,7 +181,11 @@ def key_ring(keys: Keys, host: str) -> KeyRing:
     now, held = time.time(), keys.keys()
     if not any(key.revoked_at is None and (key.expires_at or float("inf")) > now for key in held):
         raise ConfigError(
-            f"{host} is not a loopback address, and the library has no API keys: nobody could be told from anybody",
+            msg(
+                "{host} is not a loopback address, and the library has no API keys: nobody could be told "
+                "from anybody",
+                host=host,
+            ),
             component="server",
             hint="make a key first: wenyuan key create --rights retrieve,search; or keep to 127.0.0.1",
         )
@@ -195,7 +200,7 @@ def guarded(right: str | None, handler: Handler) -> Handler:
     async def checked(request: Request) -> Response:
         principal = request.state.principal
         if not isinstance(principal, Principal) or not principal.may(right):
-            raise NotPermitted(f"this needs a key with the right {right!r}")
+            raise NotPermitted(msg("this needs a key with the right {right}", right=repr(right)))
         acting = ACTING.set(principal)  # the threads that work for this request take it over
         try:
             return await handler(request)

@@ -18,6 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from wenyuan import wire
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
+from wenyuan.core.messages import msg
 from wenyuan.engines.external.service import JOURNEY, VIA, Journey, arrived, told
 from wenyuan.server.problems import Pool, Problem
 from wenyuan.server.settings import FaultSwitch, ServerSettings
@@ -121,7 +122,7 @@ class Body:
         return b"".join(chunks)
 
     def _too_large(self) -> Problem:
-        return Problem(413, "body_too_large", f"the body is larger than {self._limit} bytes")
+        return Problem(413, "body_too_large", msg("the body is larger than {limit} bytes", limit=self._limit))
 
     async def discard(self) -> bool:
         """Read what is left, within bounds; whether the connection can be used again.
@@ -288,7 +289,7 @@ class Desk:
             else:
                 _log.exception("retrieval failed: request_id=%s", request_id)
             reason = str(error) if isinstance(error, KnowledgeError) else "internal error"
-            body = question.failed(f"{reason} (request {request_id})")
+            body = question.failed(msg("{reason} (request {request_id})", reason=reason, request_id=request_id))
             payload = wire.encode(body)
         status = 200 if body["status"] == "SUCCESS" else self.settings.failed_http_status
         return Response(payload, status, {STATUS_HEADER: body["status"]}, media_type="application/json")

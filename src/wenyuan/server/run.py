@@ -18,6 +18,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from wenyuan.core.errors import ConfigError
+from wenyuan.core.messages import msg
 from wenyuan.server.problems import PROBLEM_JSON, close_pools, problem_body
 from wenyuan.server.settings import (
     Authenticate,
@@ -169,7 +170,7 @@ def _listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
         listener.close()
         reason = getattr(error, "strerror", None) or str(error)
         raise ConfigError(
-            f"cannot listen on {host} port {port}: {reason}",
+            msg("cannot listen on {host} port {port}: {reason}", host=host, port=port, reason=reason),
             component="server",
             hint="choose another port, or stop what uses this one",
         ) from error
@@ -237,7 +238,11 @@ def serve(  # noqa: PLR0913  (what a server is made of; nearly all has a default
         authenticate = key_ring(keys, host)
     elif not allow_remote and not is_loopback(host):
         raise ConfigError(
-            f"{host} is not a loopback address, and without API keys everybody who reaches it could read everything",
+            msg(
+                "{host} is not a loopback address, and without API keys everybody who reaches it could read "
+                "everything",
+                host=host,
+            ),
             component="server",
             hint="keep to 127.0.0.1, or make a key: wenyuan key create --rights retrieve,search",
         )

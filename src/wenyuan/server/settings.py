@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import ConfigError, NotPermitted
+from wenyuan.core.messages import msg
 from wenyuan.core.model import RetrievalRequest, RetrievalResponse
 
 if TYPE_CHECKING:
@@ -194,7 +195,10 @@ class ServerSettings:
             )
         if self.failed_http_status != 200 and not 500 <= self.failed_http_status <= 599:
             raise ConfigError(
-                f"failed_http_status is {self.failed_http_status}; it must be 200 or 500 to 599",
+                msg(
+                    "failed_http_status is {failed_http_status}; it must be 200 or 500 to 599",
+                    failed_http_status=self.failed_http_status,
+                ),
                 component="server settings",
             )
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from wenyuan.core.access import TOKEN_BUDGET, Agent, DomainScope, Principal
 from wenyuan.core.errors import InvalidRequest
+from wenyuan.core.messages import msg
 from wenyuan.core.prompt import ContextBuild, ContextPolicy, ScoredPassage, build_context, document_key
 from wenyuan.core.scoring.rerank import limited as is_limited
 from wenyuan.service.audit.recorder import Bounds, RecordedSearch, one_question
@@ -91,7 +92,11 @@ class ContextService:
         """
         if len(request.extra_queries) > MAX_EXTRA_QUERIES:
             raise InvalidRequest(
-                f"extra_queries has {len(request.extra_queries)} entries; at most {MAX_EXTRA_QUERIES}"
+                msg(
+                    "extra_queries has {count} entries; at most {max_extra_queries}",
+                    count=len(request.extra_queries),
+                    max_extra_queries=MAX_EXTRA_QUERIES,
+                )
             )
         agent = self._searcher.agent_of(request.agent_id, principal)
         agent_id = agent.agent_id if agent else None
@@ -167,7 +172,9 @@ def _scope(agent: Agent | None, request: ContextRequest) -> tuple[DomainScope, .
     held = {scope.domain: scope for scope in agent.knowledge_scope} if agent else {}
     unknown = [domain for domain in request.top_k if agent is not None and domain not in held]
     if unknown:
-        raise InvalidRequest(f"top_k names {unknown[0]!r}, which is not in the agent's knowledge scope")
+        raise InvalidRequest(
+            msg("top_k names {unknown}, which is not in the agent's knowledge scope", unknown=repr(unknown[0]))
+        )
     changed = {d: DomainScope(domain=d, top_k=k) for d, k in request.top_k.items()}  # type: ignore[arg-type]
     return tuple((held | changed).values())
 

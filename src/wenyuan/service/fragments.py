@@ -19,8 +19,10 @@ from wenyuan.core.errors import (
     NotPermitted,
     UnknownDomain,
     did_you_mean,
+    listed,
 )
 from wenyuan.core.filters import And, Condition, Conditions, Filter, compiled, of_sources
+from wenyuan.core.messages import msg
 from wenyuan.core.model import ORIGIN_PRIORITY, Facet, Fragment, Passage, RetrievalRequest, Source
 from wenyuan.core.ports import Hit
 from wenyuan.core.rules import Evidence
@@ -71,7 +73,7 @@ def asked(request: RetrievalRequest, settings: RulesSettings | None = None) -> Q
     except InvalidRequest as error:
         faults += error.faults
     if faults:
-        raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=tuple(faults))
+        raise InvalidRequest(listed(faults), faults=tuple(faults))
     processes = context.get("processes")
     return Query(
         text=request.query.strip(),
@@ -100,7 +102,16 @@ def _rule_faults(context: Mapping[str, Any]) -> list[Fault]:
     ):
         faults.append(Fault("context.processes", "must be an array of strings"))
     elif processes is not None and len(processes) > MAX_PROCESSES:
-        faults.append(Fault("context.processes", f"has {len(processes):,} names; at most {MAX_PROCESSES}"))
+        faults.append(
+            Fault(
+                "context.processes",
+                msg(
+                    "has {count} names; at most {max_processes}",
+                    count=f"{len(processes):,}",
+                    max_processes=MAX_PROCESSES,
+                ),
+            )
+        )
     if parameters is not None and not (
         isinstance(parameters, Mapping)
         and all(isinstance(value, (str, int, float, bool)) for value in parameters.values())
@@ -116,8 +127,10 @@ def _day(value: object) -> date | None:
     try:
         return date.fromisoformat(value)  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:
-        fault = Fault("context.as_of", f"is {value!r}, not a date like 2026-11-21")
-        raise InvalidRequest(f"{fault.path} {fault.message}", faults=(fault,)) from error
+        fault = Fault("context.as_of", msg("is {value}, not a date like 2026-11-21", value=repr(value)))
+        raise InvalidRequest(
+            msg("{place} {fault}", place=fault.path, fault=fault.message), faults=(fault,)
+        ) from error
 
 
 # Answers as the contract's fragments.
@@ -291,8 +304,11 @@ class FragmentSearch:
         inside = {name for name in names if sources.by_id[name].domain == wanted.domain}
         if not inside and wanted.domain != EVERYTHING:
             known = {sources.by_id[name].domain for name in names}  # to an agent, others' domains are not there
-            why = f"there is no domain {wanted.domain[:64]!r}"
-            raise UnknownDomain(why + did_you_mean(wanted.domain, known), hint=f"{EVERYTHING!r} asks every domain")
+            why = msg("there is no domain {domain}", domain=repr(wanted.domain[:64]))
+            raise UnknownDomain(
+                why + did_you_mean(wanted.domain, known),
+                hint=msg("{everything} asks every domain", everything=repr(EVERYTHING)),
+            )
         if inside:
             names = inside
             query = replace(query, sources=tuple(sorted(names)))
@@ -493,7 +509,7 @@ def _unverified(evidence: Evidence) -> str:
 
 def _nothing(ref: str) -> NotFound:
     return NotFound(
-        f"there is nothing to read under {ref[:80]!r}",
+        msg("there is nothing to read under {ref}", ref=repr(ref[:80])),
         hint="ids are those of search results; what a source elsewhere found is whole in the result itself",
     )
 

@@ -20,6 +20,7 @@ from wenyuan.core.errors import (
     refusing_once_closed,
 )
 from wenyuan.core.filters import Filter
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, RetrievalRequest, RetrievalResponse, Source
 from wenyuan.core.ports import Encoder, Engine, Outside
 from wenyuan.runtime import delegate
@@ -243,7 +244,9 @@ class Library:
         except Exception as error:
             log.exception("retrieval failed")
             self._recorded.failed(query, error, principal, "retrieve_fragments")
-            return RetrievalResponse(status="FAILED", error_message=f"internal error: {type(error).__name__}")
+            return RetrievalResponse(
+                status="FAILED", error_message=msg("internal error: {kind}", kind=type(error).__name__)
+            )
 
     def search(
         self,

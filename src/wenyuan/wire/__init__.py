@@ -13,7 +13,8 @@ from pydantic.config import JsonDict
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from wenyuan.core.errors import Fault, InvalidRequest
+from wenyuan.core.errors import Fault, InvalidRequest, listed
+from wenyuan.core.messages import msg
 from wenyuan.core.model import (
     MAX_QUERY_CHARS,
     MAX_RESULTS,
@@ -45,7 +46,10 @@ def _query(text: str) -> str:
     if not length:
         raise PydanticCustomError("blank", "must not be blank")
     if length > MAX_QUERY_CHARS:
-        raise PydanticCustomError("query_too_long", f"has {length} characters; at most {MAX_QUERY_CHARS}")
+        raise PydanticCustomError(
+            "query_too_long",
+            msg("has {length} characters; at most {max_query_chars}", length=length, max_query_chars=MAX_QUERY_CHARS),
+        )
     return text
 
 
@@ -181,15 +185,19 @@ _MESSAGES = {
     "string_type": "must be a string",
     "int_type": "must be an integer",
     "model_type": "must be an object",
-    "greater_than_equal": f"must be from 1 to {MAX_RESULTS}",
-    "less_than_equal": f"must be from 1 to {MAX_RESULTS}",
+    "greater_than_equal": msg("must be from 1 to {max_results}", max_results=MAX_RESULTS),
+    "less_than_equal": msg("must be from 1 to {max_results}", max_results=MAX_RESULTS),
 }
 
 
 def _unknown(key: str) -> Fault:
     close = difflib.get_close_matches(key[:40].lower(), list(RetrievalRequestShape.model_fields), n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else "; unknown keys are accepted only inside context"
-    return Fault(shown(key), f"is unknown{hint}")
+    hint = (
+        msg("; did you mean {close}?", close=repr(close[0]))
+        if close
+        else "; unknown keys are accepted only inside context"
+    )
+    return Fault(shown(key), msg("is unknown{near}", near=hint))
 
 
 def _fault(error: ErrorDetails) -> Fault:
@@ -203,14 +211,39 @@ def _fault(error: ErrorDetails) -> Fault:
 def _context_faults(context: dict[str, Any]) -> list[Fault]:
     faults = []
     if len(context) > MAX_CONTEXT_KEYS:
-        faults.append(Fault("context", f"has {len(context)} keys; at most {MAX_CONTEXT_KEYS}"))
+        faults.append(
+            Fault(
+                "context",
+                msg(
+                    "has {count} keys; at most {max_context_keys}",
+                    count=len(context),
+                    max_context_keys=MAX_CONTEXT_KEYS,
+                ),
+            )
+        )
     # The context itself is level 1, and a scalar inside it is no level of its own.
     levels = 1 + max(depth for _, depth, value in walk(context) if isinstance(value, dict | list))
     if levels > MAX_CONTEXT_DEPTH:
-        faults.append(Fault("context", f"is nested {levels} levels deep; at most {MAX_CONTEXT_DEPTH}"))
+        faults.append(
+            Fault(
+                "context",
+                msg(
+                    "is nested {levels} levels deep; at most {max_context_depth}",
+                    levels=levels,
+                    max_context_depth=MAX_CONTEXT_DEPTH,
+                ),
+            )
+        )
     size = len(json.dumps(context, ensure_ascii=False, separators=(",", ":")).encode())
     if size > MAX_CONTEXT_BYTES:
-        faults.append(Fault("context", f"takes {size} bytes; at most {MAX_CONTEXT_BYTES}"))
+        faults.append(
+            Fault(
+                "context",
+                msg(
+                    "takes {size} bytes; at most {max_context_bytes}", size=size, max_context_bytes=MAX_CONTEXT_BYTES
+                ),
+            )
+        )
     return faults
 
 
@@ -233,7 +266,7 @@ def request_from_wire(payload: object) -> RetrievalRequest:
     if isinstance(context, dict):
         faults += _context_faults(context)
     if faults or not isinstance(payload, dict):
-        raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults[:3]), faults=tuple(faults))
+        raise InvalidRequest(listed(faults[:3]), faults=tuple(faults))
     return RetrievalRequest(query=payload["query"], max_results=payload["max_results"], context=context)
 
 

@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
-from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean
+from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed
 from wenyuan.core.filters import Condition, Conditions, Test
+from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_RESULTS, Facet, Fragment, RetrievalRequest
 from wenyuan.service.fragments import Given, Wanted
 from wenyuan.wire import QueryText, Text, no_default
@@ -170,7 +171,7 @@ def _readings(value: str | int | float, *, dated: bool, path: str) -> list[Facet
 
 
 def _fault(path: str, why: str) -> InvalidRequest:
-    return InvalidRequest(f"{path} {why}", faults=(Fault(path, why),))
+    return InvalidRequest(msg("{place} {fault}", place=path, fault=why), faults=(Fault(path, why),))
 
 
 def dify_to_wire(given: Given) -> Mapping[str, Any]:
@@ -374,7 +375,7 @@ def _comparison(tree: Mapping[str, Any], path: str) -> Condition:
         shape = checked(_ComparisonShape, tree)
     except InvalidRequest as error:
         faults = tuple(Fault(f"{path}.{fault.path}", fault.message) for fault in error.faults)
-        raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults[:3]), faults=faults) from error
+        raise InvalidRequest(listed(faults[:3]), faults=faults) from error
     if isinstance(shape.value, list) != (shape.type in ("in", "nin")):
         raise _fault(f"{path}.value", "must be an array for in and nin, and none for any other type")
     values: Sequence[Facet] = shape.value if isinstance(shape.value, list) else [shape.value]

@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from wenyuan.core.contract import named_twice
-from wenyuan.core.errors import Fault, InvalidRequest
+from wenyuan.core.errors import Fault, InvalidRequest, listed
+from wenyuan.core.messages import msg
 from wenyuan.core.records import Evaluation, WholeEvaluation
 from wenyuan.core.rules import BookFault, Tally
 from wenyuan.core.rules.diff import Change as DiffChange
@@ -60,7 +61,9 @@ def bytes_of(file: FileShape) -> bytes:
         return b64decode(file.base64, validate=True)
     except (binascii.Error, ValueError) as error:
         message = "must be base64"
-        raise InvalidRequest(f"file.base64 {message}", faults=(Fault("file.base64", message),)) from error
+        raise InvalidRequest(
+            msg("file.base64 {message}", message=message), faults=(Fault("file.base64", message),)
+        ) from error
 
 
 # The JSON shapes of keeping rules (``/rules``): what is in the graph, what waits for a review, imports.
@@ -129,7 +132,7 @@ def import_from_wire(payload: object) -> ImportShape:
     if len(given) != 1:
         message = f"cannot be given beside {given[1]}" if given else "is required, or file, or pack"
         path = given[0] if given else "path"
-        raise InvalidRequest(f"{path} {message}", faults=(Fault(path, message),))
+        raise InvalidRequest(msg("{place} {fault}", place=path, fault=message), faults=(Fault(path, message),))
     return body
 
 
@@ -373,7 +376,7 @@ def infer_from_wire(payload: object) -> RuleQuestion:
     text = named_twice("context", body.context, body.query)
     if text is None and body.processes is None:
         why = "is required, or processes"
-        raise InvalidRequest(f"context {why}", faults=(Fault("context", why),))
+        raise InvalidRequest(msg("context {why}", why=why), faults=(Fault("context", why),))
     return RuleQuestion(
         text=text or "",
         processes=None if body.processes is None else tuple(body.processes),
@@ -437,7 +440,7 @@ def evaluate_from_wire(payload: object) -> EvaluateShape:
     body = checked(EvaluateShape, payload)
     if sum(one is not None for one in (body.path, body.file, body.again)) != 1:
         message = "is required, or path, or again; one of them"
-        raise InvalidRequest(f"file {message}", faults=(Fault("file", message),))
+        raise InvalidRequest(msg("file {message}", message=message), faults=(Fault("file", message),))
     return body
 
 
@@ -484,6 +487,6 @@ def synonyms_from_wire(body: object) -> list[Synonym]:
         except InvalidRequest as error:
             faults += [Fault(f"synonyms[{at}].{fault.path}", fault.message) for fault in error.faults]
     if faults:
-        told = "; ".join(f"{fault.path} {fault.message}" for fault in faults[:10])
+        told = listed(faults[:10])
         raise InvalidRequest(told, faults=tuple(faults[:100]))
     return entries

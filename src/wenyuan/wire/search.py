@@ -12,8 +12,9 @@ from pydantic_core import PydanticCustomError
 
 from wenyuan.core.access import AUTO, MAX_DOMAINS, MAX_TOP_K, DomainScope, parse_scope
 from wenyuan.core.contract import required_query
-from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean
+from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed
 from wenyuan.core.filters import parse_filter
+from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_RESULTS
 from wenyuan.core.prompt import Snippet
 from wenyuan.service.context import MAX_EXTRA_QUERIES, Context, ContextRequest
@@ -34,7 +35,9 @@ S = TypeVar("S", bound=BaseModel)
 
 def _top_k(value: object) -> object:
     if value != AUTO and (type(value) is not int or not 1 <= value <= MAX_TOP_K):
-        raise PydanticCustomError("top_k", f'must be an integer from 1 to {MAX_TOP_K}, or "auto"')
+        raise PydanticCustomError(
+            "top_k", msg('must be an integer from 1 to {max_top_k}, or "auto"', max_top_k=MAX_TOP_K)
+        )
     return value
 
 
@@ -234,7 +237,7 @@ def _fault(steps: Sequence[str | int], kind: str, said: str, shape: type[BaseMod
     path = "".join(f"[{step}]" if isinstance(step, int) else f".{shown(step)}" for step in steps)
     path = path.removeprefix(".") or ROOT
     if kind == "extra_forbidden":
-        return Fault(path, f"is unknown{did_you_mean(str(steps[-1]), _known(shape, steps[:-1]))}")
+        return Fault(path, msg("is unknown{near}", near=did_you_mean(str(steps[-1]), _known(shape, steps[:-1]))))
     return Fault(path, said)
 
 
@@ -253,7 +256,7 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 
 
 def _invalid(faults: list[Fault]) -> InvalidRequest:
-    return InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults[:3]), faults=tuple(faults))
+    return InvalidRequest(listed(faults[:3]), faults=tuple(faults))
 
 
 def search_from_wire(payload: object) -> SearchRequest:

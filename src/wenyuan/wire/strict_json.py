@@ -11,7 +11,8 @@ from typing import Any
 
 from pydantic_core import ErrorDetails
 
-from wenyuan.core.errors import Fault, InvalidRequest
+from wenyuan.core.errors import Fault, InvalidRequest, listed
+from wenyuan.core.messages import msg
 
 # JSON as RFC 8259 means it: what two readers could take differently is refused, before any value is used.
 #
@@ -115,7 +116,7 @@ def path_of(place: Place) -> str:
 
 
 def _refuse(message: str) -> InvalidRequest:
-    return InvalidRequest(f"the body {message}", faults=(Fault(ROOT, message),))
+    return InvalidRequest(msg("the body {message}", message=message), faults=(Fault(ROOT, message),))
 
 
 def _decode(body: bytes) -> str:
@@ -124,7 +125,7 @@ def _decode(body: bytes) -> str:
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise _refuse(f"is not UTF-8 at byte {error.start}") from error
+        raise _refuse(msg("is not UTF-8 at byte {start}", start=error.start)) from error
     if not text.strip(" \t\r\n"):
         raise _refuse("is empty")
     return text
@@ -142,7 +143,7 @@ def _check_depth(text: str) -> None:
         brackets = brackets.replace("()", "")
         if not brackets:
             return
-    raise _refuse(f"is nested deeper than {MAX_DEPTH}, or its brackets do not match")
+    raise _refuse(msg("is nested deeper than {max_depth}, or its brackets do not match", max_depth=MAX_DEPTH))
 
 
 def _faults(tree: object) -> Iterator[Fault]:
@@ -163,8 +164,10 @@ def option(text: str, name: str, hint: str) -> Any:
         return loads(text.encode("utf-8", "surrogatepass"))
     except InvalidRequest as error:
         why = error.message.removeprefix("the body ")
-        where = "" if len(why) < len(error.message) else ": "
-        raise InvalidRequest(f"{name}{where or ' '}{why}", faults=error.faults, hint=hint) from error
+        told = msg("{place} {fault}", place=name, fault=why)
+        if why == error.message:
+            told = msg("{place}: {fault}", place=name, fault=why)
+        raise InvalidRequest(told, faults=error.faults, hint=hint) from error
 
 
 def loads(body: bytes) -> object:
@@ -192,11 +195,13 @@ def loads(body: bytes) -> object:
             object_pairs_hook=marks.members,
         )
     except json.JSONDecodeError as error:
-        raise _refuse(f"is not JSON: error at line {error.lineno}, column {error.colno}") from error
+        raise _refuse(
+            msg("is not JSON: error at line {lineno}, column {colno}", lineno=error.lineno, colno=error.colno)
+        ) from error
     if marks.found or _SUSPECT.search(text):
         faults = tuple(islice(_faults(tree), MAX_FAULTS))
         if faults:
-            raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults[:3]), faults=faults)
+            raise InvalidRequest(listed(faults[:3]), faults=faults)
     return tree
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest
+from wenyuan.core.messages import msg
 from wenyuan.core.records import AuditFault
 from wenyuan.runtime import exists
 
@@ -48,7 +49,9 @@ class Head(NamedTuple):
         """Raises InvalidRequest when it is none."""
         seq, _, digest = text.strip().partition(":")
         if not (seq.isascii() and seq.isdecimal() and len(digest) == 64 and set(digest) <= set("0123456789abcdef")):
-            raise InvalidRequest(f"{text[:100]!r} is no head of an audit: <number>:<64 hexadecimal digits>")
+            raise InvalidRequest(
+                msg("{text} is no head of an audit: <number>:<64 hexadecimal digits>", text=repr(text[:100]))
+            )
         return cls(int(seq), digest)
 
 
@@ -134,13 +137,13 @@ def check(rows: Iterable[Row], start: Head, heads: Mapping[str, Head]) -> tuple[
 
 def _fault(row: Row, before: Head) -> str:
     if row.seq > before.seq + 1:
-        return f"missing: the records {before.seq + 1} to {row.seq - 1} were removed"
+        return msg("missing: the records {seq} to {seq2} were removed", seq=before.seq + 1, seq2=row.seq - 1)
     if row.seq <= before.seq:
-        return f"inserted: it stands after record {before.seq}"
+        return msg("inserted: it stands after record {seq}", seq=before.seq)
     if row.hash != _hash_of(row):
         return "edited or moved: its hash is not that of its content"
     if row.prev_hash != before.hash:
-        return f"inserted or rewritten: it does not follow record {before.seq}"
+        return msg("inserted or rewritten: it does not follow record {seq}", seq=before.seq)
     if row.query is not None and _said(row).get("query_sha256") != commitment(row.salt or "", row.query):
         return "its kept query was edited"
     return ""
@@ -164,7 +167,7 @@ def _said(row: Row) -> Mapping[str, Any]:
 def _other_head(heads: Mapping[str, Head], at: Head) -> str:
     for name, head in heads.items():
         if head.seq == at.seq and head.hash != at.hash:
-            return f"rewritten: {name} has another hash"
+            return msg("rewritten: {name} has another hash", name=name)
     return ""
 
 
@@ -176,11 +179,15 @@ def _names_cut(row: Row, start: Head) -> bool:
 def _at_the_ends(heads: Mapping[str, Head], start: Head, end: Head) -> AuditFault | None:
     for name, head in heads.items():
         if head.seq > end.seq:
-            return AuditFault(end.seq + 1, f"truncated: {name} knows records up to {head.seq}")
+            return AuditFault(
+                end.seq + 1, msg("truncated: {name} knows records up to {seq}", name=name, seq=head.seq)
+            )
         if head.seq < start.seq:
-            return AuditFault(head.seq, f"expired: {name} is older than what retention left, and proves nothing")
+            return AuditFault(
+                head.seq, msg("expired: {name} is older than what retention left, and proves nothing", name=name)
+            )
         if head.seq == start.seq and head.hash != start.hash:
-            return AuditFault(head.seq, f"rewritten: {name} has another hash")
+            return AuditFault(head.seq, msg("rewritten: {name} has another hash", name=name))
     return None
 
 
@@ -250,7 +257,7 @@ class HeadFile:
                 self._sync_folder()
         except OSError as error:
             raise CatalogUnavailable(
-                f"cannot write {self.path}: {error.strerror}",
+                msg("cannot write {path}: {strerror}", path=self.path, strerror=error.strerror),
                 component="audit",
                 hint="check that there is room on the disk, and that this user may write to the library's folder",
             ) from error
@@ -270,7 +277,7 @@ class HeadFile:
 
     def _unreadable(self, why: str) -> CatalogUnavailable:
         return CatalogUnavailable(
-            f"{self.path} cannot be read: {why}",
+            msg("{path} cannot be read: {why}", path=self.path, why=why),
             component="audit",
             hint="verify the audit against a head that was exported, then: wenyuan audit verify --renew-head",
         )

@@ -19,6 +19,7 @@ from wenyuan.catalog.audit.reads import KINDS, AuditReads, AuditRecord, Verifica
 from wenyuan.catalog.audit.tables import AuditFiles, AuditPlace, audit, cuts, last_head, ours, queries
 from wenyuan.catalog.sql import reading
 from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest, KnowledgeError
+from wenyuan.core.messages import msg
 from wenyuan.core.records import AuditProgress
 
 __all__ = ["KINDS", "RETENTION", "AuditLog", "AuditRecord", "GroupWriter", "Verification", "verify_export"]
@@ -80,7 +81,9 @@ class GroupWriter(Generic[T]):
         if self._failure is not None:
             raise self._failed(self._failure) from self._failure
         if self.waiting >= _MOST_WAITING:
-            raise CatalogUnavailable(f"{self.waiting} entries wait to be written", component=self._name)
+            raise CatalogUnavailable(
+                msg("{waiting} entries wait to be written", waiting=self.waiting), component=self._name
+            )
 
     def add(self, entry: T) -> None:
         """Hand over an entry.
@@ -116,7 +119,9 @@ class GroupWriter(Generic[T]):
                     raise self._failed(self._failure) from self._failure
                 left = until - time.monotonic()
                 if left <= 0:
-                    raise CatalogUnavailable(f"not written within {timeout:g} s", component=self._name)
+                    raise CatalogUnavailable(
+                        msg("not written within {timeout} s", timeout=f"{timeout:g}"), component=self._name
+                    )
                 self._change.wait(left)
 
     def close(self, timeout: float = 30.0) -> None:
@@ -179,7 +184,7 @@ class GroupWriter(Generic[T]):
     def _failed(self, failure: Exception) -> CatalogUnavailable:
         said = failure.message if isinstance(failure, KnowledgeError) else type(failure).__name__
         hint = failure.hint if isinstance(failure, KnowledgeError) else ""
-        return CatalogUnavailable(f"cannot be written: {said}", component=self._name, hint=hint)
+        return CatalogUnavailable(msg("cannot be written: {said}", said=said), component=self._name, hint=hint)
 
 
 # The audit: who asked what and was given which passages of which state of the library; who changed what.
@@ -276,7 +281,9 @@ class AuditLog(AuditReads):
         said = dict(record)
         kind, principal = said.pop("kind", None), said.pop("principal", None)
         if kind not in KINDS:
-            raise ValueError(f"{kind!r} is no kind of audit record: {', '.join(KINDS)}")
+            raise ValueError(
+                msg("{kind} is no kind of audit record: {kinds}", kind=repr(kind), kinds=", ".join(KINDS))
+            )
         if not isinstance(principal, str) or not principal or not principal.isprintable():
             raise ValueError(f"{principal!r} is no principal")
         salt, asked = "", None
@@ -379,8 +386,12 @@ class AuditLog(AuditReads):
     def _check_not_cut(self, head: Head, known: Head | None) -> None:
         if known is not None and (known.seq > head.seq or (known.seq == head.seq and known.hash != head.hash)):
             raise CatalogUnavailable(
-                f"the audit ends at record {head.seq}, but {self._head.path.name} says {known.seq}: "
-                "records were removed or replaced",
+                msg(
+                    "the audit ends at record {seq}, but {name} says {seq2}: records were removed or replaced",
+                    seq=head.seq,
+                    name=self._head.path.name,
+                    seq2=known.seq,
+                ),
                 component="audit",
                 hint="restore the audit; or go on with what there is: wenyuan audit verify --renew-head",
             )
@@ -398,7 +409,7 @@ class AuditLog(AuditReads):
         """
         if before > self._clock() - RETENTION and not early:
             raise InvalidRequest(
-                f"audit records are kept for {RETENTION / 86_400:g} days at least",
+                msg("audit records are kept for {retention} days at least", retention=f"{RETENTION / 86400:g}"),
                 hint="choose an earlier day, or say that they shall go early",
             )
         self._settle()

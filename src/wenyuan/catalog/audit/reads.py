@@ -14,6 +14,7 @@ from wenyuan.catalog.audit import Head, HeadFile, Row, canonical, check
 from wenyuan.catalog.audit.tables import audit, chain_start, ours, queries
 from wenyuan.catalog.sql import agent_of, reading
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotFound
+from wenyuan.core.messages import msg
 from wenyuan.core.records import KINDS, AuditFault, AuditRecord, QueryState, Verification
 from wenyuan.runtime import exists
 
@@ -43,7 +44,9 @@ class AuditReads:
         with ours("reading the audit"), reading(self._reader, "reading the audit") as connection:
             row = connection.execute(_WITH_QUERY.where(audit.c.audit_id == audit_id)).first()
         if row is None:
-            raise NotFound(f"there is no audit record {audit_id!r}", hint="wenyuan audit list")
+            raise NotFound(
+                msg("there is no audit record {audit_id}", audit_id=repr(audit_id)), hint="wenyuan audit list"
+            )
         return _record_of(Row._make(row))
 
     def list(
@@ -70,9 +73,14 @@ class AuditReads:
             NotFound: no record has the id `before`.
         """
         if kind is not None and kind not in KINDS:
-            raise InvalidRequest(f"{kind!r} is no kind of audit record", hint=f"one of {', '.join(KINDS)}")
+            raise InvalidRequest(
+                msg("{kind} is no kind of audit record", kind=repr(kind)),
+                hint=msg("one of {kinds}", kinds=", ".join(KINDS)),
+            )
         if not 1 <= limit <= _MOST_LISTED:
-            raise InvalidRequest(f"limit is {limit}; it must be from 1 to {_MOST_LISTED}")
+            raise InvalidRequest(
+                msg("limit is {limit}; it must be from 1 to {most_listed}", limit=limit, most_listed=_MOST_LISTED)
+            )
         a = audit.c
         tests = (
             kind is None or a.kind == kind,
@@ -106,7 +114,9 @@ class AuditReads:
             head, fault = check(_rows(connection), chain_start(connection), heads)
             count = connection.scalar(sa.select(sa.func.count()).select_from(audit)) or 0
         if fault is None and known is None:
-            fault = AuditFault(head.seq, f"{self._head.path.name} is missing or empty: the end may have been cut off")
+            fault = AuditFault(
+                head.seq, msg("{name} is missing or empty: the end may have been cut off", name=self._head.path.name)
+            )
         return Verification(ok=fault is None, records=count, head=str(head), first_fault=fault)
 
     def export(self, path: Path, *, with_queries: bool = False) -> str:
@@ -123,7 +133,7 @@ class AuditReads:
         doing = "exporting the audit"
         try:
             if exists(path):
-                raise InvalidRequest(f"there is a file {path} already", hint="choose another name")
+                raise InvalidRequest(msg("there is a file {path} already", path=path), hint="choose another name")
             with part.open("w", encoding="utf-8") as file:
                 with ours(doing), reading(self._reader, doing) as connection:
                     head = _export(connection, file.write, with_queries)
@@ -131,7 +141,9 @@ class AuditReads:
                 os.fsync(file.fileno())
             part.rename(path)
         except OSError as error:
-            raise CatalogUnavailable(f"cannot write {path}: {error.strerror}", component="audit") from error
+            raise CatalogUnavailable(
+                msg("cannot write {path}: {strerror}", path=path, strerror=error.strerror), component="audit"
+            ) from error
         return str(head)
 
 
@@ -149,9 +161,9 @@ def verify_export(path: Path, expected_head: str | None = None) -> Verification:
         start, heads["the last line"] = Head.parse(last["start"]), Head.parse(last["head"])
         rows = [Row(**line) for line in lines]
     except OSError as error:
-        raise InvalidRequest(f"cannot read {path}: {error.strerror}") from error
+        raise InvalidRequest(msg("cannot read {path}: {strerror}", path=path, strerror=error.strerror)) from error
     except (IndexError, KeyError, TypeError, ValueError) as error:
-        raise InvalidRequest(f"{path} is no whole export of an audit") from error
+        raise InvalidRequest(msg("{path} is no whole export of an audit", path=path)) from error
     head, fault = check(rows, start, heads)
     return Verification(ok=fault is None, records=len(rows), head=str(head), first_fault=fault)
 
@@ -168,7 +180,7 @@ def _record_of(row: Row) -> AuditRecord:
         query = None if row.query is None else json.loads(row.query)
     except ValueError as error:
         raise CatalogUnavailable(
-            f"record {row.seq} cannot be read", component="audit", hint="wenyuan audit verify"
+            msg("record {seq} cannot be read", seq=row.seq), component="audit", hint="wenyuan audit verify"
         ) from error
     state: QueryState = "none"
     if "query_sha256" in record:

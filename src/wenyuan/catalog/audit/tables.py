@@ -19,6 +19,7 @@ from wenyuan.catalog.lock import Present
 from wenyuan.catalog.schema import ID, TEXT
 from wenyuan.catalog.sql import connect_reader, connect_writer, empty_log, insert_new, let_go, reading, translated
 from wenyuan.core.errors import CatalogBusy, CatalogError, CatalogUnavailable, CatalogVersion
+from wenyuan.core.messages import msg
 from wenyuan.runtime import upgrade_command
 
 # The tables of the audit, apart from the catalog, so that whoever only reads can be audited too: in ``audit.db``, or
@@ -148,7 +149,7 @@ class AuditFiles:
 
     def begin(self, head: HeadFile) -> None:
         if not self.path.parent.is_dir():
-            raise CatalogUnavailable(f"there is no folder {self.path.parent}", component="audit")
+            raise CatalogUnavailable(msg("there is no folder {parent}", parent=self.path.parent), component="audit")
         until = time.monotonic() + _SETTLE
         while True:
             try:
@@ -193,8 +194,13 @@ class AuditFiles:
                     connection.execute(whose.insert(), {"library_id": names[0]})
         elif found not in names:
             raise CatalogUnavailable(
-                f"{self.path.name} is that of library {found}, and the catalog that of {names[0]}: one of them is "
-                "another library's",
+                msg(
+                    "{name} is that of library {found}, and the catalog that of {names}: one of them is another "
+                    "library's",
+                    name=self.path.name,
+                    found=found,
+                    names=names[0],
+                ),
                 component="audit",
                 hint="restore both from one backup",
             )
@@ -219,9 +225,9 @@ def check_format(found: int) -> None:
     """CatalogVersion when the audit's tables were made by a newer program."""
     if found > FORMAT:
         raise CatalogVersion(
-            f"the audit has format {found}, this program knows up to {FORMAT}",
+            msg("the audit has format {found}, this program knows up to {format}", found=found, format=FORMAT),
             component="audit",
-            hint=f"upgrade the program: {upgrade_command()}",
+            hint=msg("upgrade the program: {upgrade_command}", upgrade_command=upgrade_command()),
         )
 
 

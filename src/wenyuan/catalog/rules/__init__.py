@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.sql import reading
 from wenyuan.core.errors import CatalogUnavailable, NotFound
+from wenyuan.core.messages import msg
 from wenyuan.core.model import FOREVER
 from wenyuan.core.rules import Alias, AliasType, Evidence, Node, Statement, StatementStatus, Strength
 from wenyuan.core.rules.inference import GraphNode, Support, View
@@ -97,7 +98,9 @@ def unpacked(text: str) -> Any:
     try:
         return {} if text == "{}" else [] if text == "[]" else _decode(text)[0]
     except ValueError as error:
-        raise CatalogUnavailable(f"a row of the rules graph is no JSON: {text!r:.60}", component="catalog") from error
+        raise CatalogUnavailable(
+            msg("a row of the rules graph is no JSON: {text}", text=f"{text!r:.60}"), component="catalog"
+        ) from error
 
 
 def rank_of(strength: Strength) -> int:
@@ -224,7 +227,7 @@ def held_statement(row: Any, keys: Mapping[int, str], evidences: Iterable[HeldEv
         CatalogUnavailable: one of its nodes was never there: the file is damaged.
     """
     if row["src"] not in keys or row["dst"] not in keys:
-        why = f"statement {row['statement_id']} is about nodes that there are not"
+        why = msg("statement {statement_id} is about nodes that there are not", statement_id=row["statement_id"])
         raise CatalogUnavailable(why, component="catalog")
     found = tuple(evidences)
     statement = Statement(
@@ -323,7 +326,7 @@ class RulesBook:
             query = sa.select(t.statements).where(wanted, s.removed_seq.is_(None))
             row = connection.execute(query).mappings().first()
             if row is None:
-                raise NotFound(f"there is no statement {which!r}")
+                raise NotFound(msg("there is no statement {which}", which=repr(which)))
             keys = _keys(connection, [row["src"], row["dst"]])
             proofs = sa.select(t.evidences).where(e.statement_id == row["statement_id"]).order_by(e.row_id)
             found = [held_evidence(proof) for proof in connection.execute(proofs).mappings()]

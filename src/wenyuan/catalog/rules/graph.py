@@ -16,6 +16,7 @@ from wenyuan.catalog import schema as t
 from wenyuan.catalog.rules import RulesBook, graph_node, rank_of, strength_of, support, unpacked
 from wenyuan.catalog.sql import reading
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest
+from wenyuan.core.messages import msg
 from wenyuan.core.ports import Deadline
 from wenyuan.core.rules.inference import Edge, GraphNode, LexiconEntry, Support, View
 
@@ -325,7 +326,7 @@ class RulesGraph(RulesBook):
             CatalogError: the graph cannot be read.
         """
         if limit < 0:
-            raise InvalidRequest(f"the limit of statements is {limit}; it must not be negative")
+            raise InvalidRequest(msg("the limit of statements is {limit}; it must not be negative", limit=limit))
         starts = list(dict.fromkeys(nodes))
         if not starts or not relations or not _enough(view):
             return []
@@ -443,10 +444,14 @@ class RulesGraph(RulesBook):
             bare = list(connection.scalars(bare_query()))
         if bare:
             raise CatalogUnavailable(
-                f"statements are about nodes that there are not: {bare}", component="catalog", hint=_RESTORE
+                msg("statements are about nodes that there are not: {bare}", bare=bare),
+                component="catalog",
+                hint=_RESTORE,
             )
         if used and used.isdisjoint(relations):
-            why = f"no stored schema describes the relations of the rules: {', '.join(sorted(used)[:5])}"
+            why = msg(
+                "no stored schema describes the relations of the rules: {used}", used=", ".join(sorted(used)[:5])
+            )
             raise CatalogUnavailable(why, component="catalog", hint="import the packs again that say them")
 
     def version(self) -> int:
@@ -472,7 +477,9 @@ def _refuse_lost(wanted: Sequence[int], known: Mapping[int, GraphNode]) -> None:
     """No write leaves a statement behind whose node is gone: the file is damaged, and less would be a wrong answer."""
     lost = [number for number in wanted if number not in known]
     if lost:
-        raise CatalogUnavailable(f"statements lead to nodes that there are not: {lost[:5]}", component="catalog")
+        raise CatalogUnavailable(
+            msg("statements lead to nodes that there are not: {lost}", lost=lost[:5]), component="catalog"
+        )
 
 
 def _importance(edge: Edge) -> tuple[int, float, int]:

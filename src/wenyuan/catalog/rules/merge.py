@@ -15,6 +15,7 @@ from wenyuan.catalog.rules.graph import VERSION_KEY
 from wenyuan.catalog.sql import next_seq
 from wenyuan.core.addresses import without_clause
 from wenyuan.core.errors import InvalidRequest
+from wenyuan.core.messages import msg
 from wenyuan.core.rules import Evidence, Node, Statement
 from wenyuan.core.rules.diff import next_status
 
@@ -91,7 +92,7 @@ def merge_nodes(change: RulesChange, pack: str, nodes: Sequence[Node]) -> None:
     wanted = {node.key: node for node in nodes}
     if len(wanted) < len(nodes):
         twice = [key for key, n in Counter(node.key for node in nodes).items() if n > 1]
-        raise InvalidRequest(f"nodes are given twice: {', '.join(twice[:5])}")
+        raise InvalidRequest(msg("nodes are given twice: {twice}", twice=", ".join(twice[:5])))
     highest = change.highest(t.nodes.c.node_id)
     for keys in pieces(list(wanted)):
         held = {row["key"]: row for row in change.live(t.nodes, t.nodes.c.key, keys)}
@@ -234,7 +235,9 @@ class StatementMerge:
                     self._change.conflicts.append(key)
                 found[key] = replace(first, evidences=(*first.evidences, *statement.evidences))
         if bare:
-            raise InvalidRequest(f"{len(bare)} statements have no evidence: {'; '.join(bare[:5])}")
+            raise InvalidRequest(
+                msg("{count} statements have no evidence: {bare}", count=len(bare), bare="; ".join(bare[:5]))
+            )
         return found
 
     def _all_proofs(self) -> dict[int, int]:
@@ -327,7 +330,11 @@ def _node_numbers(change: RulesChange, statements: Iterable[Statement]) -> Mappi
     missing = [key for key in keys if key not in found]
     if missing:
         raise InvalidRequest(
-            f"statements are about {len(missing)} nodes that there are not: {', '.join(missing[:5])}"
+            msg(
+                "statements are about {count} nodes that there are not: {missing}",
+                count=len(missing),
+                missing=", ".join(missing[:5]),
+            )
         )
     return found
 

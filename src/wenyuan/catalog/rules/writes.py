@@ -27,6 +27,7 @@ from wenyuan.catalog.sql import now
 from wenyuan.catalog.storage import Database
 from wenyuan.catalog.writes import NAMES
 from wenyuan.core.errors import CatalogUnavailable, InvalidRequest, NotFound
+from wenyuan.core.messages import msg
 from wenyuan.core.model import FOREVER
 from wenyuan.core.rules import Node, Statement
 
@@ -118,14 +119,16 @@ class RuleWrites:
             InvalidRequest: the action is none, or a statement is to be approved that no evidence supports.
         """
         if action not in _STATUS:
-            raise InvalidRequest(f"{action!r} is no action: {', '.join(_STATUS)}")
+            raise InvalidRequest(
+                msg("{action} is no action: {status}", action=repr(action), status=", ".join(_STATUS))
+            )
         ids = list(dict.fromkeys(statement_ids))
         with self.database.changing("reviewing statements") as connection:
             change = RulesChange(connection, "rules:review")
             held = {row["statement_id"]: row for row in change.live(t.statements, t.statements.c.statement_id, ids)}
             missing = [number for number in ids if number not in held]
             if missing:
-                raise NotFound(f"there are no statements {', '.join(map(str, missing[:5]))}")
+                raise NotFound(msg("there are no statements {str}", str=", ".join(map(str, missing[:5]))))
             status = _STATUS[action]
             # A statement that is retired for want of evidence differs from one that somebody retired.
             rows = [row for row in held.values() if row["status"] != status or row["restores"]]
@@ -156,7 +159,7 @@ def _refuse_unsupported(change: RulesChange, ids: Sequence[int]) -> None:
     bare = sorted(set(ids) - {row["statement_id"] for row in live})
     if bare:
         raise InvalidRequest(
-            f"no evidence supports the statements {', '.join(map(str, bare[:5]))}",
+            msg("no evidence supports the statements {str}", str=", ".join(map(str, bare[:5]))),
             hint="import the pack that says them again",
         )
 
@@ -181,7 +184,7 @@ def drop_evidence_of(connection: sa.Connection, seq: int, source_id: str) -> int
     change = RulesChange(connection, "", seq)
     query = sa.select(e.row_id, e.statement_id).where(e.source_id == source_id, e.removed_seq.is_(None))
     proofs = dict(connection.execute(query).all())
-    lose_support(change, proofs, f"the source {source_id} was removed")
+    lose_support(change, proofs, msg("the source {source_id} was removed", source_id=source_id))
     words = {"uri": "", "clause": "", "quote": "", "quote_sha256": "", "reviewer": ""}
     connection.execute(t.evidences.update().where(e.source_id == source_id).values(words))
     if proofs:

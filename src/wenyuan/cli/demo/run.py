@@ -19,6 +19,7 @@ from wenyuan.cli.search import answer_document, show_answer
 from wenyuan.cli.sources import stars
 from wenyuan.cli.terminal import Bar, Terminal, printable
 from wenyuan.core.errors import ConfigError
+from wenyuan.core.messages import msg
 from wenyuan.core.model import RetrievalRequest, RetrievalResponse, Source
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
@@ -90,7 +91,7 @@ def _home(keep: Path | None) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="wenyuan-demo-") as temporary, as_file(source) as documents:
         home = keep.absolute() if keep else Path(temporary)
         if (home / "library" / "catalog.db").exists():
-            raise ConfigError(f"there is a library in {home} already", hint="choose another folder")
+            raise ConfigError(msg("there is a library in {home} already", home=home), hint="choose another folder")
         shutil.copytree(documents, home / "documents", dirs_exist_ok=True)
         yield home
 

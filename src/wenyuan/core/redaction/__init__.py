@@ -12,6 +12,7 @@ from itertools import chain, groupby, pairwise
 from urllib.parse import unquote
 
 from wenyuan.core.errors import DocumentRejected, KnowledgeError
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Block, Document, Facet
 from wenyuan.core.redaction import identifiers, secrets
 from wenyuan.core.redaction.matching import OPAQUE, Finding, Rule, View, find, views_of
@@ -199,7 +200,7 @@ def _recognised(view: View, names: NameRecognizer) -> list[Finding]:
         raise
     except Exception as error:  # whatever another's code raises, a text that was not searched is not taken in
         raise DocumentRejected(
-            f"the name recogniser failed ({type(error).__name__})", component="redaction"
+            msg("the name recogniser failed ({kind})", kind=type(error).__name__), component="redaction"
         ) from error
     if any(not 0 <= start < end <= len(view.text) for start, end in spans):
         raise DocumentRejected("the name recogniser gave a span outside the text", component="redaction")
@@ -267,7 +268,10 @@ class Rewriter:
             cells = _along(cells, edits)
             text, moved = _apply(text, moved, edits)
         raise DocumentRejected(
-            f"the text does not settle: after {_MAX_ROUNDS} rounds of redaction there is more to find",
+            msg(
+                "the text does not settle: after {max_rounds} rounds of redaction there is more to find",
+                max_rounds=_MAX_ROUNDS,
+            ),
             component="redaction",
         )
 

@@ -26,7 +26,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from wenyuan.core.errors import ConfigError, Fault, InvalidRequest
+from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, listed
+from wenyuan.core.messages import msg
 
 RULES_VERSION = "6"
 """Version of the rules and of what they write; texts redacted by another one are redacted anew."""
@@ -94,7 +95,7 @@ class RedactionPolicy:
         faults = [Fault(f"actions.{kind}", "has no action") for kind in KINDS if kind not in self.actions]
         faults += _faults(self.level, self.actions)
         if faults:
-            raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=tuple(faults))
+            raise InvalidRequest(listed(faults), faults=tuple(faults))
         object.__setattr__(self, "actions", MappingProxyType({kind: self.actions[kind] for kind in KINDS}))
 
     @property
@@ -117,7 +118,11 @@ class RedactionPolicy:
         """
         if "pseudonym" in self.actions.values() and len(key) < _MIN_KEY:
             raise ConfigError(
-                f"the policy {self.level!r} makes pseudonyms: that needs a key of at least {_MIN_KEY} bytes",
+                msg(
+                    "the policy {level} makes pseudonyms: that needs a key of at least {min_key} bytes",
+                    level=repr(self.level),
+                    min_key=_MIN_KEY,
+                ),
                 component="redaction",
                 hint="set a redaction key, or choose mask or drop instead of pseudonym",
             )
@@ -144,17 +149,26 @@ def parse_policy(said: Mapping[str, Any]) -> RedactionPolicy:
         actions = {}
     faults += _faults(level, actions)
     if faults:
-        raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=tuple(faults))
+        raise InvalidRequest(listed(faults), faults=tuple(faults))
     return RedactionPolicy(level=level, actions={**policy_for(level).actions, **actions})
 
 
 def _faults(level: object, actions: Mapping[Any, object]) -> list[Fault]:
     faults = []
     if level not in LEVELS:
-        faults.append(Fault("level", f"is {level!r}; it must be one of {', '.join(LEVELS)}"))
+        faults.append(
+            Fault("level", msg("is {level}; it must be one of {levels}", level=repr(level), levels=", ".join(LEVELS)))
+        )
     for kind, action in actions.items():
         if kind not in LABELS:
-            faults.append(Fault(f"actions.{kind}", f"is no kind of value; kinds are {', '.join(KINDS)}"))
+            faults.append(
+                Fault(f"actions.{kind}", msg("is no kind of value; kinds are {kinds}", kinds=", ".join(KINDS)))
+            )
         if action not in _ACTIONS:
-            faults.append(Fault(f"actions.{kind}", f"is {action!r}; it must be one of {', '.join(_ACTIONS)}"))
+            faults.append(
+                Fault(
+                    f"actions.{kind}",
+                    msg("is {action}; it must be one of {actions}", action=repr(action), actions=", ".join(_ACTIONS)),
+                )
+            )
     return faults

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from wenyuan.core.addresses import address_of, without_clause
 from wenyuan.core.errors import InvalidRequest
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Source
 
 # The values of the rules graph: nodes, directed typed statements about them, and the evidence for each.
@@ -67,7 +68,14 @@ class Node:
 
     def __post_init__(self) -> None:
         if not self.key.strip() or not self.kind or not self.name.strip():
-            raise InvalidRequest(f"a node needs key, kind and name, not {self.key!r}, {self.kind!r}, {self.name!r}")
+            raise InvalidRequest(
+                msg(
+                    "a node needs key, kind and name, not {key}, {kind}, {name}",
+                    key=repr(self.key),
+                    kind=repr(self.kind),
+                    name=repr(self.name),
+                )
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +102,9 @@ class Evidence:
 
     def __post_init__(self) -> None:
         if self.trust is not None and (type(self.trust) is not int or not 1 <= self.trust <= 5):
-            raise InvalidRequest(f"the trust of an evidence is {self.trust!r}; it must be an integer from 1 to 5")
+            raise InvalidRequest(
+                msg("the trust of an evidence is {trust}; it must be an integer from 1 to 5", trust=repr(self.trust))
+            )
         if not self.source_id:
             raise InvalidRequest("an evidence names its source")
         object.__setattr__(self, "uri", without_clause(self.uri, self.clause))
@@ -142,13 +152,33 @@ class Statement:
 
     def __post_init__(self) -> None:
         if self.strength not in get_args(Strength):
-            raise InvalidRequest(f"{self.strength!r} is no strength: {', '.join(get_args(Strength))}")
+            raise InvalidRequest(
+                msg(
+                    "{strength} is no strength: {strength2}",
+                    strength=repr(self.strength),
+                    strength2=", ".join(get_args(Strength)),
+                )
+            )
         if self.status not in get_args(StatementStatus):
-            raise InvalidRequest(f"{self.status!r} is no status: {', '.join(get_args(StatementStatus))}")
+            raise InvalidRequest(
+                msg(
+                    "{status} is no status: {statementstatus}",
+                    status=repr(self.status),
+                    statementstatus=", ".join(get_args(StatementStatus)),
+                )
+            )
         if not 0.0 <= self.weight <= 1.0:
-            raise InvalidRequest(f"the weight of a statement is {self.weight!r}; it must be from 0 to 1")
+            raise InvalidRequest(
+                msg("the weight of a statement is {weight}; it must be from 0 to 1", weight=repr(self.weight))
+            )
         if self.valid_from and self.valid_until and self.valid_until < self.valid_from:
-            raise InvalidRequest(f"valid_until {self.valid_until} lies before valid_from {self.valid_from}")
+            raise InvalidRequest(
+                msg(
+                    "valid_until {valid_until} lies before valid_from {valid_from}",
+                    valid_until=self.valid_until,
+                    valid_from=self.valid_from,
+                )
+            )
 
     @property
     def key(self) -> str:
@@ -183,7 +213,7 @@ class BookFault:
 
     def __str__(self) -> str:
         where = str(self.place)
-        return f"{where}: {self.message}" if where else self.message
+        return msg("{component}: {message}", component=where, message=self.message) if where else self.message
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,12 +313,21 @@ def joined(pack: str, books: Iterable[Book]) -> Book:
     faults = [fault for part in parts for fault in part.faults]
     schemas = [part.schema_tree for part in parts if part.schema_tree is not None]
     if len(schemas) > 1:
-        faults.append(BookFault("duplicate_schema", f"pack {pack!r} declares its schema in {len(schemas)} files"))
+        faults.append(
+            BookFault(
+                "duplicate_schema",
+                msg("pack {pack} declares its schema in {count} files", pack=repr(pack), count=len(schemas)),
+            )
+        )
     sources: dict[str, DeclaredSource] = {}
     for declared in (s for part in parts for s in part.sources):
         first = sources.setdefault(declared.source.source_id, declared)
         if first is not declared:
-            message = f"source {declared.source.source_id!r} is declared already at {first.place}"
+            message = msg(
+                "source {source_id} is declared already at {place}",
+                source_id=repr(declared.source.source_id),
+                place=first.place,
+            )
             faults.append(BookFault("duplicate_source", message, declared.place))
     return Book(
         pack=pack,

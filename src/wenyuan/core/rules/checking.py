@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from wenyuan.core.errors import InvalidRequest, did_you_mean
+from wenyuan.core.messages import msg
 from wenyuan.core.rules import (
     Book,
     BookFault,
@@ -63,7 +64,9 @@ class NodeCheck:
         kind = found[0]
         node = replace(node, kind=kind, key=f"{kind}/{node.name}" if named else node.key)
         if looks_like_sentence(node.name):
-            message = f"the name of a node names a thing, and this is a sentence: {node.name!r:.60}"
+            message = msg(
+                "the name of a node names a thing, and this is a sentence: {name}", name=f"{node.name!r:.60}"
+            )
             if node.place.file in self.machine:
                 self._refuse("sentence_as_name", message, node)
                 return
@@ -90,7 +93,11 @@ class NodeCheck:
             return
         others = [key for key in (double, *known) if key is not None and key != node.key]
         if others:
-            message = f"another {node.kind} of that name has the key {others[0]!r}: both are kept"
+            message = msg(
+                "another {kind} of that name has the key {others}: both are kept",
+                kind=node.kind,
+                others=repr(others[0]),
+            )
             self._fault("duplicate_node", message, node.place, "note")
         self._named.setdefault((node.kind, folded(node.name)), node.key)
         self.accepted[node.key] = node
@@ -98,11 +105,16 @@ class NodeCheck:
     def _together(self, first: Node, again: Node) -> None:
         other = _contradictions(first, again)
         if other and not {first.place.file, again.place.file} <= set(self.machine):
-            message = f"{again.name!r} stands already at {first.place}, with another {' and '.join(other)}"
+            message = msg(
+                "{name} stands already at {place}, with another {other}",
+                name=repr(again.name),
+                place=first.place,
+                other=" and ".join(other),
+            )
             self._refuse("duplicate_node", message, again)
             return
         self.merged += 1
-        message = f"{again.name!r} stands already at {first.place}: put together"
+        message = msg("{name} stands already at {place}: put together", name=repr(again.name), place=first.place)
         self._fault("duplicate_node", message, again.place, "note")
         texts = {alias.text for alias in first.aliases}
         self.accepted[first.key] = replace(
@@ -129,7 +141,12 @@ class NodeCheck:
             for word in dict.fromkeys(folded(alias.text) for alias in node.aliases):
                 owner = owners.setdefault((node.kind, word), node.key)
                 if owner != node.key and (node.key in self.accepted or owner in self.accepted):
-                    message = f"{word!r} of {node.name!r} also means {everything[owner].name!r}: both are kept"
+                    message = msg(
+                        "{word} of {name} also means {name2}: both are kept",
+                        word=repr(word),
+                        name=repr(node.name),
+                        name2=repr(everything[owner].name),
+                    )
                     place = node.place if node.key in self.accepted else everything[owner].place
                     self._fault("alias_collision", message, place, "note")
 
@@ -221,7 +238,11 @@ def check_book(
     declared = {d.source.source_id: d for d in book.sources}
     if default_source is not None and default_source not in {*sources, *declared}:
         raise InvalidRequest(
-            f"no such source: {default_source!r}{did_you_mean(default_source, [*sources, *declared])}"
+            msg(
+                "no such source: {default_source}{near}",
+                default_source=repr(default_source),
+                near=did_you_mean(default_source, [*sources, *declared]),
+            )
         )
     if not schema.kinds and (book.nodes or book.links):
         return _without_schema(book)
@@ -301,7 +322,15 @@ class _LinkCheck:
     def _statement(self, link: RawStatement) -> Statement:
         src, rel, dst = self._oriented(link)
         if src == dst:
-            raise _Refused("self_loop", f"{link.src!r} and {link.dst!r} are the same node, {src!r}")
+            raise _Refused(
+                "self_loop",
+                msg(
+                    "{src} and {dst} are the same node, {src2}",
+                    src=repr(link.src),
+                    dst=repr(link.dst),
+                    src2=repr(src),
+                ),
+            )
         condition = plain_condition(link.condition, self.schema.parameters)
         if condition:
             try:
@@ -332,8 +361,10 @@ class _LinkCheck:
         forward = _narrow(starts, relation.sources), _narrow(ends, relation.targets)
         ahead, back = all(forward), _fits(relation, ends, starts)
         if link.direction == "none" and ahead and back:
-            message = (
-                f"either end of {relation.id!r} may be {link.src!r}: the graph does not say which, the kinds neither"
+            message = msg(
+                "either end of {id} may be {src}: the graph does not say which, the kinds neither",
+                id=repr(relation.id),
+                src=repr(link.src),
             )
             raise _Refused("not_orientable", message)
         if ahead:
@@ -355,7 +386,7 @@ class _LinkCheck:
             return found
         refused = self.names_refused.get(written)
         why = f"; it was refused at {refused}" if refused else self.names.near(written)
-        raise _Refused("dangling_end", f"no such node: {written!r}{why}")
+        raise _Refused("dangling_end", msg("no such node: {written}{why}", written=repr(written), why=why))
 
     def _below(self, found: Sequence[Candidate], under: str) -> Sequence[Candidate]:
         """The subject of a statement that was written below another one: what that one may lead to."""
@@ -372,7 +403,10 @@ class _LinkCheck:
             r for r in relations if _fits(r, starts, ends) or (link.direction != "stated" and _fits(r, ends, starts))
         ]
         if found and len(fitting) != 1:
-            raise _Refused("ambiguous_relation", f"{link.rel!r} may mean each of {', '.join(found)}")
+            raise _Refused(
+                "ambiguous_relation",
+                msg("{rel} may mean each of {found}", rel=repr(link.rel), found=", ".join(found)),
+            )
         if found:
             return fitting[0]
         # A program writes what it calls a relation; a person who writes an unknown one has mistyped a known one.
@@ -381,7 +415,10 @@ class _LinkCheck:
             message = f"{link.rel!r} is taken as {fitting[0].id!r}, the only relation between {ends_shown}"
             self.fault("relation_inferred", message, link.place, "note")
             return fitting[0]
-        raise _Refused("unknown_relation", f"no such relation: {link.rel!r}{self.relations.near(link.rel)}")
+        raise _Refused(
+            "unknown_relation",
+            msg("no such relation: {rel}{relations}", rel=repr(link.rel), relations=self.relations.near(link.rel)),
+        )
 
     def _named(self, link: RawStatement) -> list[str]:
         """The relations that are written: one, or a list of words for it, all of which a person has to know."""
@@ -401,7 +438,14 @@ class _LinkCheck:
         keys = sorted(c.key for c in found if c.rank == best)
         if len(keys) > 1:
             shown = ", ".join(keys[:_SHOWN])
-            raise _Refused("ambiguous_name", f"{written!r} may mean each of {shown}; write the key, or kind:name")
+            raise _Refused(
+                "ambiguous_name",
+                msg(
+                    "{written} may mean each of {shown}; write the key, or kind:name",
+                    written=repr(written),
+                    shown=shown,
+                ),
+            )
         return keys[0]
 
     def _evidences(self, link: RawStatement) -> tuple[Evidence, ...]:
@@ -429,7 +473,9 @@ class _LinkCheck:
         if not source:
             raise _Refused("no_evidence", "the evidence names no source, and no default source is given", raw.place)
         if source not in self.sources:
-            message = f"no such source: {source!r}{did_you_mean(source, self.sources)}"
+            message = msg(
+                "no such source: {source}{near}", source=repr(source), near=did_you_mean(source, self.sources)
+            )
             raise _Refused("unknown_source", message, raw.place)
         usual = self.declared[source].uri if source in self.declared else ""
         return Evidence(
@@ -447,7 +493,11 @@ class _LinkCheck:
         fields = ("strength", "sentence", "valid_from", "valid_until", "weight", "status")
         other = [name for name in fields if getattr(first, name) != getattr(again, name)]
         if other:
-            message = f"the statement stands already at {first.place}, with another {' and '.join(other)}"
+            message = msg(
+                "the statement stands already at {place}, with another {other}",
+                place=first.place,
+                other=" and ".join(other),
+            )
             if not {first.place.file, again.place.file} <= set(self.machine):
                 raise _Refused("duplicate_statement", message)
             # A program says the same of every text that it finds it in, each time in other words.
@@ -455,7 +505,12 @@ class _LinkCheck:
             return replace(first, evidences=tuple(dict.fromkeys((*first.evidences, *again.evidences))))
         added = [e for e in again.evidences if e not in first.evidences]
         if not added:
-            self.fault("duplicate_statement", f"the statement stands already at {first.place}", again.place, "note")
+            self.fault(
+                "duplicate_statement",
+                msg("the statement stands already at {place}", place=first.place),
+                again.place,
+                "note",
+            )
         return replace(first, evidences=(*first.evidences, *added))
 
     def refuse_cycles(self) -> None:
@@ -466,7 +521,11 @@ class _LinkCheck:
             statement = self.accepted.pop(key)
             shown = " → ".join(self.nodes[node].name for node in path)
             more = " → …" if path[0] != path[-1] else ""
-            self.fault("cycle", f"{statement.rel!r} goes round in a circle: {shown}{more}", statement.place)
+            self.fault(
+                "cycle",
+                msg("{rel} goes round in a circle: {shown}{more}", rel=repr(statement.rel), shown=shown, more=more),
+                statement.place,
+            )
             self.refused += 1
 
 

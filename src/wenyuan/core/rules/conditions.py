@@ -11,7 +11,8 @@ from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
 from typing import Any, Literal, cast
 
-from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, did_you_mean
+from wenyuan.core.errors import ConfigError, Fault, InvalidRequest, did_you_mean, listed
+from wenyuan.core.messages import joined, msg
 from wenyuan.core.rules.schema import Parameter, label_in
 
 # The text of a condition → a tree of ``&&``, ``||`` and ``!`` over leaves that the CEL library evaluates.
@@ -48,7 +49,9 @@ _OPEN, _CLOSE = ("(", "["), (")", "]")
 
 def wrong(text: str, why: str, *, hint: str = "") -> InvalidRequest:
     """What to raise about a condition."""
-    return InvalidRequest(f"condition {text!r:.200}: {why}", faults=(Fault("condition", why),), hint=hint)
+    return InvalidRequest(
+        msg("condition {text}: {why}", text=f"{text!r:.200}", why=why), faults=(Fault("condition", why),), hint=hint
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +154,7 @@ def read(text: str) -> tuple[Tree, tuple[Leaf, ...]]:
         InvalidRequest: too long, too deep, not CEL, or more of CEL than conditions may use.
     """
     if len(text) > MAX_CHARS:
-        raise wrong(text, f"has {len(text)} characters; at most {MAX_CHARS}")
+        raise wrong(text, msg("has {count} characters; at most {max_chars}", count=len(text), max_chars=MAX_CHARS))
     tokens = tuple(tokens_of(text))
     if not tokens:
         raise wrong(text, "is blank; what holds always has no condition")
@@ -171,8 +174,12 @@ def _program(text: str, source: str) -> Any:
         return CEL.compile(source)
     except ValueError as error:
         found = re.search(r"<input>:\d+:(\d+): (?:Syntax error: )?([^\n]+)", str(error))
-        why = f"column {found[1]}: {found[2].split(' expecting {')[0]}" if found else _first_sentence(error)
-        raise wrong(text, f"is no CEL: {why}") from error
+        why = (
+            msg("column {found}: {found2}", found=found[1], found2=found[2].split(" expecting {")[0])
+            if found
+            else _first_sentence(error)
+        )
+        raise wrong(text, msg("is no CEL: {why}", why=why)) from error
 
 
 def tokens_of(text: str) -> Iterator[Token]:
@@ -189,7 +196,8 @@ def tokens_of(text: str) -> Iterator[Token]:
             meant = _MEANT.get(text[at], "")
             raise wrong(
                 text,
-                f"column {at + 1}: {text[at]!r} cannot stand here" + (f"; did you mean {meant!r}?" if meant else ""),
+                msg("column {at}: {text} cannot stand here", at=at + 1, text=repr(text[at]))
+                + (msg("; did you mean {meant}?", meant=repr(meant)) if meant else ""),
                 hint="a condition is CEL in ASCII signs; other characters stand in quotes: soil == '软土'",
             )
         if kind != "space":
@@ -205,7 +213,7 @@ def _check_use(text: str, tokens: tuple[Token, ...]) -> None:
             raise wrong(text, f"has brackets nested deeper than {MAX_NESTING}")
         why = _misuse(tokens[i - 1] if i else None, token, tokens[i + 1] if i + 1 < len(tokens) else None)
         if why:
-            raise wrong(text, f"column {token.at + 1}: {why}")
+            raise wrong(text, msg("column {at}: {why}", at=token.at + 1, why=why))
 
 
 def _misuse(before: Token | None, token: Token, after: Token | None) -> str:
@@ -340,9 +348,14 @@ def checked_parameters(declared: Mapping[str, Parameter], given: Mapping[str, ob
         if value is not None and checked[name] is None:
             nature = _NATURE[parameter.type] if parameter else "a finite number, a text, or true or false"
             what = described(parameter, "en") if parameter else name
-            faults.append(Fault(f"parameters.{name}", f"must be {nature} ({what}), not {value!r:.60}"))
+            faults.append(
+                Fault(
+                    f"parameters.{name}",
+                    msg("must be {nature} ({what}), not {value}", nature=nature, what=what, value=f"{value!r:.60}"),
+                )
+            )
     if faults:
-        raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=tuple(faults))
+        raise InvalidRequest(listed(faults), faults=tuple(faults))
     return checked
 
 
@@ -390,12 +403,12 @@ def _compiled(text: str, parameters: tuple[Parameter, ...] | None) -> Condition:
     if parameters is not None:
         by_name, ways = [p.name for p in parameters], [way for p in parameters for way in p.names]
         unknown = [
-            f"{n!r} is not declared{did_you_mean(n, by_name) or did_you_mean(n, ways)}"
+            msg("{name} is not declared{near}", name=repr(n), near=did_you_mean(n, by_name) or did_you_mean(n, ways))
             for n in names
             if n not in declared
         ]
         if unknown:
-            raise wrong(text, "; ".join(unknown))
+            raise wrong(text, joined(unknown))
         _check_types(text, leaves, {p.name: _TYPICAL[p.type] for p in declared.values()})
     return Condition(text, tuple(names), tree, declared)
 
@@ -412,7 +425,9 @@ def _check_types(text: str, leaves: tuple[Leaf, ...], typical: Mapping[str, obje
             continue
         left, right = (_family(v) for v in leaf.sides(typical))
         if left != right:
-            raise wrong(text, f"{leaf.source!r} compares {left} with {right}")
+            raise wrong(
+                text, msg("{source} compares {left} with {right}", source=repr(leaf.source), left=left, right=right)
+            )
 
 
 def _family(value: Any) -> str:

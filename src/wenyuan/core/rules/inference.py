@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 
 from wenyuan.core.addresses import address_of
 from wenyuan.core.errors import CatalogError, InvalidRequest, did_you_mean
+from wenyuan.core.messages import msg
 from wenyuan.core.ports import Deadline
 from wenyuan.core.rules import Strength, kept_fairly
 from wenyuan.core.rules.conditions import Condition, checked_parameters, compile_condition
@@ -298,7 +299,13 @@ def infer(  # noqa: PLR0913  (what is asked, of what, within which bounds)
         KnowledgeError: the graph could not answer.
     """
     if pattern is not None and pattern not in schema.patterns:
-        raise InvalidRequest(f"no such pattern: {pattern!r}{did_you_mean(pattern, schema.patterns)}")
+        raise InvalidRequest(
+            msg(
+                "no such pattern: {pattern}{near}",
+                pattern=repr(pattern),
+                near=did_you_mean(pattern, schema.patterns),
+            )
+        )
     walk = _Walk(
         graph, schema, view, checked_parameters(schema.parameters, parameters or {}), _scope(scope, schema.scope_kind), deadline,
         limits or schema.limits,
@@ -505,7 +512,11 @@ class _Walk:
                 self.conditions[edge.condition] = compile_condition(edge.condition, self.schema.parameters)
             except InvalidRequest as error:
                 raise CatalogError(
-                    f"statement {edge.statement_id} does not fit the schema: {error.message}",
+                    msg(
+                        "statement {statement_id} does not fit the schema: {message}",
+                        statement_id=edge.statement_id,
+                        message=error.message,
+                    ),
                     hint="import the pack again that says it",
                 ) from error
         outcome = self.conditions[edge.condition].check(self.parameters)
@@ -530,7 +541,7 @@ class _Walk:
         )
         cut = [path.steps[-1].edge for path, *_ in best if path.statement_id not in kept]
         if cut:
-            self.cuts.append(f"rules cut at {self.limits.max_results}")
+            self.cuts.append(msg("rules cut at {max_results}", max_results=self.limits.max_results))
         left = frozenset(edge.statement_id for edge in cut if not STRENGTHS[edge.strength])
         rules = (_rule(group, path, others) for path, group, others in best if path.statement_id in kept)
         return tuple(rules), left

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wenyuan.core.errors import InvalidRequest
+from wenyuan.core.messages import msg
 from wenyuan.core.rules.inference import LexiconEntry
 from wenyuan.core.rules.names import Alike, Spelling, form_of, likeness, only_as_whole, spell
 
@@ -116,8 +117,14 @@ class Linker:
     def _add(self, entry: LexiconEntry, classes: dict[tuple[str, tuple[str, ...]], int]) -> None:
         if entry.type not in _TYPE_FACTORS or not 0.0 < entry.weight <= 1.0:
             raise InvalidRequest(
-                f"the name {entry.text!r} has type {entry.type!r} and weight {entry.weight!r}; "
-                f"the type must be one of {', '.join(_TYPE_FACTORS)}, the weight above 0, at most 1"
+                msg(
+                    "the name {text} has type {type} and weight {weight}; the type must be one of "
+                    "{type_factors}, the weight above 0, at most 1",
+                    text=repr(entry.text),
+                    type=repr(entry.type),
+                    weight=repr(entry.weight),
+                    type_factors=", ".join(_TYPE_FACTORS),
+                )
             )
         number = classes.setdefault((entry.kind, entry.scope), len(classes))
         if number == len(self._kinds):

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wenyuan.core.errors import InvalidRequest, did_you_mean
+from wenyuan.core.messages import msg
 from wenyuan.core.rules import Node
 from wenyuan.core.rules.conditions import Token, tokens_of
 from wenyuan.core.rules.schema import Kind, Parameter, Relation, Schema, label_in
@@ -55,7 +56,7 @@ def suggestion(word: str, known: Collection[str]) -> str:
         return said
     near = (k for k in known if len(k) == len(word) and sum(a != b for a, b in zip(k, word, strict=True)) == 1)
     found = next(near, "")
-    return f"; did you mean {found!r}?" if found else ""
+    return msg("; did you mean {found}?", found=repr(found)) if found else ""
 
 
 class Words:

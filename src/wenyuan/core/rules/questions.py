@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeVar
 
-from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean
+from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed
+from wenyuan.core.messages import msg
 from wenyuan.core.rules.conditions import WORDS
 from wenyuan.core.rules.inference import DerivedRule
 from wenyuan.core.rules.names import form_of, only_as_whole, spell
@@ -447,16 +448,24 @@ def meant_parameters(given: Mapping[str, object], declared: Mapping[str, Paramet
     for word, value in given.items():
         names = by_name(word, declared)
         if len(names) > 1:
-            faults.append(Fault(f"parameters.{word}", f"may mean each of {', '.join(names)}"))
+            faults.append(Fault(f"parameters.{word}", msg("may mean each of {names}", names=", ".join(names))))
             continue
         name = names[0] if names else word
         if name in meant and meant[name] != value:
             faults.append(
-                Fault(f"parameters.{word}", f"is {value!r:.60}, and {name} is given as {meant[name]!r:.60}")
+                Fault(
+                    f"parameters.{word}",
+                    msg(
+                        "is {value}, and {name} is given as {meant}",
+                        value=f"{value!r:.60}",
+                        name=name,
+                        meant=f"{meant[name]!r:.60}",
+                    ),
+                )
             )
         meant[name] = value
     if faults:
-        raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=tuple(faults))
+        raise InvalidRequest(listed(faults), faults=tuple(faults))
     return meant
 
 
@@ -520,5 +529,5 @@ def written_numbers(text: str) -> list[int | NumberSpan]:
         return [(1, None)]
     found = [_RANGE.fullmatch(part) for part in parts]
     if not parts or None in found:
-        raise ValueError(f"{text!r} is no list of rule numbers: 3,7 or 1-50, or all")
+        raise ValueError(msg("{text} is no list of rule numbers: 3,7 or 1-50, or all", text=repr(text)))
     return [int(one[1]) if one[2] is None else (int(one[1]), int(one[2])) for one in found if one]

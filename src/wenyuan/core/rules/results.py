@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from wenyuan.core.errors import Fault, InvalidRequest
+from wenyuan.core.errors import Fault, InvalidRequest, listed
+from wenyuan.core.messages import msg
 from wenyuan.core.model import ORIGIN_PRIORITY
 from wenyuan.core.rules.conditions import compile_condition, described
 from wenyuan.core.rules.inference import DerivedRule, GraphNode
@@ -131,16 +132,34 @@ class RetrievalItem:
         if not isinstance(self.content, str) or not self.content.strip():
             faults.append(Fault("content", "must be a text that is not blank"))
         if self.source not in ORIGIN_PRIORITY:
-            faults.append(Fault("source", f"is {self.source!r}, not one of {', '.join(ORIGIN_PRIORITY)}"))
+            faults.append(
+                Fault(
+                    "source",
+                    msg(
+                        "is {source}, not one of {origin_priority}",
+                        source=repr(self.source),
+                        origin_priority=", ".join(ORIGIN_PRIORITY),
+                    ),
+                )
+            )
         if type(self.priority) is not int or not 1 <= self.priority <= PRIORITY_FREE_GEN:
-            faults.append(Fault("priority", f"is {self.priority!r}, not an integer from 1 to {PRIORITY_FREE_GEN}"))
+            faults.append(
+                Fault(
+                    "priority",
+                    msg(
+                        "is {priority}, not an integer from 1 to {priority_free_gen}",
+                        priority=repr(self.priority),
+                        priority_free_gen=PRIORITY_FREE_GEN,
+                    ),
+                )
+            )
         number = isinstance(self.score, (int, float)) and not isinstance(self.score, bool)
         if not number or not 0.0 <= self.score <= 1.0:  # false for NaN too
-            faults.append(Fault("score", f"is {self.score!r}, not a number from 0 to 1"))
+            faults.append(Fault("score", msg("is {score}, not a number from 0 to 1", score=repr(self.score))))
         if not isinstance(self.metadata, dict):
             faults.append(Fault("metadata", "must be a dict"))
         if faults:
-            raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=tuple(faults))
+            raise InvalidRequest(listed(faults), faults=tuple(faults))
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""

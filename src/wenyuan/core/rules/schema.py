@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
 from typing import Any, Literal, TypeVar, cast, get_args
 
-from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean
+from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed
+from wenyuan.core.messages import msg
 
 # Which kinds of things and which relations there are, and which paths through them are rules: data, not code.
 #
@@ -210,11 +211,20 @@ def merged(a: Schema, b: Schema) -> Schema:
         limits=a.limits if b.limits == Limits() else b.limits,
     )
     if a.scope_kind and b.scope_kind and a.scope_kind != b.scope_kind:
-        faults.append(Fault("scope_kind", f"is {a.scope_kind!r} here and {b.scope_kind!r} there"))
+        faults.append(
+            Fault(
+                "scope_kind",
+                msg(
+                    "is {x} here and {y} there",
+                    x=repr(a.scope_kind),
+                    y=repr(b.scope_kind),
+                ),
+            )
+        )
     if a.limits != b.limits and Limits() not in (a.limits, b.limits):
-        faults.append(Fault("limits", f"are {a.limits} here and {b.limits} there"))
+        faults.append(Fault("limits", msg("are {x} here and {y} there", x=a.limits, y=b.limits)))
     if faults:
-        message = "two schemas contradict one another: " + "; ".join(f"{f.path} {f.message}" for f in faults)
+        message = msg("two schemas contradict one another: {faults}", faults=listed(faults))
         raise InvalidRequest(message, faults=tuple(faults))
     return result
 
@@ -241,12 +251,12 @@ def _both(old: T, new: T, path: str, faults: list[Fault]) -> T:
         elif each.name in _ADDING:
             adding[each.name] = {**y, **x}
             faults += [
-                Fault(f"{path}.{each.name}.{tag}", f"is {x[tag]!r} here and {y[tag]!r} there")
+                Fault(f"{path}.{each.name}.{tag}", msg("is {x} here and {y} there", x=repr(x[tag]), y=repr(y[tag])))
                 for tag in x.keys() & y.keys()
                 if x[tag] != y[tag]
             ]
         elif x != y:
-            faults.append(Fault(f"{path}.{each.name}", f"is {_shown(x)} here and {_shown(y)} there"))
+            faults.append(Fault(f"{path}.{each.name}", msg("is {x} here and {y} there", x=_shown(x), y=_shown(y))))
     # Which fields a value has is known to `fields`, not to the type checker.
     return replace(old, **adding)
 
@@ -316,7 +326,7 @@ class _Reader:
             limits=self._limits(parts.get("limits")),
         )
         if self.faults:
-            message = "the schema is wrong: " + "; ".join(f"{f.path} {f.message}" for f in self.faults)
+            message = msg("the schema is wrong: {faults}", faults=listed(self.faults))
             raise InvalidRequest(message, faults=tuple(self.faults))
         return schema
 
@@ -348,7 +358,15 @@ class _Reader:
         kind = parts.get("type")
         if kind not in get_args(ParameterType):
             near = did_you_mean(str(kind), get_args(ParameterType))
-            self._wrong(f"{path}.type", f"is {kind!r}; it must be one of {', '.join(get_args(ParameterType))}{near}")
+            self._wrong(
+                f"{path}.type",
+                msg(
+                    "is {kind}; it must be one of {parametertype}{near}",
+                    kind=repr(kind),
+                    parametertype=", ".join(get_args(ParameterType)),
+                    near=near,
+                ),
+            )
         unit = parts.get("unit", "")
         if not isinstance(unit, str):
             self._wrong(f"{path}.unit", "must be a string")

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wenyuan.core.errors import IndexCorrupt
+from wenyuan.core.messages import msg
 
 Array = NDArray[np.float32]
 Answers = Sequence[Sequence[NDArray[np.int64]]]
@@ -126,7 +127,7 @@ class QueryMap:
                 return cls(matrix=matrix, shift=shift, scale=scale, offset=offset, aimed=aimed)
         except (OSError, ValueError, KeyError) as error:
             raise IndexCorrupt(
-                f"the learned map cannot be read: {error}", component=_COMPONENT, hint=_MEND
+                msg("the learned map cannot be read: {error}", error=error), component=_COMPONENT, hint=_MEND
             ) from error
 
 

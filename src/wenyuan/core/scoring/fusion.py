@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from wenyuan.core.addresses import folder_of
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit
 from wenyuan.core.scoring import rescaled, trust_factor
@@ -145,13 +146,13 @@ def missing_place(query: str, reference: Reference | None, passages: Iterable[Pa
     found = list(passages)
     if not _SAYING.search(text if title else rest):
         absent = not any(reference.share(passage) for passage in found)
-        return f"no document in scope has the clause {clauses[0]!r}" if absent else ""
+        return msg("no document in scope has the clause {clauses}", clauses=repr(clauses[0])) if absent else ""
     alike = dict.fromkeys(reference.asked.union(*map(title_terms, found)), 1.0)
     least = _SAME_TITLE if title else _TITLE_ALONE
     titled = [passage for passage in found if reference.title_fit(passage, alike) > least]
     if not titled or any(reference.share(passage) for passage in titled):
         return ""
-    return f"the document {titled[0].title!r} has no clause {clauses[0]!r}"
+    return msg("the document {title} has no clause {clauses}", title=repr(titled[0].title), clauses=repr(clauses[0]))
 
 
 def _question(passage: Passage) -> str:

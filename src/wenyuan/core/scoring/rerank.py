@@ -21,6 +21,7 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from wenyuan.core.errors import ScoresRejected
+from wenyuan.core.messages import msg
 from wenyuan.core.model import RULE_IDS, Passage
 from wenyuan.core.ports import Hit
 from wenyuan.core.terms_of_use import parse_copyright
@@ -54,17 +55,22 @@ def checked_scores(scores: Sequence[object], count: int, component: str, *, logi
         ScoresRejected: too few, too many, not numbers, NaN, infinity, or not in 0..1.
     """
     if len(scores) != count:
-        raise ScoresRejected(f"{count} texts went in, {len(scores)} scores came out", component=component)
+        raise ScoresRejected(
+            msg("{count} texts went in, {count2} scores came out", count=count, count2=len(scores)),
+            component=component,
+        )
     checked = []
     for place, score in enumerate(scores, 1):
         if isinstance(score, bool) or not isinstance(score, (int, float)):
-            raise ScoresRejected(f"the score of text {place} is no number", component=component)
+            raise ScoresRejected(msg("the score of text {place} is no number", place=place), component=component)
         value = _float(score)
         if not math.isfinite(value):
-            raise ScoresRejected(f"the score of text {place} is NaN or infinite", component=component)
+            raise ScoresRejected(
+                msg("the score of text {place} is NaN or infinite", place=place), component=component
+            )
         if not logits and not 0.0 <= value <= 1.0:
             raise ScoresRejected(
-                f"the score of text {place} is {value:.4g}, which is not in 0..1",
+                msg("the score of text {place} is {value}, which is not in 0..1", place=place, value=f"{value:.4g}"),
                 component=component,
                 hint='it may be a logit: set reranker.scores = "logit"',
             )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wenyuan.core.errors import EncoderTimeout, VectorRejected
+from wenyuan.core.messages import msg
 from wenyuan.core.ports import Deadline
 from wenyuan.core.text import CJK, without_cjk
 
@@ -107,12 +108,18 @@ def checked_vectors(
     if rows.size == 0 and count == 0:
         return np.zeros((0, dimension), np.float32)
     if rows.ndim != 2:
-        raise VectorRejected(f"expected rows of numbers, got {rows.ndim} axes", component=component)
+        raise VectorRejected(msg("expected rows of numbers, got {ndim} axes", ndim=rows.ndim), component=component)
     if rows.shape[0] != count:
-        raise VectorRejected(f"{count} texts went in, {rows.shape[0]} vectors came out", component=component)
+        raise VectorRejected(
+            msg("{count} texts went in, {shape} vectors came out", count=count, shape=rows.shape[0]),
+            component=component,
+        )
     if rows.shape[1] != dimension:
         raise VectorRejected(
-            f"the vectors have {rows.shape[1]} dimensions, expected {dimension}", component=component
+            msg(
+                "the vectors have {shape} dimensions, expected {dimension}", shape=rows.shape[1], dimension=dimension
+            ),
+            component=component,
         )
     with np.errstate(over="ignore", invalid="ignore"):
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -150,7 +157,12 @@ def _check_lengths(rows: NDArray[Any], lengths: NDArray[Any], component: str) ->
         what = "holds infinity or numbers too large"
     else:
         what = "is zero"
-    raise VectorRejected(f"vector {at} {what} ({int(bad.sum())} of {len(bad)} are unusable)", component=component)
+    raise VectorRejected(
+        msg(
+            "vector {at} {what} ({bad} of {count} are unusable)", at=at, what=what, bad=int(bad.sum()), count=len(bad)
+        ),
+        component=component,
+    )
 
 
 def _check_not_constant(units: NDArray[np.float32], texts: Sequence[str], component: str) -> None:
@@ -160,7 +172,12 @@ def _check_not_constant(units: NDArray[np.float32], texts: Sequence[str], compon
     if len(different) >= 2:
         one, other, *_ = (text[:40] for text in different.values())
         raise VectorRejected(
-            f"{len(different)} different texts all got the same vector, e.g. {one!r} and {other!r}",
+            msg(
+                "{count} different texts all got the same vector, e.g. {one} and {other}",
+                count=len(different),
+                one=repr(one),
+                other=repr(other),
+            ),
             component=component,
         )
 

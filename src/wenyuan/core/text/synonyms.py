@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from itertools import chain, islice, product
 from typing import Any, NamedTuple
 
-from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean
+from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed
+from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_QUERY_CHARS
 from wenyuan.core.text import fold, has_han, placed_stems, search_terms
 
@@ -246,7 +247,11 @@ def parse_synonym(value: Mapping[str, Any]) -> Synonym:
         InvalidRequest: listing every fault.
     """
     known = ("term", "synonym", "direction")
-    faults = [Fault(str(name), f"unknown{did_you_mean(str(name), known)}") for name in value if name not in known]
+    faults = [
+        Fault(str(name), msg("unknown{near}", near=did_you_mean(str(name), known)))
+        for name in value
+        if name not in known
+    ]
     term, synonym = (_side(value, name, faults) for name in known[:2])
     direction = value.get("direction", _DIRECTIONS[0])
     if direction not in _DIRECTIONS:
@@ -254,7 +259,7 @@ def parse_synonym(value: Mapping[str, Any]) -> Synonym:
     if not faults and stems(term) == stems(synonym):
         faults.append(Fault("synonym", "is read as the same as the term already"))
     if faults:
-        raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=tuple(faults))
+        raise InvalidRequest(listed(faults), faults=tuple(faults))
     return Synonym(term=term, synonym=synonym, both=direction == _DIRECTIONS[0])
 
 
@@ -262,7 +267,7 @@ def _side(value: Mapping[str, Any], name: str, faults: list[Fault]) -> str:
     given = value.get(name)
     text = " ".join(unicodedata.normalize("NFKC", given).split()) if isinstance(given, str) else ""
     if not 0 < len(text) <= MOST_CHARS:
-        faults.append(Fault(name, f"must be a string of 1 to {MOST_CHARS} characters"))
+        faults.append(Fault(name, msg("must be a string of 1 to {most_chars} characters", most_chars=MOST_CHARS)))
     elif any(unicodedata.category(c)[0] == "C" for c in text):
         faults.append(Fault(name, "must hold no control characters"))
     elif not search_terms(text) or not stems(text):

@@ -12,6 +12,7 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from wenyuan.core.errors import ConfigError
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Source
 
 ENV_ALLOWED = ("WENYUAN_*",)
@@ -53,7 +54,9 @@ def declared(shape: type[Shape], source: Source) -> Shape:
             f"{'.'.join(map(str, fault['loc']))}: {_meaning(shape, fault['type'], fault['msg'], str(fault['loc'][-1]))}"
             for fault in error.errors(include_input=False, include_url=False)
         )
-        raise ConfigError(f"its settings are wrong: {faults}", component=f"source {source.source_id}") from None
+        raise ConfigError(
+            msg("its settings are wrong: {faults}", faults=faults), component=f"source {source.source_id}"
+        ) from None
 
 
 def secret(variable: str, component: str, allowed: Sequence[str] = ENV_ALLOWED) -> str:
@@ -70,15 +73,21 @@ def secret(variable: str, component: str, allowed: Sequence[str] = ENV_ALLOWED) 
     """
     if not (variable in allowed or (not _OWN.fullmatch(variable) and any(fnmatchcase(variable, p) for p in allowed))):
         raise ConfigError(
-            f"the environment variable {variable} may not be read by a source: "
-            f"the setting sources.env_allowed has {', '.join(allowed) or 'no pattern'}",
+            msg(
+                "the environment variable {variable} may not be read by a source: the setting "
+                "sources.env_allowed has {allowed}",
+                variable=variable,
+                allowed=", ".join(allowed) or "no pattern",
+            ),
             component=component,
-            hint=f"rename it to WENYUAN_{variable.upper()}, or add it to sources.env_allowed",
+            hint=msg("rename it to WENYUAN_{variable}, or add it to sources.env_allowed", variable=variable.upper()),
         )
     value = os.environ.get(variable, "").strip()
     if not value:
         raise ConfigError(
-            f"the environment variable {variable} is not set", component=component, hint=f"export {variable}=…"
+            msg("the environment variable {variable} is not set", variable=variable),
+            component=component,
+            hint=msg("export {variable}=…", variable=variable),
         )
     return value
 
@@ -87,4 +96,4 @@ def _meaning(shape: type[Declared], kind: str, message: str, name: str) -> str:
     if kind != "extra_forbidden":
         return message
     near = get_close_matches(name, list(shape.model_fields), n=1)
-    return "there is no such setting" + (f"; did you mean {near[0]!r}?" if near else "")
+    return "there is no such setting" + (msg("; did you mean {near}?", near=repr(near[0])) if near else "")

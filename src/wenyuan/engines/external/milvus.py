@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from wenyuan.core.addresses import with_fragment
 from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable
+from wenyuan.core.messages import msg
 from wenyuan.core.model import EncoderFingerprint, Source
 from wenyuan.core.ports import Deadline, OutsideHit
 from wenyuan.core.scoring import rescale
@@ -95,17 +96,23 @@ def open_milvus(
         settings.encoder not in (encoder.id, encoder.key) or settings.dimension != encoder.dimension
     ):
         raise ConfigError(
-            f"its vectors are of {settings.encoder} ({settings.dimension} dimensions), questions are embedded by "
-            f"{encoder.id} ({encoder.dimension}); they cannot be compared",
+            msg(
+                "its vectors are of {encoder} ({dimension} dimensions), questions are embedded by {id} "
+                "({dimension2}); they cannot be compared",
+                encoder=settings.encoder,
+                dimension=settings.dimension,
+                id=encoder.id,
+                dimension2=encoder.dimension,
+            ),
             component=component,
             hint="make the library with the encoder that made the collection's vectors",
         )
     address = secret(settings.uri_env, component, env_allowed)
     if not address.startswith(("http://", "https://")):
         raise ConfigError(
-            f"what {settings.uri_env} holds is no address",
+            msg("what {uri_env} holds is no address", uri_env=settings.uri_env),
             component=component,
-            hint=f"export {settings.uri_env}=https://host:19530",
+            hint=msg("export {uri_env}=https://host:19530", uri_env=settings.uri_env),
         )
     token = secret(settings.token_env, component, env_allowed) if settings.token_env else ""
     collection = MilvusCollection(source.source_id, settings, address, token, (low, high))
@@ -128,7 +135,10 @@ def condition(filter_: Mapping[str, str | int | float | bool], component: str) -
     for name, value in filter_.items():
         if isinstance(value, str):
             if _CONTROL.search(value):
-                raise ConfigError(f"filter on {name!r}: control characters cannot be asked for", component=component)
+                raise ConfigError(
+                    msg("filter on {name}: control characters cannot be asked for", name=repr(name)),
+                    component=component,
+                )
             quoted = value.replace("\\", "\\\\").replace('"', '\\"')
             parts.append(f'{name} == "{quoted}"')
         elif isinstance(value, bool):
@@ -136,7 +146,7 @@ def condition(filter_: Mapping[str, str | int | float | bool], component: str) -
         elif math.isfinite(value):
             parts.append(f"{name} == {value!r}")
         else:
-            raise ConfigError(f"filter on {name!r}: a number must be finite", component=component)
+            raise ConfigError(msg("filter on {name}: a number must be finite", name=repr(name)), component=component)
     return " and ".join(parts)
 
 
@@ -243,27 +253,40 @@ class MilvusCollection:
         """Whether the collection is what the settings say; raises ConfigError."""
         settings, named = self._settings, self._settings.fields
         if not client.has_collection(settings.collection, timeout=seconds(deadline)):
-            raise ConfigError(f"there is no collection {settings.collection!r}", component=self.component)
+            raise ConfigError(
+                msg("there is no collection {collection}", collection=repr(settings.collection)),
+                component=self.component,
+            )
         told = client.describe_collection(settings.collection, timeout=seconds(deadline))
         fields = {field["name"]: field for field in told["fields"]}
         asked = [name for name in named.model_dump().values() if name is not None]
         if missing := [name for name in (*asked, *settings.filter) if name not in fields]:
             raise ConfigError(
-                f"collection {settings.collection!r} has no field {', '.join(map(repr, missing))}; it has "
-                f"{', '.join(sorted(fields))}",
+                msg(
+                    "collection {collection} has no field {repr}; it has {fields}",
+                    collection=repr(settings.collection),
+                    repr=", ".join(map(repr, missing)),
+                    fields=", ".join(sorted(fields)),
+                ),
                 component=self.component,
             )
         if not fields[named.id].get("is_primary"):
-            raise ConfigError(f"field {named.id!r} is not the primary key", component=self.component)
+            raise ConfigError(msg("field {id} is not the primary key", id=repr(named.id)), component=self.component)
         kind = getattr(fields[named.vector]["type"], "name", "")
         size = fields[named.vector].get("params", {}).get("dim")
         if not kind.endswith("FLOAT_VECTOR") or size is None:
             raise ConfigError(
-                f"field {named.vector!r} is {kind}, not a dense vector of floats", component=self.component
+                msg("field {vector} is {kind}, not a dense vector of floats", vector=repr(named.vector), kind=kind),
+                component=self.component,
             )
         if int(size) != settings.dimension:
             raise ConfigError(
-                f"field {named.vector!r} holds vectors of {size} dimensions, the settings say {settings.dimension}",
+                msg(
+                    "field {vector} holds vectors of {size} dimensions, the settings say {dimension}",
+                    vector=repr(named.vector),
+                    size=size,
+                    dimension=settings.dimension,
+                ),
                 component=self.component,
             )
 

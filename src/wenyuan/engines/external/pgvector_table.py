@@ -15,6 +15,7 @@ from psycopg.sql import SQL, Composed, Identifier, Placeholder
 
 from wenyuan.core.addresses import with_fragment
 from wenyuan.core.errors import ConfigError, EngineError, EngineUnavailable
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Facet
 from wenyuan.core.ports import Deadline, OutsideHit
 from wenyuan.core.scoring import rescale
@@ -72,21 +73,36 @@ def described(connection: Connection[Any], settings: AttachedSettings, component
     found = {name: (kind, space, size) for name, kind, space, size in connection.execute(_COLUMNS, (schema, table))}
     if not found:
         raise ConfigError(
-            f"there is no table {table!r} in schema {schema!r} that its user may see", component=component
+            msg(
+                "there is no table {table} in schema {schema} that its user may see",
+                table=repr(table),
+                schema=repr(schema),
+            ),
+            component=component,
         )
     named = [name for name in settings.columns.model_dump().values() if name is not None]
     if missing := [name for name in (*named, *settings.filter) if name not in found]:
         raise ConfigError(
-            f"{settings.table} has no column {', '.join(map(repr, missing))}; it has {', '.join(sorted(found))}",
+            msg(
+                "{table} has no column {repr}; it has {found}",
+                table=settings.table,
+                repr=", ".join(map(repr, missing)),
+                found=", ".join(sorted(found)),
+            ),
             component=component,
         )
     kind, space, size = found[settings.columns.vector]
     _check_vector(settings, kind, size, component)
     if settings.columns.metadata and found[settings.columns.metadata][0] not in ("json", "jsonb"):
-        raise ConfigError(f"column {settings.columns.metadata!r} is no json", component=component)
+        raise ConfigError(
+            msg("column {metadata} is no json", metadata=repr(settings.columns.metadata)), component=component
+        )
     for name in (settings.columns.effective_from, settings.columns.effective_until):
         if name is not None and found[name][0] not in _DAYS:
-            raise ConfigError(f"column {name!r} is {found[name][0]}, no date or timestamp", component=component)
+            raise ConfigError(
+                msg("column {name} is {found}, no date or timestamp", name=repr(name), found=found[name][0]),
+                component=component,
+            )
     rows = SQL("FROM {} WHERE {}").format(_name(schema, table), _condition(settings))
     bound = {f"f{at}": value for at, value in enumerate(settings.filter.values())}
     return Search(_statement(settings, rows, space, kind), bound, _tuned(connection, rows, bound))
@@ -95,10 +111,18 @@ def described(connection: Connection[Any], settings: AttachedSettings, component
 def _check_vector(settings: AttachedSettings, kind: str, size: int, component: str) -> None:
     column = settings.columns.vector
     if kind not in ("vector", "halfvec"):
-        raise ConfigError(f"column {column!r} is {kind}, not vector or halfvec", component=component)
+        raise ConfigError(
+            msg("column {column} is {kind}, not vector or halfvec", column=repr(column), kind=kind),
+            component=component,
+        )
     if size not in (-1, settings.dimension):  # -1: declared without a dimension
         raise ConfigError(
-            f"column {column!r} holds vectors of {size} dimensions, the settings say {settings.dimension}",
+            msg(
+                "column {column} holds vectors of {size} dimensions, the settings say {dimension}",
+                column=repr(column),
+                size=size,
+                dimension=settings.dimension,
+            ),
             component=component,
         )
 
@@ -223,7 +247,8 @@ class PostgresTable:
         self.source_id, self.encoder, self.dimension = source_id, settings.encoder, settings.dimension
         self._settings, self._scale = settings, scale
         refusal = ConfigError(
-            f"what {settings.dsn_env} holds is no connection string", component=f"source {source_id}"
+            msg("what {dsn_env} holds is no connection string", dsn_env=settings.dsn_env),
+            component=f"source {source_id}",
         )
         params = parsed(dsn, refusal)
         self.component = f"source {source_id} at {place(params)}"
@@ -294,7 +319,9 @@ class PostgresTable:
     def _hits(self, rows: list[tuple[Any, ...]]) -> Sequence[OutsideHit]:
         keys = {row[0] for row in rows}
         if len(keys) < len(rows):
-            raise EngineUnavailable(f"column {self._settings.columns.id!r} is not unique", component=self.component)
+            raise EngineUnavailable(
+                msg("column {id} is not unique", id=repr(self._settings.columns.id)), component=self.component
+            )
         for row in rows:
             if not -ROUNDING <= row[2] <= 2.0 + ROUNDING:  # false for NaN too
                 raise EngineUnavailable(

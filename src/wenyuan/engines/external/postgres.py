@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from wenyuan.core.errors import ConfigError
+from wenyuan.core.messages import msg
 from wenyuan.core.model import EncoderFingerprint, Source
 from wenyuan.engines.external import ENV_ALLOWED, Declared, VariableName, declared, secret
 from wenyuan.runtime import deadline_after, install_command
@@ -118,8 +119,14 @@ def open_attached(
 def _same_encoder(settings: AttachedSettings, encoder: EncoderFingerprint, component: str) -> None:
     if settings.encoder not in (encoder.id, encoder.key) or settings.dimension != encoder.dimension:
         raise ConfigError(
-            f"its vectors are of {settings.encoder} ({settings.dimension} dimensions), questions are embedded by "
-            f"{encoder.id} ({encoder.dimension}); they cannot be compared",
+            msg(
+                "its vectors are of {encoder} ({dimension} dimensions), questions are embedded by {id} "
+                "({dimension2}); they cannot be compared",
+                encoder=settings.encoder,
+                dimension=settings.dimension,
+                id=encoder.id,
+                dimension2=encoder.dimension,
+            ),
             component=component,
             hint="make the library with the encoder that made the table's vectors",
         )

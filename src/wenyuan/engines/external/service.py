@@ -18,6 +18,7 @@ import httpcore2
 
 from wenyuan.core.contract import failure, read_fragments, read_object
 from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable, Fault, InvalidRequest
+from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_RESULTS, Facet, Fragment, Source
 from wenyuan.core.ports import Deadline, OutsideHit
 from wenyuan.core.terms_of_use import parse_date
@@ -132,7 +133,9 @@ def _refuse(ids: Sequence[str]) -> str:
 def _ids(header: str) -> list[str]:
     passed = [entry.strip() for entry in header.split(",") if entry.strip()]
     if not all(_ID.fullmatch(entry) for entry in passed):
-        raise InvalidRequest(f"{VIA} is no list of library ids", faults=(Fault(VIA, "is no list of library ids"),))
+        raise InvalidRequest(
+            msg("{via} is no list of library ids", via=VIA), faults=(Fault(VIA, "is no list of library ids"),)
+        )
     return passed
 
 
@@ -307,7 +310,9 @@ class Remote:
                 raise EngineUnavailable("answered FAILED", component=self.component, hint="its own log says why")
             fragments = read_fragments(answer, max_results=limit)
         except (ValueError, RecursionError) as error:
-            raise EngineUnavailable(f"the answer breaks the contract: {error}", component=self.component) from error
+            raise EngineUnavailable(
+                msg("the answer breaks the contract: {error}", error=error), component=self.component
+            ) from error
         hits: dict[str, OutsideHit] = {}
         for hit in map(_hit, fragments):
             hits.setdefault(hit.key, hit)
@@ -342,7 +347,10 @@ class Remote:
             for block in answer.iter_stream():
                 content += block
                 if len(content) > MOST_BYTES:
-                    raise EngineUnavailable(f"the answer is larger than {MOST_BYTES} bytes", component=self.component)
+                    raise EngineUnavailable(
+                        msg("the answer is larger than {most_bytes} bytes", most_bytes=MOST_BYTES),
+                        component=self.component,
+                    )
         return bytes(content)
 
     def _check_way(self, sent: str, answer: httpcore2.Response) -> None:
@@ -356,12 +364,14 @@ class Remote:
         status = answer.status
         if 300 <= status < 400:
             raise EngineUnavailable(
-                f"answered with a redirect (HTTP {status}), which is refused",
+                msg("answered with a redirect (HTTP {status}), which is refused", status=status),
                 component=self.component,
                 hint="put the final address of the service in the source's settings",
             )
         if status != 200:
-            raise EngineUnavailable(f"answered HTTP {status}", component=self.component, hint=_HINTS.get(status, ""))
+            raise EngineUnavailable(
+                msg("answered HTTP {status}", status=status), component=self.component, hint=_HINTS.get(status, "")
+            )
         if not _JSON.fullmatch(_header(answer, b"content-type")):
             raise EngineUnavailable("the answer is not JSON by its own account", component=self.component)
         if _header(answer, b"content-encoding").lower() not in ("", "identity"):
@@ -383,7 +393,7 @@ def _translated(error: Exception, component: str) -> EngineError:
         return EngineUnavailable(
             "cannot be reached", component=component, hint="is the service running, and is its address right?"
         )
-    return EngineUnavailable(f"the connection failed ({type(error).__name__})", component=component)
+    return EngineUnavailable(msg("the connection failed ({kind})", kind=type(error).__name__), component=component)
 
 
 def _hit(fragment: Fragment) -> OutsideHit:
@@ -437,7 +447,7 @@ def _endpoint(url: str, component: str) -> _Endpoint:
     except ValueError:  # its text quotes the URL
         raise ConfigError("url: is not a URL", component=component) from None
     if fault := _url_fault(url, parts):
-        raise ConfigError(f"url: {fault}", component=component)
+        raise ConfigError(msg("url: {fault}", fault=fault), component=component)
     name = _ascii_host(host, component)
     usual = 443 if parts.scheme == "https" else 80
     port = port or usual

@@ -32,6 +32,7 @@ from wenyuan.core.errors import (
     KnowledgeError,
 )
 from wenyuan.core.filters import Scope
+from wenyuan.core.messages import msg
 from wenyuan.core.ports import Change, ChangeFeed, Deadline, EngineStatus, Hit, IndexSpec, LegResult
 from wenyuan.core.scoring import rescale
 from wenyuan.core.scoring.vectors import CHINESE
@@ -219,7 +220,11 @@ class LocalEngine:
             target = feed.seq()  # anew: another thread may have followed a later change
         if self._view.watermark > target:
             raise IndexMismatch(
-                f"the index holds change {self._view.watermark}, the catalog ends at {target}",
+                msg(
+                    "the index holds change {watermark}, the catalog ends at {target}",
+                    watermark=self._view.watermark,
+                    target=target,
+                ),
                 component="engine local",
                 hint="the catalog was replaced by an older one: remove the library's index folder",
             )
@@ -237,7 +242,13 @@ class LocalEngine:
                     reached = target
                 elif not self._may_lag(feed, reached):
                     raise IndexMismatch(
-                        f"behind the catalog ({reached} of {target}), and {error.message}", component="engine local"
+                        msg(
+                            "behind the catalog ({reached} of {target}), and {message}",
+                            reached=reached,
+                            target=target,
+                            message=error.message,
+                        ),
+                        component="engine local",
                     ) from error
         # Somebody else writes, or has written: follow to where the keyword index stands.
         self._apply_rows(feed.changes(self._view.watermark, reached), reached, feed.stamp(reached))
@@ -390,7 +401,9 @@ class LocalEngine:
                     own = 0 < self._saved == saved and not self._files.changed()
                     self._write_rows(seq, stamp, vectors if own else "")
             except (OSError, ValueError) as error:
-                raise EngineUnavailable(f"cannot write the row files: {error}", component="engine local") from error
+                raise EngineUnavailable(
+                    msg("cannot write the row files: {error}", error=error), component="engine local"
+                ) from error
             self._unsaved = 0
 
     def _saveable(self) -> tuple[int, str]:
@@ -478,8 +491,13 @@ def _check_same(feed: ChangeFeed, seq: int, stamp: str) -> None:
     """IndexMismatch when change `seq` of an index is not the catalog's, but another library's of that number."""
     if seq and feed.stamp(seq) != stamp:
         raise IndexMismatch(
-            f"its change {seq} ({stamp}) is not the catalog's ({feed.stamp(seq) or 'which has none'}): the index or the "
-            "catalog is another library's, or an older one",
+            msg(
+                "its change {seq} ({stamp}) is not the catalog's ({feed}): the index or the catalog is "
+                "another library's, or an older one",
+                seq=seq,
+                stamp=stamp,
+                feed=feed.stamp(seq) or "which has none",
+            ),
             component="engine local",
             hint="if the catalog is the right one, remove the library's index folder: it is built anew",
         )

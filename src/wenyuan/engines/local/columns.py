@@ -18,6 +18,7 @@ import numpy as np
 
 from wenyuan.core.errors import IndexCorrupt
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, matches
+from wenyuan.core.messages import msg
 from wenyuan.core.model import FOREVER, Facet, IndexRow
 from wenyuan.core.scoring.vectors import CHINESE
 from wenyuan.engines.local.files import Array, Grown
@@ -241,7 +242,9 @@ class Columns:
                 facets = sorted(words["facets"].items())
                 columns._facets = {n: _Words(arrays[f"f.{i}"], v) for i, (n, v) in enumerate(facets)}
         except (OSError, ValueError, KeyError) as error:
-            raise IndexCorrupt(f"{path.name}: {error}", component="engine local") from error
+            raise IndexCorrupt(
+                msg("{name}: {error}", name=path.name, error=error), component="engine local"
+            ) from error
         columns._place_all()
         return columns
 

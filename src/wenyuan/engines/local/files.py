@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from wenyuan.core.errors import IndexCorrupt
+from wenyuan.core.messages import msg
 
 # Files that are open, and whether a file is still the one that was read, as far as that is told without reading it again.
 
@@ -187,7 +188,7 @@ class StoredRows:
         while at < len(room):
             got = os.preadv(self._file.handle, [room[at:]], first * self._width + at)
             if not got:
-                raise IndexCorrupt(f"{self.name} was cut off while it was read", component=_COMPONENT)
+                raise IndexCorrupt(msg("{name} was cut off while it was read", name=self.name), component=_COMPONENT)
             at += got
         return out
 

@@ -19,6 +19,7 @@ import tantivy
 
 from wenyuan.core.errors import EngineError, EngineUnavailable, IndexCorrupt
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Facet, IndexRow
 from wenyuan.core.scoring import PAIRED, squash, term_weights
 from wenyuan.core.scoring.vectors import passage_bodies
@@ -127,7 +128,9 @@ class Segments:
                 raise IndexCorrupt("the index has no watermark", component=_COMPONENT) from error
             return b""
         except OSError as error:
-            raise IndexCorrupt(f"{_MANIFEST}: {error.strerror}", component=_COMPONENT) from error
+            raise IndexCorrupt(
+                msg("{manifest}: {strerror}", manifest=_MANIFEST, strerror=error.strerror), component=_COMPONENT
+            ) from error
 
     def _state_of(self, raw: bytes) -> State:
         said = _manifest_of(raw)
@@ -139,18 +142,20 @@ class Segments:
             if held is None or held.sha256 != digest:
                 held = self._copied(self._folder / name)
                 if (held.size, held.sha256) != (size, digest):
-                    raise IndexCorrupt(f"{name} is not the file that was published", component=_COMPONENT)
+                    raise IndexCorrupt(
+                        msg("{name} is not the file that was published", name=name), component=_COMPONENT
+                    )
             copies[name] = held
         return State(said["seq"], said["stamp"], said["meta"], copies, raw)
 
     def _copied(self, path: Path) -> _Copy:
         digest, size = hashlib.sha256(), 0
-        with _told(f"copying {path}"):
+        with _told(msg("copying {path}", path=path)):
             copy = _nameless(self._folder)
             try:
                 origin = OpenFile(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
             except FileNotFoundError as error:
-                raise IndexCorrupt(f"{path.name} is missing", component=_COMPONENT) from error
+                raise IndexCorrupt(msg("{name} is missing", name=path.name), component=_COMPONENT) from error
             source = origin.signature()
             while block := os.read(origin.handle, _BLOCK):
                 digest.update(block)
@@ -294,7 +299,10 @@ def _nameless(near: Path) -> OpenFile:
     for folder in (near, None):
         with suppress(OSError), tempfile.TemporaryFile(dir=folder) as made:
             return OpenFile(os.dup(made.fileno()))
-    raise EngineUnavailable(f"cannot make a file in {near} or {tempfile.gettempdir()}", component=_COMPONENT)
+    raise EngineUnavailable(
+        msg("cannot make a file in {near} or {tempfile}", near=near, tempfile=tempfile.gettempdir()),
+        component=_COMPONENT,
+    )
 
 
 def _content(path: Path) -> bytes:
@@ -324,7 +332,9 @@ def _told(doing: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise EngineUnavailable(f"{doing}: {error.strerror}", component=_COMPONENT) from error
+        raise EngineUnavailable(
+            msg("{doing}: {strerror}", doing=doing, strerror=error.strerror), component=_COMPONENT
+        ) from error
 
 
 # The keyword half: a tantivy index of our own terms, as of one change of the catalog.

@@ -14,6 +14,7 @@ import faiss as _faiss
 import numpy as np
 
 from wenyuan.core.errors import IndexCorrupt
+from wenyuan.core.messages import msg
 from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring.vectors import Sums
 from wenyuan.engines.local.columns import Columns
@@ -239,7 +240,9 @@ class VectorScan:
         rows = self.rows(numbers)
         for row, number, crc in zip(rows, numbers.tolist(), crcs[numbers].tolist(), strict=True):
             if zlib.crc32(row) != crc:
-                raise IndexCorrupt(f"row {number} does not match its checksum", component=_COMPONENT)
+                raise IndexCorrupt(
+                    msg("row {number} does not match its checksum", number=number), component=_COMPONENT
+                )
         return rows
 
     @property
@@ -435,7 +438,9 @@ class RowFiles:
                 raise ValueError(f"{state['vectors']} does not hold the vectors that were written")
             return Rows(columns, scan, seq, stamp, seen, moved)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise IndexCorrupt(f"{self._manifest.name}: {error}", component="engine local") from error
+            raise IndexCorrupt(
+                msg("{name}: {error}", name=self._manifest.name, error=error), component="engine local"
+            ) from error
 
     def hold(self, rows: Rows) -> None:
         """From now on these are the files that were left here."""

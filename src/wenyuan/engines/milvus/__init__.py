@@ -23,6 +23,7 @@ from wenyuan.core.errors import (
     IndexMismatch,
 )
 from wenyuan.core.filters import Scope
+from wenyuan.core.messages import msg
 from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, Hit, IndexSpec, LegResult
 from wenyuan.core.scoring import rescale
 from wenyuan.engines.milvus import search as keyword
@@ -87,7 +88,11 @@ class MilvusEngine:
         self._names = Names.of(prefix, library_id, spec)
         if self._names.vectors > MOST_DIMENSIONS:
             raise ConfigError(
-                f"vectors have {self._names.vectors} dimensions; Milvus takes {MOST_DIMENSIONS}",
+                msg(
+                    "vectors have {vectors} dimensions; Milvus takes {most_dimensions}",
+                    vectors=self._names.vectors,
+                    most_dimensions=MOST_DIMENSIONS,
+                ),
                 component=self._sessions.component,
                 hint="choose an encoder of fewer dimensions, or another engine",
             )
@@ -127,9 +132,15 @@ class MilvusEngine:
             return self._checked(feed, mark)
         if mark.watermark > max(target, feed.seq()):  # anew: another thread may have followed a later change
             raise IndexMismatch(
-                f"the index holds change {mark.watermark}, the catalog ends at {target}",
+                msg(
+                    "the index holds change {watermark}, the catalog ends at {target}",
+                    watermark=mark.watermark,
+                    target=target,
+                ),
                 component=self._sessions.component,
-                hint=f"the catalog was replaced by an older one: drop the collections {self._names.base}_…",
+                hint=msg(
+                    "the catalog was replaced by an older one: drop the collections {base}_…", base=self._names.base
+                ),
             )
         if deadline.remaining() >= _TIME_TO_BUILD:
             return self._follow(feed, target, wait=_TO_OPEN)
@@ -137,7 +148,11 @@ class MilvusEngine:
             if self._may_lag(feed, mark):
                 return mark.watermark  # somebody else brings it up to date; what is here is one state of the catalog
             raise EngineTimeout(
-                f"behind the catalog ({mark.watermark} of {target}), and somebody else is writing",
+                msg(
+                    "behind the catalog ({watermark} of {target}), and somebody else is writing",
+                    watermark=mark.watermark,
+                    target=target,
+                ),
                 component=self._sessions.component,
             )
         return self._mark.watermark
@@ -195,7 +210,9 @@ class MilvusEngine:
             raise IndexCorrupt(
                 "its marks are gone",
                 component=session.component,
-                hint=f"drop the collections {self._names.base}_…; they are built again from the catalog",
+                hint=msg(
+                    "drop the collections {base}_…; they are built again from the catalog", base=self._names.base
+                ),
             )
         return found
 
@@ -254,7 +271,11 @@ class MilvusEngine:
             )
             if len(found) < limit and len(found) < (matching := session.count(self._names.passages, where)):
                 raise EngineUnavailable(
-                    f"gave {len(found)} of {matching} matching rows: a part of it does not answer",
+                    msg(
+                        "gave {count} of {matching} matching rows: a part of it does not answer",
+                        count=len(found),
+                        matching=matching,
+                    ),
                     component=session.component,
                 )
             return found
@@ -319,7 +340,11 @@ class MilvusEngine:
             raise EngineError("this index was built without an encoder", component="engine milvus/vector")
         if len(vector) != self._names.vectors:
             raise EngineError(
-                f"the query has {len(vector)} dimensions, the index {self._names.vectors}",
+                msg(
+                    "the query has {count} dimensions, the index {vectors}",
+                    count=len(vector),
+                    vectors=self._names.vectors,
+                ),
                 component="engine milvus/vector",
             )
         written: list[float] = np.asarray(vector, dtype=np.float32).tolist()
@@ -347,9 +372,11 @@ class MilvusEngine:
             self._counted = mark.step
         elif self._newest(session).step == mark.step:
             raise IndexCorrupt(
-                f"{passages} of {mark.passages} rows are there",
+                msg("{passages} of {passages2} rows are there", passages=passages, passages2=mark.passages),
                 component=session.component,
-                hint=f"drop the collections {self._names.base}_…; they are built again from the catalog",
+                hint=msg(
+                    "drop the collections {base}_…; they are built again from the catalog", base=self._names.base
+                ),
             )
 
 

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from wenyuan.core.errors import ConfigError, IndexCorrupt, IndexMismatch
+from wenyuan.core.messages import msg
 from wenyuan.core.ports import IndexSpec
 from wenyuan.core.scoring.vectors import Sums
 from wenyuan.engines.milvus.sessions import Session, seconds
@@ -105,7 +106,7 @@ def newest(session: Session, collection: str) -> Mark | None:
         return Mark(step=int(row["step"]), total=np.array(row["total"], np.float32), **{n: body[n] for n in _BODY})
     except (KeyError, TypeError, ValueError) as error:
         raise IndexCorrupt(
-            f"its mark cannot be read ({type(error).__name__})",
+            msg("its mark cannot be read ({kind})", kind=type(error).__name__),
             component=session.component,
             hint="drop the index's collections; they are built again from the catalog",
         ) from error
@@ -170,7 +171,12 @@ def check_server(session: Session) -> None:
     if found is not None and (int(found[1]), int(found[2])) >= OLDEST_SERVER:
         return
     raise ConfigError(
-        f"the server is Milvus {version}; at least {OLDEST_SERVER[0]}.{OLDEST_SERVER[1]} is needed",
+        msg(
+            "the server is Milvus {version}; at least {oldest_server}.{oldest_server2} is needed",
+            version=version,
+            oldest_server=OLDEST_SERVER[0],
+            oldest_server2=OLDEST_SERVER[1],
+        ),
         component=session.component,
         hint="upgrade the server, or name another in milvus.uri",
     )
@@ -209,7 +215,7 @@ def make(session: Session, names: Names, index: str) -> Mark:
 
 def _foreign(session: Session, name: str) -> IndexMismatch:
     return IndexMismatch(
-        f"collection {name!r} is not this library's index, or is one of another version",
+        msg("collection {name} is not this library's index, or is one of another version", name=repr(name)),
         component=session.component,
         hint="choose another milvus.prefix, or drop that collection if nobody needs it",
     )

@@ -18,6 +18,7 @@ from wenyuan.core.errors import (
     IndexCorrupt,
     KnowledgeError,
 )
+from wenyuan.core.messages import msg
 from wenyuan.core.ports import Deadline
 from wenyuan.runtime import Errands, TooLate, install_command
 
@@ -97,7 +98,7 @@ def translated(error: Exception, component: str) -> EngineError:
             "refuses its user, password or right", component=component, hint="look at milvus.token"
         )
     named = f"{type(error).__name__} {code if isinstance(code, int) else ''}".strip()
-    return EngineUnavailable(f"the server failed ({named})", component=component)
+    return EngineUnavailable(msg("the server failed ({named})", named=named), component=component)
 
 
 # Calls to the server: each within its deadline, each reading what was written before it (consistency *Strong*).
@@ -267,7 +268,7 @@ class Sessions:
         if begun:
             return EngineTimeout("no answer in time", component=self.component)
         return EngineTimeout(
-            f"all {self._place.calls} calls were busy until the deadline",
+            msg("all {calls} calls were busy until the deadline", calls=self._place.calls),
             component=self.component,
             hint="raise milvus.calls, or ask less at once",
         )

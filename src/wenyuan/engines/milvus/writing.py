@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from wenyuan.core.errors import EngineError, IndexMismatch, VectorRejected
+from wenyuan.core.messages import msg
 from wenyuan.core.model import IndexRow
 from wenyuan.core.ports import Change, ChangeFeed
 from wenyuan.core.scoring.vectors import CHINESE
@@ -59,9 +60,12 @@ def check_same(feed: ChangeFeed, mark: Mark, names: Names, component: str) -> No
     """IndexMismatch when the index follows another history of changes, which only happens to be as long."""
     if mark.watermark and mark.stamp != feed.stamp(mark.watermark):
         raise IndexMismatch(
-            f"its change {mark.watermark} is not the catalog's",
+            msg("its change {watermark} is not the catalog's", watermark=mark.watermark),
             component=component,
-            hint=f"the catalog was restored or copied, and has changed since: drop the collections {names.base}_…",
+            hint=msg(
+                "the catalog was restored or copied, and has changed since: drop the collections {base}_…",
+                base=names.base,
+            ),
         )
 
 
@@ -193,7 +197,12 @@ class _Step:
         held = tokens(row)
         if len(held) > MOST_TOKENS:
             raise EngineError(
-                f"passage {row.passage_id} has {len(held)} facets; Milvus holds {MOST_TOKENS}",
+                msg(
+                    "passage {passage_id} has {count} facets; Milvus holds {most_tokens}",
+                    passage_id=row.passage_id,
+                    count=len(held),
+                    most_tokens=MOST_TOKENS,
+                ),
                 component="engine milvus",
             )
         return {
@@ -220,7 +229,12 @@ class _Step:
             return {"vector": [0.0] * dimension}
         if len(row.vector) != dimension:
             raise VectorRejected(
-                f"the vector of passage {row.passage_id} has {len(row.vector)} dimensions, the index {dimension}",
+                msg(
+                    "the vector of passage {passage_id} has {count} dimensions, the index {dimension}",
+                    passage_id=row.passage_id,
+                    count=len(row.vector),
+                    dimension=dimension,
+                ),
                 component="engine milvus",
             )
         self._sums.add(row.vector, chinese=row.language == CHINESE)

@@ -16,6 +16,7 @@ from psycopg import Connection
 
 from wenyuan.core.errors import EngineError, EngineTimeout, IndexMismatch
 from wenyuan.core.filters import Scope
+from wenyuan.core.messages import msg
 from wenyuan.core.ports import ChangeFeed, Deadline, EngineStatus, Hit, IndexSpec, LegResult
 from wenyuan.core.scoring import rescale
 from wenyuan.core.scoring.vectors import Sums
@@ -128,9 +129,11 @@ class PostgresEngine:
         end = feed.seq()  # anew: another thread may have followed a later change
         if watermark > end:
             raise IndexMismatch(
-                f"the index holds change {watermark}, the catalog ends at {end}",
+                msg("the index holds change {watermark}, the catalog ends at {end}", watermark=watermark, end=end),
                 component=self._sessions.component,
-                hint=f"the catalog was replaced by an older one: DROP SCHEMA {self.schema} CASCADE",
+                hint=msg(
+                    "the catalog was replaced by an older one: DROP SCHEMA {schema} CASCADE", schema=self.schema
+                ),
             )
         return watermark
 
@@ -218,7 +221,11 @@ class PostgresEngine:
             raise EngineError("this index was built without an encoder", component="engine postgres/vector")
         if len(vector) != self._dimension:
             raise EngineError(
-                f"the query has {len(vector)} dimensions, the index {self._dimension}",
+                msg(
+                    "the query has {count} dimensions, the index {dimension}",
+                    count=len(vector),
+                    dimension=self._dimension,
+                ),
                 component="engine postgres/vector",
             )
         return "[" + ",".join(map(repr, np.asarray(vector, dtype=np.float32).tolist())) + "]"

@@ -11,6 +11,7 @@ from psycopg.sql import SQL, Composable, Composed, Placeholder
 
 from wenyuan.core.errors import ConfigError, EngineError, EngineUnavailable, IndexCorrupt, InvalidRequest
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Facet
 from wenyuan.runtime.postgres import Meaning, Sessions, parsed, place, translated
 
@@ -41,7 +42,7 @@ def open_sessions(dsn: str, most: int) -> Sessions:
         hint="export WENYUAN_POSTGRES__DSN='postgresql://user:password@host:5432/database'",
     )
     params = parsed(dsn, refusal)
-    component = f"engine postgres at {place(params)}"
+    component = msg("engine postgres at {params}", params=place(params))
     return Sessions(
         params, component, {}, most=most, idle=most, lifetime=LIFETIME, meaning=meant, busy="postgres.sessions"
     )
@@ -165,5 +166,5 @@ class Condition:
 
 def _text(field: str, value: str) -> str:
     if _NO_TEXT.search(value):
-        raise InvalidRequest(f"filter on {field!r}: half of a surrogate pair is no text")
+        raise InvalidRequest(msg("filter on {field}: half of a surrogate pair is no text", field=repr(field)))
     return plain(value)

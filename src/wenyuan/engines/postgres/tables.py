@@ -29,6 +29,7 @@ from psycopg import Connection, errors
 from psycopg.sql import SQL, Identifier, Literal
 
 from wenyuan.core.errors import ConfigError, IndexMismatch
+from wenyuan.core.messages import msg
 from wenyuan.core.ports import IndexSpec
 from wenyuan.runtime.postgres_errors import check_server
 
@@ -141,7 +142,7 @@ def make_tables(
             _create(connection, schema, library_id, spec, space)
         except errors.InsufficientPrivilege as error:
             raise ConfigError(
-                f"its user may not make schema {schema!r}, which is to hold the index",
+                msg("its user may not make schema {schema}, which is to hold the index", schema=repr(schema)),
                 component=component,
                 hint="GRANT CREATE ON DATABASE … TO …, by the database's owner",
             ) from error
@@ -161,9 +162,11 @@ def _exists(connection: Connection[Any], schema: str) -> bool:
 
 def _foreign(schema: str, component: str) -> IndexMismatch:
     return IndexMismatch(
-        f"schema {schema!r} is not this library's index, or is one of another version",
+        msg("schema {schema} is not this library's index, or is one of another version", schema=repr(schema)),
         component=component,
-        hint=f"choose another postgres.schema_prefix, or DROP SCHEMA {schema} CASCADE if nobody needs it",
+        hint=msg(
+            "choose another postgres.schema_prefix, or DROP SCHEMA {schema} CASCADE if nobody needs it", schema=schema
+        ),
     )
 
 
@@ -187,7 +190,11 @@ def find_vector(connection: Connection[Any], dimension: int, component: str) -> 
     """
     if dimension > MOST_DIMENSIONS:
         raise ConfigError(
-            f"vectors have {dimension} dimensions; pgvector takes {MOST_DIMENSIONS}",
+            msg(
+                "vectors have {dimension} dimensions; pgvector takes {most_dimensions}",
+                dimension=dimension,
+                most_dimensions=MOST_DIMENSIONS,
+            ),
             component=component,
             hint="choose an encoder of fewer dimensions, or another engine",
         )
@@ -199,7 +206,11 @@ def find_vector(connection: Connection[Any], dimension: int, component: str) -> 
     version, space = str(found[0]), str(found[1])
     if tuple(int(part) for part in version.split(".") if part.isdigit()) < OLDEST_VECTOR:
         raise ConfigError(
-            f"the extension vector is {version}; at least {'.'.join(map(str, OLDEST_VECTOR))} is needed",
+            msg(
+                "the extension vector is {version}; at least {str} is needed",
+                version=version,
+                str=".".join(map(str, OLDEST_VECTOR)),
+            ),
             component=component,
             hint="ALTER EXTENSION vector UPDATE, after installing a newer package of pgvector",
         )

@@ -14,6 +14,7 @@ from psycopg import Connection
 from psycopg.sql import SQL, Identifier
 
 from wenyuan.core.errors import IndexMismatch, VectorRejected
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Facet, IndexRow
 from wenyuan.core.ports import Change, ChangeFeed
 from wenyuan.core.scoring.vectors import CHINESE, Sums
@@ -164,8 +165,12 @@ class Applied:
                     continue
                 if len(row.vector) != self._dimension:
                     raise VectorRejected(
-                        f"the vector of passage {row.passage_id} has {len(row.vector)} dimensions, the index "
-                        f"{self._dimension}",
+                        msg(
+                            "the vector of passage {passage_id} has {count} dimensions, the index {dimension}",
+                            passage_id=row.passage_id,
+                            count=len(row.vector),
+                            dimension=self._dimension,
+                        ),
                         component="engine postgres",
                     )
                 copy.write_row((row.passage_id, packed_vector(row.vector)))
@@ -232,7 +237,9 @@ def check_same(connection: Connection[Any], feed: ChangeFeed) -> None:
     """IndexMismatch when the index follows another history of changes, which only happens to be as long."""
     row = connection.execute("SELECT watermark, stamp FROM state").fetchone()
     if row is not None and row[0] and row[1] != feed.stamp(row[0]):
-        raise IndexMismatch(f"its change {row[0]} is not the catalog's", component="engine postgres", hint=_ANOTHER)
+        raise IndexMismatch(
+            msg("its change {row} is not the catalog's", row=row[0]), component="engine postgres", hint=_ANOTHER
+        )
 
 
 def sums(connection: Connection[Any], dimension: int) -> tuple[int, Sums]:

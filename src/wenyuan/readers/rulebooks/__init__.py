@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from wenyuan.core.errors import DocumentRejected, InvalidRequest
+from wenyuan.core.messages import msg
 from wenyuan.core.rules import Book, BookFault, Place, joined
 from wenyuan.readers.rulebooks.export import book_to_jsonl, book_to_yaml
 
@@ -53,17 +54,23 @@ def read_book(path: Path, *, pack: str = "") -> Book:
         files = sorted(p for p in path.rglob("*") if p.suffix.lower() in _READERS and _shown(p, path))
         files = [file for file in files if not _STORES.fullmatch(file.name)]
         if not files:
-            raise InvalidRequest(f"no file of rules in {path}: {', '.join(SUFFIXES)} are read")
+            raise InvalidRequest(
+                msg("no file of rules in {path}: {suffixes} are read", path=path, suffixes=", ".join(SUFFIXES))
+            )
     elif path.is_file():
         files = [path]
     else:
-        raise InvalidRequest(f"no such file or folder: {path}")
+        raise InvalidRequest(msg("no such file or folder: {path}", path=path))
     if path.suffix.lower() not in _READERS and not path.is_dir():
-        raise InvalidRequest(f"{path.name} is of no kind that is read: {', '.join(SUFFIXES)}")
+        raise InvalidRequest(
+            msg("{name} is of no kind that is read: {suffixes}", name=path.name, suffixes=", ".join(SUFFIXES))
+        )
     books = [_read(file, str(file.relative_to(path)) if path.is_dir() else file.name) for file in files]
     named = sorted({book.pack for book in books if book.pack})
     if not pack and len(named) > 1:
-        raise InvalidRequest(f"the files of {path.name} name several packs: {', '.join(named)}")
+        raise InvalidRequest(
+            msg("the files of {name} name several packs: {named}", name=path.name, named=", ".join(named))
+        )
     return joined(pack or (named[0] if named else path.resolve().stem), books)
 
 
@@ -79,18 +86,22 @@ def _read(path: Path, name: str) -> Book:
         limit = MAX_GRAPH_BYTES if function == "read_graphml" else MAX_BYTES
         size = path.stat().st_size
         if size > limit:
-            raise DocumentRejected(f"it has {size // 1_000_000} MB; at most {limit // 1_000_000} MB are read")
+            raise DocumentRejected(
+                msg("it has {size} MB; at most {limit} MB are read", size=size // 1000000, limit=limit // 1000000)
+            )
         with path.open("rb") as stream:
             return read(stream if function == "read_graphml" else _whole(stream, limit), file=name, pack="")
     except DocumentRejected as error:
         return Book(pack="", faults=(BookFault("bad_file", error.message, Place(name)),))
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        return Book(pack="", faults=(BookFault("bad_file", f"it cannot be read: {reason}", Place(name)),))
+        return Book(
+            pack="", faults=(BookFault("bad_file", msg("it cannot be read: {reason}", reason=reason), Place(name)),)
+        )
 
 
 def _whole(stream: IO[bytes], limit: int) -> bytes:
     content = stream.read(limit + 1)
     if len(content) > limit:
-        raise DocumentRejected(f"at most {limit // 1_000_000} MB are read")
+        raise DocumentRejected(msg("at most {limit} MB are read", limit=limit // 1000000))
     return content

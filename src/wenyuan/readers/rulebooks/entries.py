@@ -14,6 +14,7 @@ from typing import Any, NoReturn, cast
 import yaml
 
 from wenyuan.core.errors import DocumentRejected, InvalidRequest, did_you_mean
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Source
 from wenyuan.core.rules import (
     Alias,
@@ -84,7 +85,7 @@ def doubled_keys(value: object) -> Iterator[tuple[str, int | None]]:
 
 
 def _refuse(what: str, mark: Any) -> NoReturn:
-    raise DocumentRejected(f"line {mark.line + 1}: {what}")
+    raise DocumentRejected(msg("line {line}: {fault}", line=mark.line + 1, fault=what))
 
 
 class _Builder:
@@ -163,10 +164,12 @@ def yaml_tree(text: str) -> Any:
             builder.take(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        where = f"line {mark.line + 1}: " if mark else ""
-        raise DocumentRejected(f"{where}it is not well-formed YAML: {error.problem or error.context}") from error
+        fault = msg("it is not well-formed YAML: {error}", error=error.problem or error.context)
+        raise DocumentRejected(
+            msg("line {line}: {fault}", line=mark.line + 1, fault=fault) if mark else fault
+        ) from error
     except yaml.YAMLError as error:
-        raise DocumentRejected(f"it is not well-formed YAML: {error}") from error
+        raise DocumentRejected(msg("it is not well-formed YAML: {error}", error=error)) from error
     return builder.root
 
 
@@ -191,7 +194,7 @@ def json_tree(text: str, line: int | None = None) -> Any:
     except RecursionError as error:
         raise DocumentRejected("it is nested too deeply") from error
     except ValueError as error:
-        raise DocumentRejected(f"it is not well-formed JSON: {error}") from error
+        raise DocumentRejected(msg("it is not well-formed JSON: {error}", error=error)) from error
 
 
 # One written entry, field by field: values are checked, and what was not asked for is a fault.
@@ -239,10 +242,14 @@ class Form:
         self.faults = faults
         self.sound = True
         for key, line, _ in tree.doubled if isinstance(tree, Tree) else ():
-            self.fault("duplicate_key", f"the key {key!r} stands twice in one entry", self._at(line))
+            self.fault("duplicate_key", msg("the key {key} stands twice in one entry", key=repr(key)), self._at(line))
         for key in tree:
             if key not in known:
-                self.fault("unknown_key", f"no such key: {key!r}{did_you_mean(key, known)}", self.at(key))
+                self.fault(
+                    "unknown_key",
+                    msg("no such key: {key}{near}", key=repr(key), near=did_you_mean(key, known)),
+                    self.at(key),
+                )
 
     def at(self, key: str) -> Place:
         """The place of one field."""
@@ -258,7 +265,11 @@ class Form:
 
     def wrong(self, key: str, wanted: str, code: str = "bad_value") -> None:
         """Record that a field has another kind of value than it should."""
-        self.fault(code, f"{key} is {self.tree[key]!r:.80}; it must be {wanted}", self.at(key))
+        self.fault(
+            code,
+            msg("{key} is {tree}; it must be {wanted}", key=key, tree=f"{self.tree[key]!r:.80}", wanted=wanted),
+            self.at(key),
+        )
 
     def text(self, key: str, *, required: bool = False) -> str:
         """A text without white space around it; a number is taken as it was written."""
@@ -272,7 +283,7 @@ class Form:
                 "bad_value", f"{key} has {len(text):,} characters; at most {_MAX_TEXT:,} are read", self.at(key)
             )
         if required and not text:
-            self.fault("bad_value", f"{key} is missing", self.at(key))
+            self.fault("bad_value", msg("{key} is missing", key=key), self.at(key))
         return text
 
     def word(self, key: str, words: Mapping[str, str], default: str) -> str:
@@ -294,7 +305,7 @@ class Form:
         if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
             value = float(value)
         if type(value) not in (int, float) or math.isnan(value) or not low <= value <= high:
-            self.wrong(key, f"a number from {low:g} to {high:g}")
+            self.wrong(key, msg("a number from {low} to {high}", low=f"{low:g}", high=f"{high:g}"))
             return default
         return float(value)
 
@@ -493,7 +504,7 @@ class Writing:
         }
         first, last = values["valid_from"], values["valid_until"]
         if first and last and last < first:
-            form.wrong("valid_until", f"no earlier than valid_from, {first}", "bad_date")
+            form.wrong("valid_until", msg("no earlier than valid_from, {first}", first=first), "bad_date")
         if not form.sound:
             self.refused += Tally(statements=1)
             return None

@@ -10,6 +10,7 @@ from xml.parsers import expat
 
 from wenyuan.core.addresses import with_fragment
 from wenyuan.core.errors import DocumentRejected, did_you_mean
+from wenyuan.core.messages import msg
 from wenyuan.core.rules import Book, Direction, Place
 from wenyuan.core.text import language_of
 from wenyuan.readers.assemble import decode
@@ -141,9 +142,9 @@ def read_graphml(stream: IO[bytes], *, file: str, pack: str) -> Book:
             parser.Parse(piece, False)
         parser.Parse(b"", True)
     except _Stop as error:
-        raise DocumentRejected(f"line {parser.CurrentLineNumber}: {error}") from error
+        raise DocumentRejected(msg("line {line}: {fault}", line=parser.CurrentLineNumber, fault=error)) from error
     except (expat.ExpatError, ValueError, LookupError) as error:  # the latter two: an encoding it does not know
-        raise DocumentRejected(f"it is not well-formed XML: {error}") from error
+        raise DocumentRejected(msg("it is not well-formed XML: {error}", error=error)) from error
     if not walk.graphs:
         raise DocumentRejected("it is XML, but has no graph: it is no GraphML")
     return walk.writing.book()
@@ -219,7 +220,7 @@ class _Walk:
         for name in (key.removeprefix("data ") for key in item if key.startswith("data ")):
             if name not in wanted and name not in _BOOKKEEPING and name not in self.unread:
                 self.unread.add(name)
-                message = f"the values of {name!r} are not read"
+                message = msg("the values of {name} are not read", name=repr(name))
                 self.writing.note("unread_values", message, self.place)
         found: dict[str, str] = {}
         for name, value in values.items():
@@ -282,7 +283,9 @@ def read_graph_json(content: bytes, *, file: str, pack: str) -> Book:
     for key, value in tree.items():
         reading.part(key, value)
     for key, _, _ in tree.doubled:
-        reading.writing.fault("duplicate_key", f"the key {key!r} stands twice at the top", Place(file))
+        reading.writing.fault(
+            "duplicate_key", msg("the key {key} stands twice at the top", key=repr(key)), Place(file)
+        )
     return reading.writing.book()
 
 
@@ -302,11 +305,13 @@ class _Reading:
     def part(self, key: str, value: Any) -> None:
         top = Place(self.writing.file, cell=key)
         if key not in _PARTS:
-            self.writing.fault("unknown_key", f"no such key: {key!r}{did_you_mean(key, _PARTS)}", top)
+            self.writing.fault(
+                "unknown_key", msg("no such key: {key}{near}", key=repr(key), near=did_you_mean(key, _PARTS)), top
+            )
         elif key in ("chunks", "metadata"):  # texts are documents of the library, not rules
             return
         elif not isinstance(value, list):
-            self.writing.fault("bad_value", f"{key} must be a list", top)
+            self.writing.fault("bad_value", msg("{key} must be a list", key=key), top)
         else:
             part = "relations" if key in _RELATIONS else key
             for number, item in enumerate(value):
@@ -325,10 +330,17 @@ class _Reading:
         wrong = [key for key, value in item.items() if not isinstance(value, more.get(key, plain))]
         if unknown:
             hint = did_you_mean(unknown[0], (*wanted, *more))
-            self.writing.refuse("unknown_key", f"no such key: {unknown[0]!r}{hint}", place, **counts)
+            self.writing.refuse(
+                "unknown_key",
+                msg("no such key: {unknown}{hint}", unknown=repr(unknown[0]), hint=hint),
+                place,
+                **counts,
+            )
         elif wrong:
             form = {"aliases": "a list", "attributes": "an object"}.get(wrong[0], "text or a number")
-            message = f"{wrong[0]} is {item[wrong[0]]!r:.80}; it must be {form}"
+            message = msg(
+                "{wrong} is {item}; it must be {form}", wrong=wrong[0], item=f"{item[wrong[0]]!r:.80}", form=form
+            )
             self.writing.refuse("bad_value", message, place, **counts)
         else:
             self._take(part, item, wanted, place)

@@ -11,6 +11,7 @@ from datetime import date, datetime
 from typing import Any
 
 from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.messages import msg
 from wenyuan.core.rules import Book, Place, Tally
 from wenyuan.core.rules.names import suggestion
 from wenyuan.readers.archive import check_archive
@@ -119,7 +120,11 @@ def find_columns(line: Line, fields: Mapping[str, tuple[str, ...]], writing: Wri
         name = heading(cell)
         if name and name not in known:
             hint = suggestion(name, known)
-            writing.fault("unknown_key", f"no such column: {cell!r}{hint}; no row of this table is read", line.place)
+            writing.fault(
+                "unknown_key",
+                msg("no such column: {cell}{hint}; no row of this table is read", cell=repr(cell), hint=hint),
+                line.place,
+            )
             sound = False
         field = known.get(name)
         if field and field in found:
@@ -205,7 +210,7 @@ def read_csv_book(content: bytes, *, file: str, pack: str) -> Book:
     try:
         lines = list(_lines(text, file))
     except csv.Error as error:
-        raise DocumentRejected(f"it is not well-formed: {error}") from error
+        raise DocumentRejected(msg("it is not well-formed: {error}", error=error)) from error
     if not lines:
         writing.fault("bad_file", "it has no rows", Place(file))
         return writing.book()
@@ -275,12 +280,19 @@ def read_excel(content: bytes, *, file: str, pack: str) -> Book:
                 if sheet.visible == calamine.SheetVisibleEnum.Visible:
                     _sheet(book.get_sheet_by_name(sheet.name), writing)
                 elif sheet.name != LISTS_SHEET:
-                    writing.note("unread_sheet", f"the hidden sheet {sheet.name!r} is not read", Place(file))
+                    writing.note(
+                        "unread_sheet", msg("the hidden sheet {name} is not read", name=repr(sheet.name)), Place(file)
+                    )
     except calamine.CalamineError as error:
-        raise DocumentRejected(f"it is damaged or encrypted: {error}") from error
+        raise DocumentRejected(msg("it is damaged or encrypted: {error}", error=error)) from error
     if not any(folded(sheet.name) in RELATION_SHEETS for sheet in shown):
         names = ", ".join(sheet.name for sheet in shown)
-        message = f"the sheet {RELATION_SHEETS[0]!r} ({RELATION_SHEETS[1]}) is missing; there are: {names}"
+        message = msg(
+            "the sheet {relation_sheets} ({relation_sheets2}) is missing; there are: {names}",
+            relation_sheets=repr(RELATION_SHEETS[0]),
+            relation_sheets2=RELATION_SHEETS[1],
+            names=names,
+        )
         writing.fault("missing_sheet", message, Place(file))
     return writing.book()
 
@@ -290,7 +302,13 @@ def _sheet(sheet: Any, writing: Writing) -> None:
     if name in NOTES_SHEETS:
         return
     if sheet.total_height * sheet.total_width > _MAX_CELLS:
-        raise DocumentRejected(f"the sheet {sheet.name!r} spans more than {_MAX_CELLS:,} cells")
+        raise DocumentRejected(
+            msg(
+                "the sheet {name} spans more than {max_cells} cells",
+                name=repr(sheet.name),
+                max_cells=f"{_MAX_CELLS:,}",
+            )
+        )
     lines = list(_sheet_lines(sheet, writing.file))
     if not lines:
         return
@@ -320,7 +338,9 @@ def _merged_rows(sheet: Any, writing: Writing) -> set[int]:
     rows: set[int] = set()
     for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
         cells = f"{_letters(left)}{top + 1}:{_letters(right)}{bottom + 1}"
-        message = f"the cells {cells} are merged; split them and fill each row. These rows are not read"
+        message = msg(
+            "the cells {cells} are merged; split them and fill each row. These rows are not read", cells=cells
+        )
         writing.fault("merged_cells", message, Place(writing.file, cell=f"{sheet.name}!{cells}"))
         rows.update(range(top + 1, bottom + 2))
     return rows

@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from wenyuan.core.errors import DocumentRejected, did_you_mean
+from wenyuan.core.messages import msg
 from wenyuan.core.rules import Book, Place
 from wenyuan.readers.assemble import clean, decode
 from wenyuan.readers.rulebooks.entries import (
@@ -65,7 +66,9 @@ class _Reading:
         top = Place(self.writing.file)
         if not isinstance(tree, Tree):
             what = "it is empty" if tree is None else "its outermost value is no mapping"
-            self.writing.fault("bad_file", f"{what}; a pack has keys such as nodes and statements", top)
+            self.writing.fault(
+                "bad_file", msg("{what}; a pack has keys such as nodes and statements", what=what), top
+            )
             return
         for key, line, value in tree.doubled:
             message = f"the key {key!r} stands twice at the top: put all of it under the first one"
@@ -85,15 +88,25 @@ class _Reading:
         elif key in _ABOUT_THE_PACK:
             return
         elif key not in _TOP and key not in kinds and near(key, _TOP):
-            self._lost(key, value, "unknown_key", f"no such key: {key!r}{did_you_mean(key, _TOP)}", place)
+            self._lost(
+                key,
+                value,
+                "unknown_key",
+                msg("no such key: {key}{near}", key=repr(key), near=did_you_mean(key, _TOP)),
+                place,
+            )
         elif value is None:
             return
         elif isinstance(value, Items):
             self._items(key, value, place)
         elif key in _TOP:
-            self.writing.fault("bad_value", f"{key} must be a list", place)
+            self.writing.fault("bad_value", msg("{key} must be a list", key=key), place)
         else:
-            message = f"no such key: {key!r}{did_you_mean(key, _TOP)}; the nodes of a kind would be a list"
+            message = msg(
+                "no such key: {key}{near}; the nodes of a kind would be a list",
+                key=repr(key),
+                near=did_you_mean(key, _TOP),
+            )
             self.writing.fault("unknown_key", message, place)
 
     def _lost(self, key: str, value: Any, code: str, message: str, place: Place) -> None:
@@ -136,7 +149,11 @@ class _Reading:
 
     def _doubled(self, item: Tree, place: Place) -> None:
         for key, line, value in item.doubled:
-            message = f"the key {key!r} stands twice below {item.get('about', item.get('to'))!r}"
+            message = msg(
+                "the key {key} stands twice below {about}",
+                key=repr(key),
+                about=repr(item.get("about", item.get("to"))),
+            )
             lost = 0 if key in ("about", "to", *_BELOW) else _count(value)
             self.writing.refuse("duplicate_key", message, Place(place.file, line), statements=lost)
 
@@ -253,7 +270,11 @@ def _take(line: str, place: Place, writing: Writing) -> None:
     elif part == "pack" and isinstance(value, str) and value.strip():
         writing.pack = value.strip()
     else:
-        message = f"no such key: {part!r}{did_you_mean(part, _PARTS)}" if part != "pack" else "pack must be a name"
+        message = (
+            msg("no such key: {part}{near}", part=repr(part), near=did_you_mean(part, _PARTS))
+            if part != "pack"
+            else "pack must be a name"
+        )
         writing.refuse("unknown_key" if part != "pack" else "bad_value", message, place, **_guess(line))
 
 

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import Fault, InvalidRequest, NotFound, NotPermitted
+from wenyuan.core.errors import Fault, InvalidRequest, NotFound, NotPermitted, listed
 from wenyuan.core.records import KINDS, AuditRecord
 from wenyuan.server.access import route
 from wenyuan.server.handling import Body, Desk, json_response, missing
@@ -197,7 +197,7 @@ def queried(request: Request, shape: type[S]) -> S:
     names = [name for name, _ in given]
     faults = tuple(Fault(name, "stands twice") for name in dict.fromkeys(names) if names.count(name) > 1)
     if faults:
-        raise InvalidRequest("; ".join(f"{fault.path} {fault.message}" for fault in faults), faults=faults)
+        raise InvalidRequest(listed(faults), faults=faults)
     return checked(shape, dict(given))
 
 

@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import KnowledgeError, NotFound
+from wenyuan.core.messages import msg
 from wenyuan.core.records import WholeEvaluation
 from wenyuan.readers.golden import read_golden
 from wenyuan.server.access import route
@@ -223,7 +224,7 @@ class Evaluations:
         """The one evaluation that may run; how it failed or was stopped is told until the next one begins."""
         with self._lock:
             if self._run is not None:
-                raise Problem(409, "conflict", f"an evaluation is under way: {self._run.name}")
+                raise Problem(409, "conflict", msg("an evaluation is under way: {name}", name=self._run.name))
             run = self._run = _Run(name)
             self._failed = self._stopped = None
         try:

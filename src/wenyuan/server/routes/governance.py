@@ -11,7 +11,8 @@ from starlette.responses import PlainTextResponse, Response
 
 from wenyuan.core.access import MOST, Key, Principal, TaskProfile, parse_profile, profile_to_wire
 from wenyuan.core.access import MOST_CHARS as PROFILES_MOST_CHARS
-from wenyuan.core.errors import VERSION, Fault, InvalidRequest, NotFound, NotPermitted, did_you_mean
+from wenyuan.core.errors import VERSION, Fault, InvalidRequest, NotFound, NotPermitted, did_you_mean, listed
+from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_QUERY_CHARS, MAX_RESULTS
 from wenyuan.core.text.synonyms import MOST_CHARS, MOST_SYNONYMS, containing, described
 from wenyuan.server.access import route
@@ -109,12 +110,12 @@ class Tasks:
         profile = parse_profile(body)
         known = sorted({source.domain for source in self._library.sources()})
         faults = tuple(
-            Fault(f"domains[{at}]", f"no source has that domain{did_you_mean(domain, known)}")
+            Fault(f"domains[{at}]", msg("no source has that domain{near}", near=did_you_mean(domain, known)))
             for at, domain in enumerate(profile.domains)
             if domain not in known
         )
         if faults:
-            raise InvalidRequest("; ".join(f"{f.path}: {f.message}" for f in faults), faults=faults)
+            raise InvalidRequest(listed(faults, "{place}: {fault}"), faults=faults)
         new = profile.profile_id not in {one.profile_id for one in self._library.catalog.profiles()}
         self._library.catalog.put_profile(profile)
         return json_response(profile_to_wire(profile), 201 if new else 200)

@@ -16,7 +16,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from wenyuan.core.access import MAX_DOMAINS, MAX_TOP_K, Agent, Principal, agent_to_wire, parse_agent
-from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotPermitted, SourceError, did_you_mean
+from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotPermitted, SourceError, did_you_mean, listed
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Source
 from wenyuan.core.registry import Registry
 from wenyuan.core.sources import parse_source, shown_source, source_to_wire, supersession_faults
@@ -349,7 +350,7 @@ class Sources:
             Fault(name, "cannot be changed; remove the source and add it anew") for name in _FIXED if name in given
         ]
         if faults:
-            raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=tuple(faults))
+            raise InvalidRequest(listed(faults), faults=tuple(faults))
         kept = source_to_wire(source)
         if "trust" in given:
             kept.pop("trust_level")
@@ -364,7 +365,9 @@ class Sources:
         others = [known for known in self._library.sources() if known.source_id != source.source_id]
         known = {other.source_id for other in others}
         faults = [
-            Fault("supersedes", f"names {old!r}, which is no source") for old in source.supersedes if old not in known
+            Fault("supersedes", msg("names {old}, which is no source", old=repr(old)))
+            for old in source.supersedes
+            if old not in known
         ]
         faults += [Fault("supersedes", fault.message) for fault in supersession_faults([source], others)]
         if faults:
@@ -457,12 +460,15 @@ class Agents:
         agent = parse_agent(_object(body))
         domains = sorted({source.domain for source in self._library.sources()})
         faults = [
-            Fault(f"knowledge_scope[{i}].domain", f"no source has that domain{did_you_mean(entry.domain, domains)}")
+            Fault(
+                f"knowledge_scope[{i}].domain",
+                msg("no source has that domain{near}", near=did_you_mean(entry.domain, domains)),
+            )
             for i, entry in enumerate(agent.knowledge_scope)
             if entry.domain not in domains
         ]
         if faults:
-            raise InvalidRequest("; ".join(f"{f.path}: {f.message}" for f in faults), faults=tuple(faults))
+            raise InvalidRequest(listed(faults, "{place}: {fault}"), faults=tuple(faults))
         known = agent.agent_id in {a.agent_id for a in self._library.catalog.agents()}
         self._library.catalog.put_agent(agent)
         return json_response(agent_to_wire(agent), 200 if known else 201)

@@ -17,6 +17,7 @@ from starlette.responses import Response
 
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import Fault, InvalidRequest, NotFound, did_you_mean
+from wenyuan.core.messages import msg
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
 from wenyuan.server.access import route
@@ -281,7 +282,9 @@ class Rules:
         wanted = queried(request, shapes.RulesQueryShape)
         known = self._library.rules.schema().kinds
         if wanted.kind is not None and wanted.kind not in known:
-            message = f"there is no kind {wanted.kind!r}{did_you_mean(wanted.kind, known)}"
+            message = msg(
+                "there is no kind {kind}{near}", kind=repr(wanted.kind), near=did_you_mean(wanted.kind, known)
+            )
             raise InvalidRequest(message, faults=(Fault("kind", message),))
         found = self._library.catalog.rules.find_nodes(
             wanted.q or "", kind=wanted.kind, limit=wanted.limit, after=wanted.after

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotFound, NotPermitted
 from wenyuan.core.filters import Scope
+from wenyuan.core.messages import msg
 from wenyuan.core.model import RULE_IDS
 from wenyuan.core.ports import Encoder, Engine
 from wenyuan.core.prompt import Withheld
@@ -156,7 +157,7 @@ class Witness:
         scope = Scope(sources=frozenset(query.sources or ()), as_of=query.as_of or date.today())
         request, redacted = self.questions.kept(request_of(query))
         kind = type(error).__name__
-        code, told = "internal_error", f"internal error: {kind}"
+        code, told = "internal_error", msg("internal error: {kind}", kind=kind)
         if isinstance(error, KnowledgeError):
             code, told = error.code, self.questions.text(str(error))
         record = retrieval_record(

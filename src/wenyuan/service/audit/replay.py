@@ -9,6 +9,7 @@ from datetime import date
 from typing import Any, Literal
 
 from wenyuan.core.errors import TextsGone
+from wenyuan.core.messages import msg
 from wenyuan.core.model import RULE_IDS, Source
 from wenyuan.core.rules.inference import REVISION
 from wenyuan.core.scoring.probability import key_of
@@ -258,10 +259,18 @@ def _end_of(entry: Mapping[str, Any], fate: Fate) -> Difference:
         return Difference(what="unknown passage", detail=detail, ref=ref)
     at = _moment(fate["removed_at"])
     if fate["source"] is None or not fate["document_uri"]:
-        return Difference(what="source removed", detail=f"{fate['source_id']} was removed {at}", ref=ref)
+        return Difference(
+            what="source removed",
+            detail=msg("{source_id} was removed {at}", source_id=fate["source_id"], at=at),
+            ref=ref,
+        )
     heir = fate["replaced_by"]
     if heir is None:
-        return Difference(what="document removed", detail=f"{fate['document_uri']} was removed {at}", ref=ref)
+        return Difference(
+            what="document removed",
+            detail=msg("{document_uri} was removed {at}", document_uri=fate["document_uri"], at=at),
+            ref=ref,
+        )
     if heir["same_content"]:
         until = heir["effective_until"]
         detail = f"{fate['document_uri']}: since {at} it is in force {f'until {until}' if until else 'without end'}"
@@ -302,7 +311,7 @@ class _Comparison:
         found = [*self._of_the_whole()]
         found += [self._why_gone(entry) for ref, entry in self._was.items() if ref not in self._is]
         for entry in self._added:
-            detail = f"{entry['uri']} came into the library after the recorded answer"
+            detail = msg("{uri} came into the library after the recorded answer", uri=entry["uri"])
             found.append(Difference(what="passages added", detail=detail, ref=entry["ref"]))
         for ref, entry in self._was.items():
             found += self._why_other(entry, self._is[ref]) if ref in self._is else ()
@@ -317,18 +326,32 @@ class _Comparison:
         record, now = self._record, self._now
         if record["status"] != now.status:
             said = record.get("error") or now.error
-            yield Difference(what="status", detail=f"was {record['status']}, is {now.status}: {said}")
+            yield Difference(
+                what="status",
+                detail=msg(
+                    "was {status}, is {status2}: {said}", status=record["status"], status2=now.status, said=said
+                ),
+            )
         if record["settings"] != now.settings_digest:
             yield Difference(
-                what="settings changed", detail=f"digest was {record['settings']}, is {now.settings_digest}"
+                what="settings changed",
+                detail=msg(
+                    "digest was {settings}, is {settings_digest}",
+                    settings=record["settings"],
+                    settings_digest=now.settings_digest,
+                ),
             )
         if record["encoder"] != now.encoder_key:
             was, new = record["encoder"] or "none", now.encoder_key or "none"
-            yield Difference(what="encoder changed", detail=f"was {was}, is {new}")
+            yield Difference(what="encoder changed", detail=msg("was {was}, is {new}", was=was, new=new))
         yield from self._taught()
         derived = any(leg["name"] == "rules" for leg in record["legs"])
         if derived and (said := record.get("derivation", 1)) != REVISION:
-            detail = f"rules are derived otherwise since: by revision {said} then, by {REVISION} now"
+            detail = msg(
+                "rules are derived otherwise since: by revision {said} then, by {revision} now",
+                said=said,
+                revision=REVISION,
+            )
             yield Difference(what="program changed", detail=detail)
         yield from self._measured()
         searched = any(leg["name"] != "rules" for leg in record["legs"])
@@ -336,7 +359,11 @@ class _Comparison:
         if searched and now.fragments and now.measured.get("distinct") and told != COPIES:
             detail = "passages that say the same were all given then"
             if told:
-                detail = f"copies are told otherwise since: by revision {told:g} then, by {COPIES} now"
+                detail = msg(
+                    "copies are told otherwise since: by revision {told} then, by {copies} now",
+                    told=f"{told:g}",
+                    copies=COPIES,
+                )
             yield Difference(what="program changed", detail=detail)
         if (
             searched
@@ -347,7 +374,7 @@ class _Comparison:
             yield Difference(what="program changed", detail=detail)
         was = next((leg["state"] for leg in record["legs"] if leg["name"] == "reranker"), "")
         if was != now.reranker and now.status == "SUCCESS":
-            detail = f"was {was or 'none'}, is {now.reranker or 'none'}"
+            detail = msg("was {was}, is {reranker}", was=was or "none", reranker=now.reranker or "none")
             yield Difference(what="reranker changed", detail=detail)
 
     def _taught(self) -> Iterator[Difference]:
@@ -355,12 +382,12 @@ class _Comparison:
         record, now = self._record, self._now
         if record.get("tuning", "") != now.tuning:
             was, new = record.get("tuning") or "none", now.tuning or "none"
-            yield Difference(what="tuning changed", detail=f"was {was}, is {new}")
+            yield Difference(what="tuning changed", detail=msg("was {was}, is {new}", was=was, new=new))
         if (then := record.get("synonyms", [])) != list(now.synonyms):
             was, new = (", ".join(map(str, numbers)) or "–" for numbers in (then, now.synonyms))
-            yield Difference(what="synonyms changed", detail=f"was {was}, is {new}")
+            yield Difference(what="synonyms changed", detail=msg("was {was}, is {new}", was=was, new=new))
         if now.fragments and record["fragments"] and (was := key_of(record.get("floor") or {})) != now.curve:
-            detail = f"was {was or 'none'}, is {now.curve or 'none'}"
+            detail = msg("was {was}, is {curve}", was=was or "none", curve=now.curve or "none")
             yield Difference(what="calibration changed", detail=detail)
 
     def _measured(self) -> Iterator[Difference]:
@@ -370,7 +397,11 @@ class _Comparison:
             return
         then, since = was.get("removed", 0.0), now.get("removed", 0.0)
         if abs(then - since) > _COUNTED:
-            detail = f"of the rows in which the index counted words {then:.1%} were removed ones, now {since:.1%} are"
+            detail = msg(
+                "of the rows in which the index counted words {then} were removed ones, now {since} are",
+                then=f"{then:.1%}",
+                since=f"{since:.1%}",
+            )
             yield Difference(what="index merged", detail=detail)
         names = sorted(name for name in _TOLD & (was.keys() | now.keys()) if was.get(name) != now.get(name))
         if names:
@@ -385,7 +416,11 @@ class _Comparison:
             cause, detail = rule_end(entry["source_id"], fate, self._now.sources, self._now.as_of)
             return Difference(what=cause, detail=detail, ref=ref)
         if entry["passage_id"] <= 0:
-            return Difference(what="outside source", detail=f"{entry['source_id']} answers otherwise now", ref=ref)
+            return Difference(
+                what="outside source",
+                detail=msg("{source_id} answers otherwise now", source_id=entry["source_id"]),
+                ref=ref,
+            )
         fate = self._describe(entry["passage_id"])
         if fate["state"] != "live":
             return _end_of(entry, fate)
@@ -409,18 +444,19 @@ class _Comparison:
         ref, source, today = entry["ref"], fate["source"], self._now.as_of
         starts, ends = fate["effective_from"] or date.min, fate["effective_until"] or date.max
         if not (_in_force(source, today) and starts <= today <= ends):
-            detail = f"in force on {self._day}, not on {today}"
+            detail = msg("in force on {day}, not on {today}", day=self._day, today=today)
             return Difference(what="validity", detail=detail, ref=ref)
         if fate["source_id"] not in self._now.sources:
-            detail = (
-                f"{fate['source_id']} is not searched any more: superseded, or not permitted to whom this asks for"
+            detail = msg(
+                "{source_id} is not searched any more: superseded, or not permitted to whom this asks for",
+                source_id=fate["source_id"],
             )
             return Difference(what="left the scope", detail=detail, ref=ref)
         return None
 
     def _outranked(self, entry: Mapping[str, Any]) -> Difference:
         if self._added:
-            detail = f"others rank before it, among them {len(self._added)} that are new"
+            detail = msg("others rank before it, among them {count} that are new", count=len(self._added))
             return Difference(what="outranked", detail=detail, ref=entry["ref"])
         return self._moved(entry["ref"], "it is still in force, but not among the best or below the floor")
 
@@ -432,10 +468,17 @@ class _Comparison:
             who = "rule changed" if rule else "outside source" if was["passage_id"] <= 0 else "unexplained"
             yield Difference(what=who, detail="another text stands under the same id", ref=ref)  # type: ignore[arg-type]
         if was["trust"] != now["trust"]:
-            detail = f"source {was['source_id']}: trust was {was['trust']}, is {now['trust']}"
+            detail = msg(
+                "source {source_id}: trust was {trust}, is {trust2}",
+                source_id=was["source_id"],
+                trust=was["trust"],
+                trust2=now["trust"],
+            )
             yield Difference(what="source changed", detail=detail, ref=ref)
         elif abs(was["score"] - now["score"]) > self._tolerance:
-            yield self._moved(ref, f"score was {was['score']:.6f}, is {now['score']:.6f}")
+            yield self._moved(
+                ref, msg("score was {score}, is {score2}", score=f"{was['score']:.6f}", score2=f"{now['score']:.6f}")
+            )
 
     def _moved(self, ref: str, detail: str) -> Difference:
         """A score moves with the rest of the library: how rare a term is."""
@@ -443,13 +486,23 @@ class _Comparison:
         if was == now and any(self._measured()):
             return Difference(what="scores changed", detail=detail, ref=ref)
         if was != now:
-            changed = f"{detail}; the library has gone from change {was} to {now}"
+            changed = msg(
+                "{detail}; the library has gone from change {was} to {now}", detail=detail, was=was, now=now
+            )
             return Difference(what="scores changed", detail=changed, ref=ref)
-        return Difference(what="unexplained", detail=f"{detail}; the library is at the same change {now}", ref=ref)
+        return Difference(
+            what="unexplained",
+            detail=msg("{detail}; the library is at the same change {now}", detail=detail, now=now),
+            ref=ref,
+        )
 
     def _order(self) -> Difference:
         entered = [ref for ref in self._is if ref not in self._was]
-        detail = f"{', '.join(entered)} entered" if entered else "the same passages with the same scores, otherwise"
+        detail = (
+            msg("{entered} entered", entered=", ".join(entered))
+            if entered
+            else "the same passages with the same scores, otherwise"
+        )
         return self._moved("", detail) if entered else Difference(what="order", detail=detail)
 
 
@@ -458,4 +511,8 @@ def _in_force(source: Source, day: date) -> bool:
 
 
 def _period(source: Source) -> str:
-    return f"in force from {source.effective_from or 'ever'} until {source.effective_until or 'further notice'}"
+    return msg(
+        "in force from {effective_from} until {effective_until}",
+        effective_from=source.effective_from or "ever",
+        effective_until=source.effective_until or "further notice",
+    )

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 from wenyuan.core.addresses import file_uri, legible, with_fragment
 from wenyuan.core.errors import DocumentRejected, InvalidRequest, SourceError, VectorsGone
+from wenyuan.core.messages import msg
 from wenyuan.core.model import (
     Document,
     Draft,
@@ -60,16 +61,19 @@ def find_files(path: Path, readable: Callable[[str], bool]) -> Found:
     """
     try:
         if not exists(path):
-            raise SourceError(f"there is no file or folder {path}", hint="check the path, or mount what it lies on")
+            raise SourceError(
+                msg("there is no file or folder {path}", path=path), hint="check the path, or mount what it lies on"
+            )
         found = [path] if is_file(path) else sorted(_walk(path))
     except OSError as error:
-        raise SourceError(f"cannot look into {path}: {error.strerror}") from error
+        raise SourceError(msg("cannot look into {path}: {strerror}", path=path, strerror=error.strerror)) from error
     files = tuple(f for f in found if readable(f.name))
     skipped = Counter(f.suffix.lower() or "(no suffix)" for f in found if not readable(f.name))
     if not files:
         kinds = ", ".join(f"{n} × {suffix}" for suffix, n in skipped.most_common(5)) or "it is empty"
         raise SourceError(
-            f"nothing to read in {path}: {kinds}", hint="readable: md, txt, html, pdf, docx, xlsx, csv, tsv, jsonl"
+            msg("nothing to read in {path}: {kinds}", path=path, kinds=kinds),
+            hint="readable: md, txt, html, pdf, docx, xlsx, csv, tsv, jsonl",
         )
     return Found(files, dict(skipped))
 
@@ -78,7 +82,9 @@ def _walk(folder: Path) -> Iterator[Path]:
     root = folder.resolve()
 
     def refuse(error: OSError) -> None:
-        raise SourceError(f"cannot look into {error.filename}: {error.strerror}") from error
+        raise SourceError(
+            msg("cannot look into {filename}: {strerror}", filename=error.filename, strerror=error.strerror)
+        ) from error
 
     for where, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -195,7 +201,7 @@ class Ingester:
     def _read_all(self, source: Source, run: _Run) -> None:
         if not source.path:  # Path("") is the folder that the process happens to run in
             raise SourceError(
-                f"source {source.source_id!r} has no path: there is nothing to read",
+                msg("source {source_id} has no path: there is nothing to read", source_id=repr(source.source_id)),
                 hint="give it one in a registry file: wenyuan apply FILE",
             )
         found = find_files(Path(source.path), self.readable)
@@ -287,7 +293,7 @@ class _Run:
         """One document; `stamp` is its file's, if it is all that the file holds."""
         document, counts = self.redactor.document(self._stated.settled(dated(document)))
         if document.uri in self._seen:
-            raise DocumentRejected(f"the URI {document.uri} stands twice")
+            raise DocumentRejected(msg("the URI {uri} stands twice", uri=document.uri))
         spoken = [document.uri, document.title, *document.metadata, *map(str, document.metadata.values())]
         if any(_storable(text) != text for text in (*spoken, document.text)):
             raise DocumentRejected("it holds half of a surrogate pair, which is no text")
@@ -321,7 +327,7 @@ class _Run:
 
     def _fail(self, uri: str, error: Exception) -> None:
         self._seen.add(uri)
-        reason = str(error) if isinstance(error, DocumentRejected) else f"cannot be read: {error}"
+        reason = str(error) if isinstance(error, DocumentRejected) else msg("cannot be read: {error}", error=error)
         reason = self.redactor.text(_storable(reason))
         self.report.failed[uri] = reason
         code = getattr(error, "code", "unreadable")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from wenyuan.core.errors import ConfigError, DocumentRejected, KnowledgeError
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, Source
 from wenyuan.core.ports import Deadline
 from wenyuan.core.redaction import LEVELS, Action, Level, NameRecognizer, Redaction, RedactionPolicy, parse_policy
@@ -55,12 +56,12 @@ def load_names(place: str) -> Names:
         found = getattr(importlib.import_module(module), name)
     except (ImportError, ValueError, AttributeError, TypeError) as error:
         raise ConfigError(
-            f"redaction.ner: cannot load {place!r}: {error}",
+            msg("redaction.ner: cannot load {place}: {error}", place=repr(place), error=error),
             component="redaction",
             hint="write module:function; the module must be importable",
         ) from error
     if not callable(found):
-        raise ConfigError(f"redaction.ner: {place!r} is no function", component="redaction")
+        raise ConfigError(msg("redaction.ner: {place} is no function", place=repr(place)), component="redaction")
     return Names(found, f"{place}@{getattr(found, 'version', '')}")
 
 
@@ -113,7 +114,7 @@ class Redactor:
             raise
         except Exception as error:  # whatever broke: a text that was not searched is not taken in
             raise DocumentRejected(
-                f"it cannot be redacted ({type(error).__name__})", component="redaction"
+                msg("it cannot be redacted ({kind})", kind=type(error).__name__), component="redaction"
             ) from error
         return replace(clean, uri=self.uri(document.uri)), counts
 
@@ -127,11 +128,12 @@ def library_key(folder: Path) -> bytes:
         key = path.read_bytes()
         if len(key) != 32:
             raise ConfigError(
-                f"{path} is damaged: {len(key)} bytes, not 32", hint="restore it from a backup"
+                msg("{path} is damaged: {count} bytes, not 32", path=path, count=len(key)),
+                hint="restore it from a backup",
             ) from None
         return key
     except OSError as error:
-        raise ConfigError(f"cannot write {path}: {error.strerror}") from error
+        raise ConfigError(msg("cannot write {path}: {strerror}", path=path, strerror=error.strerror)) from error
     with os.fdopen(handle, "wb") as file:
         file.write(secrets.token_bytes(32))
         file.flush()

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from wenyuan.core.access import TaskProfile, secret_faults, task_faults
 from wenyuan.core.addresses import local_path
-from wenyuan.core.errors import EncoderUnavailable, Fault, InvalidRequest, KnowledgeError, SourceError
+from wenyuan.core.errors import EncoderUnavailable, Fault, InvalidRequest, KnowledgeError, SourceError, listed
+from wenyuan.core.messages import joined, msg
 from wenyuan.core.model import Source
 from wenyuan.core.ports import Encoder
 from wenyuan.core.registry import Entry, Plan, Registry, diff, parse_registry, registry_to_yaml
@@ -70,9 +71,9 @@ def read_registry(library: Library, file: Path, *, prune: bool = False) -> Regis
     try:
         text = file.read_text("utf-8-sig")
     except OSError as error:
-        raise InvalidRequest(f"cannot read {file}: {error.strerror}") from error
+        raise InvalidRequest(msg("cannot read {file}: {strerror}", file=file, strerror=error.strerror)) from error
     except UnicodeDecodeError as error:
-        raise InvalidRequest(f"{file} is not UTF-8 (byte {error.start})") from error
+        raise InvalidRequest(msg("{file} is not UTF-8 (byte {start})", file=file, start=error.start)) from error
     return parse_registry(text, file.absolute().parent, library=() if prune else library.sources())
 
 
@@ -87,10 +88,15 @@ def plan(library: Library, registry: Registry) -> Plan:
     faults = list(_redaction_faults(registry))
     for change in found.changed:
         if change.field == "type" and (held := library.catalog.counts(change.id)["documents"]):
-            message = f"source {change.id} holds {held} documents; remove it before it becomes {change.new}"
+            message = msg(
+                "source {id} holds {held} documents; remove it before it becomes {new}",
+                id=change.id,
+                held=held,
+                new=change.new,
+            )
             faults.append(Fault("type", message))
     if faults:
-        raise InvalidRequest("; ".join(fault.message for fault in faults), faults=tuple(faults))
+        raise InvalidRequest(joined(f.message for f in faults), faults=tuple(faults))
     return found
 
 
@@ -99,7 +105,10 @@ def _redaction_faults(registry: Registry) -> Iterator[Fault]:
         try:
             Redactor.of(source)
         except InvalidRequest as error:
-            yield Fault(source.source_id, f"source {source.source_id}: {error.message}")
+            yield Fault(
+                source.source_id,
+                msg("source {source_id}: {message}", source_id=source.source_id, message=error.message),
+            )
 
 
 def apply(
@@ -172,8 +181,8 @@ def _freed(held: Iterable[TaskProfile], plan: Plan, *, prune: bool) -> tuple[str
     others = [one for name, one in after.items() if name not in gone]
     for profile in plan.wanted.tasks:
         if faults := task_faults(profile, others):
-            where = f"profile {profile.profile_id}: "
-            raise InvalidRequest(where + "; ".join(f"{f.path} {f.message}" for f in faults), faults=faults)
+            told = msg("profile {profile}: {faults}", profile=profile.profile_id, faults=listed(faults))
+            raise InvalidRequest(told, faults=faults)
     given = {task: one.profile_id for one in plan.wanted.tasks for task in one.tasks}
     gone += [name for name, one in known.items() if any(given.get(task, name) != name for task in one.tasks)]
     return tuple(dict.fromkeys(gone))
@@ -277,18 +286,27 @@ class Ingestion:
         local_path(PurePath(source.path))
         if source.type != "static_doc":
             raise InvalidRequest(
-                f"a source of type {source.type} is searched where it is; there is nothing to take in",
+                msg("a source of type {type} is searched where it is; there is nothing to take in", type=source.type),
                 hint="register it: wenyuan apply FILE",
             )
         registered = {s.source_id: s for s in self._catalog.sources()}
         lasts(tuple((registered | {source.source_id: source}).values()))
         known = registered.get(source.source_id)
         if known is not None and known.path != source.path:
-            raise InvalidRequest(
-                f"the source id {source.source_id!r} is taken"
-                + (f": it reads {known.path}" if known.path else " by a source without a path"),
-                hint="choose another --source, or remove that one: wenyuan source remove " + source.source_id,
+            told = msg(
+                "the source id {source_id} is taken by a source without a path", source_id=repr(source.source_id)
             )
+            if known.path:
+                told = msg(
+                    "the source id {source_id} is taken: it reads {path}",
+                    source_id=repr(source.source_id),
+                    path=known.path,
+                )
+            hint = msg(
+                "choose another --source, or remove that one: wenyuan source remove {source_id}",
+                source_id=source.source_id,
+            )
+            raise InvalidRequest(told, hint=hint)
         if known is not None:
             source = described_anew(known, source)
         self._catalog.put_source(source)
@@ -307,7 +325,12 @@ class Ingestion:
         self.check_may_write()
         source = self._catalog.source(source_id)
         if source.type != "static_doc":
-            raise InvalidRequest(f"source {source_id!r} is searched where it is; there is nothing to take in")
+            raise InvalidRequest(
+                msg(
+                    "source {source_id} is searched where it is; there is nothing to take in",
+                    source_id=repr(source_id),
+                )
+            )
         if self._encoder is not None and self._catalog.value("encoder") is None:
             self._catalog.set_value("encoder", asdict(self._encoder.fingerprint))
         report = self.ingester.ingest(source, progress)
@@ -356,7 +379,7 @@ class Ingestion:
         self.ingester.engine.checkpoint(always=True)
         readiness = self.health.readiness()
         if not readiness.ready:
-            failed = "; ".join(str(part["detail"]) for part in readiness.parts.values() if part["state"] == "failed")
+            failed = joined(part["detail"] for part in readiness.parts.values() if part["state"] == "failed")
             raise KnowledgeError(failed, component="re-embedding", hint="wenyuan doctor")
         self._catalog.set_value(PENDING, None)
 
@@ -367,10 +390,10 @@ def _check_described(source: Source) -> None:
     parse_cycle(source.refresh_cycle)
     Redactor.of(source)
     if faults := secret_faults(source.settings):
-        raise InvalidRequest("; ".join(f"{f.path} {f.message}" for f in faults), faults=faults)
+        raise InvalidRequest(listed(faults), faults=faults)
 
 
 def _all_failed(report: IngestReport) -> str:
     uri, reason = next(iter(report.failed.items()))
-    more = f" (and {len(report.failed) - 1} more)" if len(report.failed) > 1 else ""
-    return f"nothing could be taken in: {uri}: {reason}{more}"
+    more = msg(" (and {count} more)", count=len(report.failed) - 1) if len(report.failed) > 1 else ""
+    return msg("nothing could be taken in: {uri}: {reason}{more}", uri=uri, reason=reason, more=more)

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 from wenyuan.core.addresses import is_script, lies_under, scheme_of
 from wenyuan.core.errors import DocumentRejected, SourceError
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, Source
 from wenyuan.core.terms_of_use import (
     LiveVersion,
@@ -231,7 +232,10 @@ class Stated:
             return document
         if self._base and lies_under(document.stated, self._base):
             return replace(document, uri=document.stated)
-        note = f"no address that a line may state: {document.stated[:100]!r}; that of the line stands instead"
+        note = msg(
+            "no address that a line may state: {stated}; that of the line stands instead",
+            stated=repr(document.stated[:100]),
+        )
         return replace(document, stated="", notes=(*document.notes, note))
 
     def claim(self, document: Document) -> tuple[str, ...]:
@@ -247,12 +251,25 @@ class Stated:
         others = self._catalog.holders([document.uri], self._source.source_id).get(document.uri, ())
         for other in others:
             if other.trust >= self._source.trust:
-                raise AddressTaken(f"the address {document.uri} is that of a document of source {other.source_id}")
+                raise AddressTaken(
+                    msg(
+                        "the address {uri} is that of a document of source {source_id}",
+                        uri=document.uri,
+                        source_id=other.source_id,
+                    )
+                )
         for other in others:
             self._catalog.retire_documents(other.source_id, [other.document_id])
-            reason = f"the address {document.uri} is that of a document of source {self._source.source_id}"
+            reason = msg(
+                "the address {uri} is that of a document of source {source_id}",
+                uri=document.uri,
+                source_id=self._source.source_id,
+            )
             self._catalog.record_failure(other.source_id, document.uri, AddressTaken.code, reason)
-        return tuple(f"source {other.source_id} had this address, and is trusted less" for other in others)
+        return tuple(
+            msg("source {source_id} had this address, and is trusted less", source_id=other.source_id)
+            for other in others
+        )
 
 
 def _base_of(source: Source) -> str:
@@ -262,7 +279,10 @@ def _base_of(source: Source) -> str:
     own = isinstance(base, str) and base.endswith("/") and "://" in base and not is_script(base)
     if not own or scheme_of(base) in _OTHERS:
         raise SourceError(
-            f"settings.base_uri of source {source.source_id!r} is no address of the source's own, such as kb://manuals/",
+            msg(
+                "settings.base_uri of source {source_id} is no address of the source's own, such as kb://manuals/",
+                source_id=repr(source.source_id),
+            ),
             hint="http, https and urn need none",
         )
     return str(base)

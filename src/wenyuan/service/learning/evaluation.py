@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, RetrievalFailed
 from wenyuan.core.filters import Scope
+from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_QUERY_CHARS, RetrievalRequest
 from wenyuan.core.ports import Encoder
 from wenyuan.core.records import CUT, AskedQuestion, Evaluation, Pair, WholeEvaluation, set_id_of
@@ -131,8 +132,11 @@ class Evaluator:
         before = {asked.question: asked.ndcg for asked in former.asked}
         if own.set_id != other.set_id or not all(a.question in before for a in evaluation.asked):
             raise InvalidRequest(
-                f"evaluations {own.evaluation_id} and {other.evaluation_id} asked other questions: "
-                "they cannot be compared"
+                msg(
+                    "evaluations {evaluation_id} and {evaluation_id2} asked other questions: they cannot be compared",
+                    evaluation_id=own.evaluation_id,
+                    evaluation_id2=other.evaluation_id,
+                )
             )
         return changed([before[a.question] for a in evaluation.asked], [a.ndcg for a in evaluation.asked])
 
@@ -163,7 +167,14 @@ class Evaluator:
         if not unknown:
             return ("there is no question with an answer",)
         where = f" ({unknown[0].where})" if unknown[0].where else ""
-        return (f"none of {len(unknown)} addresses is in the library, e.g. {unknown[0].answer!r}{where}",)
+        return (
+            msg(
+                "none of {count} addresses is in the library, e.g. {answer}{where}",
+                count=len(unknown),
+                answer=repr(unknown[0].answer),
+                where=where,
+            ),
+        )
 
     def _asker(self, sources: tuple[str, ...]) -> Callable[[str], Answer]:
         """Asks these sources, with more patience than a request has."""
@@ -174,7 +185,9 @@ class Evaluator:
             try:
                 return self.retriever.retrieve(replace(query, rules="none", sources=sources), deadline)
             except KnowledgeError as error:
-                raise RetrievalFailed(f"{question!r} was not answered: {error}", hint=error.hint) from error
+                raise RetrievalFailed(
+                    msg("{question} was not answered: {error}", question=repr(question), error=error), hint=error.hint
+                ) from error
 
         return ask
 
@@ -201,7 +214,9 @@ def _silent(pairs: Sequence[Pair]) -> list[str]:
     silent = _askable(pair.question for pair in pairs if not pair.answer)
     both = set(silent) & set(_askable(pair.question for pair in pairs if pair.grade > 0))
     if both:
-        raise InvalidRequest(f"the question {min(both)[:40]!r} has an answer in one place and none in another")
+        raise InvalidRequest(
+            msg("the question {both} has an answer in one place and none in another", both=repr(min(both)[:40]))
+        )
     return silent
 
 
@@ -214,11 +229,22 @@ def _askable(texts: Iterable[str]) -> list[str]:
     asked = (text for text in texts if query_terms(text))
     questions = list(dict.fromkeys(unicodedata.normalize("NFKC", text.strip()) for text in asked))
     if len(questions) > MOST_QUESTIONS:
-        raise InvalidRequest(f"there are {len(questions)} questions; at most {MOST_QUESTIONS} are asked")
+        raise InvalidRequest(
+            msg(
+                "there are {count} questions; at most {most_questions} are asked",
+                count=len(questions),
+                most_questions=MOST_QUESTIONS,
+            )
+        )
     for question in questions:
         if len(question) > MAX_QUERY_CHARS:
             raise InvalidRequest(
-                f"the question {question[:40]!r} has {len(question)} characters; at most {MAX_QUERY_CHARS}"
+                msg(
+                    "the question {question} has {count} characters; at most {max_query_chars}",
+                    question=repr(question[:40]),
+                    count=len(question),
+                    max_query_chars=MAX_QUERY_CHARS,
+                )
             )
     return questions
 

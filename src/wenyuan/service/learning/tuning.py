@@ -14,8 +14,9 @@ from urllib.parse import unquote
 import numpy as np
 
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import EncoderUnavailable, Fault, InvalidRequest, KnowledgeError, NotFound
+from wenyuan.core.errors import EncoderUnavailable, Fault, InvalidRequest, KnowledgeError, NotFound, listed
 from wenyuan.core.filters import Scope
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Encoder, Engine
 from wenyuan.core.records import AuditRecord, KeptTuning, Pair
@@ -87,14 +88,23 @@ class Feedback:
             for at, part in enumerate(parts):
                 ref = _ref_of(record.record.get("fragments", ()), part)
                 if ref is None:
-                    faults.append(Fault(f"{name}[{at}]", f"{part!r} is no part of the answer {audit_id}"))
+                    faults.append(
+                        Fault(
+                            f"{name}[{at}]",
+                            msg("{part} is no part of the answer {audit_id}", part=repr(part), audit_id=audit_id),
+                        )
+                    )
                 elif judged.setdefault(ref, right) is not right:
-                    faults.append(Fault(f"{name}[{at}]", f"{part!r} is called both right and wrong"))
+                    faults.append(
+                        Fault(f"{name}[{at}]", msg("{part} is called both right and wrong", part=repr(part)))
+                    )
         if not judged and not faults:
             faults.append(Fault("good", "nothing is said: name fragments that are right or wrong"))
         if faults:
-            told = "; ".join(f"{fault.path} {fault.message}" for fault in faults)
-            raise InvalidRequest(told, faults=tuple(faults), hint=f"wenyuan audit show {audit_id}")
+            told = listed(faults)
+            raise InvalidRequest(
+                told, faults=tuple(faults), hint=msg("wenyuan audit show {audit_id}", audit_id=audit_id)
+            )
         self.catalog.put_feedback(audit_id, judged, principal.key_id)
         said = {name: [ref for ref, kept in judged.items() if kept is right] for name, right in _WORDS}
         self.witness.changed("feedback", "added", audit_id, None, {n: refs for n, refs in said.items() if refs})
@@ -117,7 +127,9 @@ _WORDS = (("good", True), ("bad", False))
 
 
 def _no_answer(audit_id: str) -> NotFound:
-    return NotFound(f"there is no answer {audit_id!r}", hint="wenyuan audit list --kind retrieval")
+    return NotFound(
+        msg("there is no answer {audit_id}", audit_id=repr(audit_id)), hint="wenyuan audit list --kind retrieval"
+    )
 
 
 def _of(record: AuditRecord, principal: Principal) -> bool:
@@ -346,7 +358,7 @@ class Tuner:
         known = self.retriever.registry().by_id
         for name in sources or ():
             if name not in known:
-                raise NotFound(f"there is no source {name!r}", hint="wenyuan source list")
+                raise NotFound(msg("there is no source {name}", name=repr(name)), hint="wenyuan source list")
         return self.encoder
 
     def _answered(self, audit_id: str) -> AuditRecord | None:
@@ -448,7 +460,14 @@ def _nothing(found: Lessons) -> tuple[str]:
         return ("there is nothing to learn from: no golden file, and no feedback that says what is right",)
     first = found.unknown[0]
     where = f" ({first.where})" if first.where else ""
-    return (f"none of {len(found.unknown)} addresses is in the library, e.g. {first.answer!r}{where}",)
+    return (
+        msg(
+            "none of {count} addresses is in the library, e.g. {answer}{where}",
+            count=len(found.unknown),
+            answer=repr(first.answer),
+            where=where,
+        ),
+    )
 
 
 def _noted(kept: KeptTuning) -> Mapping[str, Any]:

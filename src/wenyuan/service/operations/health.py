@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wenyuan.core.errors import KnowledgeError
+from wenyuan.core.messages import msg
 from wenyuan.core.ports import ChangeFeed, Encoder, Engine
 from wenyuan.core.records import AuditProgress
 from wenyuan.runtime import deadline_after
@@ -258,7 +259,12 @@ class Health:
 
     def _check_catalog(self) -> str:
         counts = self.catalog.counts()
-        return f"{counts['documents']} documents, {counts['passages']} passages, change {self.catalog.seq()}"
+        return msg(
+            "{documents} documents, {passages} passages, change {catalog}",
+            documents=counts["documents"],
+            passages=counts["passages"],
+            catalog=self.catalog.seq(),
+        )
 
     def _check_engine(self) -> str:
         self.retriever.follow()
@@ -267,13 +273,25 @@ class Health:
         held = status.passages, status.vectors
         if not behind and held != (counts["passages"], counts["vectors"]):
             raise KnowledgeError(
-                f"holds {held[0]} passages and {held[1]} vectors, the catalog {counts['passages']} and "
-                f"{counts['vectors']}",
+                msg(
+                    "holds {held} passages and {held2} vectors, the catalog {passages} and {vectors}",
+                    held=held[0],
+                    held2=held[1],
+                    passages=counts["passages"],
+                    vectors=counts["vectors"],
+                ),
                 component=f"engine {status.name}",
                 hint=_REBUILT_HERE if status.name == "local" else _REBUILT_THERE,
             )
         late = f"; {behind} behind the catalog" if behind > 0 else ""  # of what somebody else is writing
-        return f"{status.name}: {held[0]} passages, {held[1]} vectors, change {status.watermark}{late}"
+        return msg(
+            "{name}: {held} passages, {held2} vectors, change {watermark}{late}",
+            name=status.name,
+            held=held[0],
+            held2=held[1],
+            watermark=status.watermark,
+            late=late,
+        )
 
 
 def _checked(check: Callable[[], str]) -> Mapping[str, object]:
@@ -287,6 +305,6 @@ def _checked(check: Callable[[], str]) -> Mapping[str, object]:
 
 def _worker_part(done: WorkerProgress) -> Mapping[str, object]:
     """A worker in trouble makes no answer wrong: what it should have refreshed says that it is overdue."""
-    detail = f"{done.refreshed} refreshed, {done.failed} failed"
+    detail = msg("{refreshed} refreshed, {failed} failed", refreshed=done.refreshed, failed=done.failed)
     trouble = done.trouble or ("" if done.alive else "it has ended")
     return {"state": "degraded" if trouble else "ok", "detail": f"{detail}; {trouble}" if trouble else detail}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.errors import CatalogBusy, InvalidRequest, KnowledgeError, NotFound, SourceError
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Source
 from wenyuan.core.sources import LONGEST_CLAIM, SourceState
 from wenyuan.runtime import Rounds, own_name
@@ -150,7 +151,7 @@ class Worker:
             raise
         by = self._catalog.source_states()[source_id].claimed_by
         raise CatalogBusy(
-            f"the source {source_id!r} is being refreshed by {by}",
+            msg("the source {source_id} is being refreshed by {by}", source_id=repr(source_id), by=by),
             component="refresh",
             hint="wait until it has finished; if that worker has died on another machine, its claim runs out in minutes",
         )
@@ -236,7 +237,7 @@ class Worker:
             failure = str(error)
         except Exception as error:
             log.exception("refresh of %s failed", source.source_id)
-            failure = f"internal error: {type(error).__name__}"
+            failure = msg("internal error: {kind}", kind=type(error).__name__)
         except BaseException:  # interrupted or stopped: it stays due, too
             self._let_go(source.source_id)
             raise
@@ -263,7 +264,10 @@ class Worker:
                 raise _Stopped
             if self._clock() >= beat_at:
                 if not self._claim(source_id, wait=_AT_LAST):
-                    raise CatalogBusy(f"the claim on {source_id!r} ran out and was taken over", component="refresh")
+                    raise CatalogBusy(
+                        msg("the claim on {source_id} ran out and was taken over", source_id=repr(source_id)),
+                        component="refresh",
+                    )
                 beat_at = self._clock() + self._lease / 3
             if progress is not None:
                 progress(at)
@@ -320,8 +324,8 @@ def _all_failed(report: IngestReport) -> str:
     if not report.failed or report.added or report.changed or report.unchanged:
         return ""
     uri, reason = next(iter(report.failed.items()))
-    more = f" (and {len(report.failed) - 1} more)" if len(report.failed) > 1 else ""
-    return f"nothing could be taken in: {uri}: {reason}{more}"
+    more = msg(" (and {count} more)", count=len(report.failed) - 1) if len(report.failed) > 1 else ""
+    return msg("nothing could be taken in: {uri}: {reason}{more}", uri=uri, reason=reason, more=more)
 
 
 # A refresh worker in a thread of a process that does something else besides: the server, by setting.

@@ -8,6 +8,7 @@ from typing import Any
 
 from wenyuan.core.errors import CatalogUnavailable, EngineUnavailable, InvalidRequest, KnowledgeError, did_you_mean
 from wenyuan.core.filters import And, Filter, In, Not, Or, Range
+from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_QUERY_CHARS
 from wenyuan.core.rules.results import Items, RetrievalItem, UnifiedResponse, united
 from wenyuan.core.rules.schema import Schema, merged, parse_schema
@@ -33,9 +34,15 @@ def names_of(processes: str | Iterable[str] | None) -> tuple[str, ...] | None:
         return None
     names = (processes,) if isinstance(processes, str) else tuple(processes)
     if len(names) > MAX_PROCESSES:
-        raise InvalidRequest(f"processes has {len(names):,} names; at most {MAX_PROCESSES}")
+        raise InvalidRequest(
+            msg(
+                "processes has {count} names; at most {max_processes}",
+                count=f"{len(names):,}",
+                max_processes=MAX_PROCESSES,
+            )
+        )
     if wrong := [name for name in names if not isinstance(name, str) or not name.strip()]:
-        raise InvalidRequest(f"processes has {wrong[0]!r}, which is no name")
+        raise InvalidRequest(msg("processes has {wrong}, which is no name", wrong=repr(wrong[0])))
     return names
 
 
@@ -58,7 +65,13 @@ class RuleQuestion:
     def __post_init__(self) -> None:
         object.__setattr__(self, "processes", names_of(self.processes))
         if len(self.text) > MAX_QUERY_CHARS:
-            raise InvalidRequest(f"the text has {len(self.text):,} characters; at most {MAX_QUERY_CHARS:,}")
+            raise InvalidRequest(
+                msg(
+                    "the text has {count} characters; at most {max_query_chars}",
+                    count=f"{len(self.text):,}",
+                    max_query_chars=f"{MAX_QUERY_CHARS:,}",
+                )
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,11 +134,19 @@ class UnifiedRequest:
     def __post_init__(self) -> None:
         object.__setattr__(self, "processes", names_of(self.processes))
         if not self.query.strip() or len(self.query.strip()) > MAX_QUERY_CHARS:
-            raise InvalidRequest(f"query must have 1 to {MAX_QUERY_CHARS} characters, not {len(self.query.strip())}")
+            raise InvalidRequest(
+                msg(
+                    "query must have 1 to {max_query_chars} characters, not {count}",
+                    max_query_chars=MAX_QUERY_CHARS,
+                    count=len(self.query.strip()),
+                )
+            )
         if self.limit is not None and (type(self.limit) is not int or not 1 <= self.limit <= 100):
-            raise InvalidRequest(f"limit must be an integer from 1 to 100, not {self.limit!r}")
+            raise InvalidRequest(msg("limit must be an integer from 1 to 100, not {limit}", limit=repr(self.limit)))
         if self.threshold is not None and not 0.0 <= self.threshold <= 1.0:
-            raise InvalidRequest(f"threshold must be from 0 to 1, not {self.threshold!r}")
+            raise InvalidRequest(
+                msg("threshold must be from 0 to 1, not {threshold}", threshold=repr(self.threshold))
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +204,9 @@ class Unifier:
             cases = cases if found is None else found
         degraded = tuple(name for name, state in engines.items() if state.startswith("failed"))
         if degraded and not rules.items and not cases:
-            raise EngineUnavailable(f"nothing was found, and {engines[degraded[0]]}", component=degraded[0])
+            raise EngineUnavailable(
+                msg("nothing was found, and {engines}", engines=engines[degraded[0]]), component=degraded[0]
+            )
         context = self._context(request, rules, cases, engines)
         if degraded:
             context["degraded"] = list(degraded)
@@ -201,7 +224,13 @@ class Unifier:
         """
         known = self._settings.chapters
         if chapter is not None and known and chapter not in known:
-            raise InvalidRequest(f"there is no chapter {chapter!r}{did_you_mean(chapter, known)}")
+            raise InvalidRequest(
+                msg(
+                    "there is no chapter {chapter}{near}",
+                    chapter=repr(chapter),
+                    near=did_you_mean(chapter, known),
+                )
+            )
         return chapter is None or chapter in self._settings.chapters_need_rules
 
     def case_question(self, request: UnifiedRequest) -> CaseQuestion:
@@ -226,7 +255,9 @@ class Unifier:
             engines[name] = f"failed: {error}"
             return None
         except Exception as error:  # an engine of somebody else's
-            failure = EngineUnavailable(f"{type(error).__name__}: {error}", component=name)
+            failure = EngineUnavailable(
+                msg("{kind}: {error}", kind=type(error).__name__, error=error), component=name
+            )
             if not may_fail:
                 raise failure from error
             engines[name] = f"failed: {failure}"
@@ -312,7 +343,7 @@ def stored_schema(stored: Any) -> Schema:
 
 def _damaged(why: str) -> CatalogUnavailable:
     return CatalogUnavailable(
-        f"the stored schema of the rules is damaged: {why}",
+        msg("the stored schema of the rules is damaged: {why}", why=why),
         component="catalog",
         hint="restore the library's catalog from a backup",
     )

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from wenyuan.core.filters import Scope, matches
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Passage, Source
 from wenyuan.core.ports import Deadline, Hit, patient
 from wenyuan.core.rules import kept_fairly
@@ -89,12 +90,20 @@ def read(
         first, inference = zip(inference.rules, weights, strict=True), infer({**given, **told.values})
         weights = _weights(asked, inference, names)
         notes[:0] = [
-            f"{value_of(name, value, schema, language_of(text))} was taken from the question: {told.said[name]!r}"
+            msg(
+                "{name} was taken from the question: {said}",
+                name=value_of(name, value, schema, language_of(text)),
+                said=repr(told.said[name]),
+            )
             for name, value in told.values.items()
         ]
         kept = {_path(rule) for rule in inference.rules}
         notes += [
-            f"{rule.end.label(language_of(text))!r} does not hold with what the question states: {_conditions(rule, schema, language_of(text))}"
+            msg(
+                "{end} does not hold with what the question states: {rule}",
+                end=repr(rule.end.label(language_of(text))),
+                rule=_conditions(rule, schema, language_of(text)),
+            )
             for rule, weight in first
             if weight is not None and weight.answers and _path(rule) not in kept
         ]
@@ -131,8 +140,12 @@ def _path(rule: DerivedRule) -> tuple[int, ...]:
 
 def _doubt(said: str, names: Sequence[str]) -> str:
     if not names:
-        return f"{said!r} is no exact value: nothing was taken from the question for it"
-    return f"{said!r} may be each of {', '.join(names)}: nothing was taken from the question for it"
+        return msg("{said} is no exact value: nothing was taken from the question for it", said=repr(said))
+    return msg(
+        "{said} may be each of {names}: nothing was taken from the question for it",
+        said=repr(said),
+        names=", ".join(names),
+    )
 
 
 # The leg that derives: text or names → nodes of the rules graph → rules → hits, without a language model.
@@ -412,8 +425,8 @@ def _strongest(rules: list[ScoredRule], most: int, left: frozenset[int]) -> tupl
     kept = [r for r in ordered if r.statement_id in chosen]
     cut = [r for r in ordered if r.statement_id not in chosen]
     mandatory = len(left.union(r.statement_id for r in cut if not STRENGTHS[r.rule.strength]) - chosen)
-    said = (f"{len(rules)} rules cut at {most}",) if cut else ()
-    return kept, (*said, f"mandatory rules left out: {mandatory}") if mandatory else said
+    said = (msg("{count} rules cut at {most}", count=len(rules), most=most),) if cut else ()
+    return kept, (*said, msg("mandatory rules left out: {mandatory}", mandatory=mandatory)) if mandatory else said
 
 
 def _read(version: int, graph: Graph, schema: Schema, *, keep: bool) -> _Known:
@@ -489,7 +502,11 @@ def _place(span: Span) -> dict[str, Any]:
 
 def _undeclared(schema: Schema, parameters: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(
-        f"no condition asks for the parameter {name!r}{suggestion(name, schema.parameters)}"
+        msg(
+            "no condition asks for the parameter {name}{name2}",
+            name=repr(name),
+            name2=suggestion(name, schema.parameters),
+        )
         for name in parameters
         if name not in schema.parameters
     )

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wenyuan.core.errors import CatalogBusy, KnowledgeError
+from wenyuan.core.messages import msg
 from wenyuan.core.ports import Encoder
 from wenyuan.core.rules.inference import LexiconEntry
 from wenyuan.settings import SearchSettings
@@ -130,7 +131,11 @@ class NameVectors:
                 self._done = 0
                 self._work = threading.Thread(target=self._run, args=(entries,), name="names", daemon=True)
                 self._work.start()
-        return f"names are not compared by meaning until they are embedded: {self._done} of {len(entries)}"
+        return msg(
+            "names are not compared by meaning until they are embedded: {done} of {count}",
+            done=self._done,
+            count=len(entries),
+        )
 
     def _read(self, version: int, entries: Sequence[LexiconEntry]) -> _Names | None:
         import numpy as np

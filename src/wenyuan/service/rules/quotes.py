@@ -14,6 +14,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Protocol
 
 from wenyuan.core.addresses import parted, placed
+from wenyuan.core.messages import msg
 from wenyuan.core.model import FOREVER, RULE_IDS, IndexRow, Passage, Source
 from wenyuan.core.ports import Hit
 from wenyuan.core.rules import BookFault, Evidence
@@ -91,11 +92,11 @@ def _gone(
     """Why evidence is lost, and which; what is found for the first time is added to `verified`."""
     news = standing.since > known["seq"]
     if standing.until == 0:
-        return f"the document {uri} was removed", list(cited) if news else []
+        return msg("the document {uri} was removed", uri=uri), list(cited) if news else []
     if standing.until < today:
         ended = news or standing.until >= known["day"]
         # A rule that ends with the document, or before, was right as long as it was valid.
-        return f"the document {uri} is no longer in force", [
+        return msg("the document {uri} is no longer in force", uri=uri), [
             c for c in cited if c.until > standing.until
         ] if ended else []
     if not news and all(c.verified or not c.quote for c in cited):
@@ -103,7 +104,9 @@ def _gone(
     words = plain(catalog.document_words(source_id, uri) or "")
     said = {c.row_id for c in cited if plain(c.quote) in words}
     verified.update((c.row_id, True) for c in cited if c.row_id in said and c.quote and not c.verified)
-    return f"the document {uri} no longer says it", [c for c in cited if c.row_id not in said] if news else []
+    return msg("the document {uri} no longer says it", uri=uri), [
+        c for c in cited if c.row_id not in said
+    ] if news else []
 
 
 # The quotes of a book beside the documents that the library holds: found, nowhere in their source, or not to be told.
@@ -179,7 +182,11 @@ class Quotes:
         notes = [
             BookFault(
                 "quote_unverified",
-                f"{where} is not in the library: {count} quotes are marked as not verified",
+                msg(
+                    "{where} is not in the library: {count} quotes are marked as not verified",
+                    where=where,
+                    count=count,
+                ),
                 severity="note",
             )
             for where, count in self._open.items()

@@ -9,6 +9,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, Literal
 
 from wenyuan.core.errors import InvalidRequest
+from wenyuan.core.messages import msg
 from wenyuan.core.model import FOREVER, Source
 from wenyuan.core.rules import Book, BookFault, Node, Statement, StatementStatus, Tally
 from wenyuan.core.rules.checking import Checked, check_book
@@ -225,7 +226,9 @@ class Rulebook:
                     if quoting and day < FOREVER:
                         said = f"{uri} {what} {date.fromordinal(day)}: {len(quoting)} rules that quote it need {name}"
                         if day == 1:  # the day on which what was retired ended
-                            said = f"{uri} is no longer in force: {len(quoting)} rules quote it"
+                            said = msg(
+                                "{uri} is no longer in force: {count} rules quote it", uri=uri, count=len(quoting)
+                            )
                         yield BookFault("quote_out_of_force", said, quoting[0].place, "note")
 
     # -- review, export -------------------------------------------------------------------------------
@@ -261,11 +264,11 @@ class Rulebook:
             raise InvalidRequest(str(error), hint="wenyuan rules review") from error
         if action == "retire" and not all(isinstance(one, int) for one in written):
             raise InvalidRequest(
-                f"what is to be retired is named number by number: {text}", hint="wenyuan rules list"
+                msg("what is to be retired is named number by number: {text}", text=text), hint="wenyuan rules list"
             )
         numbers = [n for one in written for n in ([one] if isinstance(one, int) else self.waiting(*one))]
         if not numbers:
-            raise InvalidRequest(f"no rule waits for a review: {text}", hint="wenyuan rules review")
+            raise InvalidRequest(msg("no rule waits for a review: {text}", text=text), hint="wenyuan rules review")
         numbers = list(dict.fromkeys(numbers))
         return numbers[:most], 0 if most is None else max(0, len(numbers) - most)
 
@@ -288,7 +291,7 @@ class Rulebook:
         with self._catalog.writing():
             trees = self._trees()
             if pack not in trees and pack not in self._catalog.rules.packs():
-                raise InvalidRequest(f"there is no pack {pack!r}", hint="wenyuan rules list")
+                raise InvalidRequest(msg("there is no pack {pack}", pack=repr(pack)), hint="wenyuan rules list")
             before = self.schema()
             remaining = {name: tree for name, tree in trees.items() if name != pack}
             try:
@@ -348,7 +351,7 @@ def _apart(trees: Mapping[str, Any], pack: str) -> Schema:
 
 
 def _built_on(pack: str, why: str) -> InvalidRequest:
-    return InvalidRequest(f"another pack builds on the schema of {pack}: {why}")
+    return InvalidRequest(msg("another pack builds on the schema of {pack}: {why}", pack=pack, why=why))
 
 
 def _why_not(condition: str, schema: Schema) -> str | None:

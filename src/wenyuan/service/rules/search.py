@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import KnowledgeError, NotFound, UnknownName
 from wenyuan.core.filters import And, Filter, In, Not
+from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_QUERY_CHARS, ORIGIN_PRIORITY, Passage
 from wenyuan.core.ports import Deadline, Hit, until
 from wenyuan.core.rules.inference import Edge, GraphNode, Start, View, infer
@@ -109,7 +110,9 @@ class RuleSearch:
         if not cases and question.chapter != self.settings.rules.template_collection:
             cases = found(question.limit, Not(templates))
             if cases and question.chapter:
-                cases.notes = (f"chapter {question.chapter!r} has no such case: others stand in for it",)
+                cases.notes = (
+                    msg("chapter {chapter} has no such case: others stand in for it", chapter=repr(question.chapter)),
+                )
         others = found(question.templates, templates) if question.templates else Items()
         cases.stale_by = max(cases.stale_by, others.stale_by)
         known = {item.metadata["passage_id"] for item in cases}
@@ -163,9 +166,9 @@ class RuleSearch:
                 for seen in (view, replace(view, proposed=True))
             )  # fmt: skip
         except KnowledgeError as error:  # the answer itself is whole
-            return (f"the rules that wait for a review were not counted: {error.message}",)
+            return (msg("the rules that wait for a review were not counted: {message}", message=error.message),)
         more = len(then - now)
-        return (f"rules that wait for a review and would apply: {more}",) if more else ()
+        return (msg("rules that wait for a review and would apply: {more}", more=more),) if more else ()
 
     def _attested(self, query: Query, principal: Principal, door: str, deadline: Deadline | None = None) -> Answer:
         deadline = deadline or self.retriever.deadline()
@@ -226,7 +229,7 @@ class RuleSearch:
         graph, schema = self.catalog.rules, self.rulebook.schema()
         node = self.deriver.named(name, self.catalog.seq())
         if node is None:
-            raise UnknownName(f"the rules graph knows no {name!r}", hint="wenyuan rules list")
+            raise UnknownName(msg("the rules graph knows no {name}", name=repr(name)), hint="wenyuan rules list")
         known = schema.relations
         relations = list(known) if relation is None else _written("relation", relation, known.values())
         deadline = deadline_after(self.settings.search.deadline)
@@ -285,7 +288,10 @@ def _written(what: str, name: str, known: Iterable[Kind | Relation]) -> list[str
     """Which kinds or relations a name means."""
     words = Words(known)
     if not (found := list(words.find(name))):
-        raise UnknownName(f"the schema knows no {what} {name!r}{words.near(name)}", hint="wenyuan rules list")
+        raise UnknownName(
+            msg("the schema knows no {what} {name}{words}", what=what, name=repr(name), words=words.near(name)),
+            hint="wenyuan rules list",
+        )
     return found
 
 
@@ -311,7 +317,9 @@ def _cases(answer: Answer, threshold: float) -> Items:
     reason = answer.reason
     if answer.hits and not kept:
         best = max(map(raw_of, answer.hits))
-        reason = f"the best case scores {best:.3f}, less than {threshold:g}"
+        reason = msg(
+            "the best case scores {best}, less than {threshold}", best=f"{best:.3f}", threshold=f"{threshold:g}"
+        )
     falling = accumulate(map(raw_of, kept), min)
     return Items(
         (

@@ -11,6 +11,7 @@ from typing import Protocol
 from wenyuan.core.access import TaskProfile, profile_of
 from wenyuan.core.addresses import Holder, folder_of, path_words, readable
 from wenyuan.core.errors import ConfigError, InvalidRequest, NotFound, UnknownDomain, did_you_mean
+from wenyuan.core.messages import msg
 from wenyuan.core.model import Label, LabelVector, Passage, Source
 from wenyuan.core.ports import ChangeFeed, Deadline
 from wenyuan.core.scoring.adapt import Tuning
@@ -104,7 +105,9 @@ class Sources:
         found = self.within({domain})
         if not found:
             known = sorted({s.domain for s in self.by_id.values()})
-            raise UnknownDomain(f"there is no domain {domain!r}{did_you_mean(domain, known)}")
+            raise UnknownDomain(
+                msg("there is no domain {domain}{near}", domain=repr(domain), near=did_you_mean(domain, known))
+            )
         return found
 
 
@@ -133,7 +136,7 @@ class Sight:
         """
         for name in wanted or ():
             if name not in sources.by_id:
-                raise NotFound(f"there is no source {name!r}", hint="wenyuan source list")
+                raise NotFound(msg("there is no source {name}", name=repr(name)), hint="wenyuan source list")
         names = sources.by_id.keys() if wanted is None else wanted
         allowed = [
             sources.by_id[n] for n in names if sources.by_id[n].trust >= min_trust and sources.in_force(n, day)

@@ -10,6 +10,7 @@ import numpy as np
 
 from wenyuan.core.errors import EngineError
 from wenyuan.core.filters import Filter, Scope, matches
+from wenyuan.core.messages import msg
 from wenyuan.core.model import FOREVER, IndexRow, Passage
 from wenyuan.core.ports import Deadline, Hit
 from wenyuan.core.scoring import law_of, trust_factor
@@ -30,7 +31,11 @@ def why_empty(best: float, floor: float) -> str:
     """Why nothing is given where the best candidate has this score and a score is asked for: see `SearchSettings.floor`."""
     if best == 0:
         return "no passage in scope shares a word or a meaning with the query"
-    return f"the best passage scores {best:.3f}, below the floor {floor:.3f} that is set"
+    return msg(
+        "the best passage scores {best}, below the floor {floor} that is set",
+        best=f"{best:.3f}",
+        floor=f"{floor:.3f}",
+    )
 
 
 def above(scores: Array, floor: float | None = None, named: Array | None = None) -> Array:
@@ -143,7 +148,8 @@ def guard(passage: Passage, scope: Scope) -> None:
     """The record is asked again: what an engine must not have found is an error, not something to hide."""
     if not scope.allows(_row(passage)):
         raise EngineError(
-            f"passage {passage.ref} lies outside the scope of the request; nothing is answered", component="guard"
+            msg("passage {ref} lies outside the scope of the request; nothing is answered", ref=passage.ref),
+            component="guard",
         )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from wenyuan.core.errors import EngineUnavailable
 from wenyuan.core.filters import And, Filter, Scope
+from wenyuan.core.messages import msg
 from wenyuan.core.model import ORIGIN_PRIORITY, Passage, Source
 from wenyuan.core.ports import Deadline, Encoder, Engine, Hit, Outside, Ranking, until
 from wenyuan.core.scoring import VECTOR_WEIGHT, Traits
@@ -138,9 +139,13 @@ def _fused(pair: tuple[Hit, Passage]) -> float:
 
 
 def _refusal(probability: float, least: float, score: float, abstain: str) -> str:
-    said = (
-        f"there is hardly an answer in what was searched: probability {probability:.3f}, below the {least:.2f} that "
-        f"search.abstain={abstain} asks for; the nearest passage scores {score:.3f}"
+    said = msg(
+        "there is hardly an answer in what was searched: probability {probability}, below the "
+        "{least} that search.abstain={abstain} asks for; the nearest passage scores {score}",
+        probability=f"{probability:.3f}",
+        least=f"{least:.2f}",
+        abstain=abstain,
+        score=f"{score:.3f}",
     )
     return said if abstain == "lenient" else f"{said}; lenient asks for {ABSTAIN['lenient']:.2f}"
 
@@ -255,7 +260,9 @@ class Retriever:
             legs.append(LegReport(name="rules", state="ok", ms=derived.ms, hits=len(derived.found)))
             ranked = sorted([*ranked, *derived.found], key=_order)[: query.limit if query.rules == "within" else None]
         if not ranked and not query.partial and (down := [leg for leg in legs if leg.state == "failed"]):
-            raise EngineUnavailable(f"nothing was found, and {down[0].error}", component=down[0].name)
+            raise EngineUnavailable(
+                msg("nothing was found, and {error}", error=down[0].error), component=down[0].name
+            )
         passages = {hit.passage_id: passage for hit, passage in ranked}
         return Answer(
             hits=Ranking([hit for hit, _ in ranked]),

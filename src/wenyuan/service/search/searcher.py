@@ -20,6 +20,7 @@ from wenyuan.core.errors import (
     did_you_mean,
 )
 from wenyuan.core.filters import Filter
+from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_QUERY_CHARS, ORIGIN_PRIORITY, Passage
 from wenyuan.core.ports import Deadline, Hit, until
 from wenyuan.core.scoring.probability import raw_of
@@ -68,11 +69,19 @@ class SearchRequest:
     def __post_init__(self) -> None:
         text = self.query.strip()
         if not text or len(text) > MAX_QUERY_CHARS:
-            raise InvalidRequest(f"query must have 1 to {MAX_QUERY_CHARS} characters, not {len(text)}")
+            raise InvalidRequest(
+                msg(
+                    "query must have 1 to {max_query_chars} characters, not {count}",
+                    max_query_chars=MAX_QUERY_CHARS,
+                    count=len(text),
+                )
+            )
         if type(self.min_trust) is not int or not 1 <= self.min_trust <= 5:
-            raise InvalidRequest(f"min_trust must be an integer from 1 to 5, not {self.min_trust!r}")
+            raise InvalidRequest(
+                msg("min_trust must be an integer from 1 to 5, not {min_trust}", min_trust=repr(self.min_trust))
+            )
         if type(self.limit) is not int or not 1 <= self.limit <= 100:
-            raise InvalidRequest(f"limit must be an integer from 1 to 100, not {self.limit!r}")
+            raise InvalidRequest(msg("limit must be an integer from 1 to 100, not {limit}", limit=repr(self.limit)))
         if self.knowledge_scope is not None:
             parse_scope([{"domain": scope.domain, "top_k": scope.top_k} for scope in self.knowledge_scope])
 
@@ -242,7 +251,9 @@ class Searcher:
         """The agent that a request acts for; NotFound when there is none, or the principal is bound to another."""
         if principal.agent_id is not None:
             if agent_id not in (None, principal.agent_id):
-                raise NotFound(f"there is no agent {agent_id!r}")  # others' ids are not even confirmed
+                raise NotFound(
+                    msg("there is no agent {agent_id}", agent_id=repr(agent_id))
+                )  # others' ids are not even confirmed
             agent_id = principal.agent_id
         return None if agent_id is None else self._catalog.agent(agent_id)
 
@@ -276,7 +287,13 @@ class Searcher:
         for scope in chosen:
             if allowed is not None and scope.domain not in allowed:  # told alike whether there is such a domain
                 near = did_you_mean(scope.domain, allowed)
-                raise NotPermitted(f"the agent's knowledge scope does not hold the domain {scope.domain!r}{near}")
+                raise NotPermitted(
+                    msg(
+                        "the agent's knowledge scope does not hold the domain {domain}{near}",
+                        domain=repr(scope.domain),
+                        near=near,
+                    )
+                )
             # A domain of the scope may have lost its last source: the agent's other ones answer all the same.
             found = sources.of_domain(scope.domain) if allowed is None else sources.within({scope.domain})
             areas.append(_Area(scope.domain, _own(sources, found) if request.own else tuple(found), scope.top_k))
@@ -323,7 +340,9 @@ class Searcher:
         found = _once(found) if len(areas) > 1 else found
         legs = tuple(leg for _, answer in answers for leg in answer.legs)
         if not found and (down := [leg for leg in legs if leg.state == "failed"]):
-            raise EngineUnavailable(f"nothing was found, and {down[0].error}", component=down[0].name)
+            raise EngineUnavailable(
+                msg("nothing was found, and {error}", error=down[0].error), component=down[0].name
+            )
         return SearchResult(
             passages=tuple(found),
             legs=legs,

@@ -13,6 +13,7 @@ from concurrent.futures import TimeoutError as NotDone
 from typing import Any, Generic, Protocol, TypeVar
 
 from wenyuan.core.errors import EngineTimeout, EngineUnavailable, KnowledgeError
+from wenyuan.core.messages import msg
 from wenyuan.core.ports import Deadline
 from wenyuan.service.search.traces import NO_TRACES, LegMeter, LegTrace, Traces
 
@@ -189,13 +190,17 @@ def outcome(future: Future[T], name: str, deadline: Deadline) -> T:
         return future.result(timeout=deadline.remaining())
     except NotDone as error:
         if future.done():  # the leg itself raised a TimeoutError
-            raise EngineUnavailable(f"{type(error).__name__}: {error}", component=name) from error
+            raise EngineUnavailable(
+                msg("{kind}: {error}", kind=type(error).__name__, error=error), component=name
+            ) from error
         future.cancel()
         raise EngineTimeout("no answer before the deadline", component=name) from error
     except KnowledgeError:
         raise
     except Exception as error:
-        raise EngineUnavailable(f"{type(error).__name__}: {error}", component=name) from error
+        raise EngineUnavailable(
+            msg("{kind}: {error}", kind=type(error).__name__, error=error), component=name
+        ) from error
 
 
 def abreast(calls: Sequence[Callable[[], T]]) -> Sequence[Callable[[], T]]:
