@@ -41,7 +41,7 @@ TESTS = {
     "catalog/lock.py": ("test_catalog_errors",),
     "catalog/sql.py": ("test_catalog_errors", "test_catalog"),
     "catalog/rows.py": ("test_catalog_feed",),
-    "catalog/documents.py": ("test_catalog",),
+    "catalog/governance.py": ("test_catalog",),
     "service/search/threads.py": ("test_legs",),
 }
 """Which tests are about a module; the first pattern that fits counts."""

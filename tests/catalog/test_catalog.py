@@ -23,7 +23,16 @@ import wenyuan
 from catalog_parts import BOTH, again, put, raw, texts
 from engine_laws import document, unit
 from wenyuan.catalog import Catalog, sql
-from wenyuan.core.errors import CatalogError, CatalogUnavailable, CatalogVersion, ConfigError, NotFound
+from wenyuan.core.access import TaskProfile
+from wenyuan.core.errors import (
+    CatalogError,
+    CatalogUnavailable,
+    CatalogVersion,
+    ConfigError,
+    InvalidRequest,
+    NotFound,
+    NotPermitted,
+)
 from wenyuan.core.model import Source
 from wenyuan.runtime import upgrade_command
 
@@ -236,6 +245,39 @@ def test_unknown_source(catalog: Catalog) -> None:
     for call in (catalog.source, catalog.remove_source):
         with pytest.raises(NotFound, match="'s9'"):
             call("s9")
+
+
+@BOTH
+def test_what_is_not_there_is_not_found(catalog: Catalog) -> None:
+    """Agents, keys, profiles, evaluations, tunings: whoever names none is told NotFound, and may catch NotPermitted."""
+    for call, name in (
+        (catalog.agent, "nobody"), (catalog.remove_agent, "nobody"), (catalog.revoke_key, "k9"),
+        (catalog.remove_profile, "p9"), (catalog.evaluation, 9), (catalog.golden_set, "g9"),
+    ):  # fmt: skip
+        with pytest.raises(NotFound, match=str(name)) as caught:
+            call(name)
+        assert isinstance(caught.value, NotPermitted)
+        assert caught.value.code == NotPermitted.code == "not_permitted"
+    with pytest.raises(NotFound, match="no tuning"):
+        catalog.undo_tuning({})
+
+
+@BOTH
+def test_a_task_has_one_profile(catalog: Catalog) -> None:
+    """A profile that names a task of another one is refused, and nothing is stored."""
+    catalog.put_profile(TaskProfile(profile_id="one", tasks=("t1",), domains=("a",)))
+    with pytest.raises(InvalidRequest, match="t1"):
+        catalog.put_profile(TaskProfile(profile_id="two", tasks=("t1",), domains=("b",)))
+    assert [profile.profile_id for profile in catalog.profiles()] == ["one"]
+
+
+def test_a_damaged_value(catalog: Catalog) -> None:
+    """A stored value that is no JSON is an error, and not as if there were none."""
+    catalog.set_value("measured", {"a": 1})
+    with raw(catalog) as connection:
+        connection.execute("UPDATE library SET value = '{' WHERE key = 'value/measured'")
+    with pytest.raises(CatalogUnavailable, match="'measured' is no JSON"):
+        catalog.value("measured")
 
 
 def test_removed_source(catalog: Catalog) -> None:
