@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import ConfigError, NotPermitted
@@ -19,6 +19,7 @@ from wenyuan.core.model import RetrievalRequest, RetrievalResponse
 if TYPE_CHECKING:
     from starlette.datastructures import Headers
 
+    from wenyuan.catalog import Catalog
     from wenyuan.service.context import Context, ContextRequest
     from wenyuan.service.search.searcher import SearchRequest, SearchResult
 
@@ -122,7 +123,7 @@ class KnowledgeService(Service, Protocol):
     """A service that knows agents, sources and keys; `service.library.Library` is one."""
 
     @property
-    def catalog(self) -> Any: ...
+    def catalog(self) -> Catalog: ...
 
     def retrieve_fragments(self, request: RetrievalRequest, principal: Principal = ...) -> RetrievalResponse: ...
 

@@ -30,6 +30,7 @@ from wenyuan.wire.rules import FileShape, bytes_of
 from wenyuan.wire.search import checked
 
 if TYPE_CHECKING:
+    from wenyuan.catalog.rules import HeldStatement
     from wenyuan.core.rules import Book
     from wenyuan.service.library import Library
 
@@ -320,13 +321,13 @@ class Rules:
         told = {name: fate[name] for name in ("state", "since_seq", "since", "lost", "reviews")}
         return json_response(self._described([held])[0] | told)
 
-    def _found(self, which: int | str) -> Any:
+    def _found(self, which: int | str) -> HeldStatement:
         try:
             return self._library.catalog.rules.statement(which)
         except NotFound as error:
             raise missing("statement") from error
 
-    def _described(self, held: list[Any]) -> list[dict[str, Any]]:
+    def _described(self, held: list[HeldStatement]) -> list[dict[str, Any]]:
         ends = self._library.rules.ends(held)
         trusts = {source.source_id: source.trust for source in self._library.sources()}
         schema, cite = self._library.rules.schema(), self._library.cited.now()

@@ -25,6 +25,8 @@ from wenyuan.service.rules.quotes import Quotes
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
+    from wenyuan.catalog.rules import HeldStatement
+    from wenyuan.catalog.rules.writes import RulesReport
 
 Action = Literal["approve", "reject", "retire"]
 _PAGE = 1_000
@@ -47,7 +49,7 @@ class ImportReport:
     diff: Diff
     faults: tuple[BookFault, ...]
     sources: tuple[str, ...]
-    changes: Any = None
+    changes: RulesReport | None = None
     waiting: int = 0
 
     @property
@@ -98,12 +100,11 @@ class Rulebook:
         """The packs that have brought anything: rules, nodes, or a schema."""
         return tuple(sorted({*self._trees(), *self._catalog.rules.packs()}))
 
-    def ends(self, statements: Iterable[Any]) -> Mapping[int, GraphNode]:
+    def ends(self, statements: Iterable[HeldStatement]) -> Mapping[int, GraphNode]:
         """The live nodes that statements of the catalog are about, by number."""
         numbers = {end for held in statements for end in (held.src, held.dst)}
         deadline = deadline_after(_SECONDS)
-        found: Mapping[int, GraphNode] = self._catalog.rules.nodes(sorted(numbers), deadline=deadline)
-        return found
+        return self._catalog.rules.nodes(sorted(numbers), deadline=deadline)
 
     def _trees(self) -> dict[str, Any]:
         return stored_trees(self._catalog.value(SCHEMAS))
@@ -286,7 +287,7 @@ class Rulebook:
                 self._changed(action, f"statement {number}", {"status": before[number]}, details)
         return count
 
-    def retire_pack(self, pack: str) -> Any:
+    def retire_pack(self, pack: str) -> RulesReport:
         """Take back all that a pack has brought; statements that others support stay."""
         with self._catalog.writing():
             trees = self._trees()
@@ -362,7 +363,7 @@ def _why_not(condition: str, schema: Schema) -> str | None:
     return None
 
 
-def _counts(changes: Any) -> dict[str, Any]:
+def _counts(changes: RulesReport) -> dict[str, Any]:
     names = ("nodes_added", "nodes_changed", "nodes_retired", "statements_added", "statements_changed",
              "statements_retired", "evidences_added", "evidences_removed")  # fmt: skip
     return {name: getattr(changes, name) for name in names if getattr(changes, name)}

@@ -258,11 +258,9 @@ class RuleSearch:
         """
         known = self.rulebook.schema().kinds
         kinds = None if kind is None else _written("kind", kind, known.values())
-        from wenyuan.catalog.rules import HeldStatement  # with its driver, which is loaded: a library is open
-
         found = []
         for held in self.catalog.rules.live_book():
-            if isinstance(held, HeldStatement):  # nodes come first
+            if not hasattr(held, "node"):  # nodes come first, then statements
                 break
             node = held.node
             if kinds is None or node.kind in kinds:
