@@ -102,6 +102,10 @@ class Deadline:
         """Seconds left, 0 when passed."""
         return max(0.0, self.at - self.clock())
 
+    def within(self, seconds: float) -> Deadline:
+        """This moment, or the one that many seconds from now if that is earlier."""
+        return Deadline(min(self.at, self.clock() + seconds), self.clock)
+
     def check(self, component: str) -> None:
         """Raise `EngineTimeout` when the moment has passed."""
         if self.clock() > self.at:

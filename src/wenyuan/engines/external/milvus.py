@@ -188,7 +188,7 @@ class MilvusCollection:
         """
         deadline.check(self.component)
         unit = checked_vectors([vector], 1, self.dimension, self.component)[0].tolist()
-        own = Deadline(min(deadline.at, deadline.clock() + self._settings.timeout), deadline.clock)
+        own = deadline.within(self._settings.timeout)
         try:
             rows = self._within(own, lambda: self._found(unit, limit, own))
         except ConfigError as error:

@@ -284,7 +284,7 @@ class PostgresTable:
         deadline.check(self.component)
         unit = checked_vectors([vector], 1, self.dimension, self.component)[0].tolist()
         asking = _asking(unit, limit, as_of)
-        own = Deadline(min(deadline.at, deadline.clock() + self._settings.timeout), deadline.clock)
+        own = deadline.within(self._settings.timeout)
         try:
             rows = self._rows(asking, own)
         except ConfigError as error:

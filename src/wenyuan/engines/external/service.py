@@ -325,7 +325,7 @@ class Remote:
 
     def _content(self, body: bytes, headers: Mapping[str, str], deadline: Deadline) -> bytes:
         """The body of an answer with status 200, asked for once more when the connection was lost."""
-        own = Deadline(min(deadline.at, deadline.clock() + self._timeout), deadline.clock)
+        own = deadline.within(self._timeout)
         with until(own):
             try:
                 try:
