@@ -34,7 +34,7 @@ from wenyuan.core.ports import Deadline, OutsideHit
 from wenyuan.engines.external import service
 from wenyuan.engines.external.service import VIA, Remote, open_remote, refused_way, via_header
 from wenyuan.runtime import Errands, TooLate, http
-from wenyuan.runtime.http import Guarded, refusal, until
+from wenyuan.runtime.http import Guarded, no_answer, refusal, until
 
 KEY = "sk-Geheim-0815"
 QUERY = "机密问题 ＡＢＣ: who is 張三?"
@@ -849,6 +849,6 @@ def test_every_exception_of_the_http_library_is_translated() -> None:
     assert len(kinds) >= 15
     assert [k.__name__ for k in kinds if not issubclass(k, service._FAILURES)] == []
     for kind in kinds:
-        failure = service._translated(kind(ECHO), "source partner")
+        failure = no_answer(kind(ECHO), "source partner", EngineUnavailable, EngineTimeout, "service")
         assert isinstance(failure, EngineTimeout if "Time" in kind.__name__ else EngineUnavailable)
         assert KEY not in str(failure)

@@ -98,18 +98,19 @@ class Client(RulesCalls):
     ) -> None:
         import httpx2  # 200 ms that only a caller pays
 
-        from wenyuan.runtime.http import punctual, until
+        from wenyuan.runtime import TooLate
+        from wenyuan.runtime.http import TooLarge, punctual, read_whole, until
 
         self._url, self._component = _endpoint(url)
         if not 0 < timeout < float("inf") or retries < 0:
             raise ConfigError("timeout must be positive and finite, retries must not be negative")
         self._timeout = timeout
         self._retries = retries
-        self._limits, self._until = httpx2.Timeout, until
+        self._limits, self._until, self._read_whole, self._too_large = httpx2.Timeout, until, read_whole, TooLarge
         # Each public exception of httpx2 is under one of these; a test enumerates them.
-        self._errors = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.CookieConflict, httpx2.StreamError)
+        self._errors = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.CookieConflict, httpx2.StreamError, TooLate)
         self._broken = (httpx2.NetworkError, httpx2.ConnectTimeout, httpx2.RemoteProtocolError)
-        self._late = httpx2.TimeoutException
+        self._late = (httpx2.TimeoutException, TooLate)
         self._unsent = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
         headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
         if key is not None:
@@ -263,8 +264,13 @@ class Client(RulesCalls):
                 self._until(Deadline(deadline, monotonic)),
                 self._http.stream(request.method, request.url, content=request.body, timeout=limits) as response,
             ):
-                content = self._read(response, deadline)
+                content = self._read_whole(response.iter_bytes(), MAX_REPLY_BYTES)
                 return Reply(response.status_code, content, response.headers.get("Retry-After", ""))
+        except self._too_large as error:
+            raise RetrievalFailed(
+                msg("the answer is larger than {max_reply_bytes} bytes", max_reply_bytes=MAX_REPLY_BYTES),
+                component=self._component,
+            ) from error
         except self._errors as error:
             raise self._translated(error, request) from error
 
@@ -277,19 +283,6 @@ class Client(RulesCalls):
                 msg("{message}; {maybe_done}", message=message, maybe_done=MAYBE_DONE), component=self._component
             )
         return (_Lost if broken else RetrievalFailed)(message, component=self._component)
-
-    def _read(self, response: httpx2.Response, deadline: float) -> bytes:
-        content = bytearray()
-        for chunk in response.iter_bytes():
-            content += chunk
-            if len(content) > MAX_REPLY_BYTES:
-                raise RetrievalFailed(
-                    msg("the answer is larger than {max_reply_bytes} bytes", max_reply_bytes=MAX_REPLY_BYTES),
-                    component=self._component,
-                )
-            if monotonic() > deadline:
-                raise self._late("the deadline passed")
-        return bytes(content)
 
     def _too_late(self) -> str:
         return f"no whole answer within {self._timeout:g} s"

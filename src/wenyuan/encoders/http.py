@@ -44,8 +44,8 @@ from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring.rerank import checked_scores
 from wenyuan.core.scoring.vectors import checked_vectors
-from wenyuan.runtime import deadline_after
-from wenyuan.runtime.http import punctual, until
+from wenyuan.runtime import TooLate, deadline_after
+from wenyuan.runtime.http import TooLarge, no_answer, punctual, read_whole, until
 
 # One endpoint that takes JSON by POST and answers JSON: how every model behind HTTP is asked.
 #
@@ -148,16 +148,19 @@ class JsonEndpoint:
 
     def _attempt(self, body: Mapping[str, Any], deadline: Deadline | None) -> Any:
         seconds = self._timeout if deadline is None else min(self._timeout, deadline.remaining())
-        own = deadline_after(seconds)
         try:
             with (
-                until(own),
+                until(deadline_after(seconds)),
                 self._client.stream("POST", self._endpoint, json=body, timeout=max(seconds, 1e-3)) as answer,
             ):
                 self._check_status(answer)
-                content = self._read(answer, own)
+                content = read_whole(answer.iter_bytes(), _MOST_BYTES)
+        except TooLarge as error:
+            raise self._kind.unavailable("the answer is too large", component=self.component) from error
+        except TooLate as error:
+            raise self._kind.timeout("the answer took too long", component=self.component) from error
         except _FAILURES as error:
-            failure = self._translated(error)
+            failure = no_answer(error, self.component, self._kind.unavailable, self._kind.timeout, "server")
             if isinstance(error, httpx2.TransportError):
                 raise _Retry(failure) from error
             raise failure from error
@@ -184,28 +187,6 @@ class JsonEndpoint:
             asked = answer.headers.get("retry-after", "")
             raise _Retry(failure, float(asked) if re.fullmatch(r"[0-9]{1,6}", asked) else 0.0)
         raise failure
-
-    def _read(self, answer: httpx2.Response, deadline: Deadline) -> bytes:
-        """The body; a server that drips or never ends is cut off."""
-        content = bytearray()
-        for block in answer.iter_bytes():
-            content += block
-            if len(content) > _MOST_BYTES:
-                raise self._kind.unavailable("the answer is too large", component=self.component)
-            if deadline.remaining() <= 0:  # what came in one piece may unfold to much
-                raise self._kind.timeout("the answer took too long", component=self.component)
-        return bytes(content)
-
-    def _translated(self, error: Exception) -> KnowledgeError:
-        """What an exception of httpx2 means here. Its own text may quote headers, so only its kind is told."""
-        if isinstance(error, httpx2.TimeoutException):
-            return self._kind.timeout("no answer in time", component=self.component)
-        if isinstance(error, httpx2.ConnectError):
-            hint = "is the server running, and is its address right?"
-            return self._kind.unavailable("cannot be reached", component=self.component, hint=hint)
-        return self._kind.unavailable(
-            msg("the connection failed ({kind})", kind=type(error).__name__), component=self.component
-        )
 
 
 def address(url: str, path: str, kind: Kind, *, default: str = "") -> httpx2.URL:

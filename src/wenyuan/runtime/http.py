@@ -11,12 +11,22 @@ from typing import Any
 import httpcore2
 import httpx2
 
-from wenyuan.core.errors import EngineUnavailable
+from wenyuan.core.errors import EngineUnavailable, KnowledgeError
 from wenyuan.core.messages import msg
 from wenyuan.core.ports import time_left, until
 from wenyuan.runtime import Errands, TooLate
 
-__all__ = ["Guarded", "Timed", "punctual", "refusal", "seconds_left", "until"]
+__all__ = [
+    "Guarded",
+    "Timed",
+    "TooLarge",
+    "no_answer",
+    "punctual",
+    "read_whole",
+    "refusal",
+    "seconds_left",
+    "until",
+]
 
 
 # Connections that end when their time is up, however slowly bytes come.
@@ -90,6 +100,50 @@ class Timed(httpcore2.NetworkStream):
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
+
+
+# An answer: read to its end or not at all, and what it means that there is none.
+
+
+class TooLarge(Exception):
+    """An answer is larger than it may be."""
+
+
+def read_whole(blocks: Iterable[bytes], most: int) -> bytes:
+    """The body of an answer; one that drips, never ends, or unfolds to much is cut off.
+
+    Raises:
+        TooLarge: it has more than `most` bytes.
+        TooLate: the deadline of this thread passed (see `until`).
+    """
+    content = bytearray()
+    for block in blocks:
+        content += block
+        if len(content) > most:
+            raise TooLarge
+        if time_left() == 0:
+            raise TooLate
+    return bytes(content)
+
+
+def no_answer(
+    error: Exception, component: str, unavailable: type[KnowledgeError], late: type[KnowledgeError], who: str
+) -> KnowledgeError:
+    """What an exception of httpx2 or httpcore2 means. Its own text may quote what was sent, so only its kind is told.
+
+    Args:
+        unavailable, late: What it is told as.
+        who: Was asked: ``server``, ``service``.
+    """
+    if isinstance(error, (httpx2.TimeoutException, httpcore2.TimeoutException)):
+        return late("no answer in time", component=component)
+    if isinstance(error, (httpx2.ConnectError, httpcore2.ConnectError)):
+        if any(isinstance(reason, ssl.SSLError) for reason in error.args):
+            told = "no secure connection: its certificate or protocol is refused"
+            return unavailable(told, component=component)
+        hint = f"is the {who} running, and is its address right?"
+        return unavailable("cannot be reached", component=component, hint=hint)
+    return unavailable(msg("the connection failed ({kind})", kind=type(error).__name__), component=component)
 
 
 # Connections that are judged by the address they lead to, and that end when their time is up.

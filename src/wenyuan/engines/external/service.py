@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import ssl
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -17,13 +16,14 @@ from urllib.parse import SplitResult, quote, urlsplit
 import httpcore2
 
 from wenyuan.core.contract import failure, read_fragments, read_object
-from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable, Fault, InvalidRequest
+from wenyuan.core.errors import ConfigError, EngineTimeout, EngineUnavailable, Fault, InvalidRequest
 from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_RESULTS, Facet, Fragment, Source
 from wenyuan.core.ports import Deadline, OutsideHit
 from wenyuan.core.terms_of_use import parse_date
 from wenyuan.engines.external import ENV_ALLOWED, Declared, VariableName, declared, secret
-from wenyuan.runtime.http import Guarded, until
+from wenyuan.runtime import TooLate
+from wenyuan.runtime.http import Guarded, TooLarge, no_answer, read_whole, until
 
 # Which libraries a question has passed on its way, so that two that search each other do not ask in circles.
 #
@@ -332,8 +332,15 @@ class Remote:
                     return self._exchange(body, headers, own)
                 except _LOST:
                     return self._exchange(body, headers, own)
+            except TooLarge as error:
+                raise EngineUnavailable(
+                    msg("the answer is larger than {most_bytes} bytes", most_bytes=MOST_BYTES),
+                    component=self.component,
+                ) from error
+            except TooLate as error:
+                raise EngineTimeout("no answer in time", component=self.component) from error
             except _FAILURES as error:
-                raise _translated(error, self.component) from error
+                raise no_answer(error, self.component, EngineUnavailable, EngineTimeout, "service") from error
 
     def _exchange(self, body: bytes, headers: Mapping[str, str], deadline: Deadline) -> bytes:
         left = deadline.remaining()
@@ -343,15 +350,7 @@ class Remote:
         ) as answer:
             self._check_way(headers.get(VIA, ""), answer)
             self._check_head(answer)
-            content = bytearray()
-            for block in answer.iter_stream():
-                content += block
-                if len(content) > MOST_BYTES:
-                    raise EngineUnavailable(
-                        msg("the answer is larger than {most_bytes} bytes", most_bytes=MOST_BYTES),
-                        component=self.component,
-                    )
-        return bytes(content)
+            return read_whole(answer.iter_stream(), MOST_BYTES)
 
     def _check_way(self, sent: str, answer: httpcore2.Response) -> None:
         """Somebody on the way refused the question because it came round: that has to be named, not its status."""
@@ -381,19 +380,6 @@ class Remote:
 def _header(answer: httpcore2.Response, name: bytes) -> str:
     """A header's value; what is sent twice is joined, and so will match nothing that one value would."""
     return ", ".join(value.decode("latin-1").strip() for key, value in answer.headers if key.lower() == name)
-
-
-def _translated(error: Exception, component: str) -> EngineError:
-    """What an exception of httpcore2 means here. Its own text may quote what was sent, so only its kind is told."""
-    if isinstance(error, httpcore2.TimeoutException):
-        return EngineTimeout("no answer in time", component=component)
-    if isinstance(error, httpcore2.ConnectError) and any(isinstance(reason, ssl.SSLError) for reason in error.args):
-        return EngineUnavailable("no secure connection: its certificate or protocol is refused", component=component)
-    if isinstance(error, httpcore2.ConnectError):
-        return EngineUnavailable(
-            "cannot be reached", component=component, hint="is the service running, and is its address right?"
-        )
-    return EngineUnavailable(msg("the connection failed ({kind})", kind=type(error).__name__), component=component)
 
 
 def _hit(fragment: Fragment) -> OutsideHit:
