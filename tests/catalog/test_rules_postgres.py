@@ -17,8 +17,9 @@ from catalog_parts import new_catalog
 from wenyuan.catalog import schema
 from wenyuan.catalog.rules import HeldNode, HeldStatement
 from wenyuan.catalog.rules.graph import RulesGraph
-from wenyuan.catalog.rules.writes import CatalogRules, drop_evidence_of
+from wenyuan.catalog.rules.writes import RuleWrites, drop_evidence_of
 from wenyuan.catalog.sql import next_seq
+from wenyuan.catalog.storage import Database
 from wenyuan.core.errors import CatalogUnavailable, EngineTimeout
 from wenyuan.core.ports import Deadline
 from wenyuan.core.rules.checking import check_book
@@ -31,14 +32,26 @@ TODAY = date(2026, 6, 1)
 REMOVED = "mohurd_37"
 
 
-class Rules(CatalogRules):
+class Here:
+    """A place that has nothing but one engine."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self.reader = self.writer = self.claims = engine
+
+    def version(self) -> int:
+        return 0
+
+    def held(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
+class Rules:
     """The rules of a catalog that lies in PostgreSQL."""
 
     def __init__(self, engine: sa.Engine) -> None:
-        self._reader = self._writer = engine
-
-    def writing(self, *, wait: float = 10.0) -> AbstractContextManager[None]:
-        return nullcontext()
+        self.database = Database(Here(engine))  # type: ignore[arg-type]
+        self.rules, writes = RulesGraph(engine), RuleWrites(self.database)
+        self.apply_rules, self.review_rules = writes.apply_rules, writes.review_rules
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ from wenyuan.catalog.sql import reading
 from wenyuan.core.errors import CatalogError, CatalogUnavailable, InvalidRequest, KnowledgeError
 from wenyuan.core.messages import msg
 from wenyuan.core.records import AuditProgress
+from wenyuan.runtime import delegate
 
 __all__ = ["KINDS", "RETENTION", "AuditLog", "AuditRecord", "GroupWriter", "Verification", "verify_export"]
 
@@ -213,7 +214,7 @@ class _Entry(NamedTuple):
     query: str | None
 
 
-class AuditLog(AuditReads):
+class AuditLog:
     """The audit of the library in `folder`; safe to share between threads, not across a fork.
 
     Args:
@@ -222,7 +223,7 @@ class AuditLog(AuditReads):
         flush_after: Seconds that a record waits for others to be written with.
         clock: Seconds since the epoch.
         keep_queries: Whether queries are kept, for replay; if not, only what proves that a given one was asked.
-        names: The ids of the library that it must be of; see `CatalogIdentity.names`. One that says none yet is given the first.
+        names: The ids of the library that it must be of; see `Identity.names`. One that says none yet is given the first.
         retention: Seconds after which records go by themselves, at most a day later; at least `RETENTION`. None: they
             stay until `expire` is called.
 
@@ -249,6 +250,7 @@ class AuditLog(AuditReads):
         self._head = HeadFile(folder / "audit.head")
         self._place = place or AuditFiles(folder)
         self._writer, self._reader = self._place.writer, self._place.reader
+        self.reads = AuditReads(self._reader, self._head, self._settle)
         self._half_done: frozenset[str] = frozenset()  # committed, but the head file could not be written
         try:
             self._place.begin(self._head)
@@ -258,6 +260,11 @@ class AuditLog(AuditReads):
             raise
         self._groups = GroupWriter("audit", self._write, after=flush_after)
         atexit.register(self.close)
+
+    show = delegate("reads", AuditReads.show)
+    list = delegate("reads", AuditReads.list)
+    verify = delegate("reads", AuditReads.verify)
+    export = delegate("reads", AuditReads.export)
 
     # -- writing ------------------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
@@ -29,14 +28,14 @@ _WITH_QUERY = sa.select(*audit.c, queries.c.salt, queries.c.query).outerjoin(
 
 
 class AuditReads:
-    """The reading half of `AuditLog`. A process reads what it has appended itself."""
+    """The reading half of `AuditLog`. A process reads what it has appended itself.
 
-    _reader: sa.Engine
-    _head: HeadFile
+    Args:
+        settle: Waits until what was appended is written; called before anything is read.
+    """
 
-    if TYPE_CHECKING:
-
-        def _settle(self) -> None: ...
+    def __init__(self, reader: sa.Engine, head: HeadFile, settle: Callable[[], None]) -> None:
+        self._reader, self._head, self._settle = reader, head, settle
 
     def show(self, audit_id: str) -> AuditRecord:
         """Raises NotFound when there is no such record."""

@@ -259,9 +259,10 @@ def held_statement(row: Any, keys: Mapping[int, str], evidences: Iterable[HeldEv
 
 
 class RulesBook:
-    """Mixed into `RulesGraph`."""
+    """What people ask of the rules graph."""
 
-    _reader: sa.Engine
+    def __init__(self, reader: sa.Engine) -> None:
+        self._reader = reader
 
     def find_nodes(
         self, text: str = "", *, kind: str | None = None, limit: int = 50, after: int = 0

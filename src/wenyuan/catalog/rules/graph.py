@@ -19,6 +19,7 @@ from wenyuan.core.errors import CatalogUnavailable, InvalidRequest
 from wenyuan.core.messages import msg
 from wenyuan.core.ports import Deadline
 from wenyuan.core.rules.inference import Edge, GraphNode, LexiconEntry, Support, View
+from wenyuan.runtime import delegate
 
 # The SQL with which the rules graph is walked, made once.
 #
@@ -299,15 +300,22 @@ _COMPONENT = "rules graph"
 _RESTORE = "restore the library's catalog from a backup"
 
 
-class RulesGraph(RulesBook):
+class RulesGraph:
     """`core.rules.inference.Graph` over the catalog, and all that people ask about it. Safe to share between threads."""
-
-    _reader: sa.Engine
 
     def __init__(self, reader: sa.Engine) -> None:
         self._reader = reader
+        self.book = RulesBook(reader)
         self._kept = KeptGraph()
         self._reads = Reads(reader.dialect)
+
+    find_nodes = delegate("book", RulesBook.find_nodes)
+    counts = delegate("book", RulesBook.counts)
+    packs = delegate("book", RulesBook.packs)
+    statement = delegate("book", RulesBook.statement)
+    proposed = delegate("book", RulesBook.proposed)
+    live_book = delegate("book", RulesBook.live_book)
+    statement_fate = delegate("book", RulesBook.statement_fate)
 
     def edges(
         self,

@@ -154,7 +154,7 @@ def rerun_of(answer: Answer, *, settings_digest: str, encoder_key: str, sources:
 
 
 # --- comparing ----------------------------------------------------------------------------------------------
-"""What became of a passage; see `catalog.documents.CatalogHistory.passage_fate`."""
+"""What became of a passage; see `catalog.documents.Documents.passage_fate`."""
 
 
 def replay(
