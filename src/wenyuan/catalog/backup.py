@@ -199,7 +199,7 @@ def move(origin: Place, target: Place, tell: Tell = lambda _: None) -> Moved:
 def _prepare(target: Place, library_id: str) -> None:
     """Make the tables, marked as being filled; or see that what is there was begun for the same library."""
     target.make()
-    with target.held(), translated(f"making {target}"), target.claims.begin() as connection:
+    with target.held(), translated(msg("making {target}", target=target)), target.claims.begin() as connection:
         names = sa.inspect(connection).get_table_names()
         found = None
         if "library" in names:

@@ -178,7 +178,7 @@ class Server:
         from psycopg import errors
         from psycopg.sql import SQL, Identifier
 
-        with translated(f"making {self}"), closing(self._connect()) as connection:
+        with translated(msg("making {this}", this=self)), closing(self._connect()) as connection:
             if connection.execute(_EXISTS, (self.schema,)).fetchone() is None:
                 try:
                     connection.execute(SQL("CREATE SCHEMA IF NOT EXISTS {}").format(Identifier(self.schema)))

@@ -226,10 +226,10 @@ _MUST_BE = {
     "a valid integer": "must be an integer",
     "a valid number": "must be a number",
     "a valid boolean": "must be true or false",
-    "greater than or equal to": "must be at least {}",
-    "less than or equal to": "must be at most {}",
-    "greater than": "must be above {}",
-    "less than": "must be below {}",
+    "greater than or equal to": "must be at least {limit}",
+    "less than or equal to": "must be at most {limit}",
+    "greater than": "must be above {limit}",
+    "less than": "must be below {limit}",
 }
 """A wrong value is called the same, whether it stands on a command line or in a request."""
 
@@ -266,4 +266,4 @@ def _in_our_words(found: re.Match[str]) -> str:
     """What the check behind the parser says of a value; what is not foreseen stays as it is."""
     how, what = found[1], found[2]
     said = _MUST_BE.get(f"{how} {what}") or _MUST_BE.get(how)
-    return said.format(what) if said else found[0]
+    return msg(said, limit=what) if said else found[0]

@@ -52,7 +52,7 @@ _MAX_NUMBER = 400  # characters; more would cost time that grows with their squa
 _TAG = "tag:yaml.org,2002:"
 _AS_WRITTEN = (f"{_TAG}str", f"{_TAG}timestamp")
 _COLLECTIONS = (f"{_TAG}seq", f"{_TAG}map")
-_ALIEN = "the tag {!r} is not allowed"
+_ALIEN = "the tag {tag} is not allowed"
 _NUMBERS = (f"{_TAG}int", f"{_TAG}float", f"{_TAG}bool")
 
 
@@ -160,7 +160,7 @@ class _Walk:
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, path)
         if node.tag not in _COLLECTIONS:
-            self._fault(path, _ALIEN.format(node.tag.removeprefix(_TAG)), line)
+            self._fault(path, msg(_ALIEN, tag=repr(node.tag.removeprefix(_TAG))), line)
         if isinstance(node, yaml.SequenceNode):
             return [self.value(item, f"{path}[{i}]", depth + 1) for i, item in enumerate(node.value)]
         return self._mapping(node, path, depth)
@@ -212,7 +212,7 @@ class _Walk:
         if node.tag in _AS_WRITTEN:
             return text
         if node.tag not in _NUMBERS:
-            self._fault(path, _ALIEN.format(node.tag.removeprefix(_TAG)), node.start_mark.line + 1)
+            self._fault(path, msg(_ALIEN, tag=repr(node.tag.removeprefix(_TAG))), node.start_mark.line + 1)
             return None
         try:
             value = self._constructor.construct_object(node) if len(text) <= _MAX_NUMBER else math.inf

@@ -141,7 +141,7 @@ def parse_cycle(text: str) -> Cycle:
     if plain[0] in "Pp" and any(c.isdigit() for c in plain):
         return _duration(plain.upper(), plain.upper())
     known = (*_WORDS, "never")
-    raise _wrong(plain, f"is no refresh cycle{did_you_mean(plain, known)}")
+    raise _wrong(plain, msg("is no refresh cycle{near}", near=did_you_mean(plain, known)))
 
 
 def _wrong(text: str, message: str) -> InvalidRequest:

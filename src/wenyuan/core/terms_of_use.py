@@ -216,7 +216,7 @@ def _part(part: str) -> tuple[str, Any]:
     if _LICENCE.fullmatch(_narrow(part)):
         return "licence", _narrow(part)
     hint = did_you_mean(name, (*_LIMITS, *_TEXTS)) if name else did_you_mean(word, _WORDS)
-    raise ValueError(f"is no copyright rule{hint or '; write licence=… or holder=… for a name'}")
+    raise ValueError(msg("is no copyright rule{hint}", hint=hint or "; write licence=… or holder=… for a name"))
 
 
 def _word(text: str) -> str:

@@ -80,6 +80,8 @@ class _Templates:
 
     def said(self, message: str) -> str:
         """A message in the language."""
+        if message in self._whole:
+            return self._whole[message]
         if not isinstance(message, Message) or message.template not in self._other:
             return self.read(message)
         values = {
@@ -101,7 +103,7 @@ class _Templates:
             return len(text), self._whole[text]
         best, said = 0, text
         for form in self._forms:
-            for parts in _fitting(form, text):
+            for parts in filter(_apart, _fitting(form, text)):
                 read = [self._read(part) for part in parts]
                 known = form.fixed + sum(known for known, _ in read)
                 if known > best:
@@ -159,6 +161,11 @@ def _fitting(form: _Form, text: str) -> Iterator[list[str]]:
         yield [*values, text[at:end]]
 
 
+def _apart(values: list[str]) -> bool:
+    """Whether none of them begins or ends in the middle of a sentence: with a space, but for a remark in brackets."""
+    return all(value == value.rstrip() and (value[0] != " " or value[1] == "(") for value in values)
+
+
 @cache
 def _of(language: str) -> _Templates:
     said: dict[str, str] = {}
@@ -166,7 +173,8 @@ def _of(language: str) -> _Templates:
         said |= json.loads(file.read_text("utf-8"))
     faults = _read(language, "templates", "faults.json")
     placed = {f"{{place}} {fault}": f"{{place}} {other}" for fault, other in faults.items()}
-    return _Templates(said, said | placed, _read(language, "places.json"))
+    again = {t.replace("{near}", ""): o.replace("{near}", "") for t, o in (said | placed).items()}
+    return _Templates(said, said | placed | again, _read(language, "places.json"))
 
 
 def _folder(*path: str) -> Traversable:

@@ -269,7 +269,14 @@ def read_pdf(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
         raise rejected(msg("no text layer on any of its {count} pages (scanned?)", count=len(pages)), name)
     lines, notes = _body(pages)
     if empty:
-        notes.append(f"no text layer on {len(empty)} of {len(pages)} pages: {_some(empty)}")
+        notes.append(
+            msg(
+                "no text layer on {count} of {count2} pages: {empty}",
+                count=len(empty),
+                count2=len(pages),
+                empty=_some(empty),
+            )
+        )
     pieces, largest = _pieces(list(paragraphs(lines)))
     title = properties["Title"]
     metadata: dict[str, Facet] = {"pages": len(pages)}

@@ -243,7 +243,7 @@ def said_of(error: ErrorDetails) -> str:
     if limits.get("pattern") == NO_NUL:
         return SAID_OF_NUL
     words = _MESSAGES.get(error["type"])
-    return error["msg"] if words is None else words.format(**limits)
+    return error["msg"] if words is None else msg(words, **limits)
 
 
 Step = str | int

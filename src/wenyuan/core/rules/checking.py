@@ -82,7 +82,14 @@ class NodeCheck:
         if node.key in self.accepted:
             first = self.accepted[node.key]
             self._refuse(
-                "duplicate_node", f"the key {node.key!r} is {first.name!r}'s already, at {first.place}", node
+                "duplicate_node",
+                msg(
+                    "the key {key} is {name}'s already, at {place}",
+                    key=repr(node.key),
+                    name=repr(first.name),
+                    place=first.place,
+                ),
+                node,
             )
             return
         if named and len(known) == 1:
@@ -155,7 +162,9 @@ class NodeCheck:
         for node in self.accepted.values():
             for name in node.scope:
                 if folded(name) not in words:
-                    message = f"the scope {name!r} is no node{suggestion(folded(name), words)}"
+                    message = msg(
+                        "the scope {name} is no node{name2}", name=repr(name), name2=suggestion(folded(name), words)
+                    )
                     self._fault("unknown_scope", message, node.place, "note")
 
 
@@ -369,15 +378,30 @@ class _LinkCheck:
             raise _Refused("not_orientable", message)
         if ahead:
             return self._one(forward[0], link.src), relation.id, self._one(forward[1], link.dst)
-        shown = f"{relation.id!r} leads from {_any(relation.sources)} to {_any(relation.targets)}"
-        written = f"{link.src!r} ({_kinds(starts)}) to {link.dst!r} ({_kinds(ends)})"
+        shown = msg(
+            "{id} leads from {sources} to {targets}",
+            id=repr(relation.id),
+            sources=_any(relation.sources),
+            targets=_any(relation.targets),
+        )
+        written = msg(
+            "{src} ({starts}) to {dst} ({ends})",
+            src=repr(link.src),
+            starts=_kinds(starts),
+            dst=repr(link.dst),
+            ends=_kinds(ends),
+        )
         if not back:
-            raise _Refused("wrong_ends", f"{shown}, not from {written}")
+            raise _Refused("wrong_ends", msg("{shown}, not from {written}", shown=shown, written=written))
         if link.direction == "stated":
-            raise _Refused("reversed", f"{shown}, not from {written}: the ends stand the wrong way round")
+            message = msg(
+                "{shown}, not from {written}: the ends stand the wrong way round", shown=shown, written=written
+            )
+            raise _Refused("reversed", message)
         src, dst = _narrow(ends, relation.sources), _narrow(starts, relation.targets)
         turned = self._one(src, link.dst), relation.id, self._one(dst, link.src)
-        self.fault("reversed", f"{shown}: taken from {link.dst!r} to {link.src!r}", link.place, "note")
+        message = msg("{shown}: taken from {src} to {dst}", shown=shown, src=repr(link.dst), dst=repr(link.src))
+        self.fault("reversed", message, link.place, "note")
         return turned
 
     def _candidates(self, written: str, link: RawStatement) -> Sequence[Candidate]:
@@ -385,7 +409,7 @@ class _LinkCheck:
         if found:
             return found
         refused = self.names_refused.get(written)
-        why = f"; it was refused at {refused}" if refused else self.names.near(written)
+        why = msg("; it was refused at {refused}", refused=refused) if refused else self.names.near(written)
         raise _Refused("dangling_end", msg("no such node: {written}{why}", written=repr(written), why=why))
 
     def _below(self, found: Sequence[Candidate], under: str) -> Sequence[Candidate]:
@@ -412,7 +436,12 @@ class _LinkCheck:
         # A program writes what it calls a relation; a person who writes an unknown one has mistyped a known one.
         if link.place.file in self.machine and len(fitting) == 1:
             ends_shown = f"{_kinds(starts)} and {_kinds(ends)}"
-            message = f"{link.rel!r} is taken as {fitting[0].id!r}, the only relation between {ends_shown}"
+            message = msg(
+                "{rel} is taken as {id}, the only relation between {ends_shown}",
+                rel=repr(link.rel),
+                id=repr(fitting[0].id),
+                ends_shown=ends_shown,
+            )
             self.fault("relation_inferred", message, link.place, "note")
             return fitting[0]
         raise _Refused(
@@ -501,7 +530,7 @@ class _LinkCheck:
             if not {first.place.file, again.place.file} <= set(self.machine):
                 raise _Refused("duplicate_statement", message)
             # A program says the same of every text that it finds it in, each time in other words.
-            self.fault("duplicate_statement", f"{message}: put together", again.place, "note")
+            self.fault("duplicate_statement", msg("{message}: put together", message=message), again.place, "note")
             return replace(first, evidences=tuple(dict.fromkeys((*first.evidences, *again.evidences))))
         added = [e for e in again.evidences if e not in first.evidences]
         if not added:

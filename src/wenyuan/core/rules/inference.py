@@ -435,8 +435,8 @@ class _Walk:
         level, all_paths = starts, list(starts)
         reached = {(path.start.node_id, path.start.node_id) for path in starts}
         for _ in range(inherit.max_depth if inherit else 0):
-            edges = self.edges(level, inherit.via if inherit else (), f"inheritance of {pattern.name}")
-            following = self.extended(level, edges, f"inheritance of {pattern.name}", inherited=True)
+            edges = self.edges(level, inherit.via if inherit else (), msg("inheritance of {name}", name=pattern.name))
+            following = self.extended(level, edges, msg("inheritance of {name}", name=pattern.name), inherited=True)
             level = []
             for path in following:  # best first
                 if (path.start.node_id, path.end.node_id) not in reached:
@@ -455,18 +455,20 @@ class _Walk:
         together = [path for paths in by_relation.values() for path in paths]
         edges = self.read(together, relations)
         if len(edges) > self.limits.max_frontier:
-            edges = [e for r in relations for e in self.edges(by_relation[r], (r,), f"frontier of {r}")]
+            edges = [e for r in relations for e in self.edges(by_relation[r], (r,), msg("frontier of {r}", r=r))]
         following = {}
         for chain in wanted:
             usable = [edge for edge in edges if edge.rel == chain[-1]]
-            following[chain] = self.extended(frontier.get(chain[:-1], []), usable, f"frontier of {chain[-1]}")
+            following[chain] = self.extended(
+                frontier.get(chain[:-1], []), usable, msg("frontier of {r}", r=chain[-1])
+            )
         return following
 
     def edges(self, paths: Iterable[_Path], relations: Sequence[str], what: str) -> list[Edge]:
         """At most `max_frontier` statements, the strongest ones; a cut is noted."""
         edges = self.read(paths, relations)
         if len(edges) > self.limits.max_frontier:
-            self.cuts.append(f"{what} cut at {self.limits.max_frontier}")
+            self.cuts.append(msg("{what} cut at {most}", what=what, most=self.limits.max_frontier))
         edges.sort(key=lambda edge: (STRENGTHS[edge.strength], -edge.weight, edge.statement_id))
         return edges[: self.limits.max_frontier]
 
@@ -497,7 +499,7 @@ class _Walk:
             for edge, missing in onward.get(path.end.node_id, ()):
                 longer = path.on(edge, missing, inherited)
                 if longer is not None and len(following) == self.limits.max_frontier:
-                    self.cuts.append(f"{what} cut at {self.limits.max_frontier}")
+                    self.cuts.append(msg("{what} cut at {most}", what=what, most=self.limits.max_frontier))
                     return sorted(following, key=lambda p: p.order)
                 if longer is not None:
                     following.append(longer)

@@ -413,8 +413,12 @@ class _Reader:
         if known and known.sources and kinds and all(kinds) and not set(kinds) & set(known.sources):
             self._wrong(
                 path,
-                f"{relation!r} leads from {', '.join(known.sources)}, never from {', '.join(kinds)}, "
-                "which is what is reached before it",
+                msg(
+                    "{relation} leads from {sources}, never from {kinds}, which is what is reached before it",
+                    relation=repr(relation),
+                    sources=", ".join(known.sources),
+                    kinds=", ".join(kinds),
+                ),
             )
 
     def _limits(self, tree: object) -> Limits:
@@ -505,5 +509,7 @@ class _Reader:
     def _number(self, value: object, path: str, most: int) -> int:
         if type(value) is int and 1 <= value <= most:
             return value
-        self._wrong(path, f"is {value!r:.60}; it must be an integer from 1 to {most}")
+        self._wrong(
+            path, msg("is {value}; it must be an integer from 1 to {most}", value=f"{value!r:.60}", most=most)
+        )
         return 1

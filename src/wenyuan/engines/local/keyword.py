@@ -314,7 +314,7 @@ def _content(path: Path) -> bytes:
 
 
 def _made(folder: Path) -> None:
-    with _told(f"making {folder}"):
+    with _told(msg("making {folder}", folder=folder)):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
 

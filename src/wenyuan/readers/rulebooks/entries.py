@@ -107,7 +107,7 @@ class _Builder:
 
     def _node(self, event: Any) -> None:
         if event.tag not in (None, "!", "tag:yaml.org,2002:str"):
-            _refuse(f"the tag {event.tag!r} is not read", event.start_mark)
+            _refuse(msg("the tag {tag} is not read", tag=repr(event.tag)), event.start_mark)
         line = event.start_mark.line + 1
         if isinstance(event, yaml.ScalarEvent):
             self._put(_scalar(event), line, event)

@@ -187,7 +187,7 @@ class _Walk:
                 raise _Stop("nodes with graphs inside them are not read")
             self.count += 1
             if self.count > _MAX_ITEMS:
-                raise _Stop(f"it has more than {_MAX_ITEMS:,} nodes and edges")
+                raise _Stop(msg("it has more than {max_items} nodes and edges", max_items=f"{_MAX_ITEMS:,}"))
             self.item, self.place = dict(attributes), Place(self.writing.file, self.line())
             self.key = ""
         elif tag == "data" and self.item is not None:

@@ -128,7 +128,11 @@ def find_columns(line: Line, fields: Mapping[str, tuple[str, ...]], writing: Wri
             sound = False
         field = known.get(name)
         if field and field in found:
-            message = f"two columns are {field!r}, the second one is {cell!r}; no row of this table is read"
+            message = msg(
+                "two columns are {field}, the second one is {cell}; no row of this table is read",
+                field=repr(field),
+                cell=repr(cell),
+            )
             writing.fault("duplicate_key", message, line.place)
             sound = False
         found.append(field if name else "")

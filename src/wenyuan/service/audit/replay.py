@@ -273,11 +273,26 @@ def _end_of(entry: Mapping[str, Any], fate: Fate) -> Difference:
         )
     if heir["same_content"]:
         until = heir["effective_until"]
-        detail = f"{fate['document_uri']}: since {at} it is in force {f'until {until}' if until else 'without end'}"
+        detail = msg(
+            "{document_uri}: since {at} it is in force {until}",
+            document_uri=fate["document_uri"],
+            at=at,
+            until=msg("until {day}", day=until) if until else "without end",
+        )
         return Difference(what="validity", detail=detail, ref=ref)
     same = heir["passage_id"]
-    kept = f"the same text is now {fate['source_id']}#{same}" if same else "this text is not in it any more"
-    detail = f"{fate['document_uri']} has a new version (document {heir['document_id']}) since {at}; {kept}"
+    kept = (
+        msg("the same text is now {source_id}#{same}", source_id=fate["source_id"], same=same)
+        if same
+        else "this text is not in it any more"
+    )
+    detail = msg(
+        "{document_uri} has a new version (document {document_id}) since {at}; {kept}",
+        document_uri=fate["document_uri"],
+        document_id=heir["document_id"],
+        at=at,
+        kept=kept,
+    )
     return Difference(what="document changed", detail=detail, ref=ref)
 
 
@@ -435,7 +450,12 @@ class _Comparison:
             return Difference(what="source changed", detail=detail, ref=ref)
         if source.status != "in_force" or not _in_force(source, self._day):
             said = source.status if source.status != "in_force" else _period(source)
-            detail = f"{name} is {said}; on {self._day} it was in force when the answer was given"
+            detail = msg(
+                "{name} is {said}; on {day} it was in force when the answer was given",
+                name=name,
+                said=said,
+                day=self._day,
+            )
             return Difference(what="source changed", detail=detail, ref=ref)
         return None
 

@@ -283,7 +283,9 @@ class Health:
                 component=f"engine {status.name}",
                 hint=_REBUILT_HERE if status.name == "local" else _REBUILT_THERE,
             )
-        late = f"; {behind} behind the catalog" if behind > 0 else ""  # of what somebody else is writing
+        late = (
+            msg("; {behind} behind the catalog", behind=behind) if behind > 0 else ""
+        )  # of what somebody else is writing
         return msg(
             "{name}: {held} passages, {held2} vectors, change {watermark}{late}",
             name=status.name,

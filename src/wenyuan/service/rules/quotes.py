@@ -151,16 +151,16 @@ class Quotes:
         if words is not None:
             if plain(evidence.quote) in words:
                 return replace(evidence, verified=True)
-            return self._refuse_one("quote_not_found", "{} is not in {}", evidence, document)
+            return self._refuse_one("quote_not_found", "the quote {quote} is not in {where}", evidence, document)
         said = self._elsewhere.get(evidence.source_id)
         if said is not None and evidence.quote in said:
             return replace(evidence, verified=True)
         if said is not None and document != (self._usual.get(evidence.source_id) or None):
-            where = f"the source {evidence.source_id}"
-            return self._refuse_one("quote_not_found", "{} is not in {}", evidence, where)
-        where = document or f"the source {evidence.source_id}"
+            where = msg("the source {source}", source=evidence.source_id)
+            return self._refuse_one("quote_not_found", "the quote {quote} is not in {where}", evidence, where)
+        where = document or msg("the source {source}", source=evidence.source_id)
         if self._refuse:
-            message = "{} cannot be compared: {} is not in the library"
+            message = "the quote {quote} cannot be compared: {where} is not in the library"
             return self._refuse_one("quote_unverified", message, evidence, where)
         self._open[where] = self._open.get(where, 0) + 1
         return replace(evidence, verified=False)
@@ -173,7 +173,7 @@ class Quotes:
         return self._held[at]
 
     def _refuse_one(self, code: str, message: str, evidence: Evidence, where: str) -> Evidence | None:
-        said = message.format(f"the quote {evidence.quote[:_SHOWN]!r}", where)
+        said = msg(message, quote=repr(evidence.quote[:_SHOWN]), where=where)
         self._wrong.append(BookFault(code, said, evidence.place))
         return None
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 Action = Literal["approve", "reject", "retire"]
 _PAGE = 1_000
+_BEGINS_LATER = "{uri} is in force from {day}: {count} rules that quote it need valid_from"
+_ENDS_EARLIER = "{uri} is in force until {day}: {count} rules that quote it need valid_until"
 _SECONDS = 10.0  # for a list that a person looks at
 
 
@@ -220,12 +222,12 @@ class Rulebook:
             for uri, standing in self._catalog.standings(source_id, documents).items():
                 early = [s for s in documents[uri] if (s.valid_from or date.min).toordinal() < standing.begins]
                 late = [s for s in documents[uri] if (s.valid_until or date.max).toordinal() > standing.until > 0]
-                for quoting, what, day, name in (
-                    (early, "is in force from", standing.begins, "valid_from"),
-                    (late, "is in force until", standing.until, "valid_until"),
+                for quoting, what, day in (
+                    (early, _BEGINS_LATER, standing.begins),
+                    (late, _ENDS_EARLIER, standing.until),
                 ):
                     if quoting and day < FOREVER:
-                        said = f"{uri} {what} {date.fromordinal(day)}: {len(quoting)} rules that quote it need {name}"
+                        said = msg(what, uri=uri, day=date.fromordinal(day), count=len(quoting))
                         if day == 1:  # the day on which what was retired ended
                             said = msg(
                                 "{uri} is no longer in force: {count} rules quote it", uri=uri, count=len(quoting)
@@ -328,11 +330,19 @@ def _check_others(
     What the schema did not allow before is not the doing of this change.
     """
     lost = before.relations.keys() - after.relations.keys(), before.kinds.keys() - after.kinds.keys()
-    needs = [("relation", live.statement.rel, live.packs) for live in statements if live.statement.rel in lost[0]]
-    needs += [("kind", live.node.kind, tuple(live.packs)) for live in nodes if live.node.kind in lost[1]]
+    needs = [
+        ("the pack {other} needs the relation {name}", live.statement.rel, live.packs)
+        for live in statements
+        if live.statement.rel in lost[0]
+    ]
+    needs += [
+        ("the pack {other} needs the kind {name}", live.node.kind, tuple(live.packs))
+        for live in nodes
+        if live.node.kind in lost[1]
+    ]
     for what, name, packs in needs:
         for other in sorted(set(packs) - {pack}):
-            raise _built_on(pack, f"the pack {other!r} needs the {what} {name!r}")
+            raise _built_on(pack, msg(what, other=repr(other), name=repr(name)))
     for live in statements:
         condition = live.statement.condition
         if condition and set(live.packs) - {pack} and _why_not(condition, before) is None:

@@ -147,7 +147,11 @@ def _refusal(probability: float, least: float, score: float, abstain: str) -> st
         abstain=abstain,
         score=f"{score:.3f}",
     )
-    return said if abstain == "lenient" else f"{said}; lenient asks for {ABSTAIN['lenient']:.2f}"
+    return (
+        said
+        if abstain == "lenient"
+        else msg("{said}; lenient asks for {lenient}", said=said, lenient=f"{ABSTAIN['lenient']:.2f}")
+    )
 
 
 # The read path: request → scope → (keyword ∥ vector ∥ outside) → fuse → adjust → guard → cut → answer.

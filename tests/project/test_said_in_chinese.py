@@ -1,0 +1,104 @@
+"""Every message has its Chinese, no Chinese is left over, and both have the same values in them."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+import wenyuan
+from wenyuan.core.messages import joined, msg
+from wenyuan.core.text import has_han
+from wenyuan.i18n import texts, translated
+
+PACKAGE = Path(str(wenyuan.__file__)).parent
+TEMPLATES = PACKAGE / "i18n" / "zh" / "templates"
+ELSEWHERE = {"system", "composed"}
+"""What other programs say; what is put together of parts, or was said by earlier versions, which catalogs have stored."""
+KINDS_OF_JSON = re.compile("must be a string(,.*)? or (an array|true or false)")
+GENERIC = {"; ", "{messages}"}
+CODE = {file: ast.parse(file.read_text("utf-8")) for file in PACKAGE.rglob("*.py")}
+SAID = {file.stem: json.loads(file.read_text("utf-8")) for file in TEMPLATES.glob("*.json")}
+CHINESE = {template: said for entries in SAID.values() for template, said in entries.items()}
+
+
+def templates() -> Iterator[tuple[str, str]]:
+    """Of every call of `msg`: where it stands, and its template."""
+    for file, tree in CODE.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "msg":
+                for part in ast.walk(node.args[0]):
+                    if isinstance(part, ast.Constant):
+                        yield f"{file.name}:{node.lineno}", part.value
+
+
+def constants() -> set[str]:
+    """All texts of the code, as they would be written in a template, too."""
+    found = {n.value for t in CODE.values() for n in ast.walk(t) if isinstance(n, ast.Constant)}
+    words = {text for text in found if isinstance(text, str)}
+    missing = re.compile(r'missing\("([a-z ]+)"\)')
+    kinds = {k for file in (PACKAGE / "server").rglob("*.py") for k in missing.findall(file.read_text("utf-8"))}
+    return words | {w.replace("{", "{{").replace("}", "}}") for w in words} | {f"there is no such {k}" for k in kinds}
+
+
+def names(template: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(template) if name is not None}
+
+
+def test_every_template_is_there_in_chinese() -> None:
+    """Whoever writes a message, or words one anew, is told that its Chinese is missing."""
+    assert [(where, one) for where, one in templates() if one not in CHINESE and one not in GENERIC] == []
+
+
+def test_no_chinese_is_left_over() -> None:
+    """A template that the code has no more goes from the data, too."""
+    used = constants() | GENERIC
+    assert [
+        (room, one)
+        for room, said in SAID.items()
+        for one in said
+        if room not in ELSEWHERE and one not in used and not KINDS_OF_JSON.fullmatch(one)
+    ] == []
+
+
+def test_no_template_stands_twice() -> None:
+    """Each has one translation, in one file."""
+    assert sum(map(len, SAID.values())) == len(CHINESE)
+
+
+def test_both_languages_have_the_same_values() -> None:
+    """A value that the Chinese leaves out, or has of its own, is a mistake; numbers of the system's errors are left out."""
+    wrong = [template for template, said in CHINESE.items() if names(template) != names(said)]
+    assert [template for template in wrong if not template.startswith("[Errno ")] == []
+
+
+def test_every_text_of_the_console_is_used() -> None:
+    """Its key stands in the code or in a page, or begins as keys do that are put together."""
+    pages = "\n".join(f.read_text("utf-8") for f in (PACKAGE / "console").rglob("*") if f.suffix in (".py", ".html"))
+    families = {*re.findall(r"f[\"']([a-z_]+_)\{", pages), *re.findall(r"['\"]([a-z_]+_)['\"] ?[~+]", pages)}
+    families |= {"sensitivity_"} | {f"{area}_" for area in re.findall(r"term\(['\"]([a-z_]+)['\"]", pages)}
+    unused = {k for k in texts("console", "en") if not re.search(rf"['\"]{re.escape(k)}['\"]", pages)}
+    assert [key for key in sorted(unused) if not key.startswith(tuple(families))] == []
+
+
+@pytest.mark.parametrize("carried", [lambda message: message, str.__str__], ids=["as it is", "as text"])
+def test_a_message_is_said_in_chinese(carried: Callable[[str], str]) -> None:
+    """One that carries its template; one that was stored or came over a network is found again."""
+    message = msg(
+        "{place}: {fault}",
+        place="a.yaml",
+        fault=joined([msg("there is no source {source}", source="'p'"), "it holds no text"]),
+    )
+    assert translated(carried(message)) == "a.yaml：没有来源 'p'；文件中没有文字"
+    assert translated(carried(message), "en") == message
+
+
+def test_what_is_not_known_stays_as_it_is() -> None:
+    """Words of another program, and a text in which nothing could be found in time, are shown as they came."""
+    assert translated("a wholly unknown remark") == "a wholly unknown remark"
+    assert not has_han(translated("x" * 3_000))
