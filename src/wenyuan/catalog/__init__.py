@@ -214,6 +214,7 @@ class Catalog:
     document_passages = delegate("documents", Documents.document_passages)
     first_passage = delegate("documents", Documents.first_passage)
     documents_after = delegate("documents", Documents.documents_after)
+    last_days = delegate("documents", Documents.last_days)
     field_values = delegate("documents", Documents.field_values)
     live_versions = delegate("documents", Documents.live_versions)
     counts = delegate("documents", Documents.counts)

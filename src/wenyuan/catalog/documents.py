@@ -354,6 +354,15 @@ class Documents:
         with self.database.reading("listing documents") as connection:
             return [dict(row) for row in connection.execute(query).mappings()]
 
+    def last_days(self, sources: Sequence[str], before: date, most: int) -> Sequence[date]:
+        """The latest days before a day on which live documents of some sources were in force for the last time."""
+        end, d = t.documents.c.effective_until, t.documents.c
+        query = sa.select(end).where(d.removed_seq.is_(None), d.source_id.in_(sources), end < before.toordinal())
+        with self.database.reading("looking for what was in force before") as connection:
+            return [
+                date.fromordinal(day) for day in connection.scalars(query.distinct().order_by(end.desc()).limit(most))
+            ]
+
     def field_values(self, deadline: Deadline | None = None) -> Mapping[str, Mapping[str, Sequence[Facet]]]:
         """By source, the fields that its live documents have, as `core.filters` names them, with their values."""
         d = t.documents.c

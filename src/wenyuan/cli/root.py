@@ -38,6 +38,7 @@ from wenyuan.cli.search import context, feedback, search
 from wenyuan.cli.sources import app as source_app
 from wenyuan.cli.synonyms import app as synonyms_app
 from wenyuan.cli.terminal import Terminal
+from wenyuan.cli.verify import verify
 from wenyuan.core.messages import msg
 
 if TYPE_CHECKING:
@@ -168,6 +169,7 @@ _COMMANDS: Commands = {
     "worker": (worker, "Refresh sources when they are due. 定时刷新"),
     "search": (search, "Search the library. 检索"),
     "retrieve": (retrieve, "Rules above cases above templates. 统一检索"),
+    "verify": (verify, "Verdicts on an answer. 核对回答"),
     "context": (context, "What may enter a prompt. 生成提示词片段"),
     "serve": (serve, "Serve the library over HTTP. 提供 HTTP 服务"),
     "connect": (connect, "Connect an agent or a framework. 接入智能体"),

@@ -22,6 +22,7 @@ from wenyuan.client.replies import (
     read_kept,
     read_passages,
     read_reply,
+    read_verdicts,
     says_failed,
 )
 from wenyuan.client.rules import RulesCalls
@@ -182,6 +183,31 @@ class Client(RulesCalls):
         asked = {"retrieval_query": text, "agent_id": agent_id, "top_k": top_k, **members}
         asked["extra_queries"] = list(extra_queries)
         return self._call("POST", "/v1/context", read_context, asked, (text, *extra_queries))
+
+    def verify(
+        self,
+        answer: str | None = None,
+        *,
+        claims: Sequence[Mapping[str, Any]] | None = None,
+        citations: Mapping[str, str] | None = None,
+        **members: Any,
+    ) -> Mapping[str, Any]:
+        """A verdict on every claim of an answer, from ``/v1/verify`` of the same service.
+
+        Args:
+            answer: A text with marks of its sources; or `claims`: ``{"text": …, "sources": […]}`` each.
+            citations: What marks stand for: ``{"1": "policies#12"}``.
+            members: ``min_trust``, ``as_of``.
+
+        Returns:
+            ``claims`` with ``verdict``, ``findings``, ``evidence``, ``changes``; ``counts`` by verdict.
+
+        Raises:
+            InvalidRequest, NotPermitted, RetrievalFailed: as `retrieve_fragments`; on a failure nothing was verified.
+        """
+        asked = {"answer": answer, "claims": claims, "citations": citations, **members}
+        secrets = [answer or "", *(str(claim.get("text", "")) for claim in claims or ())]
+        return self._call("POST", "/v1/verify", read_verdicts, asked, secrets)
 
     def feedback(self, audit_id: str, *, good: Sequence[str] = (), bad: Sequence[str] = ()) -> Mapping[str, bool]:
         """Say which parts of an answer are right or wrong, at ``/v1/feedback`` of the same service.

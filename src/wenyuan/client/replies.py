@@ -185,6 +185,16 @@ def read_context(body: Mapping[str, Any]) -> Knowledge:
     )
 
 
+def read_verdicts(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Verdicts on an answer; ValueError when they break the contract."""
+    claims = body.get("claims")
+    if not isinstance(claims, list) or not all(isinstance(claim, dict) for claim in claims):
+        raise ValueError("claims is no array of objects")
+    if any(not isinstance(claim.get("verdict"), str) for claim in claims):
+        raise ValueError("a claim has no verdict")
+    return body
+
+
 def read_kept(body: Mapping[str, Any]) -> Mapping[str, bool]:
     """What was kept of feedback; ValueError when it breaks the contract."""
     kept = _object(body, "kept")

@@ -15,9 +15,9 @@ from wenyuan.core.scoring.evaluation import Bin
 
 KINDS = (
     "retrieval", "fetch", "registry", "agent", "key", "rule", "task", "refresh", "tuning", "feedback", "evaluation",
-    "synonym", "audit",
+    "synonym", "verification", "audit",
 )  # fmt: skip
-"""What a record is about; ``fetch``: a document that was given to read; ``audit``: what was expired or erased in the
+"""What a record is about; ``fetch``: a document that was given to read; ``verification``: verdicts on an answer; ``audit``: what was expired or erased in the
 audit itself."""
 
 QueryState = Literal["kept", "erased", "not kept", "none"]

@@ -15,10 +15,12 @@ from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_RESULTS, Fragment, RetrievalRequest
 from wenyuan.core.text.summaries import visible
 from wenyuan.service.fragments import EVERYTHING, Given, Wanted
+from wenyuan.service.verification import as_data
 from wenyuan.wire import ContextShape, QueryText, Text, request_from_wire
 from wenyuan.wire import rules as unified
 from wenyuan.wire import search as governed
 from wenyuan.wire.search import Strict, checked
+from wenyuan.wire.verification import VerifyRequestShape, failed_verification, verify_from_wire
 
 if TYPE_CHECKING:
     from wenyuan.service.library import Library
@@ -171,6 +173,13 @@ def _context(library: Library, arguments: Mapping[str, Any], principal: Principa
     return Result(value, (Block(_json(value["CONTEXT_DATA"])),))
 
 
+def _verify(library: Library, arguments: Mapping[str, Any], principal: Principal) -> Result:
+    found = library.verify(verify_from_wire(dict(arguments)), principal, door=DOOR)
+    value = {"status": "SUCCESS", **as_data(found)}
+    heading = "Verdicts: " + ", ".join(f"{count} {verdict}" for verdict, count in found.counts.items())
+    return Result(value, (Block(heading), *(Block(_json(claim)) for claim in value["claims"])))
+
+
 def _sources(library: Library, arguments: Mapping[str, Any], principal: Principal) -> Result:
     checked(NoArguments, arguments)
     seen = library.readable_sources(principal)
@@ -302,6 +311,20 @@ TOOLS: Sequence[Tool] = (
         gives=None,
         right="search",
         run=_context,
+    ),
+    Tool(
+        name="verify",
+        title="Verify an answer 核对回答",
+        description=(
+            "A verdict on every claim of an answer before it is given: verbatim, or what was changed (numbers, units, "
+            "dates, negation, may and must), stitched, from another source, out of force, against a mandatory rule. "
+            "not_judged is no approval."
+        ),
+        takes=VerifyRequestShape,
+        gives=None,
+        right="search",
+        run=_verify,
+        failed=failed_verification,
     ),
     Tool(
         name="list_sources",

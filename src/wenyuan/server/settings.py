@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
     from wenyuan.service.context import Context, ContextRequest
     from wenyuan.service.search.searcher import SearchRequest, SearchResult
+    from wenyuan.service.verification import Verification, VerifyRequest
 
 
 # Where a request comes from, as its headers say: from which host's name, and from a page of which site.
@@ -130,6 +131,8 @@ class KnowledgeService(Service, Protocol):
     def find(self, request: SearchRequest, principal: Principal) -> SearchResult: ...
 
     def get_context(self, request: ContextRequest, principal: Principal) -> Context: ...
+
+    def verify(self, request: VerifyRequest, principal: Principal) -> Verification: ...
 
 
 Authenticate = Callable[[Mapping[str, str]], Principal | Awaitable[Principal]]

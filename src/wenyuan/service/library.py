@@ -48,6 +48,7 @@ from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Searcher, SearchRequest, SearchResult
 from wenyuan.service.search.traces import Traces
 from wenyuan.service.search.traits import CollectionTraits
+from wenyuan.service.verification import Verifier
 from wenyuan.settings import Settings
 
 if TYPE_CHECKING:
@@ -153,6 +154,10 @@ class Library:
         self.document_access = DocumentAccess(
             catalog=catalog, witness=witness, cited=self.cited, retriever=retriever, searcher=searcher
         )
+        self.verifier = Verifier(
+            catalog=catalog, engine=engine, retriever=retriever, searcher=searcher, witness=witness,
+            seconds=settings.search.deadline,
+        )  # fmt: skip
         self.traits = CollectionTraits(catalog, engine, encoder, retriever)
         self.feedback = Feedback(catalog=catalog, witness=witness)
         self.tuner = Tuner(
@@ -272,6 +277,7 @@ class Library:
         """The context service: ``knowledge_snippets`` for a prompt. Raises what made it fail."""
         return self._contexts.get_context(request, principal)
 
+    verify = delegate("verifier", Verifier.verify)
     fragments = delegate("fragment_search", FragmentSearch.fragments)
 
     # -- rules, and cases beside them -----------------------------------------------------------------

@@ -134,7 +134,7 @@ _SIGNS = {"¥": "元", "$": "$", "€": "€"}
 _CODES = {"rmb": "元", "cny": "元", "usd": "$", "eur": "€"}
 _TIMES = {"十": 10, "百": 100, "千": 1_000, "万": 10_000, "亿": 100_000_000}
 _SCALES = {"k": 1_000, "thousand": 1_000, "m": 1e6, "million": 1e6, "bn": 1e9, "billion": 1e9}
-_WORDS = {
+NUMBER_WORDS = {
     word: value
     for value, word in enumerate(
         "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
@@ -181,7 +181,7 @@ _WORD = (
     "(?:"
     + "|".join(
         f"{first}(?:{_any(word[1:] for word in words)})"
-        for first, words in groupby(sorted(_WORDS), key=lambda w: w[0])
+        for first, words in groupby(sorted(NUMBER_WORDS), key=lambda w: w[0])
     )
     + ")(?=[ \\-])"
 )  # by their first letters: most words of a text begin with another one
@@ -279,10 +279,10 @@ def _counted(words: list[str]) -> float | None:
     """The number that English words say; None of several numbers (two three)."""
     hundreds = 0
     if "hundred" in words:
-        if words[1:2] != ["hundred"] or not 0 < _WORDS[words[0]] < 10:
+        if words[1:2] != ["hundred"] or not 0 < NUMBER_WORDS[words[0]] < 10:
             return None
-        hundreds, words = 100 * _WORDS[words[0]], [w for w in words[2:] if w != "and"]
-    values = [_WORDS.get(word, 100) for word in words]
+        hundreds, words = 100 * NUMBER_WORDS[words[0]], [w for w in words[2:] if w != "and"]
+    values = [NUMBER_WORDS.get(word, 100) for word in words]
     if len(values) > 2 or (len(values) == 2 and not (values[0] >= 20 and 0 < values[1] < 10)):
         return None
     return hundreds + sum(values)

@@ -23,6 +23,7 @@ from wenyuan.server.settings import KnowledgeService, Service
 from wenyuan.service.context import ContextRequest
 from wenyuan.service.fragments import EVERYTHING
 from wenyuan.service.search.searcher import SearchRequest
+from wenyuan.service.verification import VerifyRequest, as_data
 from wenyuan.wire import search as governed
 from wenyuan.wire.protocols import (
     DifyAnswerShape,
@@ -41,6 +42,12 @@ from wenyuan.wire.protocols import (
     store_to_wire,
     stores_to_wire,
 )
+from wenyuan.wire.verification import (
+    VerifyAnswerShape,
+    VerifyRequestShape,
+    failed_verification,
+    verify_from_wire,
+)
 
 if TYPE_CHECKING:
     from wenyuan.service.library import Library
@@ -52,6 +59,8 @@ if TYPE_CHECKING:
 _CONTRACT = ("Fragments that answer a query, best first", shapes.RetrievalRequestShape, shapes.RetrievalResponseShape)
 _SEARCH = ("Passages within a knowledge scope", governed.SearchRequestShape, governed.SearchAnswerShape, 404)
 _CONTEXT = ("Knowledge snippets for a prompt", governed.ContextRequestShape, governed.ContextAnswerShape, 404)
+
+_VERIFY = ("A verdict on every claim of an answer", VerifyRequestShape, VerifyAnswerShape, 404)
 
 
 class Fragments:
@@ -84,7 +93,7 @@ class Fragments:
 
 
 class Knowledge:
-    """``search`` and ``context``."""
+    """``search``, ``context`` and ``verify``."""
 
     def __init__(self, service: KnowledgeService, desk: Desk) -> None:
         self._service = service
@@ -102,6 +111,15 @@ class Knowledge:
         principal: Principal = request.state.principal
         question = Question(governed.context_from_wire, lambda asked: self._context(asked, principal), _no_snippets)
         return await self._desk.ask(request, question)
+
+    @route("POST", "/v1/verify", "search", asked("verify", *_VERIFY))
+    async def verify(self, request: Request) -> Response:
+        principal: Principal = request.state.principal
+
+        def told(asked: VerifyRequest) -> Mapping[str, Any]:
+            return {"status": "SUCCESS", **as_data(self._service.verify(asked, principal))}
+
+        return await self._desk.ask(request, Question(verify_from_wire, told, failed_verification))
 
     def _search(self, asked: SearchRequest, principal: Principal) -> Mapping[str, Any]:
         self._check(asked.agent_id, governed.domains_of(asked.knowledge_scope), principal)

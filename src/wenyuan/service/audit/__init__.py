@@ -263,6 +263,21 @@ def fetch_record(ref: str, uri: str, chars: int, principal: Principal, door: str
     }  # fmt: skip
 
 
+def verification_record(
+    claims: Sequence[Mapping[str, Any]], bounds: Mapping[str, Any], principal: Principal, door: str
+) -> dict[str, Any]:
+    """A record of verdicts on an answer, for `AuditLog.append`; the claims themselves are kept apart, as questions are.
+
+    Args:
+        claims: Of each its verdict, its findings, and the passages that these rest on.
+        bounds: The day, the trust that was asked for, and the change of the catalog that was looked at.
+    """
+    return {
+        "kind": "verification", "principal": principal.key_id, "agent": principal.agent_id, "door": door,
+        "action": "verify", "claims": [_plain(claim) for claim in claims], **bounds,
+    }  # fmt: skip
+
+
 # --- changes ------------------------------------------------------------------------------------------------
 _OF_A_KEY = frozenset(f.name for f in fields(Key))
 

@@ -31,6 +31,7 @@ from wenyuan.service.audit import (
     request_of,
     retrieval_record,
     synonyms_of,
+    verification_record,
 )
 from wenyuan.service.audit.past import rerun_at
 from wenyuan.service.audit.replay import Replay, Rerun, replay, rerun_of
@@ -176,6 +177,24 @@ class Witness:
         if self.log is None:
             return ""
         return self.log.append(fetch_record(ref, uri, chars, principal, door))
+
+    def verified(
+        self, claims: Sequence[Mapping[str, Any]], texts: Sequence[str], bounds: Mapping[str, Any],
+        principal: Principal, *, door: str,
+    ) -> str:  # fmt: skip
+        """Record verdicts on an answer; returns the record's id (``""`` when the audit is off).
+
+        Args:
+            claims, bounds: See `verification_record`.
+            texts: The claims, redacted as questions are, and kept where these are.
+
+        Raises:
+            CatalogUnavailable: the audit cannot be written; then nothing may be given either.
+        """
+        if self.log is None:
+            return ""
+        query = {"claims": [self.questions.text(text) for text in texts]}
+        return self.log.append(verification_record(claims, bounds, principal, door), query)
 
     def changed(self, kind: Changed, action: str, name: str, before: Any, after: Any) -> None:
         """Record a change of the registry, an agent or a key, by whoever is `ACTING`."""

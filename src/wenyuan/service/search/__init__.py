@@ -96,6 +96,11 @@ class Sources:
         """Whether a source counts on a day; one that is superseded ends where its successor begins."""
         return self.validity[source_id].in_force_on(day, ends=self.ends[source_id])
 
+    def last_day(self, source_id: str) -> date | None:
+        """The last day on which a source counts; None: there is none."""
+        own, succeeded = self.validity[source_id].effective_until, self.ends[source_id]
+        return min(filter(None, (own, succeeded)), default=None)
+
     def within(self, domains: Collection[str]) -> list[str]:
         """Ids of the sources of some domains; none of one that no source has."""
         return [s.source_id for s in self.by_id.values() if s.domain in domains]

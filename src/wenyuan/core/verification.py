@@ -1,0 +1,468 @@
+"""Whether a claim says what a text says: in its words, joined from pieces, or with a number or a duty changed.
+
+A claim and a text are compared by tokens: words, Chinese characters, numbers and quantities, each in one form (``24 小时`` =
+``二十四小时`` = ``24 hours``); marks do not count. In this order:
+
+1. The claim stands in the text token by token: *verbatim*, unless a negation stands right before it (``must not | be open``).
+2. It is aligned with the sentences that share most of its tokens. Where it has `LIKE` of its tokens from there, what differs
+   tells: a number, a unit, a date, a negation, or who must and who may. What differs otherwise is a paraphrase.
+3. Most of it stands in pieces at several places: *stitched*.
+
+Nothing here says that a paraphrase is right: that takes a judge. What is called changed was seen to be.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import lru_cache
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from wenyuan.core.text import CJK, fold
+from wenyuan.core.text.numbers import HAN_NUMERALS, NUMBER_WORDS, chinese_number, measured, unit_of
+from wenyuan.core.text.sentences import sentences
+
+Kind = Literal[
+    "verbatim", "stitched", "number_changed", "unit_changed", "date_changed", "negation_changed", "modality_changed",
+    "paraphrase",
+]  # fmt: skip
+
+_CHANGED: tuple[Kind, ...] = (
+    "number_changed",
+    "unit_changed",
+    "date_changed",
+    "modality_changed",
+    "negation_changed",
+)
+
+_OF_DUTIES = ("modality_changed", "negation_changed")
+
+LIKE = 0.7
+"""Share of a claim's tokens that a text must have in their order to be what it was made of."""
+_LIKE_BACK = 0.65  # share of the text's tokens there that the claim must have, for its duties to be those of the text
+_PIECE = 5  # tokens of a piece at least
+_PIECES = 5  # pieces of a claim at most
+_STITCHED = 0.9  # share of the claim that its pieces make up
+_DROPPED = 3  # tokens that a claim may leave out of a sentence before it counts as made of pieces
+
+
+TokenKind = Literal["word", "number", "quantity", "date"]
+Parted = Literal["", "clause", "sentence"]
+DutyName = Literal["must", "may", "must not", "need not", "not", "at most", "at least"]
+
+
+class Token(NamedTuple):
+    """A token of a text.
+
+    Attributes:
+        value: In one form; equal tokens say the same.
+        kind: What it is.
+        start, end: Where it stands.
+        after: What lies between it and the token before: nothing that parts them, the end of a clause, or of a sentence.
+    """
+
+    value: str
+    kind: TokenKind
+    start: int
+    end: int
+    after: Parted
+
+
+class Duty(NamedTuple):
+    """What a text says of may and must: of which class, and from which token to which (exclusive)."""
+
+    name: DutyName
+    first: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A text as it is compared.
+
+    Attributes:
+        duties: What it says of may and must, in its order.
+        joined: The values of all tokens, each between two `_BETWEEN`.
+    """
+
+    text: str
+    tokens: tuple[Token, ...]
+    duties: tuple[Duty, ...]
+    joined: str
+
+    @property
+    def values(self) -> list[str]:
+        return [token.value for token in self.tokens]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a text says, and what a claim says in its place; ``""`` for nothing."""
+
+    was: str
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How a claim stands to a text.
+
+    Attributes:
+        spans: Where the text says it (offsets); several where the claim is made of pieces.
+        changes: What differs.
+        share: Of the claim's tokens, how many the text has there, 0..1.
+    """
+
+    kind: Kind
+    spans: tuple[tuple[int, int], ...]
+    changes: tuple[Change, ...] = ()
+    share: float = 1.0
+
+
+_BETWEEN = "\0"
+_MEASURES = "个個名种種项項条條款章节節级級类類件份批户戶家台套处處层層部篇页頁期届屆位所站座辆輛成元年月日天周岁人次"
+_TOKEN = re.compile(
+    rf"(?<=第)[{HAN_NUMERALS}]+|[{HAN_NUMERALS}]+(?=[{_MEASURES}])|[{CJK}]|\d+(?:[.,:/\-]\d+)*%?|[^\W\d_{CJK}]+(?:['’][^\W\d_{CJK}]+)*"
+)
+_CLAUSE = re.compile(r"[，、：,:—()（）]")
+_MONTHS = frozenset("january february march april may june july august september october november december".split())
+_FIGURES = re.compile(rf"[\d.,:/-]+|[{HAN_NUMERALS}]+|[a-z]+")
+_DAY, _YEAR = re.compile(r"\d"), re.compile(r"(?:19|20)\d\d(?:[/.-]\d{1,2}){0,2}|(?:\d{1,2}[/.-]){1,2}(?:19|20)\d\d")
+_DUTIES: tuple[tuple[DutyName, str], ...] = (
+    ("must not", "不得|不准|不许|不許|禁止|严禁|不应当?|不可以?|不能够?|不予|must not|mustn['’]t|shall not|may not|can(?: ?not|['’]t)"
+     "|should not|shouldn['’]t|prohibited|forbidden|not (?:be )?(?:permitted|allowed)"),
+    ("need not", "不必|无需|无须|毋须|不需要?|不用|可以?不|need not|needn['’]t|(?:is|are|be) not required|not required|exempt"),
+    ("at most", "不超过|不高于|不大于|不多于|不迟于|不晚于|至多|最多|以下|以内|低于|少于|小于|早于|at most|(?:no|not) (?:more|greater|later) than"
+     "|(?:less|fewer|earlier) than|up to|below|under|within|maximum"),
+    ("at least", "不少于|不低于|不小于|不早于|至少|最少|以上|超过|高于|多于|大于|晚于|迟于|at least|(?:no|not) (?:less|fewer|earlier) than"
+     "|(?:more|greater|later) than|above|over|exceed(?:s|ing)?|minimum"),
+    ("must", "应当|必须|务必|须|应(?![用急变聘邀答收付对])|需要?(?!求)|must|shall|should|required|obliged|ha(?:s|ve) to|mandatory|needs? to"),
+    ("may", "可以|允许|准许|有权|可(?![能靠见行用])|may|might|can|could|allowed|permitted|optional|entitled"),
+    ("not", "没有|不|未|无|沒|没|非(?!常)|勿|莫|not|no|never|without|neither|nor|none|[a-z]+n['’]t"),
+)  # fmt: skip
+_DUTY = re.compile("|".join(f"(?P<d{number}>{pattern})" for number, (_, pattern) in enumerate(_DUTIES)))
+
+
+@lru_cache(maxsize=4_096)
+def tokens_of(text: str) -> Tokens:
+    """A text as it is compared."""
+    folded, places = _folded(text)
+    found: list[Token] = []
+    at = 0
+    for quantity in measured(folded):
+        if quantity.start < at:
+            continue
+        found += _words(folded, at, quantity.start)
+        date = quantity.unit in ("月", "号") or (quantity.unit == "year" and 1_000 <= quantity.value < 3_000)
+        value = f"={quantity.value:.10g}{quantity.unit}"
+        found.append(Token(value, "date" if date else "quantity", quantity.start, quantity.end, ""))
+        at = quantity.end
+    found += _words(folded, at, len(folded))
+    begins = [start for start, _ in sentences(text)]
+    parted, end, sentence = [], 0, 0
+    for token in found:
+        start, clause = places[token.start], _CLAUSE.search(folded, end, token.start)
+        known, sentence = sentence, bisect_right(begins, start)
+        after: Parted = "sentence" if sentence > known else "clause" if clause else ""
+        parted.append(token._replace(start=start, end=places[token.end - 1] + 1, after=after))
+        end = token.end
+    joined = _BETWEEN + "".join(token.value + _BETWEEN for token in found)
+    return Tokens(text, tuple(parted), tuple(_duties(folded, found)), joined)
+
+
+def _folded(text: str) -> tuple[str, Sequence[int]]:
+    """The folded text, and of each of its characters the place in the text."""
+    folded = fold(text)
+    if len(folded) == len(text):
+        return folded, range(len(text))
+    each = [
+        (at, fold(character)) for at, character in enumerate(text)
+    ]  # a ligature becomes two, a half-width pair one
+    return "".join(of for _, of in each), [at for at, of in each for _ in of]
+
+
+def _words(folded: str, start: int, end: int) -> Iterator[Token]:
+    for match in _TOKEN.finditer(folded, start, end):
+        value, kind = _read_word(match)
+        yield Token(value, kind, match.start(), match.end(), "")
+
+
+def _read_word(match: re.Match[str]) -> tuple[str, TokenKind]:
+    """The form in which a word or a number is compared, and what it is."""
+    value = match[0]
+    if value in NUMBER_WORDS:
+        return str(NUMBER_WORDS[value]), "number"
+    if value[0] in HAN_NUMERALS and _counts(match):
+        return str(chinese_number(value)), "number"
+    if value in _MONTHS and _DAY.search(match.string[max(0, match.start() - 9) : match.end() + 6]):
+        return value, "date"
+    if _YEAR.fullmatch(value):
+        return value, "date"
+    return value, "number" if value[0].isdigit() else "word"
+
+
+def _counts(match: re.Match[str]) -> bool:
+    """Whether Chinese numerals are a number: 第十三条, 三种; not 一般, 统一."""
+    before, after = match.string[match.start() - 1 : match.start()], match.string[match.end() : match.end() + 1]
+    return before == "第" or (after in _MEASURES and (len(match[0]) > 1 or match[0] not in "一万千百"))
+
+
+def _duties(folded: str, found: Sequence[Token]) -> Iterator[Duty]:
+    starts = {token.start: number for number, token in enumerate(found)}
+    ends = {token.end: number for number, token in enumerate(found)}
+    for match in _DUTY.finditer(folded):
+        first, last = starts.get(match.start()), ends.get(match.end())
+        if first is not None and last is not None:  # not within a word: mustard
+            yield Duty(_DUTIES[int((match.lastgroup or "d0")[1:])][0], first, last + 1)
+
+
+def compared_with(claim: Tokens, text: Tokens) -> Comparison | None:
+    """How a claim stands to a text; None where the text has too little of it."""
+    if not claim.tokens or not text.tokens:
+        return None
+    return _verbatim(claim, text) or _aligned(claim, text)
+
+
+def stitched(claim: Tokens, texts: Sequence[Tokens]) -> list[tuple[int, tuple[int, int]]]:
+    """The pieces that a claim is made of: of which text, and where there; nothing where it is not made of pieces.
+
+    A piece has `_PIECE` tokens at least, and is as long as can be; at least two are of different sentences.
+    """
+    values, pieces, at, covered = claim.values, list[tuple[int, tuple[int, int]]](), 0, 0
+    homes: set[tuple[int, int]] = set()
+    while at + _PIECE <= len(values) and len(pieces) <= _PIECES:
+        best, of, where = 0, 0, -1
+        for number, text in enumerate(texts):
+            length = max(best + 1, _PIECE)
+            while at + length <= len(values) and (place := text.joined.find(_run(values[at : at + length]))) >= 0:
+                best, of, where = length, number, place
+                length += 1
+        if not best:
+            at += 1
+            continue
+        first = texts[of].joined.count(_BETWEEN, 0, where)
+        pieces.append((of, _span(texts[of], first, first + best)))
+        homes.add((of, sum(token.after == "sentence" for token in texts[of].tokens[1 : first + 1])))
+        covered += best
+        at += best
+    return pieces if len(homes) > 1 and len(pieces) <= _PIECES and covered >= _STITCHED * len(values) else []
+
+
+def _run(values: Iterable[str]) -> str:
+    return _BETWEEN + _BETWEEN.join(values) + _BETWEEN
+
+
+def _span(text: Tokens, first: int, end: int) -> tuple[int, int]:
+    return text.tokens[first].start, text.tokens[end - 1].end
+
+
+def _said(text: Tokens, first: int, end: int) -> str:
+    if first >= end:
+        return ""
+    start, stop = _span(text, first, end)
+    return text.text[start:stop]
+
+
+def _verbatim(claim: Tokens, text: Tokens) -> Comparison | None:
+    place = text.joined.find(claim.joined)
+    if place < 0:
+        return None
+    first = text.joined.count(_BETWEEN, 0, place)
+    end = first + len(claim.tokens)
+    span = _span(text, first, end)
+    if text.tokens[first].after == "":
+        for duty in text.duties:
+            if duty.name in ("not", "must not", "need not") and duty.first < first <= duty.end:
+                was = _said(text, duty.first, max(first + 1, duty.end))
+                said = _said(text, first, max(first + 1, duty.end))
+                return Comparison("negation_changed", (span,), (Change(was, said),))
+    return Comparison("verbatim", (span,))
+
+
+def _aligned(claim: Tokens, text: Tokens) -> Comparison | None:
+    window = _window(claim, text)
+    if window is None:
+        return None
+    low, high = window
+    said, was = claim.values, text.values[low:high]
+    blocks = SequenceMatcher(None, said, was, autojunk=False).get_opcodes()
+    share = sum(b - a for tag, a, b, _, _ in blocks if tag == "equal") / len(said)
+    if share < LIKE:
+        return None
+    outer = [n for n, block in enumerate(blocks) if block[0] != "insert"]
+    blocks = blocks[outer[0] : outer[-1] + 1]
+    apart = [block for block in blocks if block[0] != "equal"]
+    only_said = {duty.name for _, a, b, c, d in apart if c == d for duty in _duties_at(claim, a, b)}
+    only_was = {duty.name for _, a, b, c, d in apart if a == b for duty in _duties_at(text, low + c, low + d)}
+    changes: dict[Kind, list[Change]] = {}
+    for _, a, b, c, d in apart:
+        if kind := _changed(claim, a, b, text, low + c, low + d, only_said & only_was):
+            changes.setdefault(kind, []).append(_shown(claim, a, b, text, low + c, low + d))
+    spans = (_span(text, low + blocks[0][3], low + blocks[-1][4]),)
+    same = sum(b - a for tag, a, b, _, _ in blocks if tag == "equal")
+    like = same >= _LIKE_BACK * (blocks[-1][4] - blocks[0][3])
+    for kind in _CHANGED:
+        if kind in changes and (like or kind not in _OF_DUTIES):
+            return Comparison(kind, spans, tuple(changes[kind]), share)
+    if share >= _STITCHED and any(_leaves_out(text, block, low) for block in blocks):
+        return Comparison("stitched", tuple(_pieces(text, blocks, low)), (), share)
+    return Comparison("paraphrase", spans, (), share)
+
+
+def _leaves_out(text: Tokens, block: tuple[str, int, int, int, int], low: int) -> bool:
+    """Whether a claim leaves out more here than a few words of one sentence."""
+    tag, _, _, c, d = block
+    return tag == "insert" and (
+        d - c > _DROPPED or any(t.after == "sentence" for t in text.tokens[low + c : low + d + 1])
+    )
+
+
+def _pieces(text: Tokens, blocks: Sequence[tuple[str, int, int, int, int]], low: int) -> Iterator[tuple[int, int]]:
+    """Where the text has what a claim took from it, what was left out being none of it."""
+    begun: int | None = None
+    end = 0
+    for tag, _, _, c, d in blocks:
+        if tag == "insert" and d - c > 0 and begun is not None:
+            yield _span(text, low + begun, low + end)
+            begun = None
+        elif c < d:
+            begun, end = (c if begun is None else begun), d
+    if begun is not None:
+        yield _span(text, low + begun, low + end)
+
+
+def _window(claim: Tokens, text: Tokens) -> tuple[int, int] | None:
+    """The sentence that has most of a claim's tokens, and its neighbours, as a range of tokens; None: hardly any has."""
+    wanted, values = Counter(claim.values), text.values
+    starts = [0, *(n for n, token in enumerate(text.tokens) if n and token.after == "sentence"), len(values)]
+    held = [sum((wanted & Counter(values[a:b])).values()) for a, b in pairwise(starts)]
+    best = max(range(len(held)), key=lambda n: held[n])
+    first, last = max(0, best - 1), min(len(held), best + 2)
+    low, high = starts[first], starts[last]
+    together = sum((wanted & Counter(values[low:high])).values())
+    if held[best] >= LIKE * len(claim.tokens):
+        return starts[best], starts[best + 1]
+    return (low, high) if together >= LIKE * len(claim.tokens) else None
+
+
+def _changed(claim: Tokens, a: int, b: int, text: Tokens, c: int, d: int, moved: Set[DutyName]) -> Kind | None:
+    """What kind of change it is that a claim has ``tokens[a:b]`` where the text has ``tokens[c:d]``; None: another one.
+
+    Args:
+        moved: Duties that the claim has at one place and the text at another.
+    """
+    if kind := _figure_changed(claim, a, b, text, c, d):
+        return None if kind == "moved" else kind
+    if _unit(claim, a, b) and _unit(text, c, d):
+        return "unit_changed"
+    claimed, meant = _duties_at(claim, a, b), _duties_at(text, c, d)
+    if [duty.name for duty in claimed] == [duty.name for duty in meant]:
+        return None
+    if (c == d or a == b) and not moved.isdisjoint(duty.name for duty in claimed or meant):
+        return None  # it says so elsewhere
+    if abs((b - a) - (d - c)) > _DROPPED:
+        return None  # a clause that one of both has, and the other has not or has elsewhere, says its own
+    names = {duty.name for duty in (*claimed, *meant)}
+    if names & {"at most", "at least"}:
+        return "number_changed"
+    only = [t.value for t in (*claim.tokens[a:b], *text.tokens[c:d])]
+    negating = all(any(d.name == "not" for d in tokens_of(value).duties) for value in only)
+    return "negation_changed" if negating or names <= {"not"} or _negated(only) else "modality_changed"
+
+
+def _figure_changed(claim: Tokens, a: int, b: int, text: Tokens, c: int, d: int) -> Kind | Literal["moved", ""]:
+    """What of the numbers, quantities and dates of a claim is not in the text's place of it; ``moved``: it stands elsewhere."""
+    said = [t for t in claim.tokens[a:b] if t.kind != "word"]
+    was = [t for t in text.tokens[c:d] if t.kind != "word"]
+    if not {t.value for t in said} - {t.value for t in was}:
+        return ""
+    if not was and {t.value for t in said} <= {t.value for t in text.tokens}:
+        return "moved"
+    if any(t.kind == "date" for t in (*said, *was)):
+        return "date_changed"
+    return "unit_changed" if _figures(claim, said) == _figures(text, was) else "number_changed"
+
+
+def _unit(text: Tokens, first: int, end: int) -> bool:
+    """Whether these tokens are a unit behind a number that is not read as a quantity: 4x100 米."""
+    return (
+        0 < first < end
+        and text.tokens[first - 1].kind == "number"
+        and unit_of("".join(text.values[first:end])) is not None
+    )
+
+
+def _negated(words: Sequence[str]) -> bool:
+    """Whether of two words one is the other with its negation: can, cannot."""
+    return len(words) == 2 and words[1].removesuffix("not") == words[0].removesuffix("not")
+
+
+def _figures(text: Tokens, tokens: Sequence[Token]) -> list[str]:
+    """The figures or numerals that tokens are written with."""
+    return [match[0] for t in tokens if (match := _FIGURES.search(fold(text.text[t.start : t.end])))]
+
+
+def _duties_at(text: Tokens, first: int, end: int) -> list[Duty]:
+    """What the text says of may and must by any of these tokens."""
+    return [duty for duty in text.duties if duty.first < end and first < duty.end]
+
+
+def _shown(claim: Tokens, a: int, b: int, text: Tokens, c: int, d: int) -> Change:
+    """A change with the words beside it where one side is nothing, so that a reader finds the place."""
+    if a == b or c == d:
+        before, after = int(a > 0 and c > 0), int(b < len(claim.tokens) and d < len(text.tokens))
+        a, b, c, d = a - before, b + after, c - before, d + after
+    return Change(_said(text, c, d), _said(claim, a, b))
+
+
+# Answers: sentences with marks of their sources.
+
+
+class Claim(NamedTuple):
+    """A sentence of an answer.
+
+    Attributes:
+        sources: What it cites, as it is written.
+    """
+
+    text: str
+    sources: tuple[str, ...] = ()
+
+
+_CITED = re.compile(
+    r"\s*(?:\[\[?\^?(?P<a>[^\[\]\n]{1,300})\]\]?(?!\()|【(?P<b>[^【】\n]{1,300})】|[（(](?:来源|出处|见|source|see)[:：]?\s*(?P<c>[^（）()\n]{1,300})[)）])",
+    re.IGNORECASE,
+)
+_APART = re.compile(r"\s*[,，;；、]\s*")
+
+
+def claims_of(answer: str) -> list[Claim]:
+    """The sentences of an answer, each with what it cites; a mark behind a sentence's end is of that sentence.
+
+    Marks are ``[1]``, ``[^1]``, ``【1】``, ``[[policies#12]]``, ``（来源：…）``, ``(source: …)``; several with commas between.
+    """
+    found: list[Claim] = []
+    for start, end in sentences(answer):
+        sentence = answer[start:end]
+        marks = [next(filter(None, match.groups())) for match in _CITED.finditer(sentence)]
+        cited = tuple(one for mark in marks for one in _APART.split(mark.strip()) if one)
+        before, leading = "", _CITED.match(sentence)
+        while leading and leading.end():  # it stands behind the stop of the sentence before
+            before += sentence[: leading.end()]
+            sentence = sentence[leading.end() :]
+            leading = _CITED.match(sentence)
+        if before and found:
+            own = tuple(
+                o for m in _CITED.finditer(before) for o in _APART.split(next(filter(None, m.groups())).strip()) if o
+            )
+            found[-1] = found[-1]._replace(sources=(*found[-1].sources, *own))
+            cited = cited[len(own) :]
+        text = _CITED.sub("", sentence).strip()
+        if tokens_of(text).tokens:
+            found.append(Claim(text, cited))
+    return found

@@ -1,0 +1,454 @@
+"""Verdicts on answers, by whomever: each claim against what the library holds. No model is asked.
+
+A claim is looked for in what it cites and in all that the caller may see, by the words of the keyword leg; what that finds is
+compared token by token (`core.verification`). Only where no passage has the claim's words is the whole search asked, and
+then nothing is judged: the best passage and its probability are given.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+from wenyuan.core.access import Principal
+from wenyuan.core.errors import Fault, InvalidRequest, listed
+from wenyuan.core.filters import Scope
+from wenyuan.core.messages import msg
+from wenyuan.core.model import Passage
+from wenyuan.core.ports import Deadline, Engine, until
+from wenyuan.core.terms_of_use import parse_copyright
+from wenyuan.core.text import search_terms
+from wenyuan.core.verification import Change, Claim, Comparison, Tokens, compared_with, stitched, tokens_of
+from wenyuan.runtime import deadline_after
+from wenyuan.service.answer import Query
+from wenyuan.service.audit.recorder import Witness
+from wenyuan.service.search import Sources
+from wenyuan.service.search.retriever import Retriever
+from wenyuan.service.search.searcher import LOCAL, Searcher
+
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
+
+Verdict = Literal[
+    "verbatim", "stitched", "wrong_source", "number_changed", "unit_changed", "date_changed", "negation_changed",
+    "modality_changed", "not_in_force", "low_trust", "over_copyright", "against_rule", "nothing_found", "not_judged",
+]  # fmt: skip
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+MOST_CLAIMS = 100
+MOST_CHARS = 4_000
+"""Of a claim."""
+_PER_DEADLINE = 10  # claims for which the time of one question is enough
+_LOOKED_AT = 8  # passages that share most words with a claim
+_PAST_DAYS = 8  # days on which something ceased to be in force that are looked at, the last ones
+_SURE = 0.8  # share of a claim's tokens in one place above which it is that place that was changed, and not pieces of several
+_PASSAGE = re.compile(r"(.+)#(\d+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyRequest:
+    """An answer to be verified.
+
+    Attributes:
+        citations: What marks of sources stand for: an address, the id of a source or of a passage (``policies#12``). A
+            mark that is not among them stands for itself.
+        min_trust: Trust below which evidence is too little.
+        as_of: The day on which evidence must be in force; None: today.
+    """
+
+    claims: tuple[Claim, ...]
+    citations: Mapping[str, str] = field(default_factory=dict)
+    min_trust: int = 1
+    as_of: date | None = None
+
+    def __post_init__(self) -> None:
+        faults = []
+        if not 1 <= len(self.claims) <= MOST_CLAIMS:
+            faults.append(
+                Fault("claims", msg("must be 1 to {most}, not {count}", most=MOST_CLAIMS, count=len(self.claims)))
+            )
+        for number, claim in enumerate(self.claims):
+            if not claim.text.strip() or len(claim.text) > MOST_CHARS:
+                faults.append(
+                    Fault(
+                        f"claims[{number}].text",
+                        msg("must have 1 to {most} characters, not {count}", most=MOST_CHARS, count=len(claim.text)),
+                    )
+                )
+        if type(self.min_trust) is not int or not 1 <= self.min_trust <= 5:
+            said = msg("must be an integer from 1 to 5, not {min_trust}", min_trust=repr(self.min_trust))
+            faults.append(Fault("min_trust", said))
+        if faults:
+            raise InvalidRequest(listed(faults), faults=tuple(faults))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quoted:
+    """Where the library says what a claim says, or what it was made of.
+
+    Attributes:
+        start, end: Offsets into the passage's text.
+    """
+
+    passage: Passage
+    start: int
+    end: int
+
+    @property
+    def quote(self) -> str:
+        return self.passage.text[self.start : self.end]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgainstRule:
+    """A mandatory rule that a claim contradicts, the clause that says so, and in what they differ."""
+
+    ref: str
+    text: str
+    clause: str
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedClaim:
+    """A claim with its verdict.
+
+    Attributes:
+        verdict: The gravest of what was found.
+        findings: All that was found, gravest first.
+        evidence: Where the library says it; of a paraphrase the best passage, whole.
+        changes: What the evidence says, and what the claim says in its place.
+        probability: That the passage answers what the claim says, where nothing was judged.
+        unknown: Citations that are nothing that the caller may see.
+    """
+
+    claim: Claim
+    verdict: Verdict
+    findings: tuple[Verdict, ...]
+    evidence: tuple[Quoted, ...] = ()
+    changes: tuple[Change, ...] = ()
+    rule: AgainstRule | None = None
+    probability: float | None = None
+    unknown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """All claims of an answer with their verdicts.
+
+    Attributes:
+        generation: The change of the catalog that was looked at.
+    """
+
+    claims: tuple[JudgedClaim, ...]
+    generation: int
+    as_of: date
+    audit_id: str = ""
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many claims have each verdict."""
+        said = [one.verdict for one in self.claims]
+        return {verdict: said.count(verdict) for verdict in VERDICTS if verdict in said}
+
+
+class _Match(NamedTuple):
+    """How a claim stands to a passage."""
+
+    passage: Passage
+    comparison: Comparison
+
+
+class _Cited(NamedTuple):
+    """What a claim cites: sources as a whole, and documents; and what is neither."""
+
+    sources: frozenset[str]
+    documents: frozenset[int]
+    unknown: tuple[str, ...]
+
+    def holds(self, passage: Passage) -> bool:
+        return passage.source_id in self.sources or passage.document_id in self.documents
+
+    @property
+    def named(self) -> bool:
+        return bool(self.sources or self.documents or self.unknown)
+
+
+class _Sight(NamedTuple):
+    """What may be seen, for one request."""
+
+    query: Query
+    registry: Sources
+    sources: frozenset[str]
+    day: date
+    change: int
+    deadline: Deadline
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Verifier:
+    """Gives verdicts on the claims of an answer."""
+
+    catalog: Catalog
+    engine: Engine
+    retriever: Retriever
+    searcher: Searcher
+    witness: Witness
+    seconds: float
+    """For every `_PER_DEADLINE` claims of a request."""
+
+    def verify(self, request: VerifyRequest, principal: Principal = LOCAL, *, door: str = "verify") -> Verification:
+        """Look for each claim in what the caller may see, and say how it stands there.
+
+        Raises:
+            NotPermitted: the caller acts for an agent that is not there.
+            KnowledgeError: the library cannot be asked; never a verdict instead.
+        """
+        deadline = deadline_after(self.seconds * math.ceil(len(request.claims) / _PER_DEADLINE))
+        day = request.as_of or date.today()
+        with until(deadline):
+            change = self.engine.sync(self.catalog, deadline=deadline)
+            registry = self.retriever.registry(deadline=deadline)
+            query = Query(text=request.claims[0].text, limit=1, as_of=day, rules="none")
+            query = self.searcher.bounded(query, principal)
+            known = registry.by_id if query.sources is None else query.sources
+            own = (name for name in known if registry.by_id[name].type == "static_doc")
+            seen = frozenset(name for name in own if registry.by_id[name].trust >= query.min_trust)
+            sight = _Sight(query, registry, seen, day, change, deadline)
+            judged = tuple(self._judged(claim, request, sight) for claim in request.claims)
+        found = Verification(claims=judged, generation=change, as_of=day)
+        told = [
+            {
+                "verdict": one.verdict, "findings": one.findings, "rule": one.rule.ref if one.rule else "",
+                "passages": [quoted.passage.ref for quoted in one.evidence],
+            }
+            for one in judged
+        ]  # fmt: skip
+        bounds = {"as_of": day.isoformat(), "min_trust": request.min_trust, "generation": change}
+        texts = [claim.text for claim in request.claims]
+        return replace(found, audit_id=self.witness.verified(told, texts, bounds, principal, door=door))
+
+    def _judged(self, claim: Claim, request: VerifyRequest, sight: _Sight) -> JudgedClaim:
+        tokens, cited = tokens_of(claim.text), self._cited(claim, request.citations, sight)
+        in_force = Scope(sources=self._in_force(sight), as_of=sight.day)
+        passages = self._by_words(claim.text, in_force, sight.deadline)
+        if cited.documents:
+            passages += self._of_documents(claim.text, cited.documents, {p.passage_id for p in passages}, sight)
+        match, pieces = _best(tokens, passages, cited)
+        if match is None or match.comparison.kind != "verbatim":
+            before, parts = _best(tokens, self._past(claim.text, sight), cited)
+            if (match is None and not pieces) or (before is not None and before.comparison.kind == "verbatim"):
+                match, pieces = before, parts
+        rule = self._against(claim.text, tokens, sight)
+        if rule is not None:
+            evidence = () if match is None else _quoted(match)
+            return JudgedClaim(
+                claim=claim, verdict="against_rule", findings=("against_rule",), evidence=evidence, rule=rule,
+                changes=rule.changes, unknown=cited.unknown,
+            )  # fmt: skip
+        if match is None and not pieces:
+            return self._not_judged(claim, cited, sight)
+        evidence = tuple(pieces) or (() if match is None else _quoted(match))
+        changes = () if match is None or pieces else match.comparison.changes
+        words: Verdict = "stitched" if pieces or match is None else _verdict(match.comparison)
+        findings = _findings(words, evidence, cited, request.min_trust, in_force, self._chars(evidence))
+        return JudgedClaim(
+            claim=claim, verdict=findings[0], findings=findings, evidence=evidence, changes=changes,
+            unknown=cited.unknown,
+        )  # fmt: skip
+
+    def _not_judged(self, claim: Claim, cited: _Cited, sight: _Sight) -> JudgedClaim:
+        """A claim that no passage has the words of: the best passage, and how likely it is what was meant."""
+        query = replace(sight.query, text=claim.text[:_QUERY_CHARS], sources=tuple(sorted(sight.sources)))
+        answer = self.retriever.retrieve(query, sight.deadline)
+        if not answer.hits:
+            return JudgedClaim(
+                claim=claim, verdict="nothing_found", findings=("nothing_found",), unknown=cited.unknown
+            )
+        hit = answer.hits[0]
+        passage = answer.passages[hit.passage_id]
+        return JudgedClaim(
+            claim=claim, verdict="not_judged", findings=("not_judged",), probability=hit.score, unknown=cited.unknown,
+            evidence=(Quoted(passage=passage, start=0, end=len(passage.text)),),
+        )  # fmt: skip
+
+    def _against(self, text: str, tokens: Tokens, sight: _Sight) -> AgainstRule | None:
+        """The mandatory rule for what a claim is about that the claim says otherwise."""
+        asked = replace(sight.query, text=text[:_QUERY_CHARS], limit=20, rules="within")
+        answer = self.retriever.derive(asked, sight.deadline)
+        for hit in answer.hits:
+            told = {} if answer.derived is None else answer.derived.details.get(hit.passage_id, {})
+            if told.get("strength") != "mandatory":
+                continue
+            passage = answer.passages[hit.passage_id]
+            clauses = [(e["clause"], e["quote"]) for e in told.get("evidence", ()) if e["quote"]]
+            for clause, said in [("", passage.text.partition("\n")[0]), *clauses]:
+                compared = compared_with(tokens, tokens_of(said))
+                if compared is not None and compared.kind in _CHANGED:
+                    where = clause or (clauses[0][0] if clauses else "")
+                    return AgainstRule(ref=passage.ref, text=said, clause=where, changes=compared.changes)
+        return None
+
+    # -- where to look --------------------------------------------------------------------------------
+
+    def _in_force(self, sight: _Sight) -> frozenset[str]:
+        return frozenset(name for name in sight.sources if sight.registry.in_force(name, sight.day))
+
+    def _by_words(self, text: str, scope: Scope, deadline: Deadline) -> list[Passage]:
+        """The passages in scope that share most words with a text, best first."""
+        if not scope.sources:
+            return []
+        found = self.engine.keyword(search_terms(text), scope=scope, limit=_LOOKED_AT, deadline=deadline)
+        passages = self.catalog.passages([hit.passage_id for hit in found.hits], deadline)
+        return [passages[hit.passage_id] for hit in found.hits if hit.passage_id in passages]
+
+    def _of_documents(
+        self, text: str, documents: Collection[int], but: Collection[int], sight: _Sight
+    ) -> list[Passage]:
+        """The passages of some documents that share most words with a text, in force or not."""
+        numbers = [n for document in documents for n, _ in self.catalog.document_passages(document) if n not in but]
+        scores = self.engine.keyword_scores(search_terms(text), numbers, deadline=sight.deadline)
+        best = sorted(scores, key=lambda number: (-scores[number], number))[:_LOOKED_AT]
+        passages = self.catalog.passages(best, sight.deadline)
+        return [passages[n] for n in best if n in passages and passages[n].source_id in sight.sources]
+
+    def _past(self, text: str, sight: _Sight) -> list[Passage]:
+        """What shares most words with a text of what was in force before, on the last days of its kind."""
+        found: dict[int, Passage] = {}
+        ends = {sight.registry.last_day(name) for name in sight.sources} - {None}
+        days = {day for day in ends if day is not None and day < sight.day}
+        days |= set(self.catalog.last_days(sorted(sight.sources), sight.day, _PAST_DAYS))
+        for day in sorted(days, reverse=True)[:_PAST_DAYS]:
+            then = sight._replace(day=day)
+            for passage in self._by_words(text, Scope(sources=self._in_force(then), as_of=day), sight.deadline):
+                found.setdefault(passage.passage_id, passage)
+        return list(found.values())
+
+    def _cited(self, claim: Claim, citations: Mapping[str, str], sight: _Sight) -> _Cited:
+        """What the marks of a claim stand for, as far as the caller may see it."""
+        sources, documents, unknown = set(), set(), []
+        for mark in claim.sources:
+            told = citations.get(mark, mark)
+            if told in sight.sources:
+                sources.add(told)
+            elif number := self._document(told, sight):
+                documents.add(number)
+            else:
+                unknown.append(mark)
+        return _Cited(frozenset(sources), frozenset(documents), tuple(unknown))
+
+    def _document(self, told: str, sight: _Sight) -> int:
+        """The number of the document that an address, or the id of a passage, is of; 0 for none that the caller may see."""
+        if match := _PASSAGE.fullmatch(told):
+            passage = self.catalog.passages([int(match[2])]).get(int(match[2]))
+            if passage is not None and passage.source_id == match[1] and match[1] in sight.sources:
+                return passage.document_id
+        known = self.catalog.document_by_uri(told.partition("#")[0], sorted(sight.sources), sight.deadline)
+        return known[0] if known else 0
+
+    def _chars(self, evidence: Iterable[Quoted]) -> Mapping[int, int]:
+        limited = {one.passage.document_id for one in evidence if one.passage.copyright}
+        return self.catalog.document_chars(limited) if limited else {}
+
+
+_QUERY_CHARS = 1_000  # of a claim that is searched for: as much as a question may have
+_CHANGED = frozenset(("number_changed", "unit_changed", "date_changed", "negation_changed", "modality_changed"))
+
+
+def _best(tokens: Tokens, passages: Sequence[Passage], cited: _Cited) -> tuple[_Match | None, list[Quoted]]:
+    """The passage that a claim stands nearest to, the cited ones first where two are as near; or the pieces it is made of."""
+    texts = [tokens_of(passage.text) for passage in passages]
+    found = [
+        _Match(passage, compared)
+        for passage, text in zip(passages, texts, strict=True)
+        if (compared := compared_with(tokens, text)) is not None
+    ]
+    best = min(
+        found,
+        key=lambda m: (m.comparison.kind != "verbatim", -round(m.comparison.share, 2), not cited.holds(m.passage)),
+        default=None,
+    )
+    if best is not None and (best.comparison.kind == "verbatim" or best.comparison.share >= _SURE):
+        # Another passage may have less of a paraphrase, with a number changed: that is not what was meant.
+        return (None if best.comparison.kind == "paraphrase" else best), []
+    pieces = [Quoted(passage=passages[of], start=start, end=end) for of, (start, end) in stitched(tokens, texts)]
+    return (None if best is None or best.comparison.kind == "paraphrase" else best), pieces
+
+
+def _quoted(match: _Match) -> tuple[Quoted, ...]:
+    return tuple(Quoted(passage=match.passage, start=start, end=end) for start, end in match.comparison.spans)
+
+
+def _verdict(comparison: Comparison) -> Verdict:
+    return "not_judged" if comparison.kind == "paraphrase" else comparison.kind
+
+
+def _findings(
+    words: Verdict,
+    evidence: Sequence[Quoted],
+    cited: _Cited,
+    min_trust: int,
+    in_force: Scope,
+    chars: Mapping[int, int],
+) -> tuple[Verdict, ...]:
+    """All that is to be said of a claim with these words, gravest first; ``verbatim`` last."""
+    found: list[Verdict] = [] if words == "verbatim" else [words]
+    if cited.named and not all(cited.holds(one.passage) for one in evidence):
+        found.append("wrong_source")
+    if not all(_counts(one.passage, in_force) for one in evidence):
+        found.append("not_in_force")
+    if min(one.passage.trust for one in evidence) < min_trust:
+        found.append("low_trust")
+    if any(_too_long(one, chars) for one in evidence):
+        found.append("over_copyright")
+    return tuple(found) or ("verbatim",)
+
+
+def _counts(passage: Passage, scope: Scope) -> bool:
+    begins, ends = passage.effective_from or date.min, passage.effective_until or date.max
+    return passage.source_id in scope.sources and begins <= scope.as_of <= ends
+
+
+def _too_long(one: Quoted, chars: Mapping[int, int]) -> bool:
+    """Whether more is quoted than the terms of a document allow."""
+    if not one.passage.copyright:
+        return False
+    room = parse_copyright(one.passage.copyright).room(chars.get(one.passage.document_id, one.passage.end))
+    return room is not None and one.end - one.start > room
+
+
+def as_data(found: Verification) -> dict[str, Any]:
+    """For JSON: what every door gives."""
+    return {
+        "claims": [_claim_as_data(one) for one in found.claims],
+        "counts": dict(found.counts),
+        "as_of": found.as_of.isoformat(),
+        "generation": found.generation,
+        "audit_id": found.audit_id or None,
+    }
+
+
+def _claim_as_data(one: JudgedClaim) -> dict[str, Any]:
+    rule = one.rule
+    return {
+        "text": one.claim.text,
+        "sources": list(one.claim.sources),
+        "verdict": one.verdict,
+        "findings": list(one.findings),
+        "evidence": [
+            {
+                "passage_id": quoted.passage.ref, "source_id": quoted.passage.source_id, "source": quoted.passage.uri,
+                "title": quoted.passage.title, "trust": quoted.passage.trust, "quote": quoted.quote,
+                "start": quoted.start, "end": quoted.end,
+            }
+            for quoted in one.evidence
+        ],
+        "changes": [{"was": change.was, "said": change.said} for change in one.changes],
+        "rule": None if rule is None else {"id": rule.ref, "text": rule.text, "clause": rule.clause},
+        "probability": one.probability,
+        "unknown_sources": list(one.unknown),
+    }  # fmt: skip

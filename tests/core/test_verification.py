@@ -1,0 +1,146 @@
+"""How a claim stands to a text: its words, or what of them was changed."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wenyuan.core.verification import Change, Claim, claims_of, compared_with, stitched, tokens_of
+
+ZH = (
+    "客户投诉应当在24小时内首次响应，并登记投诉编号。不得拒绝登记。年假未休完的，可以延至次年三月底。"
+    "开挖深度超过5m的基坑应当组织专家论证。本办法自2026年1月1日起施行。"
+)
+EN = (
+    "Employees must not share passwords with anyone. Unused leave of up to five days may be carried over until "
+    "31 March 2025. The pool times out after 30 seconds of waiting. Receipts are kept for seven years."
+)
+
+
+def kind(claim: str, text: str) -> str:
+    found = compared_with(tokens_of(claim), tokens_of(text))
+    return "" if found is None else found.kind
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("客户投诉应当在24小时内首次响应，并登记投诉编号。", ZH),
+        ("客户投诉应当在二十四小时内首次响应", ZH),
+        ("客户投诉应当在２４　小时内首次响应，", ZH),
+        ("客戶投訴應當在24小時內首次響應", ZH),
+        ("本办法自２０２６年１月１日起施行", ZH),
+        ("Unused leave of up to 5 days may be carried over", EN),
+        ("UNUSED LEAVE of up to five days may be carried over until 31 March 2025", EN),
+        ("Receipts are kept for 7 years", EN),
+    ],
+)
+def test_the_same_words_in_any_form_are_verbatim(claim: str, text: str) -> None:
+    """Width, case, marks, Traditional characters and the way a number is written make no difference."""
+    assert kind(claim, text) == "verbatim"
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "expected"),
+    [
+        ("客户投诉应当在48小时内首次响应，并登记投诉编号。", ZH, "number_changed"),
+        ("客户投诉应当在24分钟内首次响应，并登记投诉编号。", ZH, "unit_changed"),
+        ("年假未休完的，可以延至次年四月底。", ZH, "date_changed"),
+        ("本办法自2027年1月1日起施行。", ZH, "date_changed"),
+        ("客户投诉可以在24小时内首次响应，并登记投诉编号。", ZH, "modality_changed"),
+        ("开挖深度超过5m的基坑无需组织专家论证。", ZH, "modality_changed"),
+        ("客户投诉不应当在24小时内首次响应，并登记投诉编号。", ZH, "negation_changed"),
+        ("年假未休完的，不可以延至次年三月底。", ZH, "negation_changed"),
+        ("开挖深度低于5m的基坑应当组织专家论证。", ZH, "number_changed"),
+        ("Unused leave of up to seven days may be carried over until 31 March 2025.", EN, "number_changed"),
+        ("Unused leave of up to five weeks may be carried over until 31 March 2025.", EN, "unit_changed"),
+        ("Unused leave of up to five days may be carried over until 31 March 2026.", EN, "date_changed"),
+        ("Unused leave of up to five days must be carried over until 31 March 2025.", EN, "modality_changed"),
+        ("Unused leave of up to five days may not be carried over until 31 March 2025.", EN, "negation_changed"),
+        ("Employees must share passwords with anyone.", EN, "negation_changed"),
+        ("Receipts are not kept for seven years.", EN, "negation_changed"),
+        ("The pool times out after 30 minutes of waiting.", EN, "unit_changed"),
+    ],
+)
+def test_what_was_changed_is_told(claim: str, text: str, expected: str) -> None:
+    """One number, unit, date, negation, or word of may and must that differs is named, with both wordings."""
+    found = compared_with(tokens_of(claim), tokens_of(text))
+    assert found is not None
+    assert found.kind == expected
+    assert found.changes
+    for change in found.changes:
+        assert change.was in text
+        assert change.said in claim
+
+
+@pytest.mark.parametrize(("claim", "text"), [("拒绝登记", ZH), ("share passwords with anyone", EN)])
+def test_words_behind_a_negation_are_not_quoted_without_it(claim: str, text: str) -> None:
+    assert kind(claim, text) == "negation_changed"
+
+
+def test_the_change_shows_both_sides() -> None:
+    found = compared_with(tokens_of("客户投诉应当在48小时内首次响应，并登记投诉编号。"), tokens_of(ZH))
+    assert found is not None
+    assert found.changes == (Change("24小时", "48小时"),)
+    ((start, end),) = found.spans
+    assert ZH[start:end] == "客户投诉应当在24小时内首次响应，并登记投诉编号"
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("今天天气很好。", ZH),
+        ("The connection pool gives up when it has waited long enough.", EN),
+        ("基坑由谁负责组织论证？", ZH),
+    ],
+)
+def test_other_words_are_not_called_changed(claim: str, text: str) -> None:
+    """What says it in other words, or says something else, is neither verbatim nor changed."""
+    assert kind(claim, text) in ("", "paraphrase")
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("开挖深度超过5m的基坑，年假未休完的，可以延至次年三月底。", ZH),
+        ("Employees must not share passwords times out after 30 seconds of waiting.", EN),
+    ],
+)
+def test_pieces_of_several_sentences_are_stitched(claim: str, text: str) -> None:
+    """Each piece is named with its place; one sentence with a word left out is no such thing."""
+    pieces = stitched(tokens_of(claim), [tokens_of(text)])
+    assert len(pieces) == 2
+    assert all(text[start:end] for _, (start, end) in pieces)
+    assert not stitched(tokens_of(text.split("。" if text is ZH else ". ", maxsplit=1)[0]), [tokens_of(text)])
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("投诉应在24小时内响应[1]。年假可延。[2,3]", [("投诉应在24小时内响应。", "1"), ("年假可延。", "2 3")]),
+        ("按规定执行（来源：policies#12）。", [("按规定执行。", "policies#12")]),
+        ("按规定执行【第2条】。", [("按规定执行。", "第2条")]),
+        ("Leave is five days. [^1] It ends [[policies#3]].", [("Leave is five days.", "1"), ("It ends.", "policies#3")]),
+        ("See it (source: https://a.example/b).", [("See it.", "https://a.example/b")]),
+        ("A [link](https://a.example) is no mark.", [("A [link](https://a.example) is no mark.", "")]),
+        ("[1] 先有标记。", [("先有标记。", "1")]),
+        ("……。!!", []),
+    ],
+)  # fmt: skip
+def test_marks_of_sources(answer: str, expected: list[tuple[str, str]]) -> None:
+    """A mark belongs to the sentence that it stands in, or behind."""
+    assert claims_of(answer) == [Claim(text, tuple(cited.split())) for text, cited in expected]
+
+
+texts = st.text(st.sampled_from("客户投诉应当在24小时内不得可以。，；ﬁﾊﾞ\n .,5mМИaé"), min_size=0, max_size=60)
+
+
+@given(texts, texts)
+def test_any_text_is_compared(claim: str, text: str) -> None:
+    """Whatever the characters: spans lie within the text, and a text that has words is verbatim in itself."""
+    found = compared_with(tokens_of(claim), tokens_of(text))
+    if found is not None:
+        assert all(0 <= start < end <= len(text) for start, end in found.spans)
+    if tokens_of(text).tokens:
+        assert kind(text, text) == "verbatim"
