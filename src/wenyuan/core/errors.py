@@ -84,7 +84,6 @@ __all__ = [
     "UnknownName",
     "VectorRejected",
     "VectorsGone",
-    "listed",
 ]
 
 
