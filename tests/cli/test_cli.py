@@ -166,6 +166,7 @@ def test_every_message_is_used() -> None:
         "refresh_cycle_",
         "query_",
         "cause_",
+        "verdict_",
         "connect_",
         "tune_",
         "eval_",

@@ -17,7 +17,9 @@ from wenyuan.cli.root import app
 from wenyuan.client import Client
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import EngineUnavailable, InvalidRequest, RetrievalFailed
+from wenyuan.i18n import texts
 from wenyuan.mcp.tools import TOOLS
+from wenyuan.service.verification import VERDICTS as VERDICTS_OF_ALL
 
 ANSWER = "客户投诉需在 48 小时内第一次响应 [1]。客户投诉需在 24 小时内第一次响应，并登记投诉编号【1】。龘靐齉 zzqx。"
 BODY: dict[str, Any] = {"answer": ANSWER, "citations": {"1": "crm_policy"}}
@@ -118,6 +120,13 @@ def test_a_failure_is_no_verdict(door: tuple[str, Any], monkeypatch: pytest.Monk
             client.verify(ANSWER)
         with pytest.raises(InvalidRequest):
             client.verify(ANSWER, min_trust=0)
+
+
+def test_every_verdict_has_its_words() -> None:
+    """In both languages, at the command line and in the console."""
+    for language in ("en", "zh"):
+        for door in ("command_line", "console"):
+            assert {f"verdict_{name}" for name in VERDICTS_OF_ALL} <= texts(door, language).keys()
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
