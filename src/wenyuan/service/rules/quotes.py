@@ -131,7 +131,7 @@ class Quotes:
         self._held: dict[tuple[str, str], str | None] = {}
         self._elsewhere: dict[str, frozenset[str] | None] = {}
         self._wrong: list[BookFault] = []
-        self._open: dict[str, int] = {}
+        self._open: dict[tuple[str, str], int] = {}
 
     def compare(self, evidences: Iterable[Evidence]) -> None:
         """Read what is needed to judge them: each document that is named, else each source, once."""
@@ -156,13 +156,18 @@ class Quotes:
         if said is not None and evidence.quote in said:
             return replace(evidence, verified=True)
         if said is not None and document != (self._usual.get(evidence.source_id) or None):
-            where = msg("the source {source}", source=evidence.source_id)
-            return self._refuse_one("quote_not_found", "the quote {quote} is not in {where}", evidence, where)
-        where = document or msg("the source {source}", source=evidence.source_id)
+            message = "the quote {quote} is not in the source {where}"
+            return self._refuse_one("quote_not_found", message, evidence, evidence.source_id)
+        where = document or evidence.source_id
         if self._refuse:
-            message = "the quote {quote} cannot be compared: {where} is not in the library"
+            message = "the quote {quote} cannot be compared: the source {where} is not in the library"
+            if document:
+                message = "the quote {quote} cannot be compared: {where} is not in the library"
             return self._refuse_one("quote_unverified", message, evidence, where)
-        self._open[where] = self._open.get(where, 0) + 1
+        message = "the source {where} is not in the library: {count} quotes are marked as not verified"
+        if document:
+            message = "{where} is not in the library: {count} quotes are marked as not verified"
+        self._open[message, where] = self._open.get((message, where), 0) + 1
         return replace(evidence, verified=False)
 
     def _words(self, evidence: Evidence) -> str | None:
@@ -180,16 +185,8 @@ class Quotes:
     def report(self) -> list[BookFault]:
         """The quotes that are refused, and how many were not compared, by the document that is not here."""
         notes = [
-            BookFault(
-                "quote_unverified",
-                msg(
-                    "{where} is not in the library: {count} quotes are marked as not verified",
-                    where=where,
-                    count=count,
-                ),
-                severity="note",
-            )
-            for where, count in self._open.items()
+            BookFault("quote_unverified", msg(message, where=where, count=count), severity="note")
+            for (message, where), count in self._open.items()
         ]
         return [*self._wrong, *notes]
 
