@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from string import Formatter
@@ -103,3 +104,19 @@ def test_what_is_not_known_stays_as_it_is() -> None:
     """Words of another program, and a text in which nothing could be found in time, are shown as they came."""
     assert translated("a wholly unknown remark") == "a wholly unknown remark"
     assert not has_han(translated("x" * 3_000))
+
+
+def test_many_faults_in_one_text_are_all_said_in_chinese() -> None:
+    """What a server lists of a long file is read sentence by sentence."""
+    text = "; ".join(f"line {line}: it is empty" for line in range(150))
+    assert translated(text) == "；".join(f"第 {line} 行：文件为空" for line in range(150))
+
+
+@pytest.mark.parametrize("piece", ["x: ", "a; ", "term ", "making ", " (", "line 3: it is empty; "])
+def test_a_text_that_nests_as_deep_as_it_can_is_shown(piece: str) -> None:
+    """Whatever another server sends, a page is made of it, and soon."""
+    began = time.monotonic()
+    for length in (900, 1_800):
+        text = (piece * length)[:length].strip(" :;") + "x" + ")" * 30
+        assert translated(text)
+    assert time.monotonic() - began < 5

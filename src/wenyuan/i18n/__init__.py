@@ -19,7 +19,12 @@ from wenyuan.core.messages import Message
 
 _SEPARATED = 8  # places at most at which a text is cut in two
 _TELLING = 5  # characters in the fixed pieces of a template by which it is known again
-_LONGEST = 2_000  # characters of a text in which templates are looked for
+_LONGEST = 1_000  # characters of a text in which templates are looked for
+_MOST_PARTS = (
+    60  # of such a text: whatever stands in it is read in milliseconds, and at no depth that the stack has not
+)
+_MOST_SENTENCES = 200  # of a text that are read one by one
+_PARTS = (": ", "; ", " (")
 
 
 @cache
@@ -93,9 +98,12 @@ class _Templates:
     def read(self, text: str) -> str:
         """A text in the language, by that reading of it in which the fixed pieces of templates are longest.
 
-        What stands between the pieces is read in the same way.
+        What stands between the pieces is read in the same way. Of a text that is too long, sentence by sentence.
         """
-        return self._read(str(text))[1] if len(text) <= _LONGEST else text
+        if len(text) <= _LONGEST and sum(map(text.count, _PARTS)) <= _MOST_PARTS:
+            return self._read(str(text))[1]
+        sentences = text.split("; ", maxsplit=_MOST_SENTENCES)
+        return self._other["; "].join(map(self.read, sentences)) if len(sentences) > 1 else text
 
     def _reading(self, text: str) -> tuple[int, str]:
         """How many characters of a text are known, and the text in the language."""
