@@ -114,10 +114,10 @@ def writers(folder: Path, threads: int = 8, each: int = 500) -> dict[str, Any]:
             own.append(time.perf_counter() - begun)
             time.sleep(0.004)
 
-    crew = [threading.Thread(target=work, args=(own,)) for own in times]
-    for thread in crew:
+    executor = [threading.Thread(target=work, args=(own,)) for own in times]
+    for thread in executor:
         thread.start()
-    for thread in crew:
+    for thread in executor:
         thread.join()
     log.close()
     return {"append by 8 threads, ms": parts([t for own in times for t in own])}

@@ -20,7 +20,7 @@ import numpy as np
 
 from made import DIMENSION, SCOPES, Vectors, allowed
 from search import environment
-from wenyuan.engines.local.vectors import Codes
+from wenyuan.engines.local.vectors import QuantizedVectors
 
 _TRAINED_ON = 16_384
 _QUERY_BITS = 4
@@ -48,9 +48,9 @@ class Named:
         return numbers[0][numbers[0] >= 0]
 
 
-def encoded(kind: str, rows: Any) -> Codes | Named:
+def encoded(kind: str, rows: Any) -> QuantizedVectors | Named:
     sample = rows[np.linspace(0, len(rows) - 1, min(len(rows), _TRAINED_ON)).astype(int)]
-    codes = Codes.trained(sample, len(rows)) if kind == "local" else Named(kind, sample)
+    codes = QuantizedVectors.trained(sample, len(rows)) if kind == "local" else Named(kind, sample)
     for at in range(0, len(rows), 65_536):
         codes.add(rows[at : at + 65_536])
     return codes
@@ -68,7 +68,7 @@ def truth(rows: Any, queries: Any, mask: Any) -> list[Any]:
 
 
 def measured(
-    codes: Codes | Named, rows: Any, queries: Any, mask: Any, best: list[Any], candidates: int
+    codes: QuantizedVectors | Named, rows: Any, queries: Any, mask: Any, best: list[Any], candidates: int
 ) -> dict[str, float]:
     spent, ten, hundred = [], [], []
     for query, nearest in zip(queries, best, strict=True):

@@ -49,13 +49,13 @@ def watch(library: wenyuan.Library, times: Times) -> None:
         (held.engine, "vector", "vector leg"),
         (held.engine, "keyword", "keyword leg"),
         (held.engine, "cosines", "cosines of what only the keyword leg found"),
-        (own._belongings, "of", "laws and languages of candidates, read once each"),
+        (own._laws, "of", "laws and languages of candidates, read once each"),
         (legs, "contenders", "which candidates can be in the answer"),
         (held.engine, "keyword_scores", "keyword scores of those of them that only the vector leg found"),
         (held._retriever, "_ranked", "from candidates to ranking"),
         (held.catalog, "passages", "… of which passages of the record"),
         (retriever, "likely", "probabilities"),
-        (held.witness, "attested", "the audit's record"),
+        (held.recorder, "attested", "the audit's record"),
         (facade, "fragments_of", "fragments"),
     ):
         timed(place, name, part, times)

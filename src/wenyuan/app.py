@@ -114,7 +114,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
         traces=traces,
         release=releasing.close,
     )
-    catalog.database.on_change = library.witness.changed
+    catalog.database.on_change = library.recorder.changed
     return library
 
 

@@ -12,7 +12,7 @@ import pytest
 import wenyuan
 from catalog_parts import BOTH, again, put, raw, script
 from wenyuan.catalog import Catalog
-from wenyuan.catalog.rows import Remembered
+from wenyuan.catalog.rows import ReadCache
 from wenyuan.catalog.storage import Files
 from wenyuan.core.access import Agent, DomainScope
 from wenyuan.core.errors import CatalogUnavailable, NotPermitted
@@ -36,14 +36,14 @@ class Reading:
 @BOTH
 def test_read_once_while_nobody_writes(catalog: Catalog) -> None:
     """A value is read once, however often it is asked for, while nothing is committed."""
-    memory, reading = Remembered(catalog.database.place.version), Reading()
+    memory, reading = ReadCache(catalog.database.place.version), Reading()
     assert [memory.get("k", reading) for _ in range(5)] == [1] * 5
 
 
 @BOTH
 def test_read_anew_after_a_commit_of_this_process(catalog: Catalog) -> None:
     """A commit of this process drops what was remembered."""
-    memory, reading = Remembered(catalog.database.place.version), Reading()
+    memory, reading = ReadCache(catalog.database.place.version), Reading()
     memory.get("k", reading)
     put(catalog, 1)
     assert memory.get("k", reading) == 2
@@ -51,7 +51,7 @@ def test_read_anew_after_a_commit_of_this_process(catalog: Catalog) -> None:
 
 def test_a_failed_reading_is_not_remembered(catalog: Catalog) -> None:
     """What raises is read again by the next who asks."""
-    memory = Remembered(catalog.database.place.version)
+    memory = ReadCache(catalog.database.place.version)
     with pytest.raises(ZeroDivisionError):
         memory.get("k", lambda: 1 // 0)
     assert memory.get("k", lambda: 7) == 7
@@ -59,7 +59,7 @@ def test_a_failed_reading_is_not_remembered(catalog: Catalog) -> None:
 
 def test_many_keys_are_bound(catalog: Catalog) -> None:
     """However many keys are asked for, by whomever, only so many values are remembered."""
-    memory = Remembered(catalog.database.place.version)
+    memory = ReadCache(catalog.database.place.version)
     for number in range(2_500):
         memory.get(number, Reading())
     assert len(memory._values) <= 1_000
@@ -70,7 +70,7 @@ def test_a_database_that_is_none_is_said(tmp_path: Path) -> None:
     file = tmp_path / "catalog.db"
     file.write_bytes(b"no database at all " * 100)
     with pytest.raises(CatalogUnavailable, match=r"not a database|written over"):
-        Remembered(Files(tmp_path).version).get("k", Reading())
+        ReadCache(Files(tmp_path).version).get("k", Reading())
 
 
 def test_what_is_given_may_be_changed(catalog: Catalog) -> None:

@@ -15,7 +15,7 @@ from console_door import HOSTILE, Browser, console, served
 from governed_door import key
 from wenyuan.console.sources import freshness, pace
 from wenyuan.core.errors import CatalogBusy
-from wenyuan.server.routes.registry import Runs
+from wenyuan.server.routes.registry import IngestJobs
 from wenyuan.service.ingest import Progress
 
 
@@ -187,7 +187,7 @@ def test_pace() -> None:
 
 def test_a_refused_second_run_hides_nothing() -> None:
     """While a run is under way, one that is refused does not take its place; a failure is kept as the last end."""
-    runs = Runs()
+    runs = IngestJobs()
     with runs.of("a") as first:
         first.tell(Progress(files=1, files_total=2, passages=3, embedded=0, name="x"))
         with pytest.raises(CatalogBusy), runs.of("a"):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import wenyuan
 from wenyuan.core.model import Label, Source
 from wenyuan.core.scoring import LAW, law_of, shares
-from wenyuan.service.search.candidates import Belongings
+from wenyuan.service.search.candidates import LawLookup
 
 laws = st.dictionaries(st.integers(1, 40), st.sampled_from(["", "", "民法典", "刑法", "leave policy", "城乡规划法"]))
 
@@ -139,7 +139,7 @@ class Counted:
 def test_what_is_known_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each passage is looked up once; when too many are remembered, they are looked up anew, with the same answer."""
     record = Counted()
-    known = Belongings(record)  # type: ignore[arg-type]
+    known = LawLookup(record)  # type: ignore[arg-type]
 
     def of(numbers: range) -> dict[int, str]:
         return dict(known.of(numbers, None))  # type: ignore[arg-type]
@@ -158,9 +158,9 @@ def test_what_is_known_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> No
 def test_without_articles_nobody_is_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether there are articles at all is looked up after each change; where there are none, candidates are not read for it."""
     looked: list[int] = []
-    of = Belongings.of
+    of = LawLookup.of
     monkeypatch.setattr(
-        Belongings, "of", lambda self, numbers, deadline: looked.extend(numbers) or of(self, numbers, deadline)
+        LawLookup, "of", lambda self, numbers, deadline: looked.extend(numbers) or of(self, numbers, deadline)
     )
     (tmp_path / "faq").mkdir()
     (tmp_path / "faq" / "fees.md").write_text(

@@ -33,8 +33,8 @@ from wenyuan.core.model import Source
 from wenyuan.core.ports import Deadline, OutsideHit
 from wenyuan.engines.external import service
 from wenyuan.engines.external.service import VIA, Remote, open_remote, refused_way, via_header
-from wenyuan.runtime import Errands, TooLate, http
-from wenyuan.runtime.http import Guarded, no_answer, refusal, until
+from wenyuan.runtime import BoundedCalls, CallTimedOut, http
+from wenyuan.runtime.http import GuardedBackend, no_answer, refusal, until
 
 KEY = "sk-Geheim-0815"
 QUERY = "机密问题 ＡＢＣ: who is 張三?"
@@ -505,7 +505,7 @@ def test_a_name_server_that_does_not_answer_times_out() -> None:
         freed.wait(10)
         return ["127.0.0.1"]
 
-    made = open_remote(source("http://kb.example"), transport=Guarded("source partner", look_up=hang))
+    made = open_remote(source("http://kb.example"), transport=GuardedBackend("source partner", look_up=hang))
     for _ in range(7):
         begun = time.monotonic()
         with pytest.raises(EngineTimeout):
@@ -518,7 +518,7 @@ def test_a_name_server_that_does_not_answer_times_out() -> None:
 
 def test_nothing_is_begun_after_the_deadline() -> None:
     """On a guarded connection each step that is taken too late is a time-out of its kind, whatever is to be read."""
-    guard = Guarded("x", look_up=lambda *_: ["8.8.8.8"], connect=lambda *_: httpcore2.MockStream([b"late"]))
+    guard = GuardedBackend("x", look_up=lambda *_: ["8.8.8.8"], connect=lambda *_: httpcore2.MockStream([b"late"]))
     stream = guard.connect_tcp("kb.example", 80, 5.0)
     with until(Deadline(1.0, lambda: 2.0)):
         with pytest.raises(httpcore2.ConnectTimeout):
@@ -532,7 +532,7 @@ def test_nothing_is_begun_after_the_deadline() -> None:
 
 def test_an_errand_brings_back_what_it_met() -> None:
     """A result, and any exception, even a TimeoutError of the call itself, come back as they are."""
-    errands = Errands(1, "test")
+    errands = BoundedCalls(1, "test")
 
     def stumble() -> None:
         raise TimeoutError("of its own")
@@ -540,7 +540,7 @@ def test_an_errand_brings_back_what_it_met() -> None:
     assert errands.run(lambda: 7, 5.0) == 7
     with pytest.raises(TimeoutError, match="of its own"):
         errands.run(stumble, 5.0)
-    with pytest.raises(TooLate):
+    with pytest.raises(CallTimedOut):
         errands.run(lambda: time.sleep(0.2), 0.01)
 
 
@@ -554,7 +554,7 @@ def test_an_address_that_is_silent_leaves_time_for_the_next() -> None:
             raise httpcore2.ConnectTimeout
         return httpcore2.MockStream([reply(200, SUCCESS)])
 
-    guard = Guarded("x", look_up=lambda host, port: ["2606:4700::1", "93.184.216.34"], connect=connect)
+    guard = GuardedBackend("x", look_up=lambda host, port: ["2606:4700::1", "93.184.216.34"], connect=connect)
     made = open_remote(source("http://kb.example"), transport=guard)
     assert len(asked(made, seconds=4.0)) == 1
     made.close()
@@ -657,7 +657,7 @@ def test_no_form_of_an_inner_address_is_connected_to(url: str, monkeypatch: pyte
     """However an inner address is written, opening or asking fails, and no socket is connected to anything."""
     connected: list[object] = []
     monkeypatch.setattr(socket.socket, "connect", lambda _self, address: connected.append(address))
-    guard = Guarded("source partner", look_up=resolved)
+    guard = GuardedBackend("source partner", look_up=resolved)
     with pytest.raises((ConfigError, EngineUnavailable)) as caught:
         asked(open_remote(source(url), transport=guard))
     assert str(caught.value).startswith("source partner")
@@ -683,7 +683,7 @@ def test_what_is_checked_is_what_is_connected_to() -> None:
         connected.append(address)
         return httpcore2.MockStream([reply(200, SUCCESS)])
 
-    guard = Guarded("source partner", look_up=lambda host, port: next(answers), connect=connect)
+    guard = GuardedBackend("source partner", look_up=lambda host, port: next(answers), connect=connect)
     made = open_remote(source("http://rebind.example"), transport=guard)
     assert len(asked(made)) == 1
     made.close()
@@ -709,7 +709,7 @@ def test_no_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_name_without_addresses_is_unavailable() -> None:
     """A look-up that finds nothing is told as that."""
-    made = open_remote(source("http://kb.example"), transport=Guarded("source partner", look_up=lambda *_: []))
+    made = open_remote(source("http://kb.example"), transport=GuardedBackend("source partner", look_up=lambda *_: []))
     with pytest.raises(EngineUnavailable, match="no address"):
         asked(made)
     made.close()
@@ -723,7 +723,7 @@ def test_a_name_that_is_not_known_is_unavailable(host: str) -> None:
         raise UnicodeError if "." not in host else socket.gaierror
 
     with pytest.raises(KnowledgeError, match=r"is not known|no name and no address|name a host"):
-        asked(open_remote(source(f"http://{host}/"), transport=Guarded("source partner", look_up=look_up)))
+        asked(open_remote(source(f"http://{host}/"), transport=GuardedBackend("source partner", look_up=look_up)))
 
 
 @pytest.mark.parametrize(

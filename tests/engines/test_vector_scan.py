@@ -12,7 +12,7 @@ import pytest
 from engine_laws import EARLIER_CODES, earlier_codes
 from wenyuan.core.ports import Deadline
 from wenyuan.engines.local import vectors as scans
-from wenyuan.engines.local.vectors import EXACT_ROWS, Codes, VectorScan, as_vectors
+from wenyuan.engines.local.vectors import EXACT_ROWS, QuantizedVectors, VectorScan, as_vectors
 
 DIMENSION = 16
 NEWEST = 700
@@ -107,7 +107,7 @@ def test_codes_tell_what_is_nearest(dimension: int, every: int) -> None:
     topics = draw.normal(size=(100, dimension))
     rows = (1.0 + topics[draw.integers(0, 100, 5_000)] + draw.normal(size=(5_000, dimension))).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    codes = Codes.trained(rows, len(rows))
+    codes = QuantizedVectors.trained(rows, len(rows))
     codes.add(rows)
     mask = np.arange(len(rows)) % every == 0
     held = 0
@@ -137,7 +137,7 @@ def test_rows_that_few_others_are_like_are_found() -> None:
     rows[1::500] = draw.normal(size=(10, DIMENSION))
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     rows[2::10] = 0.0
-    codes = Codes.trained(rows, len(rows))
+    codes = QuantizedVectors.trained(rows, len(rows))
     codes.add(rows)
     for number in (0, 500, 1, 501, 3, 4_999):
         assert number in codes.search(rows[number], None, 50)
@@ -146,18 +146,18 @@ def test_rows_that_few_others_are_like_are_found() -> None:
 def test_codes_are_read_as_often_as_one_likes(rows: tuple[Any, Any]) -> None:
     """Of what is read, each owns what it holds: whoever else reads, grows or is done with it does not matter."""
     given = rows[0][: EXACT_ROWS + 1]
-    first = Codes.trained(given, len(given))
+    first = QuantizedVectors.trained(given, len(given))
     first.add(given)
     raw, wanted = first.write(), first.search(given[7], None, 20).tolist()
     for _ in range(60):
-        codes = Codes.read(raw)
+        codes = QuantizedVectors.read(raw)
         assert codes is not None and len(codes) == len(given)
         codes.shared = True
         more = codes.grown(given[:10])
         assert len(more) == len(given) + 10 and len(codes) == len(given)
         del codes
         assert more.search(given[7], np.arange(len(more)) < len(given), 20).tolist() == wanted
-    assert Codes.read(raw).write() == raw  # type: ignore[union-attr]
+    assert QuantizedVectors.read(raw).write() == raw  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("kind", EARLIER_CODES)

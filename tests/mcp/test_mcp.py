@@ -370,7 +370,7 @@ def test_every_answer_and_every_reading_is_audited(library: Any, url: str) -> No
     """The audit names the door, what was read and how much of it."""
     first = over_http(url, calling("search", query=QUERY)).structured_content["results"][0]["id"]
     read = over_http(url, calling("fetch", id=first)).structured_content
-    library.witness.log.flush()
+    library.recorder.log.flush()
     retrieval = library.audit.list(kind="retrieval", limit=1)[0]
     reading = library.audit.list(kind="fetch", limit=1)[0]
     assert retrieval.record["door"] == "mcp"

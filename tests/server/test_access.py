@@ -336,7 +336,7 @@ def test_a_key_gives_no_right_that_it_lacks(served: Served) -> None:
         assert_problem(send(url, "POST", "/v1/keys", body, token), 400, "invalid_request")
 
 
-class Lost:
+class WithdrawnEvidence:
     """A catalog that cannot be read."""
 
     def keys(self) -> Any:
@@ -351,7 +351,7 @@ def test_keys_that_cannot_be_read_let_nobody_in(token: str | None) -> None:
     """When the catalog fails, nobody is let in, not even where no key would be needed."""
     from http_door import serving
 
-    with serving(EchoService(), authenticate=KeyRing(Lost(), open_without_keys=True)) as url:
+    with serving(EchoService(), authenticate=KeyRing(WithdrawnEvidence(), open_without_keys=True)) as url:
         assert_problem(send(url, "GET", "/v1/sources", token=token), 503, "catalog_unavailable")
 
 

@@ -256,7 +256,7 @@ def test_every_answer_is_audited_as_difys(library: Any, url: str) -> None:
     """The audit names the door, and the answer can be replayed."""
     record = ask(url, metadata_condition=where(("部门", "is", "客服部"))).json["records"][0]
     audit_id = record["metadata"]["audit_id"]
-    library.witness.log.flush()
+    library.recorder.log.flush()
     assert library.audit.show(audit_id).record["door"] == "dify"
     assert library.replay(audit_id).identical
 

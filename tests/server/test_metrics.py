@@ -22,8 +22,8 @@ from http_door import JSON, EchoService, ask, assert_problem, call, serving
 from wenyuan.core.errors import EngineUnavailable
 from wenyuan.core.sources import SourceState
 from wenyuan.server.app import ROUTES
-from wenyuan.server.metrics import Families, histogram
-from wenyuan.server.middleware import Traffic
+from wenyuan.server.metrics import MetricFamilies, histogram
+from wenyuan.server.middleware import RequestMetrics
 from wenyuan.server.settings import Limits
 from wenyuan.service.operations.refresh import Worker
 from wenyuan.service.search.traces import BOUNDS, LegMeter, Timings
@@ -76,7 +76,7 @@ def test_a_histogram_counts_everything_once(seconds: list[float]) -> None:
     for value in seconds:
         timings.add(("search",), value)
     family = histogram("x", "Times.", ("door",), timings.read())
-    found = read(generate_latest(Families([family])).decode())
+    found = read(generate_latest(MetricFamilies([family])).decode())
     assert bool(found) == bool(seconds)
     for bound in BOUNDS if seconds else ():
         below = number(found, "x_bucket", door="search", le=f"{bound:g}")
@@ -89,7 +89,7 @@ def test_a_histogram_counts_everything_once(seconds: list[float]) -> None:
 @given(st.text())
 def test_no_path_makes_a_label(path: str) -> None:
     """Whatever is asked for, the door is one of a closed set."""
-    traffic = Traffic(ROUTES)
+    traffic = RequestMetrics(ROUTES)
     traffic.answered(path, 404, "", 0.1)
     ((door, _, _),) = traffic.requests()
     assert re.fullmatch(r"[a-z_.-]+", door)
@@ -101,7 +101,7 @@ def test_no_path_makes_a_label(path: str) -> None:
 ])  # fmt: skip
 def test_doors(path: str, door: str) -> None:
     """A door is the first part of a path, whatever its version."""
-    traffic = Traffic(ROUTES)
+    traffic = RequestMetrics(ROUTES)
     traffic.answered(path, 200, "", 0.1)
     assert list(traffic.requests()) == [(door, "200", "success")]
 

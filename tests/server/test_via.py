@@ -17,7 +17,7 @@ from wenyuan.engines.external.service import JOURNEY, MOST_HOPS, VIA, arrived
 from wenyuan.server.app import create_app
 from wenyuan.server.run import start_in_thread
 from wenyuan.server.settings import ServerSettings
-from wenyuan.service.search.threads import Crew
+from wenyuan.service.search.threads import LegExecutor
 
 BODY = {"query": "客户投诉 complaint deadline", "max_results": 3}
 
@@ -130,14 +130,14 @@ def test_every_question_is_looked_at(tmp_path: Path, path: str, body: Any) -> No
 
 def test_a_leg_knows_of_the_question_it_works_for() -> None:
     """What a door sets for its own thread reaches the legs, and what a leg learns reaches the door."""
-    crew = Crew(1)
+    executor = LegExecutor(1)
     try:
         for way in ("a", "b"):
             JOURNEY.set(journey := arrived("me", way))
-            leg = crew.begin(JOURNEY.get)
+            leg = executor.begin(JOURNEY.get)
             assert leg.result(5) is journey
     finally:
-        crew.close()
+        executor.close()
         JOURNEY.set(None)
 
 

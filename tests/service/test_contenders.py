@@ -20,7 +20,7 @@ from wenyuan.core.scoring.fusion import Candidates, Fusion, column
 from wenyuan.core.scoring.probability import CURVES, NEAR, Field
 from wenyuan.core.text import query_terms
 from wenyuan.service.search import legs
-from wenyuan.service.search.candidates import Cut, above, contenders
+from wenyuan.service.search.candidates import Cutoff, above, contenders
 
 PASSAGES = 300
 SUBJECTS = ("投诉", "合同", "消防", "税务", "档案", "采购", "安全", "leave", "travel", "scaffold")
@@ -63,7 +63,7 @@ def test_what_is_left_out_is_in_no_answer(
 ) -> None:
     """Whatever the scores, floor, limit, trust, context and laws, the candidates of an answer and their rivals are those of all."""
     words, known, cosines, ceiling = found
-    cut = Cut.of(floor, limit, trusts, in_context)
+    cut = Cutoff.of(floor, limit, trusts, in_context)
     everything = fused(fusion, words, cosines, laws)
     everyone = list(words.keys() | cosines.keys())
     may = contenders(
@@ -90,7 +90,11 @@ def test_most_need_no_second_score() -> None:
     fusion = Fusion(weight=0.7, scale=(0.0, 1.0))
     everyone = range(200)
     may = contenders(
-        column(known, everyone), column(cosines, everyone), known[99], fusion, Cut.of(0.0, 10, [3], in_context=False)
+        column(known, everyone),
+        column(cosines, everyone),
+        known[99],
+        fusion,
+        Cutoff.of(0.0, 10, [3], in_context=False),
     )
     assert np.flatnonzero(may).tolist() == list(range(NEAR))
 
@@ -174,13 +178,13 @@ def test_answers_about_a_place_are_the_same(
 
     quick = answers()
     spared: list[int] = []
-    placed = Cut.placed
+    placed = Cutoff.placed
 
-    def all_of_them(cut: Cut, hits: list[Any], naming: Any) -> list[Any]:
+    def all_of_them(cut: Cutoff, hits: list[Any], naming: Any) -> list[Any]:
         spared.append(len(hits) - len(placed(cut, hits, naming)))
         return hits
 
-    monkeypatch.setattr(Cut, "placed", all_of_them)
+    monkeypatch.setattr(Cutoff, "placed", all_of_them)
     assert [list(one.hits) for one in quick] == [list(other.hits) for other in answers()]
     assert any("identifier" in hit.parts for one in quick for hit in one.hits)
     assert limit == 30 or sum(spared) > 0

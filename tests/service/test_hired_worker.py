@@ -20,7 +20,7 @@ import pytest
 import wenyuan
 from http_door import url_of
 from wenyuan.core.errors import CatalogUnavailable
-from wenyuan.service.operations.refresh import HiredWorker
+from wenyuan.service.operations.refresh import BackgroundRefresh
 
 
 def until(true: Callable[[], bool], what: str) -> None:
@@ -92,7 +92,7 @@ def test_a_round_that_breaks_off_is_not_the_last(library: wenyuan.Library, monke
         return real()
 
     monkeypatch.setattr(library.catalog, "source_states", states)
-    worker = HiredWorker(library, poll=0.05)
+    worker = BackgroundRefresh(library, poll=0.05)
     library.health.worker = worker
     worker.start()
     until(lambda: "the disk is away" in worker.progress().trouble, "the trouble is told")

@@ -15,12 +15,12 @@ from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring.vectors import check_deadline
 from wenyuan.encoders.hashing import HashingEncoder
 from wenyuan.service.search.legs import QueryVectors
-from wenyuan.service.search.threads import Crew, Legs, outcome
+from wenyuan.service.search.threads import LegExecutor, Legs, outcome
 
 
 @pytest.fixture
-def crew() -> Iterator[Crew]:
-    made = Crew(2)
+def executor() -> Iterator[LegExecutor]:
+    made = LegExecutor(2)
     yield made
     made.close()
 
@@ -36,48 +36,48 @@ def raises(error: BaseException) -> Callable[[], Any]:
     return call
 
 
-def test_result(crew: Crew) -> None:
+def test_result(executor: LegExecutor) -> None:
     """A leg's result comes back as it is, an empty one too."""
     for value in ([1, 2], [], None):
-        assert outcome(crew.begin(lambda value=value: value), "leg", within(5)) is value
+        assert outcome(executor.begin(lambda value=value: value), "leg", within(5)) is value
 
 
-def test_own_error_passes(crew: Crew) -> None:
+def test_own_error_passes(executor: LegExecutor) -> None:
     """What is said in our own words passes unchanged."""
     error = IndexCorrupt("row 3 does not match", component="engine local")
     with pytest.raises(KnowledgeError) as caught:
-        outcome(crew.begin(raises(error)), "keyword leg", within(5))
+        outcome(executor.begin(raises(error)), "keyword leg", within(5))
     assert caught.value is error
 
 
 @pytest.mark.parametrize("error", [RuntimeError("lost"), TimeoutError("the driver's own"), OSError(5, "I/O")])
-def test_foreign_error_is_translated(crew: Crew, error: Exception) -> None:
+def test_foreign_error_is_translated(executor: LegExecutor, error: Exception) -> None:
     """Whatever else a leg raises names the leg and the error; a TimeoutError of its own is not our deadline."""
     with pytest.raises(EngineUnavailable, match=f"keyword leg: {type(error).__name__}") as caught:
-        outcome(crew.begin(raises(error)), "keyword leg", within(5))
+        outcome(executor.begin(raises(error)), "keyword leg", within(5))
     assert caught.value.__cause__ is error
 
 
-def test_deadline(crew: Crew) -> None:
+def test_deadline(executor: LegExecutor) -> None:
     """A leg that hangs is an error at the deadline; one that had not begun never begins."""
     release, begun = threading.Event(), []
-    stuck = [crew.begin(lambda: release.wait(20)) for _ in range(2)]
-    waiting = crew.begin(lambda: begun.append(1))
+    stuck = [executor.begin(lambda: release.wait(20)) for _ in range(2)]
+    waiting = executor.begin(lambda: begun.append(1))
     since = time.monotonic()
     for future in (*stuck, waiting):
         with pytest.raises(EngineTimeout, match="vector leg"):
             outcome(future, "vector leg", within(0.1))
     assert time.monotonic() - since < 2.0
     release.set()
-    assert outcome(crew.begin(lambda: 7), "leg", within(5)) == 7
+    assert outcome(executor.begin(lambda: 7), "leg", within(5)) == 7
     assert begun == []
 
 
-def counted(crew: Crew) -> dict[tuple[str, ...], int]:
-    return {names: timing.count for names, timing in crew.meter.read([]).items()}
+def counted(executor: LegExecutor) -> dict[tuple[str, ...], int]:
+    return {names: timing.count for names, timing in executor.meter.read([]).items()}
 
 
-def test_together(crew: Crew) -> None:
+def test_together(executor: LegExecutor) -> None:
     """Legs that run together share a thread that is not the caller's, and are counted one by one."""
 
     def call(legs: Legs) -> list[str]:
@@ -85,27 +85,27 @@ def test_together(crew: Crew) -> None:
         second = legs.begin(lambda: threading.current_thread().name, "keyword")
         return [legs.outcome(leg, "leg", within(5)) for leg in (second, first)]
 
-    names = crew.together(call, within(5))
+    names = executor.together(call, within(5))
     assert len(set(names)) == 1
     assert names[0] != threading.current_thread().name
-    assert counted(crew) == {("vector", "", "ok"): 1, ("keyword", "", "ok"): 1}
+    assert counted(executor) == {("vector", "", "ok"): 1, ("keyword", "", "ok"): 1}
 
 
 @pytest.mark.parametrize("error", [IndexCorrupt("row 3", component="engine local"), RuntimeError("lost")])
-def test_together_an_error_is_that_of_its_leg(crew: Crew, error: Exception) -> None:
+def test_together_an_error_is_that_of_its_leg(executor: LegExecutor, error: Exception) -> None:
     def call(legs: Legs) -> Any:
         return legs.outcome(legs.begin(raises(error), "keyword"), "keyword leg", within(5))
 
     with pytest.raises(KnowledgeError) as caught:
-        crew.together(call, within(5))
+        executor.together(call, within(5))
     if isinstance(error, KnowledgeError):
         assert caught.value is error
     else:
         assert str(caught.value).startswith("keyword leg: RuntimeError: lost")
-    assert counted(crew) == {("keyword", "", "failed"): 1}
+    assert counted(executor) == {("keyword", "", "failed"): 1}
 
 
-def test_together_the_one_that_hangs_is_named(crew: Crew) -> None:
+def test_together_the_one_that_hangs_is_named(executor: LegExecutor) -> None:
     """At the deadline the caller is told which leg it was; the thread does not go on with the others afterwards."""
     release, ended, later = threading.Event(), threading.Event(), []
 
@@ -119,23 +119,23 @@ def test_together_the_one_that_hangs_is_named(crew: Crew) -> None:
 
     since = time.monotonic()
     with pytest.raises(EngineTimeout, match="vector leg: no answer before the deadline"):
-        crew.together(call, within(0.1))
+        executor.together(call, within(0.1))
     assert time.monotonic() - since < 2.0
     release.set()
     assert ended.wait(5)
     assert later == []
-    assert counted(crew) == {("keyword", "", "ok"): 1, ("vector", "", "timeout"): 1}
+    assert counted(executor) == {("keyword", "", "ok"): 1, ("vector", "", "timeout"): 1}
 
 
-def test_together_where_no_thread_is_free(crew: Crew) -> None:
+def test_together_where_no_thread_is_free(executor: LegExecutor) -> None:
     """What could not even begin is an error at the deadline, and never begins."""
     release, begun = threading.Event(), []
     for _ in range(2):
-        crew.begin(lambda: release.wait(20))
+        executor.begin(lambda: release.wait(20))
     with pytest.raises(EngineTimeout, match="no answer before the deadline"):
-        crew.together(lambda _: begun.append(1), within(0.1))
+        executor.together(lambda _: begun.append(1), within(0.1))
     release.set()
-    assert crew.together(lambda _: 7, within(5)) == 7
+    assert executor.together(lambda _: 7, within(5)) == 7
     assert begun == []
 
 
@@ -173,7 +173,7 @@ def test_who_joins_an_embedding_fails_at_no_deadline_but_its_own() -> None:
 
 
 def test_a_leg_that_failed_or_hangs_is_no_empty_outcome() -> None:
-    """What a leg of the crew raised reaches who waits for its outcome, as it is; one that hangs is an EngineTimeout."""
+    """What a leg of the executor raised reaches who waits for its outcome, as it is; one that hangs is an EngineTimeout."""
     done = threading.Event()
 
     def gone() -> list[int]:
@@ -183,12 +183,12 @@ def test_a_leg_that_failed_or_hangs_is_no_empty_outcome() -> None:
         done.wait(10)
         return []
 
-    crew = Crew(2)
+    executor = LegExecutor(2)
     try:
         for call, error in ((gone, EngineUnavailable), (hangs, EngineTimeout)):
             deadline = Deadline(time.monotonic() + 0.3, time.monotonic)
             with pytest.raises(error):
-                crew.outcome(crew.begin(call, "rules"), "rules leg", deadline)
+                executor.outcome(executor.begin(call, "rules"), "rules leg", deadline)
     finally:
         done.set()
-        crew.close()
+        executor.close()

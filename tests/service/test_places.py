@@ -17,7 +17,7 @@ import wenyuan
 from wenyuan.core.ports import Deadline
 from wenyuan.engines.local import LocalEngine
 from wenyuan.service.search import legs
-from wenyuan.service.search.threads import Places
+from wenyuan.service.search.threads import FairSemaphore
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_legs_that_compute_share_a_thread(shelf: wenyuan.Library, monkeypatch: p
     """Where all is computed here, one thread, not the caller's, runs all legs; where a server is waited for, each has one."""
     threads: list[threading.Thread] = []
     begun: list[str] = []
-    keyword, begin = shelf.engine.keyword, shelf._retriever._crew.begin
+    keyword, begin = shelf.engine.keyword, shelf._retriever._executor.begin
 
     def noting(*args: Any, **named: Any) -> Any:
         threads.append(threading.current_thread())
@@ -117,7 +117,7 @@ def test_legs_that_compute_share_a_thread(shelf: wenyuan.Library, monkeypatch: p
         return begin(call, leg, source)
 
     monkeypatch.setattr(shelf.engine, "keyword", noting)
-    monkeypatch.setattr(shelf._retriever._crew, "begin", beginning)
+    monkeypatch.setattr(shelf._retriever._executor, "begin", beginning)
     assert ask(shelf).status == "SUCCESS"
     assert threading.current_thread() not in threads
     assert begun == ([""] if shelf.engine.works_here else ["keyword"])  # type: ignore[attr-defined]
@@ -125,7 +125,7 @@ def test_legs_that_compute_share_a_thread(shelf: wenyuan.Library, monkeypatch: p
 
 def test_who_asked_first_is_served_first() -> None:
     """A place goes to those that wait, in their order, and not to who comes by when it becomes free."""
-    places, served = Places(1), []
+    places, served = FairSemaphore(1), []
     assert places.acquire(0)
 
     def wait(number: int) -> None:
@@ -151,7 +151,7 @@ def test_who_asked_first_is_served_first() -> None:
 
 def test_places_are_neither_lost_nor_made() -> None:
     """However many ask, and give up at whatever moment: never more than there are hold a place, and all come back."""
-    places, inside, most, got = Places(3), 0, 0, Counter[bool]()
+    places, inside, most, got = FairSemaphore(3), 0, 0, Counter[bool]()
     lock = threading.Lock()
 
     def ask_again(seed: int) -> None:

@@ -46,7 +46,7 @@ def stored(folder: Path, value: str) -> list[str]:
 
 
 def recorded(library: wenyuan.Library) -> list[Any]:
-    log = library.witness.log
+    log = library.recorder.log
     assert log is not None
     log.flush()
     return [log.show(each.audit_id) for each in log.list(kind="retrieval")]
@@ -65,7 +65,7 @@ def test_no_value_of_a_question_is_stored(library: wenyuan.Library, tmp_path: Pa
     assert found[2].record["redacted"] == {"cn_mobile": 3, "email": 1}
     assert MOBILE[:3] not in found[2].record["preview"]
     assert found[2].query["filter"] == {"metadata.电话": ["138****8000"]}
-    kept, _ = library.witness.questions.kept({"query": "x", "parameters": {"联系电话": MOBILE, "深度": 6}})
+    kept, _ = library.recorder.questions.kept({"query": "x", "parameters": {"联系电话": MOBILE, "深度": 6}})
     assert kept["parameters"] == {"联系电话": "138****8000", "深度": 6}
 
 

@@ -158,7 +158,7 @@ def test_a_source_elsewhere_gives_no_script_and_no_address_of_ours(library: Any,
         def close(self) -> None: ...
 
     add(library, tmp_path, "law", 5, {"url": LAW, "text": "a complaint is answered in a day"})
-    library._retriever._abroad._open_source = lambda _source: Elsewhere()
+    library._retriever._external._open_source = lambda _source: Elsewhere()
     library.catalog.put_source(wenyuan.Source(source_id="api", type="api", trust=1, settings={"url": "http://x"}))
     found = [p.uri for p in library.search("complaint answered").passages.values() if p.source_id == "api"]
     assert "https://elsewhere.example/1" in found

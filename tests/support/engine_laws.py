@@ -27,9 +27,9 @@ from wenyuan.core.text.synonyms import Synonym, SynonymTable
 from wenyuan.engines.local.vectors import faiss
 from wenyuan.engines.memory import MemoryEngine
 from wenyuan.service.search.analysis import AnalysedQuery, CollectionProfile
-from wenyuan.service.search.candidates import Belongings, LabelVectors
+from wenyuan.service.search.candidates import LabelVectors, LawLookup
 from wenyuan.service.search.legs import LegRequest, OwnLegs
-from wenyuan.service.search.threads import Crew
+from wenyuan.service.search.threads import LegExecutor
 
 DIMENSION = 16
 SPEC = IndexSpec(
@@ -240,13 +240,13 @@ class EngineLaws:
             {h.passage_id: h.score for h in filled.keyword(text, engine=filled.reference)}
             for text in (wordings.text, *(other.text for other in wordings.others))
         ]
-        crew = Crew(2)
-        legs = OwnLegs(filled.engine, None, crew, Belongings(filled.catalog), LabelVectors(filled.catalog))
+        executor = LegExecutor(2)
+        legs = OwnLegs(filled.engine, None, executor, LawLookup(filled.catalog), LabelVectors(filled.catalog))
         asked = LegRequest(
             query=query, scope=filled.scope(), depth=depth, profile=profile, deadline=filled.deadline()
         )
         hits = legs.found(asked).candidates.hits()
-        crew.close()
+        executor.close()
         found = {h.passage_id for ranking in rankings for h in best_first(ranking)[:depth]}
         assert {h.passage_id for h in hits} == found
         for hit in hits:

@@ -23,7 +23,7 @@ from wenyuan.core.errors import EngineTimeout
 from wenyuan.core.model import NewDocument, NewPassage, RetrievalRequest
 from wenyuan.core.ports import Deadline
 from wenyuan.service.context import ContextRequest
-from wenyuan.service.fragments import Wanted
+from wenyuan.service.fragments import FragmentsRequest
 from wenyuan.service.ingest import Progress
 from wenyuan.service.operations import IndexFollower
 from wenyuan.service.rules import UnifiedRequest
@@ -103,7 +103,7 @@ def test_an_answer_that_is_behind_says_so(library: wenyuan.Library, tmp_path: Pa
         assert search_to_wire(library.find(ASK))["coverage"]["stale_by"] >= 0.2
         context = library.get_context(ContextRequest(retrieval_query=ASK.query))
         assert context_to_wire(context)["coverage"]["stale_by"] >= 0.2
-        assert library.fragments(Wanted(request=request, door="dify")).stale_by >= 0.2
+        assert library.fragments(FragmentsRequest(request=request, door="dify")).stale_by >= 0.2
     assert "stale_by" not in search_to_wire(library.find(ASK))["coverage"]
     assert len(library.retrieve_fragments(request).fragments) == 2
 

@@ -23,13 +23,13 @@ from llama_index.retrievers.bm25 import BM25Retriever
 from pydantic import PrivateAttr
 
 
-class Given(BaseEmbedding):
+class FragmentsAnswer(BaseEmbedding):
     """The vectors that were made before."""
 
     _known: dict[str, Any] = PrivateAttr(default_factory=dict)
 
     @classmethod
-    def of(cls, corpus: Corpus) -> Given:
+    def of(cls, corpus: Corpus) -> FragmentsAnswer:
         made = cls()
         made._known = {text: row.tolist() for text, row in corpus.lookup().items()}
         return made
@@ -50,13 +50,13 @@ class LlamaIndex:
     def build(self, folder: Path, corpus: Corpus) -> None:
         rows = zip(corpus.ids, corpus.texts, corpus.vectors, strict=True)
         nodes = [TextNode(id_=name, text=text, embedding=row.tolist()) for name, text, row in rows]
-        index = VectorStoreIndex(nodes, embed_model=Given.of(corpus))
+        index = VectorStoreIndex(nodes, embed_model=FragmentsAnswer.of(corpus))
         index.storage_context.persist(str(folder / "vectors"))
         BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=K).persist(str(folder / "bm25"))
 
     def open(self, folder: Path, corpus: Corpus) -> None:
         context = StorageContext.from_defaults(persist_dir=str(folder / "vectors"))
-        index = load_index_from_storage(context, embed_model=Given.of(corpus))
+        index = load_index_from_storage(context, embed_model=FragmentsAnswer.of(corpus))
         legs = [
             index.as_retriever(similarity_top_k=K),
             BM25Retriever.from_persist_dir(str(folder / "bm25")),

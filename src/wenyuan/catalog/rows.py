@@ -171,7 +171,7 @@ V = TypeVar("V")
 _MOST = 1_000
 
 
-class Remembered:
+class ReadCache:
     """Values by key, dropped all at once when anybody commits: another process, or this one.
 
     The number of what was committed is asked for before a value is read, so a value is never older than the number it

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from wenyuan.catalog.audit.tables import AuditFiles, AuditPlace
 from wenyuan.catalog.lock import Present, WriterLock
-from wenyuan.catalog.rows import Remembered
+from wenyuan.catalog.rows import ReadCache
 from wenyuan.catalog.sql import (
     closed,
     connect_reader,
@@ -124,7 +124,7 @@ class Database:
     def __init__(self, place: Place) -> None:
         self.place = place
         self.reader, self.writer, self.claims = place.reader, place.writer, place.claims
-        self.remembered = Remembered(place.version)
+        self.remembered = ReadCache(place.version)
         self.on_change: OnChange = _nobody
 
     def reading(self, doing: str, deadline: Deadline | None = None) -> AbstractContextManager[sa.Connection]:

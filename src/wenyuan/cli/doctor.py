@@ -167,7 +167,7 @@ def _parts(terminal: Terminal, library: Library) -> Iterator[Check]:
 
 def _audit(terminal: Terminal, library: Library) -> Iterator[Check]:
     """Whether it ends where this folder saw it end; every record is looked at by ``audit verify``."""
-    if library.witness.log is None:
+    if library.recorder.log is None:
         yield Check("audit", "ok", terminal.text("d_no_audit"))
         return
     head = library.audit.head()

@@ -99,7 +99,7 @@ class Client(RulesCalls):
     ) -> None:
         import httpx2  # 200 ms that only a caller pays
 
-        from wenyuan.runtime import TooLate
+        from wenyuan.runtime import CallTimedOut
         from wenyuan.runtime.http import TooLarge, punctual, read_whole, until
 
         self._url, self._component = _endpoint(url)
@@ -109,9 +109,9 @@ class Client(RulesCalls):
         self._retries = retries
         self._limits, self._until, self._read_whole, self._too_large = httpx2.Timeout, until, read_whole, TooLarge
         # Each public exception of httpx2 is under one of these; a test enumerates them.
-        self._errors = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.CookieConflict, httpx2.StreamError, TooLate)
+        self._errors = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.CookieConflict, httpx2.StreamError, CallTimedOut)
         self._broken = (httpx2.NetworkError, httpx2.ConnectTimeout, httpx2.RemoteProtocolError)
-        self._late = (httpx2.TimeoutException, TooLate)
+        self._late = (httpx2.TimeoutException, CallTimedOut)
         self._unsent = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
         headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
         if key is not None:

@@ -44,7 +44,7 @@ from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring.rerank import checked_scores
 from wenyuan.core.scoring.vectors import checked_vectors
-from wenyuan.runtime import TooLate, deadline_after
+from wenyuan.runtime import CallTimedOut, deadline_after
 from wenyuan.runtime.http import TooLarge, no_answer, punctual, read_whole, until
 
 # One endpoint that takes JSON by POST and answers JSON: how every model behind HTTP is asked.
@@ -157,7 +157,7 @@ class JsonEndpoint:
                 content = read_whole(answer.iter_bytes(), _MOST_BYTES)
         except TooLarge as error:
             raise self._kind.unavailable("the answer is too large", component=self.component) from error
-        except TooLate as error:
+        except CallTimedOut as error:
             raise self._kind.timeout("the answer took too long", component=self.component) from error
         except _FAILURES as error:
             failure = no_answer(error, self.component, self._kind.unavailable, self._kind.timeout, "server")

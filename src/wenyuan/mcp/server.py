@@ -59,7 +59,7 @@ from wenyuan.mcp.tools import DOOR, TOOLS, Block, Tool
 from wenyuan.wire import strict_json
 
 if TYPE_CHECKING:
-    from wenyuan.service.fragments import Listed
+    from wenyuan.service.fragments import ListedDocument
     from wenyuan.service.library import Library
 
 __all__ = [
@@ -381,7 +381,7 @@ def _shape(tool: Tool) -> ToolShape:
     )
 
 
-def _resource(listed: Listed) -> Resource:
+def _resource(listed: ListedDocument) -> Resource:
     return Resource(
         uri=f"{SCHEME}{listed.document_id}",
         name=listed.title or listed.uri,

@@ -33,7 +33,7 @@ def deadline_after(seconds: float) -> Deadline:
 # Work that a process does beside its own, again and again.
 
 
-class Rounds:
+class Periodic:
     """A thread that does the same again and again until it is stopped.
 
     Args:
@@ -74,11 +74,11 @@ class Rounds:
 T = TypeVar("T")
 
 
-class TooLate(Exception):
+class CallTimedOut(Exception):
     """The call was not done in time; it may still be running."""
 
 
-class Errands:
+class BoundedCalls:
     """Runs calls in daemon threads, at most `most` at once, so that those that hang are found out and cannot pile up."""
 
     def __init__(self, most: int, name: str) -> None:
@@ -93,7 +93,7 @@ class Errands:
         """
         until = time.monotonic() + seconds
         if not self._free.acquire(timeout=seconds):
-            raise TooLate
+            raise CallTimedOut
         future: Future[T] = Future()
         threading.Thread(target=self._work, args=(future, call), name=self._name, daemon=True).start()
         try:
@@ -101,7 +101,7 @@ class Errands:
         except NotDone:
             if future.done():  # the call itself raised a TimeoutError
                 raise
-            raise TooLate from None
+            raise CallTimedOut from None
 
     def _work(self, future: Future[T], call: Callable[[], T]) -> None:
         try:

@@ -14,11 +14,11 @@ import httpx2
 from wenyuan.core.errors import EngineUnavailable, KnowledgeError
 from wenyuan.core.messages import msg
 from wenyuan.core.ports import time_left, until
-from wenyuan.runtime import Errands, TooLate
+from wenyuan.runtime import BoundedCalls, CallTimedOut
 
 __all__ = [
-    "Guarded",
-    "Timed",
+    "GuardedBackend",
+    "TimedStream",
     "TooLarge",
     "no_answer",
     "punctual",
@@ -74,10 +74,10 @@ class _Punctual(httpcore2.NetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
         seconds = seconds_left(timeout, httpcore2.ConnectTimeout)
-        return Timed(self._backend.connect_tcp(host, port, seconds, local_address, socket_options))
+        return TimedStream(self._backend.connect_tcp(host, port, seconds, local_address, socket_options))
 
 
-class Timed(httpcore2.NetworkStream):
+class TimedStream(httpcore2.NetworkStream):
     """A stream each of whose steps ends at the deadline of the thread that takes it."""
 
     def __init__(self, stream: httpcore2.NetworkStream) -> None:
@@ -96,7 +96,7 @@ class Timed(httpcore2.NetworkStream):
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.NetworkStream:
         seconds = seconds_left(timeout, httpcore2.ConnectTimeout)
-        return Timed(self._stream.start_tls(ssl_context, server_hostname, seconds))
+        return TimedStream(self._stream.start_tls(ssl_context, server_hostname, seconds))
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
@@ -122,7 +122,7 @@ def read_whole(blocks: Iterable[bytes], most: int) -> bytes:
         if len(content) > most:
             raise TooLarge
         if time_left() == 0:
-            raise TooLate
+            raise CallTimedOut
     return bytes(content)
 
 
@@ -203,7 +203,7 @@ def _inner(address: Address) -> Address:
     return address
 
 
-class Guarded(httpcore2.NetworkBackend):
+class GuardedBackend(httpcore2.NetworkBackend):
     """Looks names up, judges what comes, connects to that and to nothing else.
 
     Args:
@@ -224,7 +224,7 @@ class Guarded(httpcore2.NetworkBackend):
         self._component = component
         self._allow_private = allow_private
         self._look_up = look_up or _looked_up
-        self._errands = Errands(4, "wenyuan-look-up")
+        self._errands = BoundedCalls(4, "wenyuan-look-up")
         self._connect = connect or httpcore2.SyncBackend().connect_tcp
 
     def connect_tcp(
@@ -246,17 +246,17 @@ class Guarded(httpcore2.NetworkBackend):
             seconds = seconds_left(timeout, httpcore2.ConnectTimeout)
             share = seconds / (later + 1)  # one that is silent leaves time for the others
             try:
-                return Timed(self._connect(address, port, share))
+                return TimedStream(self._connect(address, port, share))
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 continue
-        return Timed(self._connect(last, port, seconds_left(timeout, httpcore2.ConnectTimeout)))
+        return TimedStream(self._connect(last, port, seconds_left(timeout, httpcore2.ConnectTimeout)))
 
     def _judged(self, host: str, port: int, timeout: float | None) -> list[str]:
         """The addresses of a host. One that is refused spoils all: an honest name leads to one kind of place."""
         try:
             seconds = seconds_left(timeout, httpcore2.ConnectTimeout)
             addresses = self._errands.run(lambda: self._look_up(host, port), seconds)
-        except TooLate as error:
+        except CallTimedOut as error:
             raise httpcore2.ConnectTimeout("the name server did not answer") from error
         except (OSError, UnicodeError) as error:
             raise EngineUnavailable("its host name is not known", component=self._component) from error

@@ -18,7 +18,7 @@ from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable, IndexCorrupt
 from wenyuan.core.messages import msg
 from wenyuan.core.ports import Deadline, time_left, until
-from wenyuan.runtime import Errands, TooLate
+from wenyuan.runtime import BoundedCalls, CallTimedOut
 from wenyuan.runtime.postgres_errors import FAILED, REFUSED, said_at_login
 
 # What every use of PostgreSQL shares: a statement that ends at its deadline, here and on the server, and what failed.
@@ -36,7 +36,7 @@ LATE = (
 )
 
 
-class Hold:
+class HeldConnection:
     """A connection while it is asked. Once given up it is cancelled, and not used again: the cancellation may be late."""
 
     def __init__(self) -> None:
@@ -187,7 +187,7 @@ class Sessions:
         self.component = component
         self.settings = dict(settings)
         self._params, self._most, self._meaning, self._busy = params, most, meaning, busy
-        self._errands = Errands(most, "wenyuan-postgres")
+        self._errands = BoundedCalls(most, "wenyuan-postgres")
         self._pool = QueuePool(
             self._connect, pool_size=idle, max_overflow=most - idle, recycle=int(lifetime), use_lifo=True
         )
@@ -212,7 +212,7 @@ class Sessions:
         deadline.check(self.component)
         if self._closed:
             raise EngineUnavailable("is closed", component=self.component)
-        hold, chosen, begun = Hold(), {**self.settings, **(settings or {})}, threading.Event()
+        hold, chosen, begun = HeldConnection(), {**self.settings, **(settings or {})}, threading.Event()
 
         def errand() -> T:
             begun.set()
@@ -221,7 +221,7 @@ class Sessions:
 
         try:
             return self._errands.run(errand, deadline.remaining())
-        except TooLate as error:
+        except CallTimedOut as error:
             hold.give_up()
             raise self._late(begun.is_set()) from error
         except FAILURES as error:
@@ -244,7 +244,7 @@ class Sessions:
     def _done(
         self,
         work: Callable[[Connection[Any]], T],
-        hold: Hold,
+        hold: HeldConnection,
         deadline: Deadline,
         mode: Mode,
         settings: Mapping[str, str],
@@ -263,7 +263,7 @@ class Sessions:
         self,
         pooled: PoolProxiedConnection,
         work: Callable[[Connection[Any]], T],
-        hold: Hold,
+        hold: HeldConnection,
         deadline: Deadline,
         mode: Mode,
         settings: Mapping[str, str],

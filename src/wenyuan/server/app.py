@@ -14,9 +14,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from wenyuan.server.access import KeyRing, Route, declared, guarded
-from wenyuan.server.handling import FAULT_HEADER, STATUS_HEADER, Desk, routes_of
+from wenyuan.server.handling import FAULT_HEADER, STATUS_HEADER, RequestHandler, routes_of
 from wenyuan.server.metrics import Metrics, Probes
-from wenyuan.server.middleware import Shield, Traffic
+from wenyuan.server.middleware import GuardMiddleware, RequestMetrics
 from wenyuan.server.openapi import document_of
 from wenyuan.server.problems import Problem
 from wenyuan.server.routes.ask import Dify, Fragments, Knowledge, Mcp, Stores
@@ -68,13 +68,15 @@ def create_app(
             header means nothing.
     """
     settings = settings or ServerSettings()
-    traffic = Traffic(ROUTES)
+    traffic = RequestMetrics(ROUTES)
     document = openapi_document(settings, governed=isinstance(service, KnowledgeService))
-    parts = _parts(service, Desk(settings, fault, _library_id(service)), authenticate)
+    parts = _parts(service, RequestHandler(settings, fault, _library_id(service)), authenticate)
     parts += [Metrics(service, traffic), Probes(service, document)]
     app = Starlette(
         routes=_routes(parts),
-        middleware=[Middleware(Shield, authenticate=authenticate, settings=settings, traffic=traffic, public=PUBLIC)],
+        middleware=[
+            Middleware(GuardMiddleware, authenticate=authenticate, settings=settings, traffic=traffic, public=PUBLIC)
+        ],
         exception_handlers={HTTPException: _no_route},
     )
     app.router.redirect_slashes = False
@@ -95,18 +97,18 @@ def _library_id(service: Service) -> str:
     return str(service.catalog.library_id()) if isinstance(service, KnowledgeService) else ""
 
 
-def _parts(service: Service, desk: Desk, authenticate: Authenticate) -> list[object]:
+def _parts(service: Service, handler: RequestHandler, authenticate: Authenticate) -> list[object]:
     """What answers the routes of a service: those of a library, or of one that knows neither agents nor keys."""
     if not isinstance(service, KnowledgeService):
-        return [Fragments(service, desk), SourceList(service, desk)]
+        return [Fragments(service, handler), SourceList(service, handler)]
     library = cast("Library", service)
     keys_changed = authenticate.forget if isinstance(authenticate, KeyRing) else lambda: None
     return [
-        Fragments(service, desk), Knowledge(service, desk), ToolPages(), Dify(library, desk), Mcp(library, desk),
-        Stores(library, desk), Sources(library, desk, time.time), Agents(library, desk, keys_changed),
-        Tasks(library, desk), Synonyms(library, desk), Audit(library, desk), Feedback(library, desk),
-        Evaluations(library, desk), United(library, desk), Rules(library, desk),
-        KeyRoutes(library.catalog, desk, keys_changed, time.time),
+        Fragments(service, handler), Knowledge(service, handler), ToolPages(), Dify(library, handler), Mcp(library, handler),
+        Stores(library, handler), Sources(library, handler, time.time), Agents(library, handler, keys_changed),
+        Tasks(library, handler), Synonyms(library, handler), Audit(library, handler), Feedback(library, handler),
+        Evaluations(library, handler), United(library, handler), Rules(library, handler),
+        KeyRoutes(library.catalog, handler, keys_changed, time.time),
     ]  # fmt: skip
 
 

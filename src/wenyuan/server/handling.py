@@ -19,7 +19,7 @@ from starlette.types import Message, Receive, Scope, Send
 from wenyuan import wire
 from wenyuan.core.errors import InvalidRequest, KnowledgeError, NotPermitted
 from wenyuan.core.messages import msg
-from wenyuan.engines.external.service import JOURNEY, VIA, Journey, arrived, told
+from wenyuan.engines.external.service import JOURNEY, VIA, QuestionPath, arrived, told
 from wenyuan.server.problems import Pool, Problem
 from wenyuan.server.settings import FaultSwitch, ServerSettings
 from wenyuan.wire import strict_json
@@ -188,7 +188,7 @@ def missing(kind: str) -> Problem:
     return Problem(404, "not_found", f"there is no such {kind}")
 
 
-class Desk:
+class RequestHandler:
     """Takes requests in and hands them to threads.
 
     Args:
@@ -272,7 +272,7 @@ class Desk:
         question: Question[Q],
         fault: AbstractContextManager[object],
         request_id: str,
-        journey: Journey,
+        journey: QuestionPath,
     ) -> Response:
         asked = question.parse(strict_json.loads(content))
         try:

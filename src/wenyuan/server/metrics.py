@@ -20,12 +20,12 @@ from starlette.responses import Response
 from wenyuan.core.errors import KnowledgeError, NotPermitted
 from wenyuan.server.access import route
 from wenyuan.server.handling import json_response
-from wenyuan.server.middleware import Traffic
+from wenyuan.server.middleware import RequestMetrics
 from wenyuan.server.openapi import content_of, got
 from wenyuan.server.problems import Pool
 from wenyuan.server.settings import Service
 from wenyuan.service.operations import SourceHealth
-from wenyuan.service.operations.health import Vitals
+from wenyuan.service.operations.health import LibraryStats
 from wenyuan.service.operations.refresh import WorkerProgress
 from wenyuan.service.search.cache import CacheCounts
 from wenyuan.service.search.traces import BOUNDS, Timing
@@ -35,7 +35,7 @@ Counted = Iterable[tuple[tuple[str, ...], float]]
 """Numbers, each with the values of its labels."""
 
 
-class Families(Collector):
+class MetricFamilies(Collector):
     """Families of numbers to be written; one that has none is left out."""
 
     def __init__(self, families: Iterable[Metric]) -> None:
@@ -128,7 +128,7 @@ _STARTED = time.time()
 
 @runtime_checkable
 class _Measured(Protocol):
-    def vitals(self) -> Vitals: ...
+    def vitals(self) -> LibraryStats: ...
 
 
 _NUMBERS = got(
@@ -140,7 +140,7 @@ _NUMBERS = got(
 class Metrics:
     """``/metrics``. It has threads of its own, so load cannot hide what load does."""
 
-    def __init__(self, service: object, traffic: Traffic) -> None:
+    def __init__(self, service: object, traffic: RequestMetrics) -> None:
         self._service = service
         self._traffic = traffic
         self._pool = Pool(1, 8)
@@ -155,10 +155,10 @@ class Metrics:
         families = [*_of_traffic(self._traffic), *_of_process()]
         if isinstance(self._service, _Measured):
             families += _of_library(self._service.vitals())
-        return Response(generate_latest(Families(families)), media_type=CONTENT_TYPE_PLAIN_0_0_4)
+        return Response(generate_latest(MetricFamilies(families)), media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 
-def _of_traffic(traffic: Traffic) -> Iterator[Metric]:
+def _of_traffic(traffic: RequestMetrics) -> Iterator[Metric]:
     by = ("door", "status", "outcome")
     answered = sorted(traffic.requests().items())
     yield counter("wenyuan_http_requests_total", "Requests that were answered.", by, answered)
@@ -186,7 +186,7 @@ def _resident() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def _of_library(vitals: Vitals) -> Iterator[Metric]:
+def _of_library(vitals: LibraryStats) -> Iterator[Metric]:
     yield from _of_sources(vitals)
     yield histogram(
         "wenyuan_leg_duration_seconds",
@@ -227,7 +227,7 @@ def _of_worker(done: WorkerProgress) -> Iterator[Metric]:
     )
 
 
-def _of_sources(vitals: Vitals) -> Iterator[Metric]:
+def _of_sources(vitals: LibraryStats) -> Iterator[Metric]:
     def each(name: str, told: str, value: Callable[[SourceHealth], float | None]) -> Metric:
         family = GaugeMetricFamily(name, told, labels=("source",))
         for health in vitals.sources:

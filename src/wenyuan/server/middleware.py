@@ -39,7 +39,7 @@ def outcome_of(status: int, said: str) -> str:
     return "success" if status < 400 else "refused" if status < 500 else "error"
 
 
-class Traffic:
+class RequestMetrics:
     """Requests by door, status and outcome, how long they took, and how many are open. Safe to share.
 
     Args:
@@ -131,7 +131,7 @@ class _Answer:
         await self._send(message)
 
 
-class Shield:
+class GuardMiddleware:
     """ASGI middleware around everything.
 
     It sets ``request.state.request_id`` (the client's own X-Request-Id if that is 1-64 of ``A-Z a-z 0-9 _ -``),
@@ -148,7 +148,7 @@ class Shield:
         *,
         authenticate: Authenticate,
         settings: ServerSettings,
-        traffic: Traffic,
+        traffic: RequestMetrics,
         public: Collection[str],
     ) -> None:
         self._app = app

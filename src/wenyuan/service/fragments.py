@@ -34,7 +34,7 @@ from wenyuan.core.text.sentences import sentences
 from wenyuan.core.text.structure import clause_label
 from wenyuan.runtime import deadline_after
 from wenyuan.service.answer import Answer, Query
-from wenyuan.service.audit.recorder import RecordedSearch, Witness
+from wenyuan.service.audit.recorder import AuditRecorder, RecordedSearch
 from wenyuan.service.rules import MAX_PROCESSES, SCHEMAS, stored_schema
 from wenyuan.service.rules.quotes import CitedPlaces
 from wenyuan.service.search.retriever import Retriever
@@ -224,7 +224,7 @@ EVERYTHING = "all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class FragmentsRequest:
     """What is asked, in any protocol.
 
     Attributes:
@@ -242,7 +242,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class FragmentsAnswer:
     """What was found, best first: exactly what ``retrieve_fragments`` finds.
 
     Attributes:
@@ -270,7 +270,7 @@ class FragmentSearch:
     recorded: RecordedSearch
     fields: Fields
 
-    def fragments(self, wanted: Wanted, principal: Principal = LOCAL) -> Given:
+    def fragments(self, wanted: FragmentsRequest, principal: Principal = LOCAL) -> FragmentsAnswer:
         """The fragments that ``retrieve_fragments`` would give, narrowed.
 
         Raises:
@@ -287,10 +287,10 @@ class FragmentSearch:
         except KnowledgeError as error:
             self.recorded.failed(query, error, principal, wanted.door)
             raise
-        answer = self.recorded.witness.attested(query, answer, principal, door=wanted.door)
+        answer = self.recorded.recorder.attested(query, answer, principal, door=wanted.door)
         found = tuple(f for f in fragments_of(answer) if f.retrieval_score >= wanted.least_score)
         too_low = f"all that was found scores below {wanted.least_score:g}" if answer.hits and not found else ""
-        return Given(
+        return FragmentsAnswer(
             fragments=found,
             degraded=answer.degraded,
             reason=too_low or answer.reason,
@@ -298,7 +298,7 @@ class FragmentSearch:
             stale_by=answer.stale_by,
         )
 
-    def _narrowed(self, query: Query, wanted: Wanted) -> Query:
+    def _narrowed(self, query: Query, wanted: FragmentsRequest) -> Query:
         sources = self.retriever.registry()
         names = set(sources.by_id if query.sources is None else query.sources)
         inside = {name for name in names if sources.by_id[name].domain == wanted.domain}
@@ -373,7 +373,7 @@ class Fetched:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class ListedDocument:
     """A document that the library holds."""
 
     document_id: int
@@ -393,7 +393,7 @@ class DocumentAccess:
     """Gives documents to read."""
 
     catalog: Catalog
-    witness: Witness
+    recorder: AuditRecorder
     cited: CitedPlaces
     retriever: Retriever
     searcher: Searcher
@@ -426,14 +426,16 @@ class DocumentAccess:
             found = self._document(ref, passage, sources)
         else:
             raise _nothing(ref)
-        audit_id = self.witness.fetched(ref, found.uri, len(found.text), principal, door=door)
+        audit_id = self.recorder.fetched(ref, found.uri, len(found.text), principal, door=door)
         return replace(found, metadata={**found.metadata, "audit_id": audit_id}) if audit_id else found
 
-    def documents(self, principal: Principal = LOCAL, *, after: int = 0, limit: int = 100) -> tuple[Listed, ...]:
+    def documents(
+        self, principal: Principal = LOCAL, *, after: int = 0, limit: int = 100
+    ) -> tuple[ListedDocument, ...]:
         """Documents that the caller may read today, oldest first, those after a document's number."""
         sources = self.readable_sources(principal)
         rows = self.catalog.documents_after(sorted(sources), after, limit, date.today())
-        return tuple(Listed(**row, trust=sources[row["source_id"]].trust) for row in rows)
+        return tuple(ListedDocument(**row, trust=sources[row["source_id"]].trust) for row in rows)
 
     def readable_sources(self, principal: Principal = LOCAL) -> Mapping[str, Source]:
         """The sources that are in force and that the caller may see, by id."""

@@ -25,7 +25,7 @@ from wenyuan.core.model import Document, RetrievalRequest, RetrievalResponse, So
 from wenyuan.core.ports import Encoder, Engine, Outside
 from wenyuan.runtime import delegate
 from wenyuan.service.answer import Answer
-from wenyuan.service.audit.recorder import RecordedSearch, Witness
+from wenyuan.service.audit.recorder import AuditRecorder, RecordedSearch
 from wenyuan.service.audit.replay import Replay
 from wenyuan.service.context import Context, ContextRequest, ContextService
 from wenyuan.service.fragments import DocumentAccess, Fields, FragmentSearch, asked, fragments_of
@@ -36,7 +36,7 @@ from wenyuan.service.learning.evaluation import Evaluator
 from wenyuan.service.learning.tuning import Feedback, Tuner
 from wenyuan.service.operations import Freshness, IndexFollower
 from wenyuan.service.operations.health import Health, Readiness, listed_sources
-from wenyuan.service.operations.refresh import HiredWorker
+from wenyuan.service.operations.refresh import BackgroundRefresh
 from wenyuan.service.rules.derive import Deriver
 from wenyuan.service.rules.names import names_of
 from wenyuan.service.rules.quotes import CitedPlaces
@@ -127,9 +127,11 @@ class Library:
         self.folder, self.settings = storage.folder, settings
         self.catalog, self.engine, self.encoder = catalog, engine, encoder
         self._release, self._empty_engine = release, storage.empty_engine
-        self.witness = witness = Witness(storage.audit, settings, encoder, models.reranking, reading.questions)
+        self.recorder = recorder = AuditRecorder(
+            storage.audit, settings, encoder, models.reranking, reading.questions
+        )
         self._rulebook = Rulebook(
-            catalog, partial(witness.changed, "rule"), refuse_unverified=settings.rules.unverified_quotes == "refuse"
+            catalog, partial(recorder.changed, "rule"), refuse_unverified=settings.rules.unverified_quotes == "refuse"
         )
         self.cited = CitedPlaces(catalog)
         names = names_of(encoder, catalog, settings.search)
@@ -141,7 +143,7 @@ class Library:
             settings.rules, reranking=models.reranking, traces=traces,
         )  # fmt: skip
         self._searcher = searcher = Searcher(retriever, catalog, settings.cache, storage.answers, settings.search)
-        self._recorded = recorded = RecordedSearch(searcher, witness)
+        self._recorded = recorded = RecordedSearch(searcher, recorder)
         self._contexts = ContextService(searcher, catalog.document_chars, recorded, storage.tasks)
         self.fragment_search = FragmentSearch(
             settings=settings, catalog=catalog, retriever=retriever, searcher=searcher, recorded=recorded,
@@ -152,23 +154,23 @@ class Library:
             deriver=deriver, recorded=recorded,
         )  # fmt: skip
         self.document_access = DocumentAccess(
-            catalog=catalog, witness=witness, cited=self.cited, retriever=retriever, searcher=searcher
+            catalog=catalog, recorder=recorder, cited=self.cited, retriever=retriever, searcher=searcher
         )
         self.verifier = Verifier(
-            catalog=catalog, engine=engine, retriever=retriever, searcher=searcher, witness=witness,
+            catalog=catalog, engine=engine, retriever=retriever, searcher=searcher, recorder=recorder,
             seconds=settings.search.deadline,
         )  # fmt: skip
         self.traits = CollectionTraits(catalog, engine, encoder, retriever)
-        self.feedback = Feedback(catalog=catalog, witness=witness)
+        self.feedback = Feedback(catalog=catalog, recorder=recorder)
         self.tuner = Tuner(
-            settings=settings, catalog=catalog, engine=engine, encoder=encoder, witness=witness, retriever=retriever,
+            settings=settings, catalog=catalog, engine=engine, encoder=encoder, recorder=recorder, retriever=retriever,
             traits=self.traits,
         )  # fmt: skip
         self.evaluator = Evaluator(
-            settings=settings, catalog=catalog, encoder=encoder, witness=witness, retriever=retriever
+            settings=settings, catalog=catalog, encoder=encoder, recorder=recorder, retriever=retriever
         )
         self.health = Health(
-            catalog=catalog, engine=engine, encoder=encoder, encoder_note=models.encoder_note, witness=witness,
+            catalog=catalog, engine=engine, encoder=encoder, encoder_note=models.encoder_note, recorder=recorder,
             retriever=retriever, searcher=searcher, deriver=deriver,
         )  # fmt: skip
         ingester = Ingester(
@@ -201,8 +203,8 @@ class Library:
             self.encoder.close()
         self.engine.close()
         try:
-            if self.witness.log is not None:
-                self.witness.log.close()
+            if self.recorder.log is not None:
+                self.recorder.log.close()
         finally:  # the audit says so when its last records could not be written
             self.catalog.close()
 
@@ -213,7 +215,7 @@ class Library:
             poll: Seconds between two looks for what is due.
         """
         self.ingestion.check_may_write()
-        self.health.worker = HiredWorker(self, poll=poll)
+        self.health.worker = BackgroundRefresh(self, poll=poll)
         self.health.worker.start()
 
     def follow(self) -> None:
@@ -238,7 +240,7 @@ class Library:
         try:
             query = self._searcher.bounded(query, principal)
             answer = self._retriever.retrieve(query)
-            answer = self.witness.attested(query, answer, principal, door="retrieve_fragments")
+            answer = self.recorder.attested(query, answer, principal, door="retrieve_fragments")
             return RetrievalResponse(status="SUCCESS", fragments=fragments_of(answer))
         except (InvalidRequest, NotPermitted):
             raise
@@ -321,9 +323,9 @@ class Library:
     @property
     def audit(self) -> AuditLog:
         """The audit log: ``list``, ``show``, ``verify``, ``export``; KnowledgeError when it is switched off."""
-        if self.witness.log is None:
+        if self.recorder.log is None:
             raise KnowledgeError("the audit is switched off", component="audit", hint="audit.enabled = true")
-        return self.witness.log
+        return self.recorder.log
 
     def replay(self, audit_id: str, *, exact: bool = False, principal: Principal = LOCAL) -> Replay:
         """Ask an audited question again, of the library as it is, or (`exact`) as it was; for an agent, in its scope now.
@@ -333,7 +335,7 @@ class Library:
             KnowledgeError: the audit is off, or the question cannot be asked again.
         """
         allowed = self._searcher.allowed(principal)
-        return self.witness.replay(audit_id, self._retriever, self.catalog, self._empty_engine, allowed, exact=exact)
+        return self.recorder.replay(audit_id, self._retriever, self.catalog, self._empty_engine, allowed, exact=exact)
 
     give_feedback = delegate("feedback", Feedback.give_feedback)
     tune = delegate("tuner", Tuner.tune)

@@ -25,7 +25,7 @@ from wenyuan.core.text import search_terms
 from wenyuan.core.verification import Change, Claim, Comparison, Tokens, compared_with, stitched, tokens_of
 from wenyuan.runtime import deadline_after
 from wenyuan.service.answer import Query
-from wenyuan.service.audit.recorder import Witness
+from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.search import Sources
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Searcher
@@ -178,7 +178,7 @@ class _Cited(NamedTuple):
         return bool(self.sources or self.documents or self.unknown)
 
 
-class _Sight(NamedTuple):
+class _Visible(NamedTuple):
     """What may be seen, for one request."""
 
     query: Query
@@ -197,7 +197,7 @@ class Verifier:
     engine: Engine
     retriever: Retriever
     searcher: Searcher
-    witness: Witness
+    recorder: AuditRecorder
     seconds: float
     """For every `_PER_DEADLINE` claims of a request."""
 
@@ -218,8 +218,8 @@ class Verifier:
             known = registry.by_id if query.sources is None else query.sources
             own = (name for name in known if registry.by_id[name].type == "static_doc")
             seen = frozenset(name for name in own if registry.by_id[name].trust >= query.min_trust)
-            sight = _Sight(query, registry, seen, day, change, deadline)
-            judged = tuple(self._judged(claim, request, sight) for claim in request.claims)
+            visible = _Visible(query, registry, seen, day, change, deadline)
+            judged = tuple(self._judged(claim, request, visible) for claim in request.claims)
         found = Verification(claims=judged, generation=change, as_of=day)
         told = [
             {
@@ -230,20 +230,20 @@ class Verifier:
         ]  # fmt: skip
         bounds = {"as_of": day.isoformat(), "min_trust": request.min_trust, "generation": change}
         texts = [claim.text for claim in request.claims]
-        return replace(found, audit_id=self.witness.verified(told, texts, bounds, principal, door=door))
+        return replace(found, audit_id=self.recorder.verified(told, texts, bounds, principal, door=door))
 
-    def _judged(self, claim: Claim, request: VerifyRequest, sight: _Sight) -> JudgedClaim:
-        tokens, cited = tokens_of(claim.text), self._cited(claim, request.citations, sight)
-        in_force = Scope(sources=self._in_force(sight), as_of=sight.day)
-        passages = self._by_words(claim.text, in_force, sight.deadline)
+    def _judged(self, claim: Claim, request: VerifyRequest, visible: _Visible) -> JudgedClaim:
+        tokens, cited = tokens_of(claim.text), self._cited(claim, request.citations, visible)
+        in_force = Scope(sources=self._in_force(visible), as_of=visible.day)
+        passages = self._by_words(claim.text, in_force, visible.deadline)
         if cited.documents:
-            passages += self._of_documents(claim.text, cited.documents, {p.passage_id for p in passages}, sight)
+            passages += self._of_documents(claim.text, cited.documents, {p.passage_id for p in passages}, visible)
         match, pieces = _best(tokens, passages, cited)
         if match is None or match.comparison.kind != "verbatim":
-            before, parts = _best(tokens, self._past(claim.text, sight), cited)
+            before, parts = _best(tokens, self._past(claim.text, visible), cited)
             if (match is None and not pieces) or (before is not None and before.comparison.kind == "verbatim"):
                 match, pieces = before, parts
-        rule = self._against(claim.text, tokens, sight)
+        rule = self._against(claim.text, tokens, visible)
         if rule is not None:
             evidence = () if match is None else _quoted(match)
             return JudgedClaim(
@@ -251,7 +251,7 @@ class Verifier:
                 changes=rule.changes, unknown=cited.unknown,
             )  # fmt: skip
         if match is None and not pieces:
-            return self._not_judged(claim, cited, sight)
+            return self._not_judged(claim, cited, visible)
         evidence = tuple(pieces) or (() if match is None else _quoted(match))
         changes = () if match is None or pieces else match.comparison.changes
         words: Verdict = "stitched" if pieces or match is None else _verdict(match.comparison)
@@ -261,10 +261,10 @@ class Verifier:
             unknown=cited.unknown,
         )  # fmt: skip
 
-    def _not_judged(self, claim: Claim, cited: _Cited, sight: _Sight) -> JudgedClaim:
+    def _not_judged(self, claim: Claim, cited: _Cited, visible: _Visible) -> JudgedClaim:
         """A claim that no passage has the words of: the best passage, and how likely it is what was meant."""
-        query = replace(sight.query, text=claim.text[:_QUERY_CHARS], sources=tuple(sorted(sight.sources)))
-        answer = self.retriever.retrieve(query, sight.deadline)
+        query = replace(visible.query, text=claim.text[:_QUERY_CHARS], sources=tuple(sorted(visible.sources)))
+        answer = self.retriever.retrieve(query, visible.deadline)
         if not answer.hits:
             return JudgedClaim(
                 claim=claim, verdict="nothing_found", findings=("nothing_found",), unknown=cited.unknown
@@ -276,10 +276,10 @@ class Verifier:
             evidence=(Quoted(passage=passage, start=0, end=len(passage.text)),),
         )  # fmt: skip
 
-    def _against(self, text: str, tokens: Tokens, sight: _Sight) -> AgainstRule | None:
+    def _against(self, text: str, tokens: Tokens, visible: _Visible) -> AgainstRule | None:
         """The mandatory rule for what a claim is about that the claim says otherwise."""
-        asked = replace(sight.query, text=text[:_QUERY_CHARS], limit=20, rules="within")
-        answer = self.retriever.derive(asked, sight.deadline)
+        asked = replace(visible.query, text=text[:_QUERY_CHARS], limit=20, rules="within")
+        answer = self.retriever.derive(asked, visible.deadline)
         for hit in answer.hits:
             told = {} if answer.derived is None else answer.derived.details.get(hit.passage_id, {})
             if told.get("strength") != "mandatory":
@@ -295,8 +295,8 @@ class Verifier:
 
     # -- where to look --------------------------------------------------------------------------------
 
-    def _in_force(self, sight: _Sight) -> frozenset[str]:
-        return frozenset(name for name in sight.sources if sight.registry.in_force(name, sight.day))
+    def _in_force(self, visible: _Visible) -> frozenset[str]:
+        return frozenset(name for name in visible.sources if visible.registry.in_force(name, visible.day))
 
     def _by_words(self, text: str, scope: Scope, deadline: Deadline) -> list[Passage]:
         """The passages in scope that share most words with a text, best first."""
@@ -307,47 +307,47 @@ class Verifier:
         return [passages[hit.passage_id] for hit in found.hits if hit.passage_id in passages]
 
     def _of_documents(
-        self, text: str, documents: Collection[int], but: Collection[int], sight: _Sight
+        self, text: str, documents: Collection[int], but: Collection[int], visible: _Visible
     ) -> list[Passage]:
         """The passages of some documents that share most words with a text, in force or not."""
         numbers = [n for document in documents for n, _ in self.catalog.document_passages(document) if n not in but]
-        scores = self.engine.keyword_scores(search_terms(text), numbers, deadline=sight.deadline)
+        scores = self.engine.keyword_scores(search_terms(text), numbers, deadline=visible.deadline)
         best = sorted(scores, key=lambda number: (-scores[number], number))[:_LOOKED_AT]
-        passages = self.catalog.passages(best, sight.deadline)
-        return [passages[n] for n in best if n in passages and passages[n].source_id in sight.sources]
+        passages = self.catalog.passages(best, visible.deadline)
+        return [passages[n] for n in best if n in passages and passages[n].source_id in visible.sources]
 
-    def _past(self, text: str, sight: _Sight) -> list[Passage]:
+    def _past(self, text: str, visible: _Visible) -> list[Passage]:
         """What shares most words with a text of what was in force before, on the last days of its kind."""
         found: dict[int, Passage] = {}
-        ends = {sight.registry.last_day(name) for name in sight.sources} - {None}
-        days = {day for day in ends if day is not None and day < sight.day}
-        days |= set(self.catalog.last_days(sorted(sight.sources), sight.day, _PAST_DAYS))
+        ends = {visible.registry.last_day(name) for name in visible.sources} - {None}
+        days = {day for day in ends if day is not None and day < visible.day}
+        days |= set(self.catalog.last_days(sorted(visible.sources), visible.day, _PAST_DAYS))
         for day in sorted(days, reverse=True)[:_PAST_DAYS]:
-            then = sight._replace(day=day)
-            for passage in self._by_words(text, Scope(sources=self._in_force(then), as_of=day), sight.deadline):
+            then = visible._replace(day=day)
+            for passage in self._by_words(text, Scope(sources=self._in_force(then), as_of=day), visible.deadline):
                 found.setdefault(passage.passage_id, passage)
         return list(found.values())
 
-    def _cited(self, claim: Claim, citations: Mapping[str, str], sight: _Sight) -> _Cited:
+    def _cited(self, claim: Claim, citations: Mapping[str, str], visible: _Visible) -> _Cited:
         """What the marks of a claim stand for, as far as the caller may see it."""
         sources, documents, unknown = set(), set(), []
         for mark in claim.sources:
             told = citations.get(mark, mark)
-            if told in sight.sources:
+            if told in visible.sources:
                 sources.add(told)
-            elif number := self._document(told, sight):
+            elif number := self._document(told, visible):
                 documents.add(number)
             else:
                 unknown.append(mark)
         return _Cited(frozenset(sources), frozenset(documents), tuple(unknown))
 
-    def _document(self, told: str, sight: _Sight) -> int:
+    def _document(self, told: str, visible: _Visible) -> int:
         """The number of the document that an address, or the id of a passage, is of; 0 for none that the caller may see."""
         if match := _PASSAGE.fullmatch(told):
             passage = self.catalog.passages([int(match[2])]).get(int(match[2]))
-            if passage is not None and passage.source_id == match[1] and match[1] in sight.sources:
+            if passage is not None and passage.source_id == match[1] and match[1] in visible.sources:
                 return passage.document_id
-        known = self.catalog.document_by_uri(told.partition("#")[0], sorted(sight.sources), sight.deadline)
+        known = self.catalog.document_by_uri(told.partition("#")[0], sorted(visible.sources), visible.deadline)
         return known[0] if known else 0
 
     def _chars(self, evidence: Iterable[Quoted]) -> Mapping[int, int]:

@@ -15,7 +15,7 @@ from wenyuan.core.errors import Fault, InvalidRequest, did_you_mean, listed
 from wenyuan.core.filters import Condition, Conditions, Test
 from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_RESULTS, Facet, Fragment, RetrievalRequest
-from wenyuan.service.fragments import Given, Wanted
+from wenyuan.service.fragments import FragmentsAnswer, FragmentsRequest
 from wenyuan.wire import QueryText, Text, no_default
 from wenyuan.wire.search import checked
 
@@ -113,11 +113,11 @@ class DifyErrorShape(BaseModel):
     request_id: str | SkipJsonSchema[None] = Field(None, json_schema_extra=no_default)
 
 
-def dify_from_wire(payload: object) -> Wanted:
+def dify_from_wire(payload: object) -> FragmentsRequest:
     """The request that a body is; InvalidRequest lists what is wrong with it."""
     body = checked(DifyRequestShape, payload)
     setting = body.retrieval_setting or DifySettingShape()
-    return Wanted(
+    return FragmentsRequest(
         request=RetrievalRequest(query=body.query, max_results=setting.top_k or _DEFAULT_TOP_K),
         domain=body.knowledge_id,
         conditions=_dify_conditions(body.metadata_condition),
@@ -174,7 +174,7 @@ def _fault(path: str, why: str) -> InvalidRequest:
     return InvalidRequest(msg("{place} {fault}", place=path, fault=why), faults=(Fault(path, why),))
 
 
-def dify_to_wire(given: Given) -> Mapping[str, Any]:
+def dify_to_wire(given: FragmentsAnswer) -> Mapping[str, Any]:
     """The body of an answer."""
     return {
         "records": [
@@ -333,7 +333,7 @@ class _ComparisonShape(BaseModel):
     value: str | int | float | bool | Annotated[list[str | int | float | bool], Field(min_length=1)]
 
 
-def store_from_wire(payload: object, store: str) -> tuple[Wanted, ...]:
+def store_from_wire(payload: object, store: str) -> tuple[FragmentsRequest, ...]:
     """The requests that a body is, one for each of its queries.
 
     Args:
@@ -346,7 +346,7 @@ def store_from_wire(payload: object, store: str) -> tuple[Wanted, ...]:
     ranking = body.ranking_options or RankingShape(ranker=None)
     conditions = None if body.filters is None else _conditions(body.filters, "filters", 0)
     return tuple(
-        Wanted(
+        FragmentsRequest(
             request=RetrievalRequest(query=query, max_results=body.max_num_results),
             domain=store,
             conditions=conditions,
@@ -383,7 +383,7 @@ def _comparison(tree: Mapping[str, Any], path: str) -> Condition:
     return Condition(field=shape.key, test=test, values=tuple(values), path=f"{path}.key")
 
 
-def store_to_wire(asked: Sequence[Wanted], given: Sequence[Given]) -> Mapping[str, Any]:
+def store_to_wire(asked: Sequence[FragmentsRequest], given: Sequence[FragmentsAnswer]) -> Mapping[str, Any]:
     """The body of an answer: each fragment once, with its best score of all queries."""
     best: dict[str, Fragment] = {}
     for fragment in (f for one in given for f in one.fragments):

@@ -24,7 +24,7 @@ VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_len
 """The name of an environment variable that holds a secret. The pattern keeps the secret itself from being put here."""
 
 
-class Declared(BaseModel):
+class SourceSettings(BaseModel):
     """Settings of every source that is searched in place.
 
     Attributes:
@@ -38,7 +38,7 @@ class Declared(BaseModel):
     required: bool = True
 
 
-Shape = TypeVar("Shape", bound=Declared)
+Shape = TypeVar("Shape", bound=SourceSettings)
 
 
 def declared(shape: type[Shape], source: Source) -> Shape:
@@ -92,7 +92,7 @@ def secret(variable: str, component: str, allowed: Sequence[str] = ENV_ALLOWED) 
     return value
 
 
-def _meaning(shape: type[Declared], kind: str, message: str, name: str) -> str:
+def _meaning(shape: type[SourceSettings], kind: str, message: str, name: str) -> str:
     if kind != "extra_forbidden":
         return message
     near = get_close_matches(name, list(shape.model_fields), n=1)

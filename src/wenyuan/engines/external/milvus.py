@@ -21,9 +21,9 @@ from wenyuan.core.model import EncoderFingerprint, Source
 from wenyuan.core.ports import Deadline, OutsideHit
 from wenyuan.core.scoring import rescale
 from wenyuan.core.scoring.vectors import checked_vectors
-from wenyuan.engines.external import ENV_ALLOWED, Declared, VariableName, declared, secret
+from wenyuan.engines.external import ENV_ALLOWED, SourceSettings, VariableName, declared, secret
 from wenyuan.engines.milvus.sessions import connect, leave, lost, seconds, translated
-from wenyuan.runtime import Errands, TooLate, deadline_after
+from wenyuan.runtime import BoundedCalls, CallTimedOut, deadline_after
 
 MOST_AT_ONCE = 16
 LIFETIME = 300.0
@@ -48,7 +48,7 @@ class MilvusFields(BaseModel):
     metadata: FieldName | None = None
 
 
-class MilvusSettings(Declared):
+class MilvusSettings(SourceSettings):
     """Settings of a source of type ``vector_index`` that names a collection.
 
     Attributes:
@@ -167,7 +167,7 @@ class MilvusCollection:
         self._address, self._token = address, token
         filled = f'{settings.fields.text} != ""'  # a row without text is no candidate
         self._where = " and ".join(filter(None, (filled, condition(settings.filter, self.component))))
-        self._errands = Errands(MOST_AT_ONCE, f"wenyuan-{source_id}")
+        self._errands = BoundedCalls(MOST_AT_ONCE, f"wenyuan-{source_id}")
         self._lock = threading.Lock()
         self._client: Any = None
         self._looked = -math.inf
@@ -212,7 +212,7 @@ class MilvusCollection:
             raise EngineUnavailable("is closed", component=self.component)
         try:
             return self._errands.run(work, deadline.remaining())
-        except TooLate as error:
+        except CallTimedOut as error:
             raise EngineTimeout("no answer in time", component=self.component) from error
         except (ConfigError, EngineError):
             raise

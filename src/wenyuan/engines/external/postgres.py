@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.messages import msg
 from wenyuan.core.model import EncoderFingerprint, Source
-from wenyuan.engines.external import ENV_ALLOWED, Declared, VariableName, declared, secret
+from wenyuan.engines.external import ENV_ALLOWED, SourceSettings, VariableName, declared, secret
 from wenyuan.runtime import deadline_after, install_command
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class AttachedColumns(BaseModel):
     effective_until: Name | None = None
 
 
-class AttachedSettings(Declared):
+class AttachedSettings(SourceSettings):
     """Settings of a source of type ``vector_index``.
 
     Attributes:

@@ -21,9 +21,9 @@ from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_RESULTS, Facet, Fragment, Source
 from wenyuan.core.ports import Deadline, OutsideHit
 from wenyuan.core.terms_of_use import parse_date
-from wenyuan.engines.external import ENV_ALLOWED, Declared, VariableName, declared, secret
-from wenyuan.runtime import TooLate
-from wenyuan.runtime.http import Guarded, TooLarge, no_answer, read_whole, until
+from wenyuan.engines.external import ENV_ALLOWED, SourceSettings, VariableName, declared, secret
+from wenyuan.runtime import CallTimedOut
+from wenyuan.runtime.http import GuardedBackend, TooLarge, no_answer, read_whole, until
 
 # Which libraries a question has passed on its way, so that two that search each other do not ask in circles.
 #
@@ -43,7 +43,7 @@ _HINT = "libraries name one another as a source: remove one of these sources"
 
 
 @dataclass(slots=True)
-class Journey:
+class QuestionPath:
     """The question that is being answered.
 
     Attributes:
@@ -55,7 +55,7 @@ class Journey:
     refused: str = ""
 
 
-JOURNEY: ContextVar[Journey | None] = ContextVar("journey", default=None)
+JOURNEY: ContextVar[QuestionPath | None] = ContextVar("journey", default=None)
 """Set by a door for each question; a leg sees that of the request which it works for."""
 
 
@@ -65,14 +65,14 @@ def passed_here() -> str:
     return journey.passed if journey is not None else ""
 
 
-def arrived(library_id: str, received: str) -> Journey:
-    """A question that has arrived, with its header. One that must not go on has `Journey.refused` set.
+def arrived(library_id: str, received: str) -> QuestionPath:
+    """A question that has arrived, with its header. One that must not go on has `QuestionPath.refused` set.
 
     Raises:
         InvalidRequest: what was received is no such header.
     """
     passed = _ids(received)
-    journey = Journey(",".join(passed))
+    journey = QuestionPath(",".join(passed))
     if library_id in passed or len(passed) > MOST_HOPS:
         journey.refused = ",".join([*passed, library_id][: MOST_HOPS + 2])
     return journey
@@ -177,7 +177,7 @@ _OURS = frozenset(
 """Members of a fragment's metadata that are no facets: they have a place of their own, or are not theirs to say."""
 
 
-class RemoteSettings(Declared):
+class RemoteSettings(SourceSettings):
     """Settings of a source of type ``api``.
 
     Attributes:
@@ -252,7 +252,7 @@ def open_remote(
         library_id=library_id,
         passed=passed,
         traced=traced,
-        backend=transport or Guarded(component, allow_private=settings.allow_private),
+        backend=transport or GuardedBackend(component, allow_private=settings.allow_private),
     )
 
 
@@ -337,7 +337,7 @@ class Remote:
                     msg("the answer is larger than {most_bytes} bytes", most_bytes=MOST_BYTES),
                     component=self.component,
                 ) from error
-            except TooLate as error:
+            except CallTimedOut as error:
                 raise EngineTimeout("no answer in time", component=self.component) from error
             except _FAILURES as error:
                 raise no_answer(error, self.component, EngineUnavailable, EngineTimeout, "service") from error

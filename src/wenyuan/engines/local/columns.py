@@ -21,7 +21,7 @@ from wenyuan.core.filters import And, Filter, In, Not, Or, Range, Scope, matches
 from wenyuan.core.messages import msg
 from wenyuan.core.model import FOREVER, Facet, IndexRow
 from wenyuan.core.scoring.vectors import CHINESE
-from wenyuan.engines.local.files import Array, Grown
+from wenyuan.engines.local.files import Array, GrowableArray
 
 _NUMBERS = ("passage_id", "document_id", "valid_from", "valid_until", "crc")
 _WORDS = ("source_id", "language", "collection")
@@ -32,7 +32,7 @@ class _Words:
     """A column of values by code."""
 
     def __init__(self, codes: Array, values: list[Facet]) -> None:
-        self.codes = Grown(codes)
+        self.codes = GrowableArray(codes)
         self.values = values
         self._code = {_key(v): i for i, v in enumerate(values)}
 
@@ -80,13 +80,13 @@ class Columns:
     """All rows of an index, those removed included (masked out)."""
 
     def __init__(self) -> None:
-        self._numbers = {name: Grown(np.empty(0, dtype=np.int64)) for name in _NUMBERS}
+        self._numbers = {name: GrowableArray(np.empty(0, dtype=np.int64)) for name in _NUMBERS}
         self._words = {name: _Words(np.empty(0, dtype=np.int32), []) for name in _WORDS}
         self._facets: dict[str, _Words] = {}
         self.alive: Array = np.empty(0, dtype=bool)
         self.bounded = False  # whether any row was ever limited in time
         self._rising = 0  # so many rows from the first on have rising numbers, and are found by search
-        self._placed: dict[int, int] = {}  # passage → row, of the others
+        self._admitted: dict[int, int] = {}  # passage → row, of the others
 
     def __len__(self) -> int:
         return len(self.alive)
@@ -117,7 +117,7 @@ class Columns:
         if self._rising == first and _rises(self.passage_ids, first):
             self._rising = len(self)
         else:
-            self._placed.update({row.passage_id: first + i for i, row in enumerate(rows)})
+            self._admitted.update({row.passage_id: first + i for i, row in enumerate(rows)})
 
     def remove(self, passage_ids: Sequence[int]) -> None:
         gone = self.rows_of(passage_ids)
@@ -135,7 +135,7 @@ class Columns:
         copy._words = {name: column.frozen(size) for name, column in self._words.items()}
         copy._facets = {name: column.frozen(size) for name, column in self._facets.items()}
         copy.alive, copy.bounded = self.alive, self.bounded
-        copy._rising, copy._placed = self._rising, self._placed
+        copy._rising, copy._admitted = self._rising, self._admitted
         return copy
 
     def rows_of(self, passage_ids: Sequence[int]) -> Array:
@@ -144,9 +144,9 @@ class Columns:
         if not len(self):
             return np.empty(0, dtype=np.int64)
         rows = np.searchsorted(self.passage_ids[: self._rising], sought)
-        if self._placed:
+        if self._admitted:
             pairs = zip(sought.tolist(), rows.tolist(), strict=True)
-            rows = np.array([self._placed.get(i, row) for i, row in pairs], dtype=np.int64)
+            rows = np.array([self._admitted.get(i, row) for i, row in pairs], dtype=np.int64)
         rows = np.minimum(rows, len(self) - 1)
         found: Array = rows[(self.passage_ids[rows] == sought) & self.alive[rows]]
         return found
@@ -237,7 +237,7 @@ class Columns:
                 words: Mapping[str, Any] = json.loads(arrays["json"].tobytes())
                 columns.bounded = words["bounded"]
                 columns.alive = arrays["alive"]
-                columns._numbers = {name: Grown(arrays[f"n.{name}"]) for name in _NUMBERS}
+                columns._numbers = {name: GrowableArray(arrays[f"n.{name}"]) for name in _NUMBERS}
                 columns._words = {n: _Words(arrays[f"w.{n}"], words["words"][n]) for n in _WORDS}
                 facets = sorted(words["facets"].items())
                 columns._facets = {n: _Words(arrays[f"f.{i}"], v) for i, (n, v) in enumerate(facets)}
@@ -253,7 +253,7 @@ class Columns:
         falls = np.flatnonzero(np.diff(ids) <= 0)
         self._rising = int(falls[0]) + 1 if len(falls) else len(ids)
         late = np.flatnonzero(self.alive[self._rising :]) + self._rising
-        self._placed = dict(zip(ids[late].tolist(), late.tolist(), strict=True))
+        self._admitted = dict(zip(ids[late].tolist(), late.tolist(), strict=True))
 
 
 def _rises(numbers: Array, since: int) -> bool:

@@ -56,7 +56,7 @@ def _of(found: os.stat_result) -> Signature:
 Array = np.ndarray[Any, Any]
 
 
-class Grown:
+class GrowableArray:
     """Rows are only ever appended, so a slice taken earlier keeps its meaning."""
 
     def __init__(self, values: Array) -> None:
@@ -80,9 +80,9 @@ class Grown:
     def view(self) -> Array:
         return self._buffer[: self._size]
 
-    def frozen(self, size: int) -> Grown:
+    def frozen(self, size: int) -> GrowableArray:
         """The first `size` rows, which no later `extend` of the original changes."""
-        return Grown(self._buffer[:size])
+        return GrowableArray(self._buffer[:size])
 
 
 # float32 rows in a file that somebody may cut off while they are read: then that is an error, and the process lives.

@@ -18,7 +18,7 @@ from wenyuan.core.messages import msg
 from wenyuan.core.ports import Deadline
 from wenyuan.core.scoring.vectors import Sums
 from wenyuan.engines.local.columns import Columns
-from wenyuan.engines.local.files import BLOCK, Array, Grown, Signature, StoredRows, signature
+from wenyuan.engines.local.files import BLOCK, Array, GrowableArray, Signature, StoredRows, signature
 from wenyuan.runtime import exists
 
 # Short codes of vectors, by which the candidates of a search are chosen: two bits a dimension, 104 bytes a row at 384.
@@ -47,7 +47,7 @@ _AT_ONCE = 8_192
 _LEAST = 0.1  # of what a row is, along it, before it is stretched: more than tenfold would be no row any more
 
 
-class Codes:
+class QuantizedVectors:
     """What was learned of the rows, and their codes; copied before it grows, since scans may be reading it.
 
     Attributes:
@@ -68,7 +68,7 @@ class Codes:
         return int(self._lists.ntotal)
 
     @classmethod
-    def trained(cls, sample: CodesArray, count: int) -> Codes:
+    def trained(cls, sample: CodesArray, count: int) -> QuantizedVectors:
         """For rows like these, (n, dim) float32, of which there are `count` now; none is coded yet."""
         dimension = sample.shape[1]
         axes = _axes_from(sample.mean(axis=0, dtype=np.float64))
@@ -101,9 +101,9 @@ class Codes:
             stretched[:, 0] = common
             self._lists.add(stretched)
 
-    def grown(self, rows: CodesArray) -> Codes:
+    def grown(self, rows: CodesArray) -> QuantizedVectors:
         """These and the codes of more rows."""
-        codes = Codes(self._axes, faiss.clone_index(self._lists), self.trained_on) if self.shared else self
+        codes = QuantizedVectors(self._axes, faiss.clone_index(self._lists), self.trained_on) if self.shared else self
         codes.add(rows)
         return codes
 
@@ -131,7 +131,7 @@ class Codes:
         return bytes(faiss.serialize_index(faiss.IndexPreTransform(turn, self._lists)))
 
     @classmethod
-    def read(cls, raw: bytes) -> Codes | None:
+    def read(cls, raw: bytes) -> QuantizedVectors | None:
         """Of what `write` gave; None for codes of another kind."""
         index = faiss.deserialize_index(np.frombuffer(raw, dtype=np.uint8))
         lists = faiss.downcast_index(index.index) if isinstance(index, faiss.IndexPreTransform) else None
@@ -176,8 +176,8 @@ class VectorScan:
     def __init__(self, dimension: int) -> None:
         self.dimension = dimension
         self._stored = StoredRows(None, 0, dimension)
-        self._tail = Grown(np.empty((0, dimension), dtype=np.float32))
-        self._codes: Codes | None = None  # of the first rows; None while they are few
+        self._tail = GrowableArray(np.empty((0, dimension), dtype=np.float32))
+        self._codes: QuantizedVectors | None = None  # of the first rows; None while they are few
         self.sums = Sums.empty(dimension)
         self.recoded = False
         """The codes on disk are of a kind that an earlier version wrote; those in memory were made anew."""
@@ -214,10 +214,10 @@ class VectorScan:
         """How many rows, from the first on, have codes."""
         return len(self._codes) if self._codes is not None else 0
 
-    def _encode_all(self) -> Codes:
+    def _encode_all(self) -> QuantizedVectors:
         count = len(self)
         sample = self.rows(np.linspace(0, count - 1, min(count, _TRAIN_ROWS), dtype=np.int64))
-        codes = Codes.trained(sample, count)
+        codes = QuantizedVectors.trained(sample, count)
         for at in range(0, count, 65_536):
             codes.add(self.rows(np.arange(at, min(count, at + 65_536))))
         return codes
@@ -343,7 +343,7 @@ class VectorScan:
             raw = codes.read_bytes() if crc else b""
             if zlib.crc32(raw) != crc or (not crc and count > EXACT_ROWS):
                 raise ValueError(f"{codes.name}: wrong checksum, or missing")
-            scan._codes = Codes.read(raw) if crc else None
+            scan._codes = QuantizedVectors.read(raw) if crc else None
             if crc and scan._codes is None:
                 scan._codes, scan.recoded = scan._encode_all(), True
             if crc and not 0 <= count - scan._coded <= EXACT_ROWS:

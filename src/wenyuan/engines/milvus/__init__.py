@@ -31,7 +31,7 @@ from wenyuan.engines.milvus.collections import MOST_DIMENSIONS, Mark, Names, che
 from wenyuan.engines.milvus.search import Query, condition
 from wenyuan.engines.milvus.sessions import Place, Session, Sessions
 from wenyuan.engines.milvus.writing import advance, check_same, renew
-from wenyuan.runtime import Errands, TooLate, deadline_after
+from wenyuan.runtime import BoundedCalls, CallTimedOut, deadline_after
 
 __all__ = ["MilvusEngine", "Place"]
 
@@ -99,7 +99,7 @@ class MilvusEngine:
         self._scale = spec.encoder.scale if spec.encoder else (0.0, 1.0)
         self._exclusive, self._max_lag = exclusive, max_lag
         self._writing = threading.Lock()
-        self._builder = Errands(1, "wenyuan-milvus-index")
+        self._builder = BoundedCalls(1, "wenyuan-milvus-index")
         self._same = False
         self._settled_at = 0
         self._empty = False  # whether the catalog was, when the index was asked last
@@ -186,7 +186,7 @@ class MilvusEngine:
             self._builder.run(work, deadline.remaining() * (_WAITS if lagging else 1.0))
         except CatalogBusy:
             return False
-        except TooLate as error:
+        except CallTimedOut as error:
             if lagging:
                 return False
             raise EngineTimeout(

@@ -20,7 +20,7 @@ from wenyuan.core.errors import (
 )
 from wenyuan.core.messages import msg
 from wenyuan.core.ports import Deadline
-from wenyuan.runtime import Errands, TooLate, install_command
+from wenyuan.runtime import BoundedCalls, CallTimedOut, install_command
 
 # What every use of Milvus shares: connecting, how long a call may take, and what failed.
 
@@ -233,7 +233,7 @@ class Sessions:
         self._place = place
         self.collections: tuple[str, ...] = ()
         """To be loaded whenever a connection is made."""
-        self._errands = Errands(place.calls, "wenyuan-milvus")
+        self._errands = BoundedCalls(place.calls, "wenyuan-milvus")
         self._lock = threading.Lock()
         self._client: Any = None
         self._closed = False
@@ -255,7 +255,7 @@ class Sessions:
 
         try:
             return self._errands.run(errand, deadline.remaining())
-        except TooLate as error:
+        except CallTimedOut as error:
             raise self._late(begun.is_set()) from error
         except KnowledgeError:
             raise

@@ -23,7 +23,7 @@ from wenyuan.core.scoring.vectors import Sums
 from wenyuan.engines.postgres import search, writing
 from wenyuan.engines.postgres.sessions import Condition, open_sessions, visible
 from wenyuan.engines.postgres.tables import find_vector, make_tables, schema_name
-from wenyuan.runtime import Errands, TooLate, deadline_after
+from wenyuan.runtime import BoundedCalls, CallTimedOut, deadline_after
 from wenyuan.runtime.postgres import Mode
 
 MAX_LAG = 3_600.0
@@ -81,7 +81,7 @@ class PostgresEngine:
         self.schema = schema_name(prefix, library_id, spec)
         self._sessions = open_sessions(dsn, sessions)
         self._writing = threading.Lock()
-        self._builder = Errands(1, "wenyuan-postgres-index")
+        self._builder = BoundedCalls(1, "wenyuan-postgres-index")
         self._unsettled = 0
         self._seen = 0
         self._same = False
@@ -153,7 +153,7 @@ class PostgresEngine:
 
         try:
             return self._builder.run(work, deadline.remaining() * (_WAITS if lagging else 1.0))
-        except TooLate as error:
+        except CallTimedOut as error:
             if lagging:
                 return False
             raise EngineTimeout(

@@ -15,7 +15,7 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import NotFound, NotPermitted
 from wenyuan.core.model import RetrievalRequest, RetrievalResponse
 from wenyuan.server.access import route
-from wenyuan.server.handling import STATUS_HEADER, Desk, Question, Told, json_response, missing
+from wenyuan.server.handling import STATUS_HEADER, Question, RequestHandler, Told, json_response, missing
 from wenyuan.server.openapi import MCP, asked, foreign
 from wenyuan.server.problems import DIFY, Problem
 from wenyuan.server.routes.audit import queried
@@ -66,16 +66,16 @@ _VERIFY = ("A verdict on every claim of an answer", VerifyRequestShape, VerifyAn
 class Fragments:
     """``retrieve_fragments``."""
 
-    def __init__(self, service: Service, desk: Desk) -> None:
+    def __init__(self, service: Service, handler: RequestHandler) -> None:
         self._service = service
         self._governed = service if isinstance(service, KnowledgeService) else None
-        self._desk = desk
+        self._handler = handler
 
     @route("POST", "/v1/retrieve_fragments", "retrieve", asked("retrieve_fragments", *_CONTRACT))
     @route("POST", "/retrieve_fragments", "retrieve", asked("retrieve_fragments_unversioned", *_CONTRACT))
     async def retrieve(self, request: Request) -> Response:
         principal: Principal = request.state.principal
-        return await self._desk.ask(
+        return await self._handler.ask(
             request,
             Question(
                 shapes.request_from_wire,
@@ -95,22 +95,22 @@ class Fragments:
 class Knowledge:
     """``search``, ``context`` and ``verify``."""
 
-    def __init__(self, service: KnowledgeService, desk: Desk) -> None:
+    def __init__(self, service: KnowledgeService, handler: RequestHandler) -> None:
         self._service = service
-        self._desk = desk
+        self._handler = handler
 
     @route("POST", "/v1/search", "search", asked("search", *_SEARCH))
     @route("POST", "/search", "search", asked("search_unversioned", *_SEARCH))
     async def search(self, request: Request) -> Response:
         principal: Principal = request.state.principal
         question = Question(governed.search_from_wire, lambda asked: self._search(asked, principal), _no_passages)
-        return await self._desk.ask(request, question)
+        return await self._handler.ask(request, question)
 
     @route("POST", "/v1/context", "search", asked("get_context", *_CONTEXT))
     async def context(self, request: Request) -> Response:
         principal: Principal = request.state.principal
         question = Question(governed.context_from_wire, lambda asked: self._context(asked, principal), _no_snippets)
-        return await self._desk.ask(request, question)
+        return await self._handler.ask(request, question)
 
     @route("POST", "/v1/verify", "search", asked("verify", *_VERIFY))
     async def verify(self, request: Request) -> Response:
@@ -119,7 +119,7 @@ class Knowledge:
         def told(asked: VerifyRequest) -> Mapping[str, Any]:
             return {"status": "SUCCESS", **as_data(self._service.verify(asked, principal))}
 
-        return await self._desk.ask(request, Question(verify_from_wire, told, failed_verification))
+        return await self._handler.ask(request, Question(verify_from_wire, told, failed_verification))
 
     def _search(self, asked: SearchRequest, principal: Principal) -> Mapping[str, Any]:
         self._check(asked.agent_id, governed.domains_of(asked.knowledge_scope), principal)
@@ -165,9 +165,9 @@ _RETRIEVAL = foreign(
 class Dify:
     """Answers Dify; a failure is an error, unless the server is set to say it in a record."""
 
-    def __init__(self, library: Library, desk: Desk) -> None:
+    def __init__(self, library: Library, handler: RequestHandler) -> None:
         self._library = library
-        self._desk = desk
+        self._handler = handler
 
     @route("POST", DIFY, "retrieve", _RETRIEVAL)
     async def retrieval(self, request: Request) -> Response:
@@ -178,11 +178,11 @@ class Dify:
             return Told(dify_to_wire(given), given.degraded)
 
         try:
-            return await self._desk.tell(request, answer)
+            return await self._handler.tell(request, answer)
         except Problem as problem:
-            if problem.status < 500 or not self._desk.settings.dify_failure_record:
+            if problem.status < 500 or not self._handler.settings.dify_failure_record:
                 raise
-            return self._desk.told(dify_failure(problem.detail), "FAILED")
+            return self._handler.told(dify_failure(problem.detail), "FAILED")
 
 
 # OpenAI's vector stores: ``GET /v1/vector_stores`` and ``POST /v1/vector_stores/{vector_store_id}/search``.
@@ -204,15 +204,15 @@ _STORE_SEARCH = foreign(
 class Stores:
     """Every knowledge domain is a vector store; ``all`` is the library."""
 
-    def __init__(self, library: Library, desk: Desk) -> None:
+    def __init__(self, library: Library, handler: RequestHandler) -> None:
         self._library = library
-        self._desk = desk
+        self._handler = handler
 
     @route("GET", "/v1/vector_stores", "retrieve", _STORES)
     async def list(self, request: Request) -> Response:
         asked = queried(request, StoresQueryShape)
         principal = request.state.principal
-        return await self._desk.pool.run(lambda: json_response(stores_to_wire(self._stores(principal), asked)))
+        return await self._handler.pool.run(lambda: json_response(stores_to_wire(self._stores(principal), asked)))
 
     def _stores(self, principal: Principal) -> Sequence[Store]:
         """Those of which the caller may read a source today, ``all`` among them."""
@@ -245,7 +245,7 @@ class Stores:
             degraded = dict.fromkeys(name for one in given for name in one.degraded)
             return Told(store_to_wire(asked, given), tuple(degraded))
 
-        return await self._desk.tell(request, answer)
+        return await self._handler.tell(request, answer)
 
 
 # The Model Context Protocol over HTTP: ``POST /mcp``, stateless, for revision 2026-07-28 and older clients.
@@ -254,9 +254,9 @@ class Stores:
 class Mcp:
     """Answers MCP clients, each request for itself."""
 
-    def __init__(self, library: Library, desk: Desk) -> None:
+    def __init__(self, library: Library, handler: RequestHandler) -> None:
         self._library = library
-        self._desk = desk
+        self._handler = handler
         self._server: Any = None
 
     @route("POST", "/mcp", "retrieve", MCP)
@@ -265,11 +265,13 @@ class Mcp:
             self._server = self._make()
         from wenyuan.mcp.server import Exchange, refusal
 
-        body = await self._desk.content(request)
+        body = await self._handler.content(request)
         refused = await run_in_threadpool(refusal, body)
         if refused is not None:
             return json_response(refused.model_dump(by_alias=True, exclude_unset=True), 400)
-        return Exchange(self._server, request, body, limit=self._desk.settings.max_body, status_header=STATUS_HEADER)
+        return Exchange(
+            self._server, request, body, limit=self._handler.settings.max_body, status_header=STATUS_HEADER
+        )
 
     def _make(self) -> Any:
         if find_spec("mcp") is None:
@@ -280,7 +282,7 @@ class Mcp:
             )
         from wenyuan.mcp.server import make_server
 
-        return make_server(self._library, caller=_caller, run=self._desk.pool.run)
+        return make_server(self._library, caller=_caller, run=self._handler.pool.run)
 
 
 def _caller(context: Any) -> Principal:

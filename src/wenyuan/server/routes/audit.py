@@ -18,7 +18,7 @@ from wenyuan.core.access import Principal
 from wenyuan.core.errors import Fault, InvalidRequest, NotFound, NotPermitted, listed
 from wenyuan.core.records import KINDS, AuditRecord
 from wenyuan.server.access import route
-from wenyuan.server.handling import Body, Desk, json_response, missing
+from wenyuan.server.handling import Body, RequestHandler, json_response, missing
 from wenyuan.server.openapi import kept
 from wenyuan.wire import strict_json
 from wenyuan.wire.search import checked
@@ -79,9 +79,9 @@ _FAULT = {**_object(seq={"type": "integer"}, what=_TEXT), "type": ["object", "nu
 class Audit:
     """``/v1/audit``."""
 
-    def __init__(self, library: Library, desk: Desk) -> None:
+    def __init__(self, library: Library, handler: RequestHandler) -> None:
         self._library = library
-        self._desk = desk
+        self._handler = handler
 
     @route(
         "GET",
@@ -94,7 +94,7 @@ class Audit:
         ),
     )
     async def list(self, request: Request) -> Response:
-        return await self._desk.pool.run(lambda: self._list(request))
+        return await self._handler.pool.run(lambda: self._list(request))
 
     @route(
         "GET",
@@ -106,7 +106,7 @@ class Audit:
         ),
     )
     async def show(self, request: Request) -> Response:
-        return await self._desk.pool.run(lambda: json_response(_described(self._found(request), with_query=True)))
+        return await self._handler.pool.run(lambda: json_response(_described(self._found(request), with_query=True)))
 
     @route(
         "POST",
@@ -145,12 +145,12 @@ class Audit:
         return await self._work(request, lambda body: self._replay(request, body))
 
     async def _work(self, request: Request, call: Callable[[object], Response]) -> Response:
-        """As `Desk.work`, for routes whose every member has a default: no body says as much as ``{}``."""
+        """As `RequestHandler.work`, for routes whose every member has a default: no body says as much as ``{}``."""
         body: Body = request.state.body
         if body.finished:
-            return await self._desk.pool.run(lambda: call({}))
-        content = await self._desk.content(request)
-        return await self._desk.pool.run(lambda: call(strict_json.loads(content)))
+            return await self._handler.pool.run(lambda: call({}))
+        content = await self._handler.content(request)
+        return await self._handler.pool.run(lambda: call(strict_json.loads(content)))
 
     def _found(self, request: Request) -> AuditRecord:
         return self._visible(request.path_params["audit_id"], request.state.principal)

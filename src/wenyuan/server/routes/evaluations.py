@@ -19,7 +19,7 @@ from wenyuan.core.messages import msg
 from wenyuan.core.records import WholeEvaluation
 from wenyuan.readers.golden import read_golden
 from wenyuan.server.access import route
-from wenyuan.server.handling import Desk, json_response, missing
+from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import kept
 from wenyuan.server.problems import Problem
 from wenyuan.server.routes.audit import queried
@@ -75,9 +75,9 @@ _EVALUATION = {
 class Evaluations:
     """``/v1/evaluations``."""
 
-    def __init__(self, library: Library, desk: Desk) -> None:
+    def __init__(self, library: Library, handler: RequestHandler) -> None:
         self._library = library
-        self._desk = desk
+        self._handler = handler
         self._lock = threading.Lock()
         self._run: _Run | None = None
         self._failed: str | None = None
@@ -105,7 +105,7 @@ class Evaluations:
     )
     async def list(self, request: Request) -> Response:
         operator(request.state.principal)
-        return await self._desk.pool.run(lambda: self._list(queried(request, shapes.EvaluationsQueryShape)))
+        return await self._handler.pool.run(lambda: self._list(queried(request, shapes.EvaluationsQueryShape)))
 
     @route(
         "POST",
@@ -120,7 +120,7 @@ class Evaluations:
     )
     async def begin(self, request: Request) -> Response:
         operator(request.state.principal)
-        return await self._desk.work(request, self._begin)
+        return await self._handler.work(request, self._begin)
 
     @route(
         "DELETE",
@@ -152,7 +152,7 @@ class Evaluations:
         ),
     )
     async def show(self, request: Request) -> Response:
-        return await self._desk.pool.run(lambda: self._show(request))
+        return await self._handler.pool.run(lambda: self._show(request))
 
     @route(
         "DELETE",
@@ -164,7 +164,7 @@ class Evaluations:
         ),
     )
     async def remove(self, request: Request) -> Response:
-        return await self._desk.pool.run(lambda: self._remove(request))
+        return await self._handler.pool.run(lambda: self._remove(request))
 
     def _list(self, wanted: shapes.EvaluationsQueryShape) -> Response:
         found = self._library.evaluations(wanted.limit, wanted.before)
@@ -207,7 +207,7 @@ class Evaluations:
         if wanted.file is not None:
             with uploaded(wanted.file) as path:
                 return self._asked(path, wanted.file.name)
-        real = allowed_path(wanted.path or "", self._desk.settings.ingest_roots)
+        real = allowed_path(wanted.path or "", self._handler.settings.ingest_roots)
         return self._asked(real, real.name)
 
     def _asked(self, path: Path, name: str) -> Response:
@@ -250,9 +250,9 @@ def _number(text: str) -> int:
 class Feedback:
     """``/v1/feedback``."""
 
-    def __init__(self, library: Library, desk: Desk) -> None:
+    def __init__(self, library: Library, handler: RequestHandler) -> None:
         self._library = library
-        self._desk = desk
+        self._handler = handler
 
     @route(
         "POST",
@@ -266,7 +266,7 @@ class Feedback:
     )
     async def give(self, request: Request) -> Response:
         principal: Principal = request.state.principal
-        return await self._desk.work(request, lambda body: self._give(body, principal))
+        return await self._handler.work(request, lambda body: self._give(body, principal))
 
     def _give(self, body: object, principal: Principal) -> Response:
         said = checked(FeedbackRequestShape, body)

@@ -16,7 +16,7 @@ from wenyuan.core.messages import msg
 from wenyuan.core.model import MAX_QUERY_CHARS, MAX_RESULTS
 from wenyuan.core.text.synonyms import MOST_CHARS, MOST_SYNONYMS, containing, described
 from wenyuan.server.access import route
-from wenyuan.server.handling import Desk, json_response, missing
+from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import got, kept
 from wenyuan.server.routes.audit import queried
 from wenyuan.server.routes.registry import operator
@@ -53,9 +53,9 @@ _PROFILE: Mapping[str, Any] = {
 class Tasks:
     """``/v1/tasks``."""
 
-    def __init__(self, library: Library, desk: Desk) -> None:
+    def __init__(self, library: Library, handler: RequestHandler) -> None:
         self._library = library
-        self._desk = desk
+        self._handler = handler
 
     @route(
         "GET",
@@ -68,12 +68,12 @@ class Tasks:
     )
     async def list(self, request: Request) -> Response:
         operator(request.state.principal)
-        return await self._desk.pool.run(self._list)
+        return await self._handler.pool.run(self._list)
 
     @route("GET", "/v1/tasks/{profile_id}", "registry", kept("What tasks of one kind are about", _PROFILE))
     async def show(self, request: Request) -> Response:
         operator(request.state.principal)
-        return await self._desk.pool.run(lambda: json_response(profile_to_wire(self._found(request))))
+        return await self._handler.pool.run(lambda: json_response(profile_to_wire(self._found(request))))
 
     @route(
         "POST",
@@ -88,12 +88,12 @@ class Tasks:
     )
     async def put(self, request: Request) -> Response:
         operator(request.state.principal)
-        return await self._desk.work(request, self._put)
+        return await self._handler.work(request, self._put)
 
     @route("DELETE", "/v1/tasks/{profile_id}", "registry", kept())
     async def remove(self, request: Request) -> Response:
         operator(request.state.principal)
-        return await self._desk.pool.run(lambda: self._remove(request))
+        return await self._handler.pool.run(lambda: self._remove(request))
 
     def _list(self) -> Response:
         return json_response({"profiles": [profile_to_wire(one) for one in self._library.catalog.profiles()]})
@@ -160,10 +160,10 @@ class KeyRoutes:
     """``/v1/keys``."""
 
     def __init__(
-        self, catalog: Catalog, desk: Desk, keys_changed: Callable[[], None], clock: Callable[[], float]
+        self, catalog: Catalog, handler: RequestHandler, keys_changed: Callable[[], None], clock: Callable[[], float]
     ) -> None:
         self._catalog = catalog
-        self._desk = desk
+        self._handler = handler
         self._keys_changed = keys_changed
         self._clock = clock
 
@@ -181,7 +181,7 @@ class KeyRoutes:
         ),
     )
     async def list(self, request: Request) -> Response:
-        return await self._desk.pool.run(
+        return await self._handler.pool.run(
             lambda: json_response({"keys": [_described(key) for key in self._visible(request.state.principal)]})
         )
 
@@ -193,7 +193,7 @@ class KeyRoutes:
     )
     async def create(self, request: Request) -> Response:
         try:
-            return await self._desk.work(request, lambda body: self._create(body, request.state.principal))
+            return await self._handler.work(request, lambda body: self._create(body, request.state.principal))
         finally:
             self._keys_changed()
 
@@ -212,7 +212,7 @@ class KeyRoutes:
     )
     async def revoke(self, request: Request) -> Response:
         try:
-            return await self._desk.pool.run(lambda: self._revoke(request))
+            return await self._handler.pool.run(lambda: self._revoke(request))
         finally:
             self._keys_changed()
 
@@ -446,9 +446,9 @@ def _told(**members: Mapping[str, Any]) -> Mapping[str, Any]:
 class Synonyms:
     """``/v1/synonyms``."""
 
-    def __init__(self, library: Library, desk: Desk) -> None:
+    def __init__(self, library: Library, handler: RequestHandler) -> None:
         self._library = library
-        self._desk = desk
+        self._handler = handler
 
     @route(
         "GET",
@@ -462,7 +462,7 @@ class Synonyms:
     )
     async def list(self, request: Request) -> Response:
         operator(request.state.principal)
-        return await self._desk.pool.run(lambda: self._list(request))
+        return await self._handler.pool.run(lambda: self._list(request))
 
     @route(
         "POST",
@@ -478,7 +478,7 @@ class Synonyms:
     async def put(self, request: Request) -> Response:
         principal: Principal = request.state.principal
         operator(principal)
-        return await self._desk.work(request, lambda body: self._put(body, principal))
+        return await self._handler.work(request, lambda body: self._put(body, principal))
 
     @route(
         "DELETE",
@@ -487,7 +487,7 @@ class Synonyms:
         kept("Remove a synonym", {"type": "object", "required": ["number"], "properties": {"number": _COUNT}}),
     )
     async def remove(self, request: Request) -> Response:
-        return await self._desk.pool.run(lambda: self._remove(request))
+        return await self._handler.pool.run(lambda: self._remove(request))
 
     def _list(self, request: Request) -> Response:
         wanted = queried(request, SynonymsQueryShape)

@@ -22,7 +22,7 @@ from wenyuan.core.model import Source
 from wenyuan.core.registry import Registry
 from wenyuan.core.sources import parse_source, shown_source, source_to_wire, supersession_faults
 from wenyuan.server.access import route
-from wenyuan.server.handling import Desk, json_response, missing
+from wenyuan.server.handling import RequestHandler, json_response, missing
 from wenyuan.server.openapi import SOURCES_LISTED, kept
 from wenyuan.server.problems import Problem
 from wenyuan.server.settings import Service
@@ -55,7 +55,7 @@ class Run:
         self.at = at
 
 
-class Runs:
+class IngestJobs:
     """By source, its run in this process, or the last one. Safe to share between threads."""
 
     def __init__(self, ticks: Callable[[], float] = time.monotonic) -> None:
@@ -200,33 +200,33 @@ _listed = route("GET", "/v1/sources", "registry", SOURCES_LISTED)
 class SourceList:
     """``/v1/sources`` of a service that has no more to do with sources than to list them."""
 
-    def __init__(self, service: Service, desk: Desk) -> None:
+    def __init__(self, service: Service, handler: RequestHandler) -> None:
         self._service = service
-        self._desk = desk
+        self._handler = handler
 
     @_listed
     async def list(self, _request: Request) -> Response:
-        return await self._desk.pool.run(lambda: json_response({"sources": list(self._service.list_sources())}))
+        return await self._handler.pool.run(lambda: json_response({"sources": list(self._service.list_sources())}))
 
 
 class Sources:
     """``/v1/sources``."""
 
-    def __init__(self, library: Library, desk: Desk, clock: Callable[[], float]) -> None:
+    def __init__(self, library: Library, handler: RequestHandler, clock: Callable[[], float]) -> None:
         self._library = library
-        self._desk = desk
+        self._handler = handler
         self._clock = clock
-        self._runs = Runs()
+        self._runs = IngestJobs()
 
     @_listed
     async def list(self, request: Request) -> Response:
-        return await self._desk.pool.run(lambda: self._list(request.state.principal))
+        return await self._handler.pool.run(lambda: self._list(request.state.principal))
 
     @route(
         "GET", "/v1/sources/{source_id}", "registry", kept("A source, what is held of it, and how", _DESCRIBED_SOURCE)
     )
     async def show(self, request: Request) -> Response:
-        return await self._desk.pool.run(lambda: self._show(request))
+        return await self._handler.pool.run(lambda: self._show(request))
 
     @route(
         "POST",
@@ -241,7 +241,7 @@ class Sources:
     )
     async def add(self, request: Request) -> Response:
         operator(request.state.principal)
-        return await self._desk.work(request, self._add)
+        return await self._handler.work(request, self._add)
 
     @route(
         "PATCH",
@@ -250,7 +250,9 @@ class Sources:
         kept("Change what is said of a source", _DESCRIBED_SOURCE, body=_SOURCE),
     )
     async def change(self, request: Request) -> Response:
-        return await self._desk.work(request, lambda body: self._change(self._found(request, to_change=True), body))
+        return await self._handler.work(
+            request, lambda body: self._change(self._found(request, to_change=True), body)
+        )
 
     @route(
         "DELETE",
@@ -266,7 +268,7 @@ class Sources:
         ),
     )
     async def remove(self, request: Request) -> Response:
-        return await self._desk.pool.run(lambda: self._remove(self._found(request, to_change=True)))
+        return await self._handler.pool.run(lambda: self._remove(self._found(request, to_change=True)))
 
     @route(
         "POST",
@@ -275,11 +277,11 @@ class Sources:
         kept("Read a source anew; answers when it is done, also with FAILED", _REFRESHED),
     )
     async def refresh(self, request: Request) -> Response:
-        return await self._desk.pool.run(lambda: self._refresh(self._found(request, to_change=True)))
+        return await self._handler.pool.run(lambda: self._refresh(self._found(request, to_change=True)))
 
     @route("GET", "/v1/sources/{source_id}/refresh", "ingest", kept("How the refresh of a source is getting on"))
     async def watch(self, request: Request) -> Response:
-        return await self._desk.pool.run(
+        return await self._handler.pool.run(
             lambda: json_response(self._runs.told(self._found(request, to_change=True).source_id))
         )
 
@@ -341,7 +343,7 @@ class Sources:
         return json_response(self._described(source) | {"report": _plain(report)}, 201)
 
     def _allowed(self, source: Source) -> Source:
-        real = allowed_path(source.path, self._desk.settings.ingest_roots, "is required for a static_doc")
+        real = allowed_path(source.path, self._handler.settings.ingest_roots, "is required for a static_doc")
         return parse_source({**source_to_wire(source), "path": str(real)})
 
     def _change(self, source: Source, body: object) -> Response:
@@ -389,9 +391,9 @@ class Sources:
 class Agents:
     """``/v1/agents``."""
 
-    def __init__(self, library: Library, desk: Desk, keys_changed: Callable[[], None]) -> None:
+    def __init__(self, library: Library, handler: RequestHandler, keys_changed: Callable[[], None]) -> None:
         self._library = library
-        self._desk = desk
+        self._handler = handler
         self._keys_changed = keys_changed
 
     @route(
@@ -408,11 +410,11 @@ class Agents:
         ),
     )
     async def list(self, request: Request) -> Response:
-        return await self._desk.pool.run(lambda: self._list(request.state.principal))
+        return await self._handler.pool.run(lambda: self._list(request.state.principal))
 
     @route("GET", "/v1/agents/{agent_id}", "registry", kept("An agent", _AGENT))
     async def show(self, request: Request) -> Response:
-        return await self._desk.pool.run(lambda: json_response(agent_to_wire(self._found(request))))
+        return await self._handler.pool.run(lambda: json_response(agent_to_wire(self._found(request))))
 
     @route(
         "POST",
@@ -422,7 +424,7 @@ class Agents:
     )
     async def put(self, request: Request) -> Response:
         operator(request.state.principal)
-        return await self._desk.work(request, self._put)
+        return await self._handler.work(request, self._put)
 
     @route(
         "DELETE",
@@ -439,7 +441,7 @@ class Agents:
     )
     async def remove(self, request: Request) -> Response:
         try:
-            return await self._desk.pool.run(lambda: self._remove(request))
+            return await self._handler.pool.run(lambda: self._remove(request))
         finally:
             self._keys_changed()
 

@@ -21,7 +21,7 @@ from wenyuan.core.messages import msg
 from wenyuan.packs import located
 from wenyuan.readers.rulebooks import read_book
 from wenyuan.server.access import route
-from wenyuan.server.handling import Desk, Question, json_response, missing
+from wenyuan.server.handling import Question, RequestHandler, json_response, missing
 from wenyuan.server.openapi import asked, kept
 from wenyuan.server.routes.audit import queried
 from wenyuan.server.routes.registry import allowed_path, operator
@@ -73,9 +73,9 @@ _MOST_DIGITS = 18  # of a number that a database can hold
 class United:
     """``retrieve`` and ``infer_rules``."""
 
-    def __init__(self, library: Library, desk: Desk) -> None:
+    def __init__(self, library: Library, handler: RequestHandler) -> None:
         self._library = library
-        self._desk = desk
+        self._handler = handler
 
     @route(
         "POST",
@@ -90,7 +90,7 @@ class United:
     )
     async def retrieve(self, request: Request) -> Response:
         principal: Principal = request.state.principal
-        return await self._desk.ask(
+        return await self._handler.ask(
             request,
             Question(
                 shapes.unified_from_wire,
@@ -107,7 +107,7 @@ class United:
     )
     async def infer_rules(self, request: Request) -> Response:
         principal: Principal = request.state.principal
-        return await self._desk.ask(
+        return await self._handler.ask(
             request,
             Question(
                 shapes.infer_from_wire,
@@ -152,9 +152,9 @@ _STATEMENT = _members(
 class Rules:
     """``/v1/rules``."""
 
-    def __init__(self, library: Library, desk: Desk) -> None:
+    def __init__(self, library: Library, handler: RequestHandler) -> None:
         self._library = library
-        self._desk = desk
+        self._handler = handler
 
     @route(
         "GET",
@@ -174,7 +174,7 @@ class Rules:
     async def overview(self, request: Request) -> Response:
         operator(request.state.principal)
         listed = bool(request.query_params)
-        return await self._desk.pool.run(lambda: self._nodes(request) if listed else self._overview())
+        return await self._handler.pool.run(lambda: self._nodes(request) if listed else self._overview())
 
     @route(
         "GET",
@@ -187,7 +187,7 @@ class Rules:
         ),
     )
     async def node(self, request: Request) -> Response:
-        return await self._desk.pool.run(lambda: self._node(request))
+        return await self._handler.pool.run(lambda: self._node(request))
 
     @route(
         "GET",
@@ -196,7 +196,7 @@ class Rules:
         kept("A statement by number or key, with its evidence, what became of it, and its reviews", _STATEMENT),
     )
     async def statement(self, request: Request) -> Response:
-        return await self._desk.pool.run(lambda: self._statement(request))
+        return await self._handler.pool.run(lambda: self._statement(request))
 
     @route(
         "GET",
@@ -210,7 +210,7 @@ class Rules:
     )
     async def queue(self, request: Request) -> Response:
         operator(request.state.principal)
-        return await self._desk.pool.run(lambda: self._queue(request))
+        return await self._handler.pool.run(lambda: self._queue(request))
 
     @route(
         "POST",
@@ -231,7 +231,7 @@ class Rules:
     )
     async def review(self, request: Request) -> Response:
         operator(request.state.principal)
-        return await self._desk.work(request, self._review)
+        return await self._handler.work(request, self._review)
 
     @route(
         "POST",
@@ -254,7 +254,7 @@ class Rules:
     )
     async def take(self, request: Request) -> Response:
         operator(request.state.principal)
-        return await self._desk.work(request, self._take)
+        return await self._handler.work(request, self._take)
 
     @route(
         "DELETE",
@@ -266,7 +266,7 @@ class Rules:
         ),
     )
     async def remove(self, request: Request) -> Response:
-        return await self._desk.pool.run(lambda: self._remove(request))
+        return await self._handler.pool.run(lambda: self._remove(request))
 
     def _overview(self) -> Response:
         graph, kept = self._library.catalog.rules, self._library.rules
@@ -371,7 +371,7 @@ class Rules:
 
     def _allowed(self, path: str) -> Path:
         """Refuse what does not lie below the allowed folders, and links in a folder that lead out of them."""
-        roots = self._desk.settings.ingest_roots
+        roots = self._handler.settings.ingest_roots
         real = allowed_path(path, roots)
         for link in (found for found in real.rglob("*") if found.is_symlink()):
             allowed_path(str(link), roots)

@@ -70,7 +70,7 @@ def one_question() -> Iterator[None]:
         _RECORDED.reset(token)
 
 
-class Witness:
+class AuditRecorder:
     """The audit of a library; with no log (switched off) it writes nothing and gives no ids."""
 
     def __init__(
@@ -308,12 +308,12 @@ class RecordedSearch:
     """A searcher whose every answer and failure is in the audit.
 
     Args:
-        witness: Writes the records.
+        recorder: Writes the records.
     """
 
-    def __init__(self, searcher: Searcher, witness: Witness) -> None:
+    def __init__(self, searcher: Searcher, recorder: AuditRecorder) -> None:
         self._searcher = searcher
-        self.witness = witness
+        self.recorder = recorder
 
     def find(self, request: SearchRequest, principal: Principal) -> SearchResult:
         """Search, and record what was found or why it failed."""
@@ -329,7 +329,7 @@ class RecordedSearch:
         except KnowledgeError as error:
             self.failed(query, error, principal, door)
             raise
-        return self.witness.attested(query, answer, principal, door=door)
+        return self.recorder.attested(query, answer, principal, door=door)
 
     def searches(
         self, requests: Sequence[SearchRequest], principal: Principal, door: str
@@ -362,7 +362,7 @@ class RecordedSearch:
         if bounds is not None and bounds.allow_low_trust:
             more["allow_low_trust"] = True
         ids = [
-            self.witness.answered(
+            self.recorder.answered(
                 query, answer, principal, door=door, agent_id=request.agent_id, cache_hit=result.cache_hit,
                 withheld=_kept_back(query, answer, given, copies, bounds), bounds=more, copies=copies - given,
             )
@@ -388,7 +388,7 @@ class RecordedSearch:
     ) -> None:
         """Record that a question got no answer."""
         try:
-            self.witness.failed(query, error, principal, door=door, agent_id=agent_id)
+            self.recorder.failed(query, error, principal, door=door, agent_id=agent_id)
         except KnowledgeError as second:  # the answer says FAILED as it is
             log.error("the failure could not be audited: %s", second)
 

@@ -43,7 +43,7 @@ _REF = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.\-]*)#([0-9]{1,15})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Holdings:
+class TrainingPassages:
     """The passages of a scope, row by row, with the vectors that the catalog has of them.
 
     Attributes:
@@ -65,7 +65,7 @@ class Holdings:
         return dict(zip(documents.tolist(), counts.tolist(), strict=True))
 
 
-def load_holdings(catalog: Catalog, scope: Scope, most: int, dimension: int | None) -> Holdings:
+def load_holdings(catalog: Catalog, scope: Scope, most: int, dimension: int | None) -> TrainingPassages:
     """Read them; no text is embedded.
 
     Args:
@@ -87,7 +87,7 @@ def load_holdings(catalog: Catalog, scope: Scope, most: int, dimension: int | No
         ids.append(row.passage_id)
         documents.append(row.document_id)
         sources.append(row.source_id)
-    return Holdings(
+    return TrainingPassages(
         ids=np.array(ids, dtype=np.int64),
         documents=np.array(documents, dtype=np.int64),
         sources=sources,
@@ -116,7 +116,7 @@ class Lesson:
     targets: tuple[Target, ...]
     by_document: bool
 
-    def keys(self, holdings: Holdings, rows: Rows) -> Rows:
+    def keys(self, holdings: TrainingPassages, rows: Rows) -> Rows:
         """What rows count as: their documents, or themselves."""
         return holdings.documents[rows] if self.by_document else rows
 
@@ -136,7 +136,7 @@ class Lessons:
 
 
 def resolve(
-    pairs: Iterable[Pair], catalog: Catalog, holdings: Holdings, sources: Collection[str] | None = None
+    pairs: Iterable[Pair], catalog: Catalog, holdings: TrainingPassages, sources: Collection[str] | None = None
 ) -> Lessons:
     """Lead every pair to its passages; questions that read the same are one.
 
@@ -164,7 +164,7 @@ def resolve(
     )
 
 
-def _lesson(question: str, targets: Sequence[Target], holdings: Holdings, sizes: Mapping[int, int]) -> Lesson:
+def _lesson(question: str, targets: Sequence[Target], holdings: TrainingPassages, sizes: Mapping[int, int]) -> Lesson:
     """Answers that share a passage or document are one."""
     by_document = any(_whole(target, holdings, sizes) for target in targets)
     lesson = Lesson(question=question, targets=(), by_document=by_document)
@@ -182,7 +182,7 @@ def _lesson(question: str, targets: Sequence[Target], holdings: Holdings, sizes:
     return Lesson(question=question, targets=tuple(target for _, target in merged), by_document=by_document)
 
 
-def _whole(target: Target, holdings: Holdings, sizes: Mapping[int, int]) -> bool:
+def _whole(target: Target, holdings: TrainingPassages, sizes: Mapping[int, int]) -> bool:
     documents, counts = np.unique(holdings.documents[target.rows], return_counts=True)
     return all(sizes[document] == count for document, count in zip(documents.tolist(), counts.tolist(), strict=True))
 
@@ -190,10 +190,10 @@ def _whole(target: Target, holdings: Holdings, sizes: Mapping[int, int]) -> bool
 class _Addresses:
     """Where addresses lead, looked up for all of them at once."""
 
-    def __init__(self, catalog: Catalog, holdings: Holdings, addresses: Iterable[str]) -> None:
+    def __init__(self, catalog: Catalog, holdings: TrainingPassages, addresses: Iterable[str]) -> None:
         self._holdings = holdings
         self._ends: Mapping[str, str] = {}
-        self._placed: Mapping[str, Sequence[int]] = {}
+        self._admitted: Mapping[str, Sequence[int]] = {}
         self._files: Mapping[str, Sequence[int]] = {}
         wanted = list(dict.fromkeys(addresses))
         self._found = catalog.passages_of({name for address in wanted for name in (address, as_kept(address))})
@@ -209,15 +209,15 @@ class _Addresses:
         }
         self._found = {**self._found, **catalog.passages_of(self._ends.values())}
         lost = [address for address in wanted if not len(self.rows(address))]
-        self._placed = _placed(catalog, {address: self._ends.get(address, address) for address in lost})
+        self._admitted = _admitted(catalog, {address: self._ends.get(address, address) for address in lost})
         self._files = _of_files(catalog, holdings, [address for address in lost if not len(self.rows(address))])
 
     def rows(self, address: str) -> Rows:
         """The rows that are meant, perhaps none."""
         if address in self._refs:
             ids: Iterable[int] = (self._refs[address],)
-        elif address in self._placed:
-            ids = self._placed[address]
+        elif address in self._admitted:
+            ids = self._admitted[address]
         elif address in self._files:
             ids = self._files[address]
         else:
@@ -227,7 +227,7 @@ class _Addresses:
         return np.array(sorted(self._holdings.place[i] for i in ids if i in self._holdings.place), dtype=np.int64)
 
 
-def _placed(catalog: Catalog, addresses: Mapping[str, str]) -> Mapping[str, Sequence[int]]:
+def _admitted(catalog: Catalog, addresses: Mapping[str, str]) -> Mapping[str, Sequence[int]]:
     """By name, the passages of an address whose fragment is none of theirs but tells their place: a clause, a heading."""
     told = {name: parted(address)[:2] for name, address in addresses.items() if parted(address)[1]}
     documents = catalog.passages_of({readable(document) for document, _ in told.values()})
@@ -240,7 +240,7 @@ def _placed(catalog: Catalog, addresses: Mapping[str, str]) -> Mapping[str, Sequ
     return found
 
 
-def _of_files(catalog: Catalog, holdings: Holdings, addresses: Iterable[str]) -> Mapping[str, Sequence[int]]:
+def _of_files(catalog: Catalog, holdings: TrainingPassages, addresses: Iterable[str]) -> Mapping[str, Sequence[int]]:
     """By name, the passages of a whole file whose sheets or rows are documents of their own: a workbook, JSON Lines.
 
     A file is named by its address or by a path that fits no other file. A row with an address of its own is not known
@@ -295,7 +295,7 @@ def _path(path: str) -> str:
     return "/" + readable("x://" + path.removeprefix("./").lstrip("/"))[len("x://") :]
 
 
-def _by_path(catalog: Catalog, holdings: Holdings, paths: Collection[str]) -> Mapping[str, str]:
+def _by_path(catalog: Catalog, holdings: TrainingPassages, paths: Collection[str]) -> Mapping[str, str]:
     """By path, the address of the one document that ends with it; a path that fits several leads nowhere."""
     if not paths:
         return {}
@@ -425,7 +425,7 @@ def embedded(encoder: Encoder, questions: Sequence[str], step: Step) -> Array:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Course:
+class TrainingSet:
     """Lessons, and the library that they are of.
 
     Attributes:
@@ -436,7 +436,7 @@ class Course:
         labels: The vectors of candidates' labels, where those count.
     """
 
-    holdings: Holdings
+    holdings: TrainingPassages
     lessons: Sequence[Lesson]
     aims: Sequence[Aim]
     engine: Engine

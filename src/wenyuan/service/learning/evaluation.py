@@ -34,9 +34,9 @@ from wenyuan.core.scoring.evaluation import (
 from wenyuan.core.text import query_terms
 from wenyuan.runtime import deadline_after
 from wenyuan.service.answer import Answer
-from wenyuan.service.audit.recorder import Witness
+from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.fragments import asked
-from wenyuan.service.learning import Holdings, Lesson, Step, load_holdings, resolve
+from wenyuan.service.learning import Lesson, Step, TrainingPassages, load_holdings, resolve
 from wenyuan.service.search.analysis import SCRIPTS, junk_queries
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.settings import Settings
@@ -58,7 +58,7 @@ class Evaluator:
     settings: Settings
     catalog: Catalog
     encoder: Encoder | None
-    witness: Witness
+    recorder: AuditRecorder
     retriever: Retriever
 
     def evaluate(
@@ -79,7 +79,7 @@ class Evaluator:
             CatalogBusy: another process is writing.
         """
         begun = time.monotonic()
-        pairs = [replace(pair, question=self.witness.questions.text(pair.question)) for pair in pairs]
+        pairs = [replace(pair, question=self.recorder.questions.text(pair.question)) for pair in pairs]
         step("read", 0, 1)
         self.retriever.follow()
         holdings, own = self._held()
@@ -114,7 +114,7 @@ class Evaluator:
             number = self.catalog.keep_evaluation(kept, pairs, course.asked)
             kept = replace(kept, evaluation_id=number)
             noted = {"name": name, "set_id": kept.set_id, "figures": dict(figures)}
-            self.witness.changed("evaluation", "added", str(number), None, noted)
+            self.recorder.changed("evaluation", "added", str(number), None, noted)
         return WholeEvaluation(evaluation=kept, asked=tuple(course.asked))
 
     def evaluate_again(self, evaluation_id: int, *, step: Step = lambda stage, done, total: None) -> WholeEvaluation:
@@ -152,9 +152,9 @@ class Evaluator:
         """Forget an evaluation, and its questions where no other has them; NotFound when there is none."""
         name = self.evaluation(evaluation_id).evaluation.name
         self.catalog.remove_evaluation(evaluation_id)
-        self.witness.changed("evaluation", "removed", str(evaluation_id), {"name": name}, None)
+        self.recorder.changed("evaluation", "removed", str(evaluation_id), {"name": name}, None)
 
-    def _held(self) -> tuple[Holdings, tuple[str, ...]]:
+    def _held(self) -> tuple[TrainingPassages, tuple[str, ...]]:
         """What can be found today, without vectors, and the sources that have it."""
         day, registry = date.today(), self.retriever.registry()
         own = [s.source_id for s in registry.by_id.values() if s.type == "static_doc"]
@@ -252,7 +252,7 @@ def _askable(texts: Iterable[str]) -> list[str]:
 class _Course:
     """Questions under way, and what came of them."""
 
-    def __init__(self, answer: Callable[[str], Answer], holdings: Holdings) -> None:
+    def __init__(self, answer: Callable[[str], Answer], holdings: TrainingPassages) -> None:
         self._answer = answer
         self._holdings = holdings
         self.asked: list[AskedQuestion] = []

@@ -24,13 +24,13 @@ from wenyuan.core.scoring.adapt import Tuning
 from wenyuan.core.scoring.evaluation import Deal, Verdict, deal, judge, roots
 from wenyuan.core.scoring.probability import CURVES, calibrated, error_of
 from wenyuan.core.text import fold, query_terms
-from wenyuan.service.audit.recorder import Witness
+from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.learning import (
-    Course,
-    Holdings,
     Lesson,
     Lessons,
     Step,
+    TrainingPassages,
+    TrainingSet,
     embedded,
     found,
     judged_pairs,
@@ -59,7 +59,7 @@ class Feedback:
     """Takes judgements of answers."""
 
     catalog: Catalog
-    witness: Witness
+    recorder: AuditRecorder
 
     def give_feedback(
         self, audit_id: str, *, good: Sequence[str] = (), bad: Sequence[str] = (), principal: Principal = LOCAL
@@ -107,15 +107,15 @@ class Feedback:
             )
         self.catalog.put_feedback(audit_id, judged, principal.key_id)
         said = {name: [ref for ref, kept in judged.items() if kept is right] for name, right in _WORDS}
-        self.witness.changed("feedback", "added", audit_id, None, {n: refs for n, refs in said.items() if refs})
+        self.recorder.changed("feedback", "added", audit_id, None, {n: refs for n, refs in said.items() if refs})
         return judged
 
     def _answer(self, audit_id: str, principal: Principal) -> AuditRecord:
-        if self.witness.log is None:
+        if self.recorder.log is None:
             raise KnowledgeError("the audit is switched off", component="audit", hint="audit.enabled = true")
-        self.witness.log.flush()
+        self.recorder.log.flush()
         try:
-            record = self.witness.log.show(audit_id)
+            record = self.recorder.log.show(audit_id)
         except NotFound as error:
             raise _no_answer(audit_id) from error
         if record.kind != "retrieval" or not _of(record, principal):
@@ -156,7 +156,7 @@ def _ref_of(fragments: Sequence[Mapping[str, Any]], part: str) -> str | None:
 _PIECE = re.compile(r"(.*)[?&](id|sheet)=([^?&#]*)")
 
 
-def documents_of(lessons: Sequence[Lesson], holdings: Holdings, catalog: Catalog) -> list[frozenset[str]]:
+def documents_of(lessons: Sequence[Lesson], holdings: TrainingPassages, catalog: Catalog) -> list[frozenset[str]]:
     """Of each lesson, the names of the documents that answer it.
 
     One document are: what has the same address (see `whole`), and what has the same title in one source. A row of a table
@@ -171,7 +171,7 @@ def documents_of(lessons: Sequence[Lesson], holdings: Holdings, catalog: Catalog
     return [frozenset(name_of[int(holdings.ids[row])] for row in own) for own in rows]
 
 
-def _of_each_document(lesson: Lesson, holdings: Holdings) -> list[int]:
+def _of_each_document(lesson: Lesson, holdings: TrainingPassages) -> list[int]:
     """The rows that answer, where passages do; else one row of each document."""
     found = np.unique(np.concatenate([target.rows for target in lesson.targets]))
     if lesson.by_document and len(found) > 1:
@@ -273,7 +273,7 @@ class Tuner:
     catalog: Catalog
     engine: Engine
     encoder: Encoder | None
-    witness: Witness
+    recorder: AuditRecorder
     retriever: Retriever
     traits: CollectionTraits
 
@@ -339,7 +339,7 @@ class Tuner:
             raise NotFound("the library has no tuning", hint="wenyuan tune --golden FILE")
         self.retriever.follow()
         self.catalog.undo_tuning(self.traits.under({}))
-        self.witness.changed("tuning", "removed", str(kept.tuning_id), _noted(kept), None)
+        self.recorder.changed("tuning", "removed", str(kept.tuning_id), _noted(kept), None)
         return kept
 
     def tuning(self) -> KeptTuning | None:
@@ -363,16 +363,16 @@ class Tuner:
 
     def _answered(self, audit_id: str) -> AuditRecord | None:
         """The record of an answer, where it is kept."""
-        if self.witness.log is None:
+        if self.recorder.log is None:
             return None
         try:
-            return self.witness.log.show(audit_id)
+            return self.recorder.log.show(audit_id)
         except NotFound:  # its record has expired
             return None
 
     def _course(
         self, encoder: Encoder, given: Mapping[str, Sequence[Pair]], sources: Collection[str] | None, step: Step
-    ) -> tuple[Course, TuneReport]:
+    ) -> tuple[TrainingSet, TuneReport]:
         """What can be learned from, and a report that says so."""
         step("read", 0, 1)
         self.retriever.follow()
@@ -387,7 +387,7 @@ class Tuner:
         enough = len(found.lessons) >= LEAST_QUESTIONS
         questions = [lesson.question for lesson in found.lessons] if enough else []
         queries = embedded(encoder, questions, step)
-        course = Course(
+        course = TrainingSet(
             holdings=holdings,
             lessons=found.lessons,
             aims=[self.retriever.aim(*asked) for asked in zip(questions, queries, strict=True)],
@@ -406,7 +406,7 @@ class Tuner:
             examples=tuple((pair.answer, pair.where) for pair in found.unknown[:_SHOWN]),
         )
 
-    def _dealt(self, course: Course, *, same_documents: bool) -> Deal:
+    def _dealt(self, course: TrainingSet, *, same_documents: bool) -> Deal:
         """The folds of the questions."""
         documents: Sequence[Collection[str]] = (
             [(str(number),) for number in range(len(course.lessons))]
@@ -416,7 +416,7 @@ class Tuner:
         return deal([query_terms(lesson.question) for lesson in course.lessons], documents)
 
     def _judged(
-        self, course: Course, encoder: Encoder, dealt: Deal, report: TuneReport, step: Step, *, dry_run: bool
+        self, course: TrainingSet, encoder: Encoder, dealt: Deal, report: TuneReport, step: Step, *, dry_run: bool
     ) -> TuneReport:
         """The verdict on what can be learned, and its adoption."""
         weight = self.retriever.weight()
@@ -444,7 +444,7 @@ class Tuner:
         told |= {"curve": dict(report.curve), "error": report.error, "same_documents": report.same_documents}
         number = self.catalog.adopt_tuning(tuning, told, self.traits.under(report.curve))
         kept = self.tuning()
-        self.witness.changed(
+        self.recorder.changed(
             "tuning", "changed" if former else "added", str(number),
             _noted(former) if former else None, _noted(kept) if kept else None,
         )  # fmt: skip

@@ -14,7 +14,7 @@ from wenyuan.core.errors import IndexCorrupt, InvalidRequest, KnowledgeError
 from wenyuan.core.model import Source
 from wenyuan.core.ports import ChangeFeed, Engine
 from wenyuan.core.sources import Cycle, SourceState, parse_cycle
-from wenyuan.runtime import Rounds, deadline_after
+from wenyuan.runtime import Periodic, deadline_after
 
 if TYPE_CHECKING:
     from wenyuan.catalog import Catalog
@@ -230,7 +230,7 @@ class IndexFollower:
     def __init__(self, feed: ChangeFeed, engine: Engine, *, every: float = EVERY) -> None:
         self._feed = feed
         self._engine = engine
-        self._rounds = Rounds(self._follow, name="wenyuan-follower", every=every)
+        self._rounds = Periodic(self._follow, name="wenyuan-follower", every=every)
         self._look: Callable[[ChangeFeed], None] | None = getattr(engine, "look", None)
         self._seen, self._trouble = -1, ""
         self.start, self.stop = self._rounds.start, self._rounds.stop

@@ -15,9 +15,9 @@ from wenyuan.core.ports import ChangeFeed, Encoder, Engine
 from wenyuan.core.records import AuditProgress
 from wenyuan.runtime import deadline_after
 from wenyuan.service.answer import Query
-from wenyuan.service.audit.recorder import Witness
+from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.operations import SourceHealth, describe_state, healths
-from wenyuan.service.operations.refresh import HiredWorker, WorkerProgress
+from wenyuan.service.operations.refresh import BackgroundRefresh, WorkerProgress
 from wenyuan.service.rules.derive import Deriver
 from wenyuan.service.search.cache import CacheCounts
 from wenyuan.service.search.retriever import Retriever
@@ -44,7 +44,7 @@ class IndexLag:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vitals:
+class LibraryStats:
     """The numbers of a library at a moment.
 
     Attributes:
@@ -181,11 +181,11 @@ class Health:
     engine: Engine
     encoder: Encoder | None
     encoder_note: str
-    witness: Witness
+    recorder: AuditRecorder
     retriever: Retriever
     searcher: Searcher
     deriver: Deriver
-    worker: HiredWorker | None = None
+    worker: BackgroundRefresh | None = None
     warmth: WarmUp | None = None
 
     def warm_up(self) -> WarmUp:
@@ -199,21 +199,21 @@ class Health:
         self.warmth.start()
         return self.warmth
 
-    def vitals(self) -> Vitals:
+    def vitals(self) -> LibraryStats:
         """How the library is doing, in numbers.
 
         Raises:
             CatalogError: it cannot be told.
         """
         sources, counts = source_counts(self.catalog)
-        return Vitals(
+        return LibraryStats(
             at=time.time(),
             sources=sources,
             counts=counts,
             legs=self.retriever.meter.read(list(counts)),
             cache=self.searcher.cache_counts(),
             query_vectors=self.retriever.query_vectors(),
-            audit=None if self.witness.log is None else self.witness.log.progress(),
+            audit=None if self.recorder.log is None else self.recorder.log.progress(),
             index=index_lag(self.catalog, self.engine),
             worker=None if self.worker is None else self.worker.progress(),
         )
@@ -234,7 +234,7 @@ class Health:
             parts["reranker"] = {"state": "ok", "detail": key}
         if not starting and all(part["state"] != "failed" for part in parts.values()):
             parts["search"] = _checked(self._check_search)  # what no part tells, a question does
-        if self.witness.log is not None:
+        if self.recorder.log is not None:
             parts["audit"] = _checked(self._check_audit)
         return Readiness(ready=all(part["state"] in _ANSWERS for part in parts.values()), parts=parts)
 
@@ -247,8 +247,8 @@ class Health:
         return "a question is answered"
 
     def _check_audit(self) -> str:
-        assert self.witness.log is not None
-        self.witness.log.check()
+        assert self.recorder.log is not None
+        self.recorder.log.check()
         return "a record can be written"
 
     def _asked(self, seconds: float) -> None:

@@ -15,7 +15,7 @@ from wenyuan.core.errors import CatalogBusy, InvalidRequest, KnowledgeError, Not
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Source
 from wenyuan.core.sources import LONGEST_CLAIM, SourceState
-from wenyuan.runtime import Rounds, own_name
+from wenyuan.runtime import Periodic, own_name
 from wenyuan.service.operations import cycle_of, describe_state, due_at, next_due, stale_since
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from wenyuan.service.library import Library
 
 __all__ = [
-    "HiredWorker",
+    "BackgroundRefresh",
     "RefreshOutcome",
     "Worker",
     "WorkerProgress",
@@ -349,7 +349,7 @@ class WorkerProgress:
     trouble: str = ""
 
 
-class HiredWorker:
+class BackgroundRefresh:
     """Refreshes what is due until it is stopped; one that meets an error of ours tries again at its next look.
 
     Args:
@@ -364,7 +364,7 @@ class HiredWorker:
         self._lock = threading.Lock()
         self._looked = clock()
         self._done = WorkerProgress(name=self._worker.name, alive=False)
-        self._rounds = Rounds(self._look, name="wenyuan-worker", every=poll)
+        self._rounds = Periodic(self._look, name="wenyuan-worker", every=poll)
         self.start = self._rounds.start
 
     def stop(self) -> None:

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class WithdrawnEvidence:
     """How many evidences were withdrawn, and how many rules were retired since nothing else supports them."""
 
     evidences: int = 0
     rules: int = 0
 
 
-def follow_quotes(catalog: Catalog, source_id: str, today: date) -> Lost:
+def follow_quotes(catalog: Catalog, source_id: str, today: date) -> WithdrawnEvidence:
     """Compare what is cited of a source with its documents, as far as these have changed since the last time.
 
     Evidence is withdrawn when its document was removed, has ended, or no longer has the words. One that is imported
@@ -49,7 +49,7 @@ def follow_quotes(catalog: Catalog, source_id: str, today: date) -> Lost:
     """
     cited = catalog.cited(source_id)
     if not cited:
-        return Lost()
+        return WithdrawnEvidence()
     key = f"rules/quotes/{source_id}"
     known = catalog.value(key) or {"seq": 0, "day": 0}
     seen = {"seq": catalog.seq(), "day": today.toordinal()}
@@ -64,7 +64,7 @@ def follow_quotes(catalog: Catalog, source_id: str, today: date) -> Lost:
     if loose and catalog.source_changed(source_id, known["seq"]):
         said = said_in(catalog.texts_of(source_id), {one.quote for one in loose}) or frozenset()
         verified |= {one.row_id: one.quote in said for one in loose if one.verified != (one.quote in said)}
-    found = Lost(*catalog.withdraw_evidence(source_id, lost)) if lost else Lost()
+    found = WithdrawnEvidence(*catalog.withdraw_evidence(source_id, lost)) if lost else WithdrawnEvidence()
     if verified:
         catalog.mark_quotes(source_id, verified)
     if seen != known:

@@ -116,7 +116,7 @@ class Sources:
         return found
 
 
-class Sight:
+class RegistryReader:
     """The registry as the record has it, read anew after every change of the catalog."""
 
     def __init__(self, record: Record) -> None:
@@ -203,7 +203,7 @@ class Told:
     strange: int = 0
 
 
-class Topics:
+class TopicReader:
     """Makes topics of requests; what they rest on is read anew after every change of the catalog.
 
     Args:

@@ -16,7 +16,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept(Generic[V]):
+class CachedValue(Generic[V]):
     """A value, and whether it was kept: its age in milliseconds, 0 for a fresh one."""
 
     value: V
@@ -120,7 +120,7 @@ class AnswerCache(Generic[V]):
         self._store = store
         self._keep = keep
         self._lock = threading.Lock()
-        self._under_way: dict[Hashable, Future[Kept[V]]] = {}
+        self._under_way: dict[Hashable, Future[CachedValue[V]]] = {}
         self._counts = CacheCounts()
 
     def counts(self) -> CacheCounts:
@@ -133,14 +133,14 @@ class AnswerCache(Generic[V]):
         with self._lock:
             self._counts = replace(self._counts, **{name: getattr(self._counts, name) + 1})
 
-    def get(self, key: Hashable, compute: Callable[[], V]) -> Kept[V]:
+    def get(self, key: Hashable, compute: Callable[[], V]) -> CachedValue[V]:
         """The value of `key`, computed when it is not kept; raises what `compute` raises, to all who wait."""
         if self._store is None:
-            return Kept(compute(), False, 0.0)
+            return CachedValue(compute(), False, 0.0)
         with self._lock:
             running = self._under_way.get(key)
             if running is None:
-                mine: Future[Kept[V]] = Future()
+                mine: Future[CachedValue[V]] = Future()
                 self._under_way[key] = mine
         if running is None:
             return self._lead(self._store, key, mine, compute)
@@ -148,7 +148,9 @@ class AnswerCache(Generic[V]):
         self._count("hits" if kept.hit else "joined")
         return kept
 
-    def _lead(self, store: Store[V], key: Hashable, mine: Future[Kept[V]], compute: Callable[[], V]) -> Kept[V]:
+    def _lead(
+        self, store: Store[V], key: Hashable, mine: Future[CachedValue[V]], compute: Callable[[], V]
+    ) -> CachedValue[V]:
         """Look, and compute if need be, for all who ask meanwhile."""
         try:
             kept = self._looked_up(store, key, compute)
@@ -161,16 +163,16 @@ class AnswerCache(Generic[V]):
         mine.set_result(kept)
         return kept
 
-    def _looked_up(self, store: Store[V], key: Hashable, compute: Callable[[], V]) -> Kept[V]:
+    def _looked_up(self, store: Store[V], key: Hashable, compute: Callable[[], V]) -> CachedValue[V]:
         found = store.get(key)
         if found is not None:
             self._count("hits")
-            return Kept(found[0], True, found[1] * 1e3)
+            return CachedValue(found[0], True, found[1] * 1e3)
         self._count("misses")
         value = compute()
         if self._keep(key, value):
             store.put(key, value)
-        return Kept(value, False, 0.0)
+        return CachedValue(value, False, 0.0)
 
     def _end(self, key: Hashable) -> None:
         with self._lock:

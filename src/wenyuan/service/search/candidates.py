@@ -62,7 +62,7 @@ def _least(best: float, floor: float | None) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class Cutoff:
     """What of the candidates may come into an answer.
 
     Attributes:
@@ -76,7 +76,7 @@ class Cut:
     reach: float
 
     @classmethod
-    def of(cls, floor: float | None, limit: int, trusts: Collection[int], in_context: bool) -> Cut:
+    def of(cls, floor: float | None, limit: int, trusts: Collection[int], in_context: bool) -> Cutoff:
         """`trusts`: Of the sources that were searched; where all are trusted alike, trust lifts nothing."""
         reach = trust_factor(max(trusts, default=5)) / trust_factor(min(trusts, default=1))
         return cls(floor, limit, reach * (1.0 + CONTEXT_BOUND if in_context else 1.0))
@@ -100,7 +100,7 @@ class Cut:
 
 
 def contenders(
-    keyword: Array, cosines: Array, ceiling: float, fusion: Fusion, cut: Cut, shares: Array | None = None
+    keyword: Array, cosines: Array, ceiling: float, fusion: Fusion, cut: Cutoff, shares: Array | None = None
 ) -> Array:
     """The candidates that may be in the answer, while the keyword scores of some are not known yet.
 
@@ -180,7 +180,7 @@ _BELONGING_MOST = 200_000
 """Passages that are remembered, in some 20 MB. A passage never changes, so what is remembered stays true."""
 
 
-class Belongings:
+class LawLookup:
     """Looks passages up in the record, and remembers their laws. Safe to share between threads."""
 
     def __init__(self, record: Record) -> None:

@@ -21,10 +21,10 @@ from wenyuan.core.scoring.rerank import blended, checked_scores
 from wenyuan.core.text.summaries import with_lead
 from wenyuan.service.answer import LegReport
 from wenyuan.service.search.legs import QueryVectors
-from wenyuan.service.search.threads import Crew, Leg
+from wenyuan.service.search.threads import Leg, LegExecutor
 from wenyuan.settings import RerankerSettings
 
-# The legs that lead abroad: sources of type ``api`` and ``vector_index``, asked while our own legs work.
+# The legs that ask external sources, those of type ``api`` and ``vector_index``, while our own legs work.
 
 
 Answered = tuple[Sequence[OutsideHit], float]
@@ -39,18 +39,20 @@ class Asked:
     answer: Leg[Answered]
 
 
-class Abroad:
+class ExternalSearch:
     """Asks outside sources.
 
     Args:
         open_source: Opens a source for asking; raises a `KnowledgeError` when it is described wrongly.
-        crew: Runs these legs alone, and is closed with this: others that hang must not keep our own legs from running.
+        executor: Runs these legs alone, and is closed with this: others that hang must not keep our own legs from running.
     """
 
-    def __init__(self, open_source: Callable[[Source], Outside], vectors: QueryVectors | None, crew: Crew) -> None:
+    def __init__(
+        self, open_source: Callable[[Source], Outside], vectors: QueryVectors | None, executor: LegExecutor
+    ) -> None:
         self._open_source = open_source
         self._vectors = vectors
-        self.crew = crew
+        self.executor = executor
         self._opened: dict[str, tuple[str, Outside]] = {}
         self._lock = threading.Lock()
 
@@ -64,7 +66,7 @@ class Abroad:
             hits = outside.ask(query, vector=vector, limit=limit, as_of=as_of, deadline=deadline)
             return hits, (time.perf_counter() - begun) * 1e3
 
-        return [Asked(s, as_of, self.crew.begin(lambda s=s: call(s), "outside", s.source_id)) for s in sources]  # type: ignore[misc]
+        return [Asked(s, as_of, self.executor.begin(lambda s=s: call(s), "outside", s.source_id)) for s in sources]  # type: ignore[misc]
 
     def _outside(self, source: Source) -> Outside:
         described = json.dumps([source.type, dict(source.settings)], sort_keys=True, default=str)
@@ -86,7 +88,7 @@ class Abroad:
             source = question.source
             name = f"source {source.source_id}"
             try:
-                hits, ms = self.crew.outcome(question.answer, name, deadline)
+                hits, ms = self.executor.outcome(question.answer, name, deadline)
             except KnowledgeError as error:
                 if source.settings.get("required", True):
                     raise
@@ -98,7 +100,7 @@ class Abroad:
         return found, reports
 
     def close(self) -> None:
-        self.crew.close()
+        self.executor.close()
         with self._lock:
             for _, outside in self._opened.values():
                 outside.close()
@@ -180,7 +182,7 @@ class Reranking:
         return limit if self.reranker is None else max(limit, self.settings.top_n)
 
     def best(
-        self, query: str, found: Found, limit: int, crew: Crew, deadline: Deadline
+        self, query: str, found: Found, limit: int, executor: LegExecutor, deadline: Deadline
     ) -> tuple[Found, list[LegReport]]:
         """The best `limit` of what was found, and how the reranker did.
 
@@ -197,7 +199,7 @@ class Reranking:
         head = found[: self.reach(limit)]
         begun = time.perf_counter()
         try:
-            scores = self._scores(self.reranker, query, head, crew, deadline)
+            scores = self._scores(self.reranker, query, head, executor, deadline)
         except KnowledgeError as error:
             if self.settings.required:
                 raise
@@ -211,12 +213,14 @@ class Reranking:
         ms = (time.perf_counter() - begun) * 1e3
         return ordered(mixed)[:limit], [LegReport(name=_LEG, state="ok", ms=ms, hits=len(mixed))]
 
-    def _scores(self, reranker: Reranker, query: str, head: Found, crew: Crew, deadline: Deadline) -> Sequence[float]:
+    def _scores(
+        self, reranker: Reranker, query: str, head: Found, executor: LegExecutor, deadline: Deadline
+    ) -> Sequence[float]:
         left = deadline.remaining() * (1.0 if self.settings.required else 1.0 - _LEFT_OVER)
         own = Deadline(deadline.clock() + min(left, self.settings.timeout), deadline.clock)
         texts = [_text(passage) for _, passage in head]
-        asked = crew.begin(lambda: reranker.rerank(query, texts, deadline=own), _LEG)
-        scores = crew.outcome(asked, _LEG, own)
+        asked = executor.begin(lambda: reranker.rerank(query, texts, deadline=own), _LEG)
+        scores = executor.outcome(asked, _LEG, own)
         return checked_scores(scores, len(texts), _LEG, logits=False)
 
 

@@ -30,8 +30,8 @@ from wenyuan.runtime import usable_cores
 from wenyuan.service.answer import LegReport
 from wenyuan.service.search.analysis import GENERAL, PASSAGES, SCRIPTS, AnalysedQuery, CollectionProfile
 from wenyuan.service.search.cache import CacheCounts
-from wenyuan.service.search.candidates import Belongings, Cut, LabelVectors, above, contenders
-from wenyuan.service.search.threads import Crew, Leg, Legs, Places
+from wenyuan.service.search.candidates import Cutoff, LabelVectors, LawLookup, above, contenders
+from wenyuan.service.search.threads import FairSemaphore, Leg, LegExecutor, Legs
 
 # The vectors of queries: made once for all legs of a request, and remembered where that is set.
 
@@ -162,7 +162,7 @@ class LegRequest:
     depth: int
     profile: CollectionProfile
     deadline: Deadline
-    cut: Cut | None = None
+    cut: Cutoff | None = None
 
 
 class Found(NamedTuple):
@@ -215,19 +215,19 @@ class OwnLegs:
         self,
         engine: Engine,
         vectors: QueryVectors | None,
-        crew: Crew,
-        belongings: Belongings,
+        executor: LegExecutor,
+        laws: LawLookup,
         labels: LabelVectors,
     ) -> None:
         self._engine = engine
         self._vectors = vectors
-        self._belongings, self._labels = belongings, labels
-        self._crew = crew
+        self._laws, self._labels = laws, labels
+        self._executor = executor
         here = engine.works_here and (vectors is None or getattr(vectors.encoder, "works_here", False))
-        self._places = Places(usable_cores()) if here else None
+        self._semaphore = FairSemaphore(usable_cores()) if here else None
 
     @contextmanager
-    def _placed(self, deadline: Deadline) -> Iterator[None]:
+    def _admitted(self, deadline: Deadline) -> Iterator[None]:
         """Wait for a place among those that are computing, where computing is all that there is to do.
 
         More at once than there are cores hinder one another, at the interpreter's lock.
@@ -235,15 +235,15 @@ class OwnLegs:
         Raises:
             EngineTimeout: there was none before the deadline.
         """
-        if self._places is None:
+        if self._semaphore is None:
             yield
             return
-        if not self._places.acquire(timeout=deadline.remaining()):
+        if not self._semaphore.acquire(timeout=deadline.remaining()):
             raise EngineTimeout("too many requests were before this one", component="search")
         try:
             yield
         finally:
-            self._places.release()
+            self._semaphore.release()
 
     def embedding(self, text: str, deadline: Deadline) -> Callable[[], Any] | None:
         """Gives the vector of a query's text when it is called; None without an encoder."""
@@ -256,7 +256,7 @@ class OwnLegs:
 
     def shares(self, candidates: Collection[int], law: float, deadline: Deadline) -> Mapping[int, float]:
         """What candidates keep of their scores for their laws, where that is not all; `law`: see `Traits`."""
-        return law_shares(self._belongings.of(candidates, deadline), law) if law else {}
+        return law_shares(self._laws.of(candidates, deadline), law) if law else {}
 
     def found(self, request: LegRequest) -> Found:
         """All that either leg found among its best, best first.
@@ -265,12 +265,12 @@ class OwnLegs:
             KnowledgeError: a leg failed or did not answer in time.
         """
         deadline = request.deadline
-        with self._placed(deadline):
+        with self._admitted(deadline):
             # Where all is computed here, to change threads four times would take longer than two legs at once save.
-            if self._places is None:
-                found = self._by_legs(self._crew, request)
+            if self._semaphore is None:
+                found = self._by_legs(self._executor, request)
             else:
-                found = self._crew.together(lambda legs: self._by_legs(legs, request), deadline)
+                found = self._executor.together(lambda legs: self._by_legs(legs, request), deadline)
             if request.profile.traits.labels and found.aim is not None:
                 found = found._replace(candidates=self._labelled(found.candidates, found.aim, request))
         return found
@@ -387,7 +387,7 @@ class OwnLegs:
     def naming(self, named: Sequence[str], passages: Sequence[int], deadline: Deadline) -> Collection[int]:
         """The passages among these that have one of these identifiers (see `text.identifiers`) anywhere."""
         marks = ["#" + name for name in named]
-        return self._keyword_scores(self._crew, marks, passages, deadline).keys()
+        return self._keyword_scores(self._executor, marks, passages, deadline).keys()
 
     def _keyword(self, request: LegRequest) -> _Words:
         """What was found in any wording, each scored in all of them."""

@@ -36,7 +36,7 @@ from wenyuan.runtime import deadline_after
 from wenyuan.service.answer import Answer, LegReport, Query
 from wenyuan.service.rules import RuleQuestion, of_type
 from wenyuan.service.rules.derive import Derived, Deriver
-from wenyuan.service.search import Record, Sight, Sources, Told, Topics
+from wenyuan.service.search import Record, RegistryReader, Sources, Told, TopicReader
 from wenyuan.service.search.analysis import (
     SCRIPTS,
     ActiveTuning,
@@ -46,10 +46,19 @@ from wenyuan.service.search.analysis import (
     script_of,
     strange,
 )
-from wenyuan.service.search.candidates import Belongings, Cut, LabelVectors, above, guard, likely, meeting, why_empty
-from wenyuan.service.search.external import Abroad, Reranking, no_outside, unaddressed
+from wenyuan.service.search.candidates import (
+    Cutoff,
+    LabelVectors,
+    LawLookup,
+    above,
+    guard,
+    likely,
+    meeting,
+    why_empty,
+)
+from wenyuan.service.search.external import ExternalSearch, Reranking, no_outside, unaddressed
 from wenyuan.service.search.legs import Aim, Found, LegRequest, OwnLegs, QueryVectors
-from wenyuan.service.search.threads import Crew, Leg
+from wenyuan.service.search.threads import Leg, LegExecutor
 from wenyuan.service.search.traces import NO_TRACES, Traces
 from wenyuan.settings import RulesSettings, SearchSettings
 
@@ -204,25 +213,27 @@ class Retriever:
         self._record, self._engine, self._encoder = record, engine, encoder
         self._settings = settings
         self._traces = traces
-        self._crew = Crew(settings.threads, traces)
-        self.meter = self._crew.meter
+        self._executor = LegExecutor(settings.threads, traces)
+        self.meter = self._executor.meter
         self.stale = stale
         self._rules = rules
         self._united = united or RulesSettings()
         self.reranking = reranking or Reranking()
         vectors = QueryVectors(encoder, settings.query_vectors) if encoder is not None else None
         self._labels = LabelVectors(record)
-        self._own = OwnLegs(engine, vectors, self._crew, Belongings(record), self._labels)
+        self._own = OwnLegs(engine, vectors, self._executor, LawLookup(record), self._labels)
         self.query_vectors = self._own.query_vectors
-        self._abroad = Abroad(open_outside or no_outside, vectors, Crew(settings.threads, traces, self.meter))
-        self._sight, self._tuned = Sight(record), ActiveTuning(record, encoder)
-        self._topics, self._analyser = Topics(record, engine.information), Analyser(record)
+        self._external = ExternalSearch(
+            open_outside or no_outside, vectors, LegExecutor(settings.threads, traces, self.meter)
+        )
+        self._sources, self._tuned = RegistryReader(record), ActiveTuning(record, encoder)
+        self._topics, self._analyser = TopicReader(record, engine.information), Analyser(record)
         self._abstention = Abstention(self._own, encoder, settings)
         self.mode = "hybrid" if encoder is not None else "keyword-only"
 
     def close(self) -> None:
-        self._crew.close()
-        self._abroad.close()
+        self._executor.close()
+        self._external.close()
 
     def retrieve(self, query: Query, deadline: Deadline | None = None) -> Answer:
         """Raises a `KnowledgeError` when any leg that had to answer did not.
@@ -244,22 +255,22 @@ class Retriever:
         change = self._engine.sync(self._record, deadline=deadline)
         day = query.as_of or date.today()
         registry = self.registry(deadline=deadline)  # not as of `change`: the index may be behind, rights may not
-        own, outside = self._sight.seen(registry, query.sources, min_trust=query.min_trust, day=day)
+        own, outside = self._sources.seen(registry, query.sources, min_trust=query.min_trust, day=day)
         scope = Scope(sources=frozenset(own), as_of=day, filter=self._filter(query, change, deadline))
         analysed = self._analyser.analysed(query.text, change, deadline)
         if why := _needless(analysed.wordings.words, (*own, *outside), registry):
             return self._nothing(change, scope, why)
         profile = self.profile(analysed.script, change, deadline)
-        asked = self._abroad.ask(outside, query.text, query.limit, day, deadline)
+        asked = self._external.ask(outside, query.text, query.limit, day, deadline)
         deriving = self._derive(query, replace(scope, filter=query.filter), registry, change, deadline)
         trusts = {name: registry.by_id[name].trust for name in own}
         own_part = self._searched(query, analysed, scope, trusts, profile, change, deadline)
         ranked, copies, legs = own_part.ranked, own_part.copies, own_part.legs
-        foreign, reports = self._abroad.collect(asked, deadline)
+        foreign, reports = self._external.collect(asked, deadline)
         ranked, copies = beside(ranked, copies, meeting(self._addressed(foreign, scope), scope.filter))
-        ranked, judged = self.reranking.best(query.text, ranked, query.limit, self._abroad.crew, deadline)
+        ranked, judged = self.reranking.best(query.text, ranked, query.limit, self._external.executor, deadline)
         legs += reports + judged
-        derived = None if deriving is None else self._crew.outcome(deriving, "rules leg", deadline)
+        derived = None if deriving is None else self._executor.outcome(deriving, "rules leg", deadline)
         if derived is not None:
             legs.append(LegReport(name="rules", state="ok", ms=derived.ms, hits=len(derived.found)))
             ranked = sorted([*ranked, *derived.found], key=_order)[: query.limit if query.rules == "within" else None]
@@ -306,7 +317,7 @@ class Retriever:
 
         def candidates(reach: int) -> tuple[Found, _Ranked]:
             in_context = bool(query.source_document_uri or query.task_id)
-            cut = Cut.of(self._settings.floor, reach, trusts.values(), in_context)
+            cut = Cutoff.of(self._settings.floor, reach, trusts.values(), in_context)
             found = self._found(analysed, scope, self._depth(query, analysed), profile, cut, deadline)
             return found, self._ranked(found.candidates, query, analysed.reference, scope, cut, deadline, change)
 
@@ -342,7 +353,7 @@ class Retriever:
         )
         given = question, scope, registry.by_id, change, deadline
         embed, bounded = self._own.embedding(query.text, deadline), query.sources is not None
-        return self._crew.begin(
+        return self._executor.begin(
             lambda: rules.derive(*given, min_trust=query.min_trust, embed=embed, bounded=bounded), "rules"
         )
 
@@ -356,12 +367,12 @@ class Retriever:
         change = self._record.seq()
         day = query.as_of or date.today()
         registry = self.registry(change, deadline)
-        own, _ = self._sight.seen(registry, query.sources, min_trust=query.min_trust, day=day)
+        own, _ = self._sources.seen(registry, query.sources, min_trust=query.min_trust, day=day)
         scope = Scope(sources=frozenset(own), as_of=day, filter=query.filter)
         deriving = self._derive(query, scope, registry, change, deadline)
         if deriving is None:
             return self._nothing(change, scope, "the library has no rules")
-        derived = self._crew.outcome(deriving, "rules leg", deadline)
+        derived = self._executor.outcome(deriving, "rules leg", deadline)
         found = sorted(derived.found, key=_order)  # what a limit cuts, the leg has cut, and says so
         return replace(
             self._nothing(change, scope, derived.reason),
@@ -375,7 +386,7 @@ class Retriever:
 
     def registry(self, change: int | None = None, deadline: Deadline | None = None) -> Sources:
         """The sources as of a change of the catalog, or of the last one."""
-        return self._sight.sources(self._record.seq() if change is None else change, deadline or self.deadline())
+        return self._sources.sources(self._record.seq() if change is None else change, deadline or self.deadline())
 
     def _behind(self, change: int) -> float:
         """Seconds since the oldest change that was not searched; there is one only while somebody else writes."""
@@ -462,13 +473,13 @@ class Retriever:
         scope: Scope,
         depth: int,
         profile: CollectionProfile,
-        cut: Cut,
+        cut: Cutoff,
         deadline: Deadline,
     ) -> Found:
         """What our own legs found; of a query that names a place all of it, since naming it may lift the last one."""
         if not scope.sources:
             return Found(NO_CANDIDATES, [], None, 0)
-        wanted: Cut | None = cut
+        wanted: Cutoff | None = cut
         if analysed.reference:
             wanted, profile = None, replace(profile, traits=replace(profile.traits, law=0.0))
         return self._own.found(
@@ -496,7 +507,7 @@ class Retriever:
         query: Query,
         reference: Reference | None,
         scope: Scope,
-        cut: Cut,
+        cut: Cutoff,
         deadline: Deadline,
         change: int,
     ) -> _Ranked:

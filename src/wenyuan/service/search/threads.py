@@ -46,19 +46,19 @@ class Leg(Future[T], Generic[T]):
 
 
 class Legs(Protocol):
-    """Runs legs: a `Crew` each in a thread of its own, `Together` one after the other."""
+    """Runs legs: a `LegExecutor` each in a thread of its own, `SequentialLegs` one after the other."""
 
     def begin(self, call: Callable[[], T], leg: str = "", source: str = "") -> Leg[T]: ...
 
     def outcome(self, future: Leg[T], name: str, deadline: Deadline) -> T: ...
 
 
-class Crew:
+class LegExecutor:
     """A fixed number of daemon threads. They are daemons, because one stuck in a library must not keep the
     process from ending; their number is fixed, so that stuck ones are found out instead of piling up.
 
     Args:
-        meter: Counts the legs; that of another crew, where both are counted as one.
+        meter: Counts the legs; that of another executor, where both are counted as one.
     """
 
     def __init__(self, size: int, traces: Traces = NO_TRACES, meter: LegMeter | None = None) -> None:
@@ -98,15 +98,15 @@ class Crew:
         self._count(future, "ok", future.seconds, _size(result))
         return result
 
-    def together(self, call: Callable[[Together], T], deadline: Deadline) -> T:
-        """The result of a call that runs its legs one after the other, in one thread of this crew.
+    def together(self, call: Callable[[SequentialLegs], T], deadline: Deadline) -> T:
+        """The result of a call that runs its legs one after the other, in one thread of this executor.
 
         For legs that compute and wait for nothing: each change of threads would take longer than it saves.
 
         Raises:
             KnowledgeError: as `outcome`; where nothing came before the deadline, the leg that was under way is named.
         """
-        legs = Together(self, self._traces)
+        legs = SequentialLegs(self, self._traces)
         whole = self.begin(lambda: call(legs))
         try:
             return outcome(whole, "own legs", deadline)
@@ -129,16 +129,16 @@ class Crew:
             self._jobs.put(None)
 
 
-class Together:
-    """Runs legs in the thread that begins them, counted as those of a crew.
+class SequentialLegs:
+    """Runs legs in the thread that begins them, counted as those of an executor.
 
     Attributes:
         doing: The leg under way, and what messages call it.
         abandoned: Nobody waits for them any more: they are neither gone on with nor counted.
     """
 
-    def __init__(self, crew: Crew, traces: Traces) -> None:
-        self._crew, self._traces = crew, traces
+    def __init__(self, executor: LegExecutor, traces: Traces) -> None:
+        self._executor, self._traces = executor, traces
         self.doing: tuple[Leg[Any] | None, str] = (None, "")
         self.abandoned = False
 
@@ -151,7 +151,7 @@ class Together:
 
     def outcome(self, future: Leg[T], name: str, deadline: Deadline) -> T:
         self._check_wanted()
-        return self._crew.outcome(future, name, deadline)
+        return self._executor.outcome(future, name, deadline)
 
     def _check_wanted(self) -> None:
         if self.abandoned:
@@ -222,7 +222,7 @@ def abreast(calls: Sequence[Callable[[], T]]) -> Sequence[Callable[[], T]]:
 # Places for those that compute: who asked first is served first.
 
 
-class Places:
+class FairSemaphore:
     """At most `number` hold a place at a time. Safe to share between threads.
 
     A `threading.Semaphore` would let whoever comes by just then go before those that were woken and have not run
