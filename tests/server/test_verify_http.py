@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,15 @@ def test_on_the_command_line(tmp_path: Path, language: str) -> None:
     assert "24 小时" in done.stdout
     assert max(cell_len(line) for line in done.stdout.splitlines() if "file://" not in line) <= 80
     assert verdicts(json.loads(run(ANSWER, "--json", *common).stdout)) == VERDICTS
+    listed = CliRunner().invoke(app, ["audit", "list", "--lang", language, "--library", str(folder)], env=world)
+    assert listed.exit_code == 0, listed.output
+    assert ("number changed" if language == "en" else "数字不符") in listed.stdout
+    (record,) = re.findall("a-[0-9a-z]{26}", listed.stdout)[:1]
+    shown = CliRunner().invoke(
+        app, ["audit", "show", record, "--lang", language, "--library", str(folder)], env=world
+    )
+    assert shown.exit_code == 0, shown.output
+    assert "48 小时" in shown.stdout
     by_input = CliRunner().invoke(app, ["verify", "-", "--json", *common], env=world, input=ANSWER)
     assert verdicts(json.loads(by_input.stdout)) == VERDICTS
     assert run(ANSWER, "--cite", "nothing", "--library", str(folder), "--lang", language).exit_code == 2

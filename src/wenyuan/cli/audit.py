@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -39,7 +40,7 @@ def show_line(terminal: Terminal, record: AuditRecord, parts: int = 0) -> None:
     who = printable(record.principal)
     kind = terminal.text(f"audit_{record.kind}")
     terminal.show(f"{record.audit_id}  {_time(record.at)}  {who:<8}  {kind}", wrap=False)
-    said = [*(_answered if record.kind == "retrieval" else _changed)(terminal, record.record)]
+    said = [*_TOLD_BY.get(record.kind, _changed)(terminal, record.record)]
     said[1:1] = [terminal.text("audit_parts", count=parts)] if parts else []
     line = Text("    " + " · ".join(printable(part) for part in said if part))
     line.truncate(terminal.out.width, overflow="ellipsis")
@@ -73,9 +74,23 @@ def _changed(terminal: Terminal, said: Mapping[str, Any]) -> Iterator[str]:
             yield terminal.text("audit_gone", count=value)
 
 
+def _verified(terminal: Terminal, said: Mapping[str, Any]) -> Iterator[str]:
+    counts = Counter(claim["verdict"] for claim in said["claims"])
+    verdicts = (f"{count} {terminal.text(f'verdict_{verdict}')}" for verdict, count in counts.most_common())
+    yield terminal.text("verified", count=len(said["claims"]), verdicts=terminal.text("comma").join(verdicts))
+
+
+_TOLD_BY = {"retrieval": _answered, "verification": _verified}
+
+
 def show_record(terminal: Terminal, record: AuditRecord) -> None:
     """All that is recorded, but for digests that only programs compare."""
-    lines = _of_retrieval(terminal, record) if record.kind == "retrieval" else _of_change(terminal, record.record)
+    if record.kind == "retrieval":
+        lines = _of_retrieval(terminal, record)
+    elif record.kind == "verification":
+        lines = _of_verification(terminal, record)
+    else:
+        lines = _of_change(terminal, record.record)
     _tell(terminal, "audit_id", record.audit_id)
     _tell(terminal, "audit_at", f"{_time(record.at)} ({terminal.text('audit_number', seq=record.seq)})")
     _tell(terminal, "audit_kind", terminal.text(f"audit_{record.kind}"))
@@ -122,6 +137,20 @@ def _of_retrieval(terminal: Terminal, record: AuditRecord) -> Iterator[tuple[str
         for reason in (reason for reason, refs in withheld.items() if entry["ref"] in refs):
             why = terminal.text(f"audit_why_{reason}")
             yield "", f"      {terminal.text('audit_lost', why=why, count=withheld[reason][entry['ref']])}"
+
+
+def _of_verification(terminal: Terminal, record: AuditRecord) -> Iterator[tuple[str, object]]:
+    said = record.record
+    yield "audit_door", said.get("door")
+    yield "agent_id", said.get("agent")
+    yield "audit_did", next(_verified(terminal, said))
+    texts = record.query["claims"] if record.query is not None else [""] * len(said["claims"])
+    for number, (claim, text) in enumerate(zip(said["claims"], texts, strict=True), 1):
+        findings = terminal.text("comma").join(terminal.text(f"verdict_{name}") for name in claim["findings"])
+        yield "", f"{number:>4}. [{findings}] {text}".rstrip()
+        yield "", f"      {', '.join(filter(None, (*claim['passages'], claim['rule'])))}".rstrip()
+    if record.query is None:
+        yield "", f"  ({terminal.text('query_' + record.query_state)})"
 
 
 def _bounds(terminal: Terminal, request: Mapping[str, Any]) -> Iterator[str]:
