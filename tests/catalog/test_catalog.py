@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
@@ -22,6 +21,7 @@ import sqlalchemy as sa
 import wenyuan
 from catalog_parts import BOTH, again, put, raw, texts
 from engine_laws import document, unit
+from unprivileged import nobody
 from wenyuan.catalog import Catalog, sql
 from wenyuan.core.access import TaskProfile
 from wenyuan.core.errors import (
@@ -145,19 +145,6 @@ def test_folder_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(CatalogUnavailable, match="cannot make the folder"):
         Catalog.create(tmp_path / "file")
-
-
-@contextmanager
-def nobody() -> Iterator[None]:
-    """Without the superuser's right to read and write everything."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import sys
 import time
 import urllib.request
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner, Result
 
 import wenyuan
-from wenyuan.cli.root import app
+from command_line import HASHING, run
 from wenyuan.cli.search import body, cells, marks, snippet, wrapped
 from wenyuan.cli.terminal import language_here
 from wenyuan.i18n import texts, translated
@@ -31,22 +30,12 @@ from wenyuan.runtime import upgrade_command
 
 CLI = Path(wenyuan.__file__).parent / "cli"
 DOCUMENTS = CLI / "demo" / "documents"
-HASHING = {"WENYUAN_ENCODER__KIND": "hashing"}
 COMMANDS = ["init", "add", "ingest", "search", "serve", "conformance", "eval", "doctor", "demo"]
 COMMANDS += ["tune", "feedback", "source list", "source show", "source remove"]
-
-Run = Callable[..., Result]
-
 
 PATIENT = {
     "WENYUAN_SEARCH__DEADLINE": "60"
 }  # on a busy machine even the nonsense that the floor is measured with is slow
-
-
-def run(*args: object, **env: str) -> Result:
-    """The command line in this process, with the hashing encoder, in English, 80 columns wide."""
-    world = {**HASHING, "LC_ALL": "C.UTF-8", "COLUMNS": "80", **env}
-    return CliRunner().invoke(app, [str(arg) for arg in args], env=world, prog_name="wenyuan")
 
 
 def start(*args: object, **env: str) -> subprocess.Popen[str]:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from test_client_anyone import FAILED, QUERY, foreign, fragment, success
 from typer.testing import CliRunner, Result
 
 import wenyuan
+from foreign_service import FAILED, QUERY, foreign, fragment, success
 from governed_door import fill, key
 from wenyuan.cli.root import app
 from wenyuan.server.access import KeyRing

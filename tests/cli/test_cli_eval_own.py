@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from test_cli import run
+
+from command_line import run
 
 TEXTS = {
     "complaints": "客户投诉应在七个工作日内答复。", "leave": "年假可以结转至次年三月。", "rooms": "会议室须提前一天预订。",

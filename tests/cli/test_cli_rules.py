@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 from rich.cells import cell_len
 from typer.testing import CliRunner, Result
 
+from command_line import Run, runner
 from rules_door import BOOK, TWICE, WRONG
 from wenyuan.cli.retrieve import _screen, parameters
 from wenyuan.cli.root import app
@@ -22,23 +22,6 @@ from wenyuan.i18n import translated
 COMMANDS = [f"rules {name}" for name in "import export template list show review remove infer packs".split()]
 COMMANDS += ["retrieve"]
 PIT = "深基坑开挖"
-
-Run = Callable[..., Result]
-
-
-def runner(folder: Path) -> Run:
-    """The command line in this process, on a library that is made with the first call."""
-
-    def call(*args: object, code: int = 0, **env: str) -> Result:
-        world = {"WENYUAN_ENCODER__KIND": "none", "LC_ALL": "C.UTF-8", "COLUMNS": "80",
-                 "WENYUAN_LIBRARY": str(folder), **env}  # fmt: skip
-        if not folder.exists() and args[0] != "init":
-            call("init")
-        done = CliRunner().invoke(app, [str(arg) for arg in args], env=world, prog_name="wenyuan")
-        assert done.exit_code == code, done.output
-        return done
-
-    return call
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from test_cli import run
 
+from command_line import run
 from tuning_parts import ENCODER, golden, new_house
 from wenyuan.cli.evaluate import bar
 

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_console_rules import PROPOSED
 
 from console_door import HOSTILE, console
-from rules_door import BOOK
+from rules_door import BOOK, PROPOSED
 from wenyuan.core.records import Pair
 from wenyuan.readers.rulebooks import read_book
 

@@ -10,21 +10,10 @@ import pytest
 
 import wenyuan
 from console_door import HOSTILE, Browser, served
-from rules_door import BOOK, TWICE, WRONG
+from rules_door import BOOK, PROPOSED, TWICE, WRONG
 from wenyuan.console.rules import DRAWN, drawn
 from wenyuan.core.access import parse_agent
 from wenyuan.readers.rulebooks import read_book
-
-PROPOSED = """\
-  - src: 深基坑开挖
-    rel: requires_equipment
-    dst: 挖掘机
-    when: depth_m >= 1.0
-    status: proposed
-    evidence: [{source: code_a, clause: 第七条, quote: "<script>alert(1)</script>"}]
-  - {src: 深基坑开挖, rel: requires_equipment, dst: 挖掘机, when: depth_m >= 2.0, status: proposed,
-     evidence: [{source: code_b, clause: 第八条}]}
-"""
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_remote_source import SUCCESS, reply, scripted
 from typer.testing import CliRunner
 
 import wenyuan
 from governed_door import governed_server, send
+from scripted_server import SUCCESS, reply, scripted
 from wenyuan.cli.root import app
 from wenyuan.core.addresses import is_web_address
 from wenyuan.core.errors import ConfigError, InvalidRequest

@@ -11,12 +11,12 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from test_cli import run
 from tokenizers import Regex, Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Sequence, Split, Whitespace
 from tokenizers.processors import TemplateProcessing
 
+from command_line import run
 from wenyuan.app import open_encoder
 from wenyuan.core.errors import EncoderUnavailable
 from wenyuan.core.text import query_terms

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import os
-import secrets
 import socket
 import sys
 import threading
@@ -24,8 +21,20 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 import postgres_server
+from attached_table import (
+    COLUMNS,
+    DSN_VARIABLE,
+    QUERY,
+    ROWS,
+    Admin,
+    Open,
+    database_for_tables,
+    filled,
+    opening,
+    source,
+)
 from wenyuan.core.errors import ConfigError, EngineError, EngineTimeout, EngineUnavailable, VectorRejected
-from wenyuan.core.model import EncoderFingerprint, Source
+from wenyuan.core.model import EncoderFingerprint
 from wenyuan.core.ports import Deadline, OutsideHit
 from wenyuan.core.scoring import rescale
 from wenyuan.engines.external import pgvector_table
@@ -33,93 +42,37 @@ from wenyuan.engines.external.pgvector_table import PostgresTable, Search, meant
 from wenyuan.engines.external.postgres import open_attached
 from wenyuan.runtime import install_command, postgres
 
-ROWS = [
-    ("a-1", "报销须在三十日内提交", [1, 0, 0], "财务制度", "https://kb.example/财务#第十三条", '{"部门": "财务", "year": 2024}'),
-    ("a-2", "Expenses are claimed within 30 days", [0.8, 0.6, 0], "Finance", None, '{"deep": {"x": 1}, "ok": true}'),
-    ("a-3", "報銷憑證應妥善保存", [0, 3, 0], None, "", None),
-    ("a-4", "ｆｕｌｌ　ｗｉｄｔｈ", [-1, 0, 0], "", None, "[1]"),
-    ("a-5", None, [1, 0, 0], "no text", None, None),
-    ("a-6", "no vector", None, "x", None, None),
-]  # fmt: skip
-COLUMNS = {"id": "id", "text": "body", "vector": "embedding", "title": "title", "uri": "uri", "metadata": "meta"}
-QUERY = np.array([1, 0, 0], np.float32)
-Ask = Callable[..., list[OutsideHit]]
-
 
 @pytest.fixture(scope="session")
 def prepared(dsn: str) -> Iterator[str]:
-    """A database of our own, with pgvector in a schema that is not on the search path."""
-    name = f"wenyuan_test_{os.getpid()}_{secrets.token_hex(4)}"
-    with psycopg.connect(dsn, autocommit=True) as server:
-        server.execute(f"CREATE DATABASE {name}")
-        ours = make_conninfo(dsn, dbname=name)
-        with psycopg.connect(ours, autocommit=True) as admin:
-            admin.execute("CREATE SCHEMA kb; CREATE SCHEMA ext; CREATE EXTENSION vector SCHEMA ext")
-            admin.execute("CREATE TABLE kb.victim (n int)")
-        yield ours
-        server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    with database_for_tables(dsn) as made:
+        yield made
 
 
 @pytest.fixture
-def admin(prepared: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[psycopg.Connection[Any]]:
-    """A superuser's connection; kb.docs holds `ROWS`."""
-    monkeypatch.setenv("WENYUAN_TABLE_DSN", prepared)
-    with psycopg.connect(prepared, autocommit=True) as connection:
-        connection.execute("SET search_path = public, ext")
-        connection.execute("DROP TABLE IF EXISTS kb.docs, kb.pace CASCADE")
-        connection.execute(
-            "CREATE TABLE kb.docs (id text, body text, embedding vector(3), title text, uri text, meta jsonb, n int)"
-        )
-        with connection.cursor() as cursor:
-            cursor.executemany(
-                "INSERT INTO kb.docs VALUES (%s, %s, %s::vector, %s, %s, %s)",
-                [(i, body, vector and str(vector), *rest) for i, body, vector, *rest in ROWS],
-            )
+def admin(prepared: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Admin]:
+    monkeypatch.setenv(DSN_VARIABLE, prepared)
+    with filled(prepared) as connection:
         yield connection
 
 
 @pytest.fixture
-def slow(admin: psycopg.Connection[Any]) -> Callable[[float], None]:
+def opened(admin: Admin) -> Iterator[Open]:
+    with opening() as open_one:
+        yield open_one
+
+
+@pytest.fixture
+def slow(admin: Admin) -> Callable[[float], None]:
     """Sets how long the view kb.slow takes."""
     admin.execute("CREATE TABLE kb.pace (seconds float); INSERT INTO kb.pace VALUES (0)")
     admin.execute("CREATE VIEW kb.slow AS SELECT d.* FROM kb.docs d, (SELECT pg_sleep(seconds) FROM kb.pace) s")
     return lambda seconds: admin.execute("UPDATE kb.pace SET seconds = %s", (seconds,)) and None
 
 
-def source(**changes: Any) -> Source:
-    given = {
-        "dsn_env": "WENYUAN_TABLE_DSN",
-        "table": "kb.docs",
-        "columns": COLUMNS,
-        "encoder": "bge-m3",
-        "dimension": 3,
-        **changes,
-    }
-    kept = {name: value for name, value in given.items() if value is not ...}
-    return Source(source_id="kb-1", type="vector_index", settings=kept)
-
-
-@pytest.fixture
-def opened(admin: psycopg.Connection[Any]) -> Iterator[Callable[..., PostgresTable]]:
-    """Opens tables that are closed at the end."""
-    tables: list[PostgresTable] = []
-
-    def open_one(*, scale: tuple[float, float] = (0.0, 1.0), lazy: bool = False, **changes: Any) -> PostgresTable:
-        tables.append(open_attached(source(**changes), scale=scale, lazy=lazy))
-        return tables[-1]
-
-    yield open_one
-    for table in tables:
-        table.close()
-
-
 def ask(table: PostgresTable, *, vector: Any = QUERY, limit: int = 10, seconds: float = 20.0) -> list[OutsideHit]:
     deadline = Deadline(time.monotonic() + seconds, time.monotonic)
     return list(table.ask("如何报销？", vector=vector, limit=limit, as_of=date(2026, 6, 1), deadline=deadline))
-
-
-Open = Callable[..., PostgresTable]
-Admin = psycopg.Connection[Any]
 
 
 # --- what is right ------------------------------------------------------------------------------------------------
@@ -307,7 +260,7 @@ def test_the_same_encoder_is_accepted_by_id_and_by_key(admin: Admin) -> None:
 
 def test_what_is_no_connection_string_is_not_shown(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection string that cannot be read is a ConfigError that names its variable, and shows nothing of it."""
-    monkeypatch.setenv("WENYUAN_TABLE_DSN", "Geheim-0815 at db.internal")
+    monkeypatch.setenv(DSN_VARIABLE, "Geheim-0815 at db.internal")
     with pytest.raises(ConfigError, match="what WENYUAN_TABLE_DSN holds is no connection string") as caught:
         open_attached(source())
     shown = "".join(traceback.format_exception(caught.value))
@@ -317,7 +270,7 @@ def test_what_is_no_connection_string_is_not_shown(admin: Admin, monkeypatch: py
 
 def test_without_the_driver_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing driver is a ConfigError that says what to install."""
-    monkeypatch.setenv("WENYUAN_TABLE_DSN", "host=127.0.0.1")
+    monkeypatch.setenv(DSN_VARIABLE, "host=127.0.0.1")
     monkeypatch.setitem(sys.modules, "psycopg", None)
     monkeypatch.delitem(sys.modules, "wenyuan.engines.external.pgvector_table")
     with pytest.raises(ConfigError, match="driver of PostgreSQL") as caught:
@@ -473,7 +426,7 @@ def test_a_server_that_obeys_no_timeout_is_cancelled(
 
 def test_a_deadline_that_has_passed_asks_nobody(opened: Open) -> None:
     """Nothing is connected to when there is no time left."""
-    table = opened(lazy=True, dsn_env="WENYUAN_TABLE_DSN")
+    table = opened(lazy=True, dsn_env=DSN_VARIABLE)
     with pytest.raises(EngineTimeout):
         table.ask("x", vector=QUERY, limit=1, as_of=date(2026, 6, 1), deadline=Deadline(1.0, lambda: 2.0))
     assert table._sessions._pool.checkedin() == 0
@@ -543,7 +496,7 @@ def test_rights_are_needed(admin: Admin, opened: Open, prepared: str, monkeypatc
     """A user who may not read the table is told so when opening."""
     admin.execute("DROP ROLE IF EXISTS wenyuan_reader")
     admin.execute("CREATE ROLE wenyuan_reader LOGIN PASSWORD 'r'; GRANT USAGE ON SCHEMA kb, ext TO wenyuan_reader")
-    monkeypatch.setenv("WENYUAN_TABLE_DSN", make_conninfo(prepared, user="wenyuan_reader", password="r"))
+    monkeypatch.setenv(DSN_VARIABLE, make_conninfo(prepared, user="wenyuan_reader", password="r"))
     with pytest.raises(ConfigError, match="does not let its user read the table"):
         opened()
     admin.execute("GRANT SELECT ON kb.docs TO wenyuan_reader")
@@ -558,7 +511,7 @@ def test_a_database_that_refuses_is_unavailable(
     prepared: str, monkeypatch: pytest.MonkeyPatch, wrong: dict[str, Any]
 ) -> None:
     """Wrong password, user, database, port or host: unavailable, and no secret in the message or its causes."""
-    monkeypatch.setenv("WENYUAN_TABLE_DSN", make_conninfo(prepared, **wrong))
+    monkeypatch.setenv(DSN_VARIABLE, make_conninfo(prepared, **wrong))
     with pytest.raises(EngineUnavailable, match="source kb-1 at ") as caught:
         open_attached(source())
     shown = "".join(traceback.format_exception(caught.value))
@@ -569,9 +522,7 @@ def test_a_database_that_refuses_is_unavailable(
 def test_a_server_that_says_nothing_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A port that accepts and is silent costs no more than the deadline, at opening and at asking."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        monkeypatch.setenv(
-            "WENYUAN_TABLE_DSN", f"host=127.0.0.1 port={silent.getsockname()[1]} user=x connect_timeout=2"
-        )
+        monkeypatch.setenv(DSN_VARIABLE, f"host=127.0.0.1 port={silent.getsockname()[1]} user=x connect_timeout=2")
         begun = time.monotonic()
         with pytest.raises(EngineTimeout, match=r"source kb-1 at 127\.0\.0\.1:"):
             open_attached(source(timeout=0.3))
@@ -595,7 +546,7 @@ def test_a_closed_source_answers_nothing(opened: Open) -> None:
 
 def test_a_local_socket_is_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """A path on this machine does not stand in messages."""
-    monkeypatch.setenv("WENYUAN_TABLE_DSN", "host=/var/run/secret-place user=x")
+    monkeypatch.setenv(DSN_VARIABLE, "host=/var/run/secret-place user=x")
     table = open_attached(source(), lazy=True)
     assert table.component == "source kb-1 at a local socket"
     table.close()
@@ -604,21 +555,9 @@ def test_a_local_socket_is_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- translation --------------------------------------------------------------------------------------------------
 
 
-def drivers_exceptions() -> list[type[BaseException]]:
-    places = (psycopg, psycopg.errors, psycopg.pq, psycopg.sql, psycopg.conninfo)
-    found = {
-        member
-        for place in places
-        for member in vars(place).values()
-        if inspect.isclass(member) and issubclass(member, Exception) and member.__module__.startswith("psycopg")
-    }
-    # It is the caller of `Connection.transaction` who raises it, to leave the block.
-    return sorted(found - {psycopg.Rollback}, key=lambda kind: kind.__name__)
-
-
 def test_every_exception_of_the_driver_is_meant() -> None:
     """Each of psycopg's exceptions is caught and becomes one of ours, without its text; there are more than 200."""
-    kinds = drivers_exceptions()
+    kinds = postgres_server.drivers_exceptions()
     assert len(kinds) > 200
     assert [kind.__name__ for kind in kinds if not issubclass(kind, postgres.FAILURES)] == []
     for kind in kinds:

@@ -13,23 +13,17 @@ from typing import Any
 import pytest
 
 import milvus_server
-from engine_laws import QUERIES, SPEC, TEXTS, World, document, same, unit
+from engine_laws import QUERIES, TEXTS, World, document, same, unit
+from milvus_engine import opened
 from server_engine_laws import ServerEngineLaws
 from wenyuan.catalog import Catalog
 from wenyuan.core.errors import EngineError, EngineTimeout, EngineUnavailable, IndexCorrupt
 from wenyuan.core.filters import Filter, In, Range
 from wenyuan.core.ports import Engine
-from wenyuan.engines.milvus import MilvusEngine, Place, writing
 from wenyuan.engines.milvus import search as keyword
+from wenyuan.engines.milvus import writing
 from wenyuan.engines.milvus.collections import newest
 from wenyuan.engines.milvus.search import FIELDS, digest
-
-
-def opened(address: str, catalog: Catalog, **more: Any) -> MilvusEngine:
-    place, prefix = Place(uri=address), milvus_server.PREFIX
-    return MilvusEngine(
-        place, SPEC, library_id=catalog.library_id(), exclusive=catalog.writing, prefix=prefix, **more
-    )
 
 
 @pytest.fixture

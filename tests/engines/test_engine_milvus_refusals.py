@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_engine_milvus import opened
 
 import milvus_server
 import wenyuan
 from engine_laws import SPEC, World, document, same, unit
+from milvus_engine import opened
 from server_engine_laws import ServerEngineRefusals, six
 from wenyuan.core.errors import (
     ConfigError,

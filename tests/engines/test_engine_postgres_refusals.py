@@ -14,7 +14,6 @@ import psycopg
 import pytest
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from test_attached_source import drivers_exceptions
 
 import postgres_server
 import wenyuan
@@ -282,7 +281,7 @@ def test_tables_that_are_gone(world: World, superuser: str, harm: str, kind: typ
 
 def test_every_exception_of_the_driver_is_meant() -> None:
     """Each of psycopg's exceptions is caught and becomes one of ours, without its text."""
-    kinds = drivers_exceptions()
+    kinds = postgres_server.drivers_exceptions()
     assert len(kinds) > 200
     for kind in kinds:
         assert issubclass(kind, runtime_postgres.FAILURES)

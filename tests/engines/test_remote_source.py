@@ -10,7 +10,7 @@ import ssl
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
 from ipaddress import ip_address
@@ -21,6 +21,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scripted_server import FRAGMENT, JSON, SUCCESS, Script, Scripted, reply, scripted
 from wenyuan.core.errors import (
     ConfigError,
     EngineError,
@@ -39,88 +40,6 @@ from wenyuan.runtime.http import GuardedBackend, no_answer, refusal, until
 KEY = "sk-Geheim-0815"
 QUERY = "机密问题 ＡＢＣ: who is 張三?"
 TODAY = date(2026, 6, 1)
-FRAGMENT = {
-    "source": "https://kb.example/制度#第十三条",
-    "content": "报销须在三十日内提交 / within 30 days",
-    "retrieval_score": 0.9,
-    "metadata": {"title": "财务制度", "heading": "第三章 > 第十三条", "trust": 5, "year": 2024, "tags": ["x"], "note": None},
-}  # fmt: skip
-SUCCESS = {"status": "SUCCESS", "fragments": [FRAGMENT]}
-JSON = "Content-Type: application/json"
-
-Script = Callable[[socket.socket], None]
-
-
-def reply(status: int, body: object = None, *headers: str, raw: bytes | None = None) -> bytes:
-    content = json.dumps(body).encode() if raw is None else raw
-    lines = [f"HTTP/1.1 {status} Reason", f"Content-Length: {len(content)}", *(headers or (JSON,))]
-    return "\r\n".join(lines).encode() + b"\r\n\r\n" + content
-
-
-class Scripted:
-    """Answers requests in turn, the last script for all that follow, and keeps what it was sent.
-
-    Bytes are sent and the connection is kept; a function has the connection to itself, and then it is closed.
-    """
-
-    def __init__(self, scripts: tuple[bytes | Script, ...]) -> None:
-        self.scripts = scripts
-        self.requests: list[bytes] = []
-        self.connections = 0
-        self.stopping = False
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        self.thread = threading.Thread(target=self.serve, daemon=True)
-        self.thread.start()
-
-    def serve(self) -> None:
-        while True:
-            connection, _ = self.listener.accept()
-            if self.stopping:
-                connection.close()
-                return
-            self.connections += 1
-            with connection:
-                connection.settimeout(0.5)
-                try:
-                    while self.answered(connection):
-                        pass
-                except OSError:
-                    continue
-
-    def answered(self, connection: socket.socket) -> bool:
-        received = b""
-        while b"\r\n\r\n" not in received:
-            part = connection.recv(65536)
-            if not part:
-                return False
-            received += part
-        head, _, body = received.partition(b"\r\n\r\n")
-        length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
-        while len(body) < length:
-            body += connection.recv(65536)
-        self.requests.append(head + b"\r\n\r\n" + body)
-        script = self.scripts[min(len(self.requests), len(self.scripts)) - 1]
-        if isinstance(script, bytes):
-            connection.sendall(script)
-            return True
-        script(connection)
-        return False
-
-    def close(self) -> None:
-        self.stopping = True
-        socket.create_connection(self.listener.getsockname()).close()
-        self.thread.join(5)
-        self.listener.close()
-
-
-@contextmanager
-def scripted(*scripts: bytes | Script) -> Iterator[Scripted]:
-    server = Scripted(scripts)
-    try:
-        yield server
-    finally:
-        server.close()
 
 
 def source(url: str, **changes: Any) -> Source:

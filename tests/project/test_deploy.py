@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import typer.main
 import yaml
-from test_docs import settings
 
+from setting_defaults import settings
 from wenyuan.cli.root import app
 from wenyuan.server.app import PUBLIC
 

@@ -4,32 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer.main
-from pydantic import BaseModel, SecretStr
+from pydantic import SecretStr
 
 import wenyuan
+from setting_defaults import settings
 from wenyuan.cli.root import app
-from wenyuan.settings import Settings
 
 HOME = Path(__file__).parents[2]
 PAGES = sorted([*HOME.glob("*.md"), *(HOME / "docs").rglob("*.md")])
 _ROW = re.compile(r"^\| `([a-z_.]+)` \| (\S.*?) \| (\S.*?) \|$", re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _COMMAND = re.compile(r"(?:^|[`$>\s])wenyuan((?: +[^\s`|#'\"。，；、（）]+)+)", re.MULTILINE)
-
-
-def settings(model: type[BaseModel] = Settings, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Each setting with its default."""
-    for name, field in model.model_fields.items():
-        if isinstance(field.default, BaseModel):
-            yield from settings(type(field.default), f"{path}{name}.")
-        else:
-            yield path + name, field.default
 
 
 def shown(value: Any) -> str:

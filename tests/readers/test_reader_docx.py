@@ -8,9 +8,9 @@ import docx
 import pytest
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
-from test_reader_office import blocks, read, rewritten, saved, with_entries
 
 from wenyuan.core.text.chunking import chunk
+from word_files import blocks, read, rewritten, saved, with_entries
 
 _LAW = (
     '<w:lvl w:ilvl="0"><w:numFmt w:val="chineseCountingThousand"/><w:lvlText w:val="第%1章"/></w:lvl>'

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable
 from typing import Any
 
 import docx
@@ -14,49 +13,15 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
 from wenyuan.core.errors import DocumentRejected
-from wenyuan.core.model import Document
 from wenyuan.readers.archive import check_archive
-from wenyuan.readers.docx import chinese_numeral, read_docx
-
-
-def saved(package: Any) -> bytes:
-    buffer = io.BytesIO()
-    package.save(buffer)
-    return buffer.getvalue()
-
-
-def rewritten(content: bytes, part: str, change: Callable[[bytes], bytes]) -> bytes:
-    """The same archive with one part changed."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new:
-        for entry in old.infolist():
-            body = old.read(entry)
-            new.writestr(entry.filename, change(body) if entry.filename == part else body)
-    return buffer.getvalue()
-
-
-def with_entries(content: bytes, entries: dict[str, bytes]) -> bytes:
-    buffer = io.BytesIO(content)
-    with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
-        for name, body in entries.items():
-            archive.writestr(name, body)
-    return buffer.getvalue()
+from wenyuan.readers.docx import chinese_numeral
+from word_files import blocks, read, rewritten, saved, with_entries
 
 
 def simple() -> bytes:
     package = docx.Document()
     package.add_paragraph("Visible text.")
     return saved(package)
-
-
-def read(content: bytes) -> Document:
-    (document,) = read_docx(content, uri="file:///a.docx", name="a.docx")
-    return document
-
-
-def blocks(content: bytes) -> list[tuple[str, str]]:
-    document = read(content)
-    return [(block.kind, document.text[block.start : block.end]) for block in document.blocks]
 
 
 def test_paragraphs_lists_and_tables_come_in_document_order() -> None:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from test_catalog import nobody
 
+from unprivileged import nobody
 from wenyuan.core.errors import SourceError
 from wenyuan.runtime import exists, is_dir, is_file
 from wenyuan.service.ingest import find_files

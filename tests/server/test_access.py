@@ -12,7 +12,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 
-from governed_door import RIGHT_OF, SUPPORT, governed_server, key, send
+from governed_door import BODIES, RIGHT_OF, SUPPORT, at, governed_server, key, send
 from http_door import JSON, EchoService, assert_problem, call
 from wenyuan.core.access import RIGHTS, Principal
 from wenyuan.core.errors import CatalogUnavailable, ConfigError, NotPermitted
@@ -21,24 +21,6 @@ from wenyuan.server.app import PUBLIC, ROUTES, create_app
 from wenyuan.server.run import serve
 
 Served = tuple[str, Any]
-BODIES: dict[str, Any] = {
-    "/v1/vector_stores/{vector_store_id}/search": {"query": "客户投诉"},
-    "/mcp": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
-    "/retrieval": {"knowledge_id": "all", "query": "客户投诉"},
-    "/v1/retrieve_fragments": {"query": "客户投诉", "max_results": 5},
-    "/v1/search": {"query": "客户投诉"},
-    "/v1/context": {"retrieval_query": "客户投诉"},
-    "/v1/sources": {"source_id": "new", "path": "/nowhere"},
-    "/v1/agents": SUPPORT,
-    "/v1/keys": {"rights": ["search"], "agent_id": "support"},
-    "/v1/sources/{source_id}": {"title": "又"},
-    "/v1/retrieve": {"query": "客户投诉"},
-    "/v1/feedback": {"audit_id": "a-none", "good": ["x#1"]},
-    "/v1/infer_rules": {"context": "客户投诉"},
-    "/v1/evaluations": {"again": 1},
-    "/v1/rules/review": {"statement_ids": [1], "action": "reject"},
-    "/v1/rules/import": {"pack": "customer_service", "dry_run": True},
-}
 GUARDED = sorted((method, path, right) for (method, path), right in RIGHT_OF.items() if right is not None)
 
 
@@ -50,25 +32,6 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 def body_of(path: str) -> Any:
     return BODIES.get(path) or BODIES.get(f"/v1{path}")
-
-
-def at(path: str, **ids: str) -> str:
-    return path.format(
-        **{
-            "source_id": "wiki",
-            "agent_id": "other",
-            "key_id": "00000000",
-            "audit_id": "a-none",
-            "statement_id": "1",
-            "node_id": "1",
-            "number": "1",
-            "evaluation_id": "1",
-            "profile_id": "none",
-            "pack": "customer_service",
-            "vector_store_id": "wiki",
-            **ids,
-        }
-    )
 
 
 def assert_refused(answer: Any, path: str, status: int, code: str) -> None:

@@ -7,11 +7,10 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from test_access import BODIES, at
 
 import wenyuan
 from console_door import served as with_pages
-from governed_door import OTHER, RIGHT_OF, governed_server, key, send
+from governed_door import BODIES, OTHER, RIGHT_OF, at, governed_server, key, send
 from http_door import JSON, Answer, assert_problem, call, raw
 from wenyuan.server.settings import Limits
 

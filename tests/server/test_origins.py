@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_access import BODIES, at
 
 import wenyuan
 from console_door import served
-from governed_door import RIGHT_OF, fill, key
+from governed_door import BODIES, RIGHT_OF, at, fill, key
 from http_door import JSON, PATH, assert_problem, call, raw
 from wenyuan.server.settings import host_of, is_loopback, names_loopback
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_cli import run
 
+from command_line import run
 from governed_door import governed_server, key, send
 from http_door import assert_problem
 from tuning_parts import golden, new_house

@@ -9,20 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_attached_source import (  # noqa: F401  (fixtures)
-    COLUMNS,
-    Admin,
-    Open,
-    admin,
-    opened,
-    prepared,
-    source,
-)
-from test_attached_source import QUERY as VECTOR
-from test_remote_source import Scripted, reply, scripted
 from typer.testing import CliRunner
 
 import wenyuan
+from attached_table import COLUMNS, DSN_VARIABLE, Admin, Open, database_for_tables, filled, opening
+from attached_table import QUERY as VECTOR
+from scripted_server import Scripted, reply, scripted
 from wenyuan.cli.root import app
 from wenyuan.core.errors import ConfigError
 from wenyuan.core.model import RetrievalRequest
@@ -40,6 +32,25 @@ UPDATE kb.docs SET since = '2026-06-02' WHERE id = 'a-3';
 
 
 # --- a table ------------------------------------------------------------------------------------------------
+@pytest.fixture(scope="session")
+def prepared(dsn: str) -> Iterator[str]:
+    with database_for_tables(dsn) as made:
+        yield made
+
+
+@pytest.fixture
+def admin(prepared: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Admin]:
+    monkeypatch.setenv(DSN_VARIABLE, prepared)
+    with filled(prepared) as connection:
+        yield connection
+
+
+@pytest.fixture
+def opened(admin: Admin) -> Iterator[Open]:
+    with opening() as open_one:
+        yield open_one
+
+
 def keys(table: Any, day: date, limit: int = 10) -> list[str]:
     import time
 
@@ -48,7 +59,7 @@ def keys(table: Any, day: date, limit: int = 10) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", ["date", "timestamp", "timestamptz"])
-def test_rows_count_on_their_days(admin: Admin, opened: Open, kind: str) -> None:  # noqa: F811
+def test_rows_count_on_their_days(admin: Admin, opened: Open, kind: str) -> None:
     """A row counts from its first day to its last, both included; without a day it has no bound."""
     admin.execute(ROWS_OF_DAYS.format(kind=kind))
     table = opened(columns={**COLUMNS, **DAYS})
@@ -58,13 +69,13 @@ def test_rows_count_on_their_days(admin: Admin, opened: Open, kind: str) -> None
     assert keys(table, date(2026, 6, 2)) == ["a-3", "a-4"]
 
 
-def test_one_of_the_columns_is_enough(admin: Admin, opened: Open) -> None:  # noqa: F811
+def test_one_of_the_columns_is_enough(admin: Admin, opened: Open) -> None:
     """A table may know only when its rows end."""
     admin.execute(ROWS_OF_DAYS.format(kind="date"))
     assert keys(opened(columns={**COLUMNS, "effective_until": "until"}), date(2026, 6, 1)) == ["a-2", "a-3", "a-4"]
 
 
-def test_hits_say_their_days(admin: Admin, opened: Open) -> None:  # noqa: F811
+def test_hits_say_their_days(admin: Admin, opened: Open) -> None:
     """A hit carries its days; PostgreSQL's infinity is no day, and no bound."""
     admin.execute(ROWS_OF_DAYS.format(kind="date"))
     admin.execute("UPDATE kb.docs SET until = 'infinity', since = '-infinity' WHERE id = 'a-4'")
@@ -81,8 +92,8 @@ def test_hits_say_their_days(admin: Admin, opened: Open) -> None:  # noqa: F811
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_rows_out_of_force_take_nobodys_place(
-    admin: Admin,  # noqa: F811
-    opened: Open,  # noqa: F811
+    admin: Admin,
+    opened: Open,
     monkeypatch: pytest.MonkeyPatch,
     exact: bool,
 ) -> None:
@@ -102,7 +113,7 @@ def test_rows_out_of_force_take_nobodys_place(
 
 @pytest.mark.parametrize(("column", "says"), [("title", "text, no date"), ("gone", "no column 'gone'")])
 def test_a_column_that_holds_no_days_is_refused(
-    opened: Open,  # noqa: F811
+    opened: Open,
     column: str,
     says: str,
 ) -> None:

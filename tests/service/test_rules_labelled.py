@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_cli_rules import Run, runner
 
 import wenyuan
+from command_line import Run, runner
 from rules_door import BOOK
 from wenyuan.core.rules.names import condition_label, joined_conditions
 from wenyuan.core.rules.schema import Parameter

@@ -27,6 +27,25 @@ SUPPORT = {
     "knowledge_scope": [{"domain": "crm_policy", "top_k": 3}, {"domain": "regulation_cn_gdpr", "top_k": 1}],
 }
 OTHER = {"agent_id": "other", "knowledge_scope": [{"domain": "wiki", "top_k": 2}]}
+BODIES: dict[str, Any] = {
+    "/v1/vector_stores/{vector_store_id}/search": {"query": "客户投诉"},
+    "/mcp": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
+    "/retrieval": {"knowledge_id": "all", "query": "客户投诉"},
+    "/v1/retrieve_fragments": {"query": "客户投诉", "max_results": 5},
+    "/v1/search": {"query": "客户投诉"},
+    "/v1/context": {"retrieval_query": "客户投诉"},
+    "/v1/sources": {"source_id": "new", "path": "/nowhere"},
+    "/v1/agents": SUPPORT,
+    "/v1/keys": {"rights": ["search"], "agent_id": "support"},
+    "/v1/sources/{source_id}": {"title": "又"},
+    "/v1/retrieve": {"query": "客户投诉"},
+    "/v1/feedback": {"audit_id": "a-none", "good": ["x#1"]},
+    "/v1/infer_rules": {"context": "客户投诉"},
+    "/v1/evaluations": {"again": 1},
+    "/v1/rules/review": {"statement_ids": [1], "action": "reject"},
+    "/v1/rules/import": {"pack": "customer_service", "dry_run": True},
+}
+"""A request that is valid, of each route that takes one."""
 
 
 @contextlib.contextmanager
@@ -62,6 +81,26 @@ def governed_server(folder: Path, *, needs_keys: bool = True, **settings: Any) -
             yield url, library
         finally:
             stop()
+
+
+def at(path: str, **ids: str) -> str:
+    """A path of `RIGHT_OF` with ids in it: those that are given, else of what nobody made or everybody may see."""
+    return path.format(
+        **{
+            "source_id": "wiki",
+            "agent_id": "other",
+            "key_id": "00000000",
+            "audit_id": "a-none",
+            "statement_id": "1",
+            "node_id": "1",
+            "number": "1",
+            "evaluation_id": "1",
+            "profile_id": "none",
+            "pack": "customer_service",
+            "vector_store_id": "wiki",
+            **ids,
+        }
+    )
 
 
 def key(library: Any, *rights: str, agent: str | None = None, expires_at: float | None = None) -> str:

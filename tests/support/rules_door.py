@@ -46,6 +46,17 @@ statements:
     when: depth_m >= 5.0
     evidence: [{source: code_a, clause: 第二条, quote: 五米以上有坍塌危险}, {source: code_b, clause: 第九条}]
 """
+PROPOSED = """\
+  - src: 深基坑开挖
+    rel: requires_equipment
+    dst: 挖掘机
+    when: depth_m >= 1.0
+    status: proposed
+    evidence: [{source: code_a, clause: 第七条, quote: "<script>alert(1)</script>"}]
+  - {src: 深基坑开挖, rel: requires_equipment, dst: 挖掘机, when: depth_m >= 2.0, status: proposed,
+     evidence: [{source: code_b, clause: 第八条}]}
+"""
+"""Two more statements of the book, which wait for a review."""
 TWICE = """\
 pack: twice
 schema:

@@ -19,9 +19,9 @@ import docx
 import openpyxl
 import pytest
 from docx.oxml import parse_xml
-from test_reader_pdf import make_pdf
 
 import wenyuan
+from pdf_files import make_pdf
 from wenyuan.core.addresses import as_kept, part_of, parted, with_fragment
 from wenyuan.core.model import Document, Source
 from wenyuan.core.ports import Scope
