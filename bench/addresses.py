@@ -332,7 +332,7 @@ def main() -> None:
         held = list(passages(library))
         doubled = Counter(p.uri for p in held)
         print(json.dumps({"addresses that two passages share": sum(n - 1 for n in doubled.values())}))
-        _semaphore(sampled(held, given.most), scratch)
+        _places(sampled(held, given.most), scratch)
         chance = random.Random(24)
         asked = sorted({p.headings[-1] for p in held if p.headings})
         asked = chance.sample(asked, min(given.questions, len(asked)))
@@ -341,7 +341,7 @@ def main() -> None:
         print(json.dumps({f"answers of a server during {command}": told}, ensure_ascii=False), flush=True)
 
 
-def _semaphore(found: Sequence[Passage], scratch: Path) -> None:
+def _places(found: Sequence[Passage], scratch: Path) -> None:
     from playwright.sync_api import sync_playwright
 
     missed: list[str] = []

@@ -66,7 +66,7 @@ class Reader:
     def __init__(self) -> None:
         file = read_weights(builtin.find_weights())
         self._pieces, self._worth = Tokenizer(file), information(file)
-        self._words, self._semaphore = file.blocks("emb.word", HIDDEN), floats(file)["places"]
+        self._words, self._places = file.blocks("emb.word", HIDDEN), floats(file)["places"]
         self._session = session(builtin.graph_weights(file), ["states"], BETWEEN)
         self._known: dict[str, tuple[list[int], Any]] = {}
 
@@ -93,7 +93,7 @@ class Reader:
     def _read(self, text: str, most: int) -> tuple[list[int], Any]:
         if text not in self._known:
             ids = self._pieces(text, most)
-            states = unpack(self._words[ids]) + self._semaphore[: len(ids)]
+            states = unpack(self._words[ids]) + self._places[: len(ids)]
             states = run_session(self._session, None, {"states": states[None]}, "the lower layers")[0]
             self._known[text] = ids, states.astype(np.float16)
         return self._known[text]

@@ -261,8 +261,8 @@ sa.Index("rule_statements_proposed", statements.c.statement_id, sqlite_where=_wa
 sa.Index("rule_evidences_statement", evidences.c.statement_id)
 sa.Index("rule_reviews_statement", reviews.c.statement_id)
 
-_admitted = sa.and_(evidences.c.removed_seq.is_(None), evidences.c.uri != NOWHERE)
-cited = sa.Index("rule_evidences_cited", evidences.c.source_id, sqlite_where=_admitted, postgresql_where=_admitted)
+_placed = sa.and_(evidences.c.removed_seq.is_(None), evidences.c.uri != NOWHERE)
+cited = sa.Index("rule_evidences_cited", evidences.c.source_id, sqlite_where=_placed, postgresql_where=_placed)
 _unplaced = sa.and_(evidences.c.removed_seq.is_(None), evidences.c.uri == NOWHERE)
 unplaced = sa.Index(
     "rule_evidences_unplaced", evidences.c.source_id, sqlite_where=_unplaced, postgresql_where=_unplaced

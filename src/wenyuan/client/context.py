@@ -172,7 +172,7 @@ def _knowledge(found: Iterable[tuple[str, Fragment]], policy: ContextPolicy) -> 
         if known is None or fragment.retrieval_score > known[1].retrieval_score:
             best[fragment.source, fragment.content] = query, fragment
     numbers = _numbers([fragment for _, fragment in best.values()])
-    made = _admitted([_passage(fragment, at) for at, (_, fragment) in zip(numbers, best.values(), strict=True)])
+    made = _placed([_passage(fragment, at) for at, (_, fragment) in zip(numbers, best.values(), strict=True)])
     scored = [
         ScoredPassage(
             passage=passage,
@@ -226,7 +226,7 @@ def _passage(fragment: Fragment, number: int) -> Passage:
     )
 
 
-def _admitted(passages: Sequence[Passage]) -> list[Passage]:
+def _placed(passages: Sequence[Passage]) -> list[Passage]:
     """With one number for the passages of one document; without places where these contradict each other.
 
     Two that overlap must have the same characters there. Else somebody counts from the start of each passage, or each

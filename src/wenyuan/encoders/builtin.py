@@ -423,10 +423,10 @@ class Graph:
         file.release()
         self._words = file.blocks("emb.word", HIDDEN)
         self._information = information(file)
-        self._semaphore = file.floats("emb.pos").reshape(-1, HIDDEN) + file.floats("emb.type")[:HIDDEN]
+        self._places = file.floats("emb.pos").reshape(-1, HIDDEN) + file.floats("emb.type")[:HIDDEN]
 
     def __call__(self, ids: list[int]) -> NDArray[np.float32]:
-        states = unpack(self._words[ids]) + self._semaphore[: len(ids)]
+        states = unpack(self._words[ids]) + self._places[: len(ids)]
         feed = {"states": states[None], "shares": self._information[ids][None]}
         pooled: NDArray[np.float32] = run_session(self._session, None, feed, COMPONENT)[0, 0]
         return pooled

@@ -68,7 +68,7 @@ class HashingEncoder:
         rows = np.zeros((len(texts), dimension))
         for row, text in zip(rows, texts, strict=True):
             for term, times in Counter(_terms(text)).items():
-                for at, sign in _semaphore(term, dimension):
+                for at, sign in _places(term, dimension):
                     row[at] += sign * math.sqrt(times)
         return checked_vectors(rows, len(texts), dimension, "encoder hashing")
 
@@ -84,7 +84,7 @@ def _terms(text: str) -> Iterator[str]:
             yield run
 
 
-def _semaphore(term: str, dimension: int) -> Iterator[tuple[int, int]]:
+def _places(term: str, dimension: int) -> Iterator[tuple[int, int]]:
     digest = hashlib.blake2b(term.encode("utf-8", "replace"), digest_size=4 * _DIMENSIONS_PER_TERM).digest()
     for i in range(_DIMENSIONS_PER_TERM):
         number = int.from_bytes(digest[4 * i : 4 * i + 4], "little")

@@ -68,7 +68,7 @@ class _Templates:
     """
 
     def __init__(self, other: Mapping[str, str], again: Mapping[str, str], places: Mapping[str, str]) -> None:
-        self._other, self._semaphore = other, places
+        self._other, self._places = other, places
         self._whole: dict[str, str] = {}
         forms = []
         for template, said in again.items():
@@ -122,9 +122,9 @@ class _Templates:
 
     def _filled(self, other: str, values: Mapping[str, str]) -> str:
         """A template with its values; a field of a request is called by its name in the language."""
-        if "{place}" not in other or values["place"] not in self._semaphore:
+        if "{place}" not in other or values["place"] not in self._places:
             return other.format_map(values)
-        place = self._semaphore[values["place"]]
+        place = self._places[values["place"]]
         return other.replace("{place} ", "{place}").format_map({**values, "place": place})
 
 

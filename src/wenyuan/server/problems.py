@@ -205,7 +205,7 @@ class Pool:
         self._jobs: _Jobs | None = None
         self._hired: list[threading.Thread] = []
         self._hiring = threading.Lock()
-        self._semaphore = threads + queue_limit
+        self._places = threads + queue_limit
         self._inside = 0
         self._post: _Post | None = None
         _POOLS.add(self)
@@ -216,7 +216,7 @@ class Pool:
         Raises:
             Problem: 503, no place is left to wait in.
         """
-        if self._inside >= self._semaphore:
+        if self._inside >= self._places:
             raise Problem(503, "overloaded", "too many requests are waiting; try again", headers={"Retry-After": "1"})
         loop, post = asyncio.get_running_loop(), self._post
         if post is None or post.loop is not loop:

@@ -156,9 +156,9 @@ def findings(
 ) -> list[Finding]:
     """What stands in a text, of the kinds that the policy does not keep: in order, not overlapping."""
     views = views_of(text)
-    found = [_admitted(view, each) for view in views for each in _in_view(view, policy)]
+    found = [_placed(view, each) for view in views for each in _in_view(view, policy)]
     if names is not None and policy.actions["person"] != "keep":
-        found += (_admitted(views[0], each) for each in _recognised(views[0], names))
+        found += (_placed(views[0], each) for each in _recognised(views[0], names))
     for cell in cells:
         if {policy.actions[kind] for kind in (cell[2], *_ALSO.get(cell[2], ()))} == {"keep"}:
             continue
@@ -174,7 +174,7 @@ def _in_view(view: View, policy: RedactionPolicy) -> Iterator[Finding]:
     return chain.from_iterable(find(rule, view) for rule in rules)
 
 
-def _admitted(view: View, finding: Finding) -> Finding:
+def _placed(view: View, finding: Finding) -> Finding:
     """A finding where it stands in the original."""
     start, end = view.original(finding.start, finding.end)
     return finding._replace(start=start, end=end)

@@ -86,7 +86,7 @@ class Columns:
         self.alive: Array = np.empty(0, dtype=bool)
         self.bounded = False  # whether any row was ever limited in time
         self._rising = 0  # so many rows from the first on have rising numbers, and are found by search
-        self._admitted: dict[int, int] = {}  # passage → row, of the others
+        self._placed: dict[int, int] = {}  # passage → row, of the others
 
     def __len__(self) -> int:
         return len(self.alive)
@@ -117,7 +117,7 @@ class Columns:
         if self._rising == first and _rises(self.passage_ids, first):
             self._rising = len(self)
         else:
-            self._admitted.update({row.passage_id: first + i for i, row in enumerate(rows)})
+            self._placed.update({row.passage_id: first + i for i, row in enumerate(rows)})
 
     def remove(self, passage_ids: Sequence[int]) -> None:
         gone = self.rows_of(passage_ids)
@@ -135,7 +135,7 @@ class Columns:
         copy._words = {name: column.frozen(size) for name, column in self._words.items()}
         copy._facets = {name: column.frozen(size) for name, column in self._facets.items()}
         copy.alive, copy.bounded = self.alive, self.bounded
-        copy._rising, copy._admitted = self._rising, self._admitted
+        copy._rising, copy._placed = self._rising, self._placed
         return copy
 
     def rows_of(self, passage_ids: Sequence[int]) -> Array:
@@ -144,9 +144,9 @@ class Columns:
         if not len(self):
             return np.empty(0, dtype=np.int64)
         rows = np.searchsorted(self.passage_ids[: self._rising], sought)
-        if self._admitted:
+        if self._placed:
             pairs = zip(sought.tolist(), rows.tolist(), strict=True)
-            rows = np.array([self._admitted.get(i, row) for i, row in pairs], dtype=np.int64)
+            rows = np.array([self._placed.get(i, row) for i, row in pairs], dtype=np.int64)
         rows = np.minimum(rows, len(self) - 1)
         found: Array = rows[(self.passage_ids[rows] == sought) & self.alive[rows]]
         return found
@@ -253,7 +253,7 @@ class Columns:
         falls = np.flatnonzero(np.diff(ids) <= 0)
         self._rising = int(falls[0]) + 1 if len(falls) else len(ids)
         late = np.flatnonzero(self.alive[self._rising :]) + self._rising
-        self._admitted = dict(zip(ids[late].tolist(), late.tolist(), strict=True))
+        self._placed = dict(zip(ids[late].tolist(), late.tolist(), strict=True))
 
 
 def _rises(numbers: Array, since: int) -> bool:

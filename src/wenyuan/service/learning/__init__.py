@@ -193,7 +193,7 @@ class _Addresses:
     def __init__(self, catalog: Catalog, holdings: TrainingPassages, addresses: Iterable[str]) -> None:
         self._holdings = holdings
         self._ends: Mapping[str, str] = {}
-        self._admitted: Mapping[str, Sequence[int]] = {}
+        self._placed: Mapping[str, Sequence[int]] = {}
         self._files: Mapping[str, Sequence[int]] = {}
         wanted = list(dict.fromkeys(addresses))
         self._found = catalog.passages_of({name for address in wanted for name in (address, as_kept(address))})
@@ -209,15 +209,15 @@ class _Addresses:
         }
         self._found = {**self._found, **catalog.passages_of(self._ends.values())}
         lost = [address for address in wanted if not len(self.rows(address))]
-        self._admitted = _admitted(catalog, {address: self._ends.get(address, address) for address in lost})
+        self._placed = _placed(catalog, {address: self._ends.get(address, address) for address in lost})
         self._files = _of_files(catalog, holdings, [address for address in lost if not len(self.rows(address))])
 
     def rows(self, address: str) -> Rows:
         """The rows that are meant, perhaps none."""
         if address in self._refs:
             ids: Iterable[int] = (self._refs[address],)
-        elif address in self._admitted:
-            ids = self._admitted[address]
+        elif address in self._placed:
+            ids = self._placed[address]
         elif address in self._files:
             ids = self._files[address]
         else:
@@ -227,7 +227,7 @@ class _Addresses:
         return np.array(sorted(self._holdings.place[i] for i in ids if i in self._holdings.place), dtype=np.int64)
 
 
-def _admitted(catalog: Catalog, addresses: Mapping[str, str]) -> Mapping[str, Sequence[int]]:
+def _placed(catalog: Catalog, addresses: Mapping[str, str]) -> Mapping[str, Sequence[int]]:
     """By name, the passages of an address whose fragment is none of theirs but tells their place: a clause, a heading."""
     told = {name: parted(address)[:2] for name, address in addresses.items() if parted(address)[1]}
     documents = catalog.passages_of({readable(document) for document, _ in told.values()})

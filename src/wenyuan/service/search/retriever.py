@@ -29,7 +29,7 @@ from wenyuan.core.scoring.fusion import (
     missing_place,
     title_terms,
 )
-from wenyuan.core.scoring.probability import ABSTAIN, MEASURED_WITH, MODELS, NEAR, VERSION, Standing, curve_of
+from wenyuan.core.scoring.probability import NEAR, curve_of
 from wenyuan.core.scoring.rerank import REVISION as COPIES
 from wenyuan.core.scoring.rerank import Copies, beside, copied, distinct
 from wenyuan.runtime import deadline_after
@@ -37,6 +37,7 @@ from wenyuan.service.answer import Answer, LegReport, Query
 from wenyuan.service.rules import RuleQuestion, of_type
 from wenyuan.service.rules.derive import Derived, Deriver
 from wenyuan.service.search import Record, RegistryReader, Sources, Told, TopicReader
+from wenyuan.service.search.abstention import Abstention, Ranked
 from wenyuan.service.search.analysis import (
     SCRIPTS,
     ActiveTuning,
@@ -44,7 +45,6 @@ from wenyuan.service.search.analysis import (
     Analyser,
     CollectionProfile,
     script_of,
-    strange,
 )
 from wenyuan.service.search.candidates import (
     Cutoff,
@@ -54,114 +54,12 @@ from wenyuan.service.search.candidates import (
     guard,
     likely,
     meeting,
-    why_empty,
 )
 from wenyuan.service.search.external import ExternalSearch, Reranking, no_outside, unaddressed
 from wenyuan.service.search.legs import Aim, Found, LegRequest, OwnLegs, QueryVectors
 from wenyuan.service.search.threads import Leg, LegExecutor
 from wenyuan.service.search.traces import NO_TRACES, Traces
 from wenyuan.settings import RulesSettings, SearchSettings
-
-# Whether a question is answered at all: see `core.scoring.probability`.
-
-
-_Ranked = list[tuple[Hit, Passage]]
-
-
-class Verdict(NamedTuple):
-    """What is thought of a question in its scope.
-
-    Attributes:
-        probability: That the scope holds an answer, 0..1; 0 where nothing was found.
-        why: Why nothing is given; ``""`` where something may be.
-    """
-
-    probability: float
-    why: str
-
-
-class Abstention:
-    """Says how likely the scope of a question holds an answer, and when that is too little.
-
-    Args:
-        encoder: None in a library without vectors.
-    """
-
-    def __init__(self, own: OwnLegs, encoder: Encoder | None, settings: SearchSettings) -> None:
-        self._own, self._encoder, self._settings = own, encoder, settings
-        # An encoder whose cosines were not measured may call the right passage far away: what the words say is enough, too.
-        self._models = [MODELS["hybrid"]] if encoder is not None else []
-        if encoder is None or not self.measured:
-            self._models.append(MODELS["keyword-only"])
-
-    @property
-    def least(self) -> float:
-        """What must be reached: by the score where `search.floor` is set, else by the probability that there is an answer."""
-        return ABSTAIN[self._settings.abstain] if self._settings.floor is None else self._settings.floor
-
-    @property
-    def measured(self) -> bool:
-        """Whether probabilities were measured with the library's encoder, or without one."""
-        return self._encoder is None or self._encoder.fingerprint.id == MEASURED_WITH
-
-    def recorded(self) -> Mapping[str, float]:
-        """What counted of this, for the record of an answer."""
-        return {"answerable": float(VERSION), "least": self.least}
-
-    def verdict(self, query: AnalysedQuery, found: Found, ranked: _Ranked, deadline: Deadline) -> Verdict:
-        """Of a question, by the best of what was found for it.
-
-        Raises:
-            KnowledgeError: the engine or the encoder failed.
-        """
-        if not ranked:
-            best = float(found.candidates.scores.max(initial=0.0))
-            return Verdict(0.0, why_empty(best, self._settings.floor or 0.0))
-        if any(hit.parts.get("identifier", 0.0) > 0.0 for hit, _ in ranked):
-            return Verdict(1.0, "")  # the place that the question names is there
-        standing = self.standing(query, found, ranked, deadline)
-        probability = max(model.probability(standing) for model in self._models)
-        if self._settings.floor is not None or probability >= self.least:
-            return Verdict(probability, "")
-        nearest = max(ranked, key=_fused)[0].score
-        return Verdict(probability, _refusal(probability, self.least, nearest, self._settings.abstain))
-
-    def standing(self, query: AnalysedQuery, found: Found, ranked: _Ranked, deadline: Deadline) -> Standing:
-        """How the best passage stands to a question.
-
-        Raises:
-            KnowledgeError: the engine or the encoder failed.
-        """
-        hit, passage = max(ranked, key=_fused)
-        aim = found.aim
-        return Standing(
-            keyword=hit.parts.get("keyword", 0.0),
-            nearness=0.0 if aim is None else self._own.nearness(query.script, aim, passage, deadline),
-            passages=found.seen,
-            across=(passage.language == "zh") != (query.script == "han"),
-            strange=strange(query.text, self._encoder),
-        )
-
-
-def _fused(pair: tuple[Hit, Passage]) -> float:
-    return pair[0].parts["fused"]
-
-
-def _refusal(probability: float, least: float, score: float, abstain: str) -> str:
-    said = msg(
-        "there is hardly an answer in what was searched: probability {probability}, below the "
-        "{least} that search.abstain={abstain} asks for; the nearest passage scores {score}",
-        probability=f"{probability:.3f}",
-        least=f"{least:.2f}",
-        abstain=abstain,
-        score=f"{score:.3f}",
-    )
-    return (
-        said
-        if abstain == "lenient"
-        else msg("{said}; lenient asks for {lenient}", said=said, lenient=f"{ABSTAIN['lenient']:.2f}")
-    )
-
 
 # The read path: request → scope → (keyword ∥ vector ∥ outside) → fuse → adjust → guard → cut → answer.
 
@@ -177,7 +75,7 @@ _WAITS_FOR_INDEX = 0.5  # of a request's time; then what else was found is given
 class _Searched(NamedTuple):
     """What our own sources have; see `Answer` for what it means."""
 
-    ranked: _Ranked
+    ranked: Ranked
     copies: Copies
     legs: list[LegReport]
     why: str
@@ -315,7 +213,7 @@ class Retriever:
     ) -> _Searched:
         """What our own sources have, each passage with its probability; nothing where there is hardly an answer."""
 
-        def candidates(reach: int) -> tuple[Found, _Ranked]:
+        def candidates(reach: int) -> tuple[Found, Ranked]:
             in_context = bool(query.source_document_uri or query.task_id)
             cut = Cutoff.of(self._settings.floor, reach, trusts.values(), in_context)
             found = self._found(analysed, scope, self._depth(query, analysed), profile, cut, deadline)
@@ -510,7 +408,7 @@ class Retriever:
         cut: Cutoff,
         deadline: Deadline,
         change: int,
-    ) -> _Ranked:
+    ) -> Ranked:
         """The candidates that count, adjusted; `change`: the one that was searched."""
         topic = self._topics.of(query, change, deadline)
         if reference:  # a named place counts however little else its text shares with the query: the floor comes last
@@ -565,8 +463,8 @@ def _needless(words: Sequence[str], sources: Sequence[object], registry: Sources
 
 
 def _distinct(
-    candidates: Callable[[int], tuple[Found, _Ranked]], wanted: int, *, copies: bool
-) -> tuple[Found, _Ranked, Copies]:
+    candidates: Callable[[int], tuple[Found, Ranked]], wanted: int, *, copies: bool
+) -> tuple[Found, Ranked, Copies]:
     """Candidates, at least `wanted` of the best that are no copies, if there are as many, and their copies.
 
     Args:
@@ -590,7 +488,7 @@ def _preferred(pair: tuple[Hit, Passage]) -> tuple[float, int]:
     return -hit.score * hit.parts.get("trust", 1.0), hit.passage_id
 
 
-def _there(query: AnalysedQuery, ranked: _Ranked) -> tuple[_Ranked, str]:
+def _there(query: AnalysedQuery, ranked: Ranked) -> tuple[Ranked, str]:
     """What was found, and ``""``; or nothing, and why, where the question is a place that no document has."""
     why = missing_place(query.text, query.reference, (passage for _, passage in ranked))
     return ([], why) if why else (ranked, "")

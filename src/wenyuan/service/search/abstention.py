@@ -1,0 +1,113 @@
+"""Whether a question is answered at all: how likely what was searched holds an answer; see `core.scoring.probability`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from wenyuan.core.messages import msg
+from wenyuan.core.model import Passage
+from wenyuan.core.ports import Deadline, Encoder, Hit
+from wenyuan.core.scoring.probability import ABSTAIN, MEASURED_WITH, MODELS, VERSION, Standing
+from wenyuan.service.search.analysis import AnalysedQuery, strange
+from wenyuan.service.search.candidates import why_empty
+from wenyuan.service.search.legs import Found, OwnLegs
+from wenyuan.settings import SearchSettings
+
+Ranked = list[tuple[Hit, Passage]]
+"""Candidates with their passages."""
+
+
+class Verdict(NamedTuple):
+    """What is thought of a question in its scope.
+
+    Attributes:
+        probability: That the scope holds an answer, 0..1; 0 where nothing was found.
+        why: Why nothing is given; ``""`` where something may be.
+    """
+
+    probability: float
+    why: str
+
+
+class Abstention:
+    """Says how likely the scope of a question holds an answer, and when that is too little.
+
+    Args:
+        encoder: None in a library without vectors.
+    """
+
+    def __init__(self, own: OwnLegs, encoder: Encoder | None, settings: SearchSettings) -> None:
+        self._own, self._encoder, self._settings = own, encoder, settings
+        # An encoder whose cosines were not measured may call the right passage far away: what the words say is enough, too.
+        self._models = [MODELS["hybrid"]] if encoder is not None else []
+        if encoder is None or not self.measured:
+            self._models.append(MODELS["keyword-only"])
+
+    @property
+    def least(self) -> float:
+        """What must be reached: by the score where `search.floor` is set, else by the probability that there is an answer."""
+        return ABSTAIN[self._settings.abstain] if self._settings.floor is None else self._settings.floor
+
+    @property
+    def measured(self) -> bool:
+        """Whether probabilities were measured with the library's encoder, or without one."""
+        return self._encoder is None or self._encoder.fingerprint.id == MEASURED_WITH
+
+    def recorded(self) -> Mapping[str, float]:
+        """What counted of this, for the record of an answer."""
+        return {"answerable": float(VERSION), "least": self.least}
+
+    def verdict(self, query: AnalysedQuery, found: Found, ranked: Ranked, deadline: Deadline) -> Verdict:
+        """Of a question, by the best of what was found for it.
+
+        Raises:
+            KnowledgeError: the engine or the encoder failed.
+        """
+        if not ranked:
+            best = float(found.candidates.scores.max(initial=0.0))
+            return Verdict(0.0, why_empty(best, self._settings.floor or 0.0))
+        if any(hit.parts.get("identifier", 0.0) > 0.0 for hit, _ in ranked):
+            return Verdict(1.0, "")  # the place that the question names is there
+        standing = self.standing(query, found, ranked, deadline)
+        probability = max(model.probability(standing) for model in self._models)
+        if self._settings.floor is not None or probability >= self.least:
+            return Verdict(probability, "")
+        nearest = max(ranked, key=_fused)[0].score
+        return Verdict(probability, _refusal(probability, self.least, nearest, self._settings.abstain))
+
+    def standing(self, query: AnalysedQuery, found: Found, ranked: Ranked, deadline: Deadline) -> Standing:
+        """How the best passage stands to a question.
+
+        Raises:
+            KnowledgeError: the engine or the encoder failed.
+        """
+        hit, passage = max(ranked, key=_fused)
+        aim = found.aim
+        return Standing(
+            keyword=hit.parts.get("keyword", 0.0),
+            nearness=0.0 if aim is None else self._own.nearness(query.script, aim, passage, deadline),
+            passages=found.seen,
+            across=(passage.language == "zh") != (query.script == "han"),
+            strange=strange(query.text, self._encoder),
+        )
+
+
+def _fused(pair: tuple[Hit, Passage]) -> float:
+    return pair[0].parts["fused"]
+
+
+def _refusal(probability: float, least: float, score: float, abstain: str) -> str:
+    said = msg(
+        "there is hardly an answer in what was searched: probability {probability}, below the "
+        "{least} that search.abstain={abstain} asks for; the nearest passage scores {score}",
+        probability=f"{probability:.3f}",
+        least=f"{least:.2f}",
+        abstain=abstain,
+        score=f"{score:.3f}",
+    )
+    return (
+        said
+        if abstain == "lenient"
+        else msg("{said}; lenient asks for {lenient}", said=said, lenient=f"{ABSTAIN['lenient']:.2f}")
+    )
