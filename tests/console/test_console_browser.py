@@ -27,6 +27,9 @@ PATHS = {
     "search-hostile": f"/console/search?q=脚本注入测试 {HOSTILE}",
     "search-refused": "/console/search?q=x&trust=9",
     "context": "/console/context?q=客户投诉&agent=support",
+    "verify": "/console/verify",
+    "verify-answered": "/console/verify",
+    "verify-refused": "/console/verify",
     "sources": "/console/sources",
     "source": "/console/sources/hostile",
     "source-new": "/console/sources/+new",
@@ -43,7 +46,16 @@ PATHS = {
     "sign-in": "/console/sign-in",
     "not-there": "/console/nothing",
 }
-REFUSED = {"search-refused": 400, "not-there": 404}
+REFUSED = {"search-refused": 400, "verify-refused": 400, "not-there": 404}
+FILLED = {
+    "verify-answered": {
+        "answer": "客户投诉需在 48 小时内第一次响应 [1]。客户投诉需在 24 小时内第一次响应，并登记投诉编号。"
+        f"客户投诉一般三天内响应就可以了【2】。脚本注入测试 {HOSTILE} [{'x' * 200}]。龘靐齉。",
+        "citations": "1 = crm_policy\n2 = crm_policy",
+    },
+    "verify-refused": {"answer": "x", "citations": "x" * 200},
+}
+"""Forms that are sent before the page is looked at."""
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +103,13 @@ def visit(chromium: Any, url: str) -> Iterator[Any]:
         )
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("dialog", lambda dialog: complaints.append(f"dialog: {dialog.message}"))
-        assert page.goto(url + PATHS.get(name, name)).status == expected
+        fields = FILLED.get(name)
+        assert page.goto(url + PATHS.get(name, name)).status == (200 if fields else expected)
+        if fields:
+            for field, value in fields.items():
+                page.fill(f"[name={field}]", value)
+            page.click("main button.main")
+            page.wait_for_selector("#answer > *")
         return page
 
     yield opened
@@ -141,6 +159,24 @@ def test_every_page_is_accessible(visit: Any, name: str) -> None:
         told = [(one["id"], [node["html"][:200] for node in one["nodes"]][:3]) for one in found]
         assert told == [], f"{size}, {scheme}"
     assert len(backgrounds) == 2
+
+
+def test_an_answer_is_verified_by_keys_alone(visit: Any) -> None:
+    """A slash goes to the field, Tab to the button; the verdicts are in sight, and the next Tab is among them."""
+    page = visit("verify")
+    page.set_viewport_size(SIZES["phone"])
+    page.keyboard.press("/")
+    page.keyboard.type("客户投诉需在 48 小时内第一次响应。")
+    for _ in range(10):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('main button.main')"):
+            break
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".hit .verdict.number_changed")
+    top = page.locator(".summary").evaluate("one => one.getBoundingClientRect().top")
+    assert 0 <= top < SIZES["phone"]["height"]
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('#answer') !== null")
 
 
 def test_a_search_by_keys_alone(visit: Any) -> None:

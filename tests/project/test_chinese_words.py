@@ -32,7 +32,7 @@ NAMES = frozenset(
 )
 """Names, units and what has no Chinese word; what is typed on a command line stands in ``code`` on pages."""
 PAGES = (
-    "search", "search?q=客户投诉", "context", "context?q=客户投诉&agent_id=support", "sources", "sources/wiki", "sources/+new",
+    "search", "search?q=客户投诉", "context", "context?q=客户投诉&agent_id=support", "verify", "sources", "sources/wiki", "sources/+new",
     "rules", "review", "rules/import", "audit", "evaluation", "people", "health",
 )  # fmt: skip
 _NO_WORDS = "code, pre, script, style, input, textarea, blockquote, h3, .brand, .uri, .text, .badge.domain, .why, .bounds select[name=domain], select[name=agent_id], td.first, .facts dd"

@@ -23,7 +23,7 @@ logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # a form that 
 MAX_FORM = 64 * 1024
 """Bytes of a form; the longest that a page has is a question of 8,000 characters."""
 MAX_UPLOAD = 1_000_000
-"""Bytes of a form with a file. The API takes a file of about 700 kB, which is as much in base64."""
+"""Bytes of a form with a file, or with an answer. The API takes a file of about 700 kB, which is as much in base64."""
 _MOST_FIELDS = 200
 _TIMEOUT = 10.0  # seconds in which a form must have arrived
 
