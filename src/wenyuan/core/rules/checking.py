@@ -64,9 +64,8 @@ class NodeCheck:
         kind = found[0]
         node = replace(node, kind=kind, key=f"{kind}/{node.name}" if named else node.key)
         if looks_like_sentence(node.name):
-            message = msg(
-                "the name of a node names a thing, and this is a sentence: {name}", name=f"{node.name!r:.60}"
-            )
+            name = f"{node.name!r:.60}"
+            message = msg("the name of a node names a thing, and this is a sentence: {name}", name=name)
             if node.place.file in self.machine:
                 self._refuse("sentence_as_name", message, node)
                 return
@@ -149,10 +148,10 @@ class NodeCheck:
                 owner = owners.setdefault((node.kind, word), node.key)
                 if owner != node.key and (node.key in self.accepted or owner in self.accepted):
                     message = msg(
-                        "{word} of {name} also means {name2}: both are kept",
+                        "{word} of {name} also means {other}: both are kept",
                         word=repr(word),
                         name=repr(node.name),
-                        name2=repr(everything[owner].name),
+                        other=repr(everything[owner].name),
                     )
                     place = node.place if node.key in self.accepted else everything[owner].place
                     self._fault("alias_collision", message, place, "note")
