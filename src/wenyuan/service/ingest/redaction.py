@@ -7,8 +7,10 @@ import logging
 import os
 import re
 import secrets
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -120,25 +122,39 @@ class Redactor:
 
 
 def library_key(folder: Path) -> bytes:
-    """32 random bytes in ``pseudonym.key``, made at the first call, readable by the owner alone."""
+    """32 random bytes in ``pseudonym.key``, made at the first call, readable by the owner alone.
+
+    The file is there whole or not at all, wherever its making is cut off; of several processes that make it one wins.
+
+    Raises:
+        ConfigError: it cannot be written, or is damaged.
+    """
     path = folder / "pseudonym.key"
+    if not path.exists():
+        try:
+            _make_key(path)
+        except OSError as error:
+            raise ConfigError(msg("cannot write {path}: {strerror}", path=path, strerror=error.strerror)) from error
+    key = path.read_bytes()
+    if len(key) != 32:
+        raise ConfigError(
+            msg("{path} is damaged: {count} bytes, not 32", path=path, count=len(key)),
+            hint="restore it from a backup",
+        )
+    return key
+
+
+def _make_key(path: Path) -> None:
+    handle, made = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)  # for the owner alone
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        key = path.read_bytes()
-        if len(key) != 32:
-            raise ConfigError(
-                msg("{path} is damaged: {count} bytes, not 32", path=path, count=len(key)),
-                hint="restore it from a backup",
-            ) from None
-        return key
-    except OSError as error:
-        raise ConfigError(msg("cannot write {path}: {strerror}", path=path, strerror=error.strerror)) from error
-    with os.fdopen(handle, "wb") as file:
-        file.write(secrets.token_bytes(32))
-        file.flush()
-        os.fsync(file.fileno())
-    return path.read_bytes()
+        with os.fdopen(handle, "wb") as file:
+            file.write(secrets.token_bytes(32))
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileExistsError):  # another process was first
+            os.link(made, path)
+    finally:
+        Path(made).unlink()
 
 
 # When a source's redaction has changed: what was stored under the former one is read again, and then forgotten.
