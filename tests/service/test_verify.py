@@ -176,6 +176,22 @@ def test_a_failure_is_no_verdict(library: wenyuan.Library, monkeypatch: pytest.M
     monkeypatch.setattr(library.engine, "keyword", broken)
     with pytest.raises(KnowledgeError, match="gone"):
         judged(library, "客户投诉应当在24小时内首次响应")
+    library.audit.flush()
+    (kept,) = library.audit.list(limit=1)
+    assert (kept.record["door"], kept.record["status"]) == ("verify", "FAILED")
+
+
+def test_what_lies_outside_the_scope_is_an_error(library: wenyuan.Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An index that gives another domain's passage is believed nothing; the passage is not shown."""
+    text = "Salaries are paid on the twenty-fifth day of each month without exception."
+    real, every = library.engine.keyword, frozenset(TEXTS)
+
+    def wide(words: Any, *, scope: Any, **more: Any) -> Any:
+        return real(words, scope=replace(scope, sources=every), **more)
+
+    monkeypatch.setattr(library.engine, "keyword", wide)
+    with pytest.raises(KnowledgeError, match="outside the scope"):
+        judged(library, text, principal=Principal(agent_id="support"))
 
 
 @pytest.mark.parametrize(

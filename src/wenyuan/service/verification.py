@@ -15,7 +15,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from wenyuan.core.access import Principal
-from wenyuan.core.errors import Fault, InvalidRequest, listed
+from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotPermitted, listed
 from wenyuan.core.filters import Scope
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Passage
@@ -27,6 +27,7 @@ from wenyuan.runtime import deadline_after
 from wenyuan.service.answer import Query
 from wenyuan.service.audit.recorder import AuditRecorder
 from wenyuan.service.search import Sources
+from wenyuan.service.search.candidates import guard
 from wenyuan.service.search.retriever import Retriever
 from wenyuan.service.search.searcher import LOCAL, Searcher
 
@@ -208,29 +209,38 @@ class Verifier:
             NotPermitted: the caller acts for an agent that is not there.
             KnowledgeError: the library cannot be asked; never a verdict instead.
         """
-        deadline = deadline_after(self.seconds * math.ceil(len(request.claims) / _PER_DEADLINE))
         day = request.as_of or date.today()
-        with until(deadline):
-            change = self.engine.sync(self.catalog, deadline=deadline)
-            registry = self.retriever.registry(deadline=deadline)
-            query = Query(text=request.claims[0].text, limit=1, as_of=day, rules="none")
-            query = self.searcher.bounded(query, principal)
-            known = registry.by_id if query.sources is None else query.sources
-            own = (name for name in known if registry.by_id[name].type == "static_doc")
-            seen = frozenset(name for name in own if registry.by_id[name].trust >= query.min_trust)
-            visible = _Visible(query, registry, seen, day, change, deadline)
-            judged = tuple(self._judged(claim, request, visible) for claim in request.claims)
-        found = Verification(claims=judged, generation=change, as_of=day)
+        query = Query(text=request.claims[0].text, limit=1, as_of=day, rules="none")
+        query = self.searcher.bounded(query, principal)
+        try:
+            found = self._verified(request, query, day)
+        except (InvalidRequest, NotPermitted):
+            raise
+        except KnowledgeError as error:
+            self.recorder.failed(query, error, principal, door=door)
+            raise
         told = [
             {
                 "verdict": one.verdict, "findings": one.findings, "rule": one.rule.ref if one.rule else "",
                 "passages": [quoted.passage.ref for quoted in one.evidence],
             }
-            for one in judged
+            for one in found.claims
         ]  # fmt: skip
-        bounds = {"as_of": day.isoformat(), "min_trust": request.min_trust, "generation": change}
+        bounds = {"as_of": day.isoformat(), "min_trust": request.min_trust, "generation": found.generation}
         texts = [claim.text for claim in request.claims]
         return replace(found, audit_id=self.recorder.verified(told, texts, bounds, principal, door=door))
+
+    def _verified(self, request: VerifyRequest, query: Query, day: date) -> Verification:
+        deadline = deadline_after(self.seconds * math.ceil(len(request.claims) / _PER_DEADLINE))
+        with until(deadline):
+            change = self.engine.sync(self.catalog, deadline=deadline)
+            registry = self.retriever.registry(deadline=deadline)
+            known = registry.by_id if query.sources is None else query.sources
+            own = (name for name in known if registry.by_id[name].type == "static_doc")
+            seen = frozenset(name for name in own if registry.by_id[name].trust >= query.min_trust)
+            visible = _Visible(query, registry, seen, day, change, deadline)
+            judged = tuple(self._judged(claim, request, visible) for claim in request.claims)
+        return Verification(claims=judged, generation=change, as_of=day)
 
     def _judged(self, claim: Claim, request: VerifyRequest, visible: _Visible) -> JudgedClaim:
         tokens, cited = tokens_of(claim.text), self._cited(claim, request.citations, visible)
@@ -263,7 +273,7 @@ class Verifier:
 
     def _not_judged(self, claim: Claim, cited: _Cited, visible: _Visible) -> JudgedClaim:
         """A claim that no passage has the words of: the best passage, and how likely it is what was meant."""
-        query = replace(visible.query, text=claim.text[:_QUERY_CHARS], sources=tuple(sorted(visible.sources)))
+        query = replace(visible.query, text=claim.text, sources=tuple(sorted(visible.sources)))
         answer = self.retriever.retrieve(query, visible.deadline)
         if not answer.hits:
             return JudgedClaim(
@@ -278,7 +288,7 @@ class Verifier:
 
     def _against(self, text: str, tokens: Tokens, visible: _Visible) -> AgainstRule | None:
         """The mandatory rule for what a claim is about that the claim says otherwise."""
-        asked = replace(visible.query, text=text[:_QUERY_CHARS], limit=20, rules="within")
+        asked = replace(visible.query, text=text, limit=20, rules="within")
         answer = self.retriever.derive(asked, visible.deadline)
         for hit in answer.hits:
             told = {} if answer.derived is None else answer.derived.details.get(hit.passage_id, {})
@@ -304,6 +314,8 @@ class Verifier:
             return []
         found = self.engine.keyword(search_terms(text), scope=scope, limit=_LOOKED_AT, deadline=deadline)
         passages = self.catalog.passages([hit.passage_id for hit in found.hits], deadline)
+        for passage in passages.values():
+            guard(passage, scope)
         return [passages[hit.passage_id] for hit in found.hits if hit.passage_id in passages]
 
     def _of_documents(
@@ -355,7 +367,6 @@ class Verifier:
         return self.catalog.document_chars(limited) if limited else {}
 
 
-_QUERY_CHARS = 1_000  # of a claim that is searched for: as much as a question may have
 _CHANGED = frozenset(("number_changed", "unit_changed", "date_changed", "negation_changed", "modality_changed"))
 
 
