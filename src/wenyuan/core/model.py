@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple, get_args
 
 from wenyuan.core.errors import Fault, InvalidRequest, listed
+from wenyuan.core.fidelity import Fidelity, Line, Uncertain
 from wenyuan.core.messages import joined, msg
 
 Facet = str | int | float | bool
@@ -152,6 +153,9 @@ class Document:
         part_of: What the parts have in common that one text was cut into before it was written to the file: the first one's
             lead is that of all. ``""``: it is a whole. It is not stored.
         lead: Its first words, in place of a title; see `core.text.summaries`. It is found in what is stored, so readers give none.
+        lines: Where its lines stand on its pages, in order of their offsets; empty where the format has no pages.
+        uncertain: What was not recognised surely, in order of offsets.
+        fidelity: What was read, against what the file holds; None where its reader does not say.
     """
 
     uri: str
@@ -172,6 +176,9 @@ class Document:
     titled: bool = True
     part_of: str = ""
     lead: str = ""
+    lines: tuple[Line, ...] = ()
+    uncertain: tuple[Uncertain, ...] = ()
+    fidelity: Fidelity | None = None
 
     def __post_init__(self) -> None:
         at = 0

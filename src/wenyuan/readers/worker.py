@@ -13,11 +13,12 @@ import resource
 import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from datetime import date
 from typing import Any, BinaryIO
 
 from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.fidelity import Fidelity, Line, Uncertain
 from wenyuan.core.model import Block, Document
 from wenyuan.readers import read_guarded
 
@@ -70,6 +71,7 @@ def encode_documents(documents: Sequence[Document]) -> list[dict[str, Any]]:
         record |= {key: [list(each) for each in record[key]] for key in _PAIRS}
         record["metadata"] = dict(document.metadata)
         record |= {key: record[key] and record[key].isoformat() for key in _DATES}
+        record["fidelity"] = document.fidelity and asdict(document.fidelity)
         encoded.append(record)
     return encoded
 
@@ -84,6 +86,13 @@ def decode_documents(records: Sequence[Mapping[str, Any]]) -> tuple[Document, ..
         values["notes"] = tuple(values["notes"])
         values |= {key: tuple(map(tuple, values[key])) for key in _PAIRS}
         values |= {key: values[key] and date.fromisoformat(values[key]) for key in _DATES}
+        values["lines"] = tuple(
+            Line(start, end, page, tuple(box), sure) for start, end, page, box, sure in values["lines"]
+        )
+        values["uncertain"] = tuple(Uncertain(*row) for row in values["uncertain"])
+        if values["fidelity"]:
+            told = values["fidelity"]
+            values["fidelity"] = Fidelity(**told | {"warnings": tuple(told["warnings"])})
         documents.append(Document(**values))
     return tuple(documents)
 

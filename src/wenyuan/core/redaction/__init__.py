@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby, pairwise
+from typing import Any
 from urllib.parse import unquote
 
 from wenyuan.core.errors import DocumentRejected, KnowledgeError
@@ -292,15 +293,16 @@ class Rewriter:
 
 
 def _apply(text: str, spans: list[tuple[int, int]], edits: list[_Edit]) -> tuple[str, list[tuple[int, int]]]:
-    """The text with all edits made, and the spans in it; both are walked once, in order."""
+    """The text with all edits made, and the spans in it, which may come in any order and overlap."""
     pieces: list[str] = []
     at = 0
     for start, end, new in edits:
         pieces += (text[at:start], new)
         at = end
     pieces.append(text[at:])
-    ends = iter(_moved([offset for span in spans for offset in span], edits))
-    return "".join(pieces), [(start, next(ends)) for start in ends]
+    places = sorted({offset for span in spans for offset in span})
+    now = dict(zip(places, _moved(places, edits), strict=True))
+    return "".join(pieces), [(now[start], now[end]) for start, end in spans]
 
 
 def _along(cells: Sequence[Told], edits: list[_Edit]) -> list[Told]:
@@ -385,6 +387,8 @@ class Redaction:
             DocumentRejected: it cannot be redacted.
         """
         spans = [part for b in document.blocks for part in _parts(b)]
+        spans += [(line.start, line.end) for line in document.lines]
+        spans += [(doubt.start, doubt.end) for doubt in document.uncertain]
         text, parts, counts = self._rewrite(document.text, spans, document.cells)
         moved = iter(parts)
         gone = _gone(document.text, text)
@@ -418,6 +422,7 @@ class Redaction:
         metadata = self._facets(document.metadata, counts)
         title, notes = clean(document.title), tuple(map(clean, document.notes))
         redacted = replace(document, text=text, title=title, blocks=blocks, notes=notes, metadata=metadata, cells=())
+        redacted = replace(redacted, **_read_from(document, moved, clean))
         if document.collection:
             redacted = replace(redacted, collection=clean(document.collection))
         return redacted, dict(counts)
@@ -486,6 +491,22 @@ def _gone(text: str, redacted: str) -> set[str]:
         return set()
     left = {*_WORD.findall(redacted.lower())}
     return {word for word in _WORD.findall(text.lower()) if word not in left}
+
+
+def _read_from(document: Document, moved: Iterator[tuple[int, int]], clean: Callable[[str], str]) -> dict[str, Any]:
+    """The lines, doubts and fidelity of a document whose text is redacted; what lost all its text is gone.
+
+    Args:
+        moved: The spans of the lines and then the doubts in the redacted text.
+    """
+    lines = tuple(each._replace(start=a, end=b) for each, (a, b) in zip(document.lines, moved, strict=False) if a < b)
+    doubts = tuple(
+        each._replace(start=a, end=b) for each, (a, b) in zip(document.uncertain, moved, strict=False) if a < b
+    )
+    told = document.fidelity
+    if told and told.warnings:
+        told = replace(told, warnings=tuple(map(clean, told.warnings)))
+    return {"lines": lines, "uncertain": doubts, "fidelity": told}
 
 
 def _parts(block: Block) -> list[tuple[int, int]]:
