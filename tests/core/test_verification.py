@@ -19,7 +19,7 @@ EN = (
 
 
 def kind(claim: str, text: str) -> str:
-    found = compared_with(tokens_of(claim), tokens_of(text))
+    found = compared_with(tokens_of(claim), text)
     return "" if found is None else found.kind
 
 
@@ -65,7 +65,7 @@ def test_the_same_words_in_any_form_are_verbatim(claim: str, text: str) -> None:
 )
 def test_what_was_changed_is_told(claim: str, text: str, expected: str) -> None:
     """One number, unit, date, negation, or word of may and must that differs is named, with both wordings."""
-    found = compared_with(tokens_of(claim), tokens_of(text))
+    found = compared_with(tokens_of(claim), text)
     assert found is not None
     assert found.kind == expected
     assert found.changes
@@ -80,7 +80,7 @@ def test_words_behind_a_negation_are_not_quoted_without_it(claim: str, text: str
 
 
 def test_the_change_shows_both_sides() -> None:
-    found = compared_with(tokens_of("客户投诉应当在48小时内首次响应，并登记投诉编号。"), tokens_of(ZH))
+    found = compared_with(tokens_of("客户投诉应当在48小时内首次响应，并登记投诉编号。"), ZH)
     assert found is not None
     assert found.changes == (Change("24小时", "48小时"),)
     ((start, end),) = found.spans
@@ -109,10 +109,10 @@ def test_other_words_are_not_called_changed(claim: str, text: str) -> None:
 )
 def test_pieces_of_several_sentences_are_stitched(claim: str, text: str) -> None:
     """Each piece is named with its place; one sentence with a word left out is no such thing."""
-    pieces = stitched(tokens_of(claim), [tokens_of(text)])
+    pieces = stitched(tokens_of(claim), [text])
     assert len(pieces) == 2
     assert all(text[start:end] for _, (start, end) in pieces)
-    assert not stitched(tokens_of(text.split("。" if text is ZH else ". ", maxsplit=1)[0]), [tokens_of(text)])
+    assert not stitched(tokens_of(text.split("。" if text is ZH else ". ", maxsplit=1)[0]), [text])
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ texts = st.text(st.sampled_from("客户投诉应当在24小时内不得可以。
 @given(texts, texts)
 def test_any_text_is_compared(claim: str, text: str) -> None:
     """Whatever the characters: spans lie within the text, and a text that has words is verbatim in itself."""
-    found = compared_with(tokens_of(claim), tokens_of(text))
+    found = compared_with(tokens_of(claim), text)
     if found is not None:
         assert all(0 <= start < end <= len(text) for start, end in found.spans)
     if tokens_of(text).tokens:

@@ -27,6 +27,7 @@ class Query:
         min_trust: Sources below are not searched, and no rule rests on evidence below.
         partial: It is a part of a wider question, which alone can say whether nothing was found.
         rules: Derived rules compete with passages for the limit, come beside them, or are not asked for.
+        by_meaning: Whether a text that names nothing in the graph may be embedded to guess what it is about.
         engineering_type, processes, parameters: See `unified.RuleQuestion`; the type limits passages, too.
     """
 
@@ -44,6 +45,7 @@ class Query:
     engineering_type: str = ""
     processes: tuple[str, ...] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    by_meaning: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -180,13 +180,19 @@ class _Cited(NamedTuple):
 
 
 class _Visible(NamedTuple):
-    """What may be seen, for one request."""
+    """What may be seen, for one request.
+
+    Attributes:
+        sources: All that the caller may see, in force or not.
+        scope: What is in force on the day asked for.
+        past: What was in force on the last days before it on which something ceased to be.
+    """
 
     query: Query
     registry: Sources
     sources: frozenset[str]
-    day: date
-    change: int
+    scope: Scope
+    past: tuple[Scope, ...]
     deadline: Deadline
 
 
@@ -238,19 +244,19 @@ class Verifier:
             known = registry.by_id if query.sources is None else query.sources
             own = (name for name in known if registry.by_id[name].type == "static_doc")
             seen = frozenset(name for name in own if registry.by_id[name].trust >= query.min_trust)
-            visible = _Visible(query, registry, seen, day, change, deadline)
+            scope = Scope(sources=_in_force(registry, seen, day), as_of=day)
+            visible = _Visible(query, registry, seen, scope, self._past(registry, seen, day), deadline)
             judged = tuple(self._judged(claim, request, visible) for claim in request.claims)
         return Verification(claims=judged, generation=change, as_of=day)
 
     def _judged(self, claim: Claim, request: VerifyRequest, visible: _Visible) -> JudgedClaim:
         tokens, cited = tokens_of(claim.text), self._cited(claim, request.citations, visible)
-        in_force = Scope(sources=self._in_force(visible), as_of=visible.day)
-        passages = self._by_words(claim.text, in_force, visible.deadline)
+        passages = self._by_words(claim.text, visible.scope, visible.deadline)
         if cited.documents:
             passages += self._of_documents(claim.text, cited.documents, {p.passage_id for p in passages}, visible)
         match, pieces = _best(tokens, passages, cited)
         if match is None or match.comparison.kind != "verbatim":
-            before, parts = _best(tokens, self._past(claim.text, visible), cited)
+            before, parts = _best(tokens, self._of_the_past(claim.text, visible), cited)
             if (match is None and not pieces) or (before is not None and before.comparison.kind == "verbatim"):
                 match, pieces = before, parts
         rule = self._against(claim.text, tokens, visible)
@@ -265,7 +271,7 @@ class Verifier:
         evidence = tuple(pieces) or (() if match is None else _quoted(match))
         changes = () if match is None or pieces else match.comparison.changes
         words: Verdict = "stitched" if pieces or match is None else _verdict(match.comparison)
-        findings = _findings(words, evidence, cited, request.min_trust, in_force, self._chars(evidence))
+        findings = _findings(words, evidence, cited, request.min_trust, visible.scope, self._chars(evidence))
         return JudgedClaim(
             claim=claim, verdict=findings[0], findings=findings, evidence=evidence, changes=changes,
             unknown=cited.unknown,
@@ -287,8 +293,11 @@ class Verifier:
         )  # fmt: skip
 
     def _against(self, text: str, tokens: Tokens, visible: _Visible) -> AgainstRule | None:
-        """The mandatory rule for what a claim is about that the claim says otherwise."""
-        asked = replace(visible.query, text=text, limit=20, rules="within")
+        """The mandatory rule for what a claim is about that the claim says otherwise.
+
+        What it is about is not guessed by its meaning: a claim that has the words of a rule has the names in it, too.
+        """
+        asked = replace(visible.query, text=text, limit=20, rules="within", by_meaning=False)
         answer = self.retriever.derive(asked, visible.deadline)
         for hit in answer.hits:
             told = {} if answer.derived is None else answer.derived.details.get(hit.passage_id, {})
@@ -297,16 +306,13 @@ class Verifier:
             passage = answer.passages[hit.passage_id]
             clauses = [(e["clause"], e["quote"]) for e in told.get("evidence", ()) if e["quote"]]
             for clause, said in [("", passage.text.partition("\n")[0]), *clauses]:
-                compared = compared_with(tokens, tokens_of(said))
+                compared = compared_with(tokens, said)
                 if compared is not None and compared.kind in _CHANGED:
                     where = clause or (clauses[0][0] if clauses else "")
                     return AgainstRule(ref=passage.ref, text=said, clause=where, changes=compared.changes)
         return None
 
     # -- where to look --------------------------------------------------------------------------------
-
-    def _in_force(self, visible: _Visible) -> frozenset[str]:
-        return frozenset(name for name in visible.sources if visible.registry.in_force(name, visible.day))
 
     def _by_words(self, text: str, scope: Scope, deadline: Deadline) -> list[Passage]:
         """The passages in scope that share most words with a text, best first."""
@@ -328,15 +334,19 @@ class Verifier:
         passages = self.catalog.passages(best, visible.deadline)
         return [passages[n] for n in best if n in passages and passages[n].source_id in visible.sources]
 
-    def _past(self, text: str, visible: _Visible) -> list[Passage]:
-        """What shares most words with a text of what was in force before, on the last days of its kind."""
+    def _past(self, registry: Sources, sources: frozenset[str], day: date) -> tuple[Scope, ...]:
+        """What was in force on the last `_PAST_DAYS` days before a day on which something ceased to be, the latest first."""
+        ends = {registry.last_day(name) for name in sources} - {None}
+        days = {end for end in ends if end is not None and end < day}
+        days |= set(self.catalog.last_days(sorted(sources), day, _PAST_DAYS))
+        last = sorted(days, reverse=True)[:_PAST_DAYS]
+        return tuple(Scope(sources=_in_force(registry, sources, end), as_of=end) for end in last)
+
+    def _of_the_past(self, text: str, visible: _Visible) -> list[Passage]:
+        """The passages that share most words with a text of what was in force before."""
         found: dict[int, Passage] = {}
-        ends = {visible.registry.last_day(name) for name in visible.sources} - {None}
-        days = {day for day in ends if day is not None and day < visible.day}
-        days |= set(self.catalog.last_days(sorted(visible.sources), visible.day, _PAST_DAYS))
-        for day in sorted(days, reverse=True)[:_PAST_DAYS]:
-            then = visible._replace(day=day)
-            for passage in self._by_words(text, Scope(sources=self._in_force(then), as_of=day), visible.deadline):
+        for scope in visible.past:
+            for passage in self._by_words(text, scope, visible.deadline):
                 found.setdefault(passage.passage_id, passage)
         return list(found.values())
 
@@ -370,14 +380,20 @@ class Verifier:
 _CHANGED = frozenset(("number_changed", "unit_changed", "date_changed", "negation_changed", "modality_changed"))
 
 
+def _in_force(registry: Sources, sources: frozenset[str], day: date) -> frozenset[str]:
+    return frozenset(name for name in sources if registry.in_force(name, day))
+
+
 def _best(tokens: Tokens, passages: Sequence[Passage], cited: _Cited) -> tuple[_Match | None, list[Quoted]]:
     """The passage that a claim stands nearest to, the cited ones first where two are as near; or the pieces it is made of."""
-    texts = [tokens_of(passage.text) for passage in passages]
-    found = [
-        _Match(passage, compared)
-        for passage, text in zip(passages, texts, strict=True)
-        if (compared := compared_with(tokens, text)) is not None
-    ]
+    found = []
+    for passage in passages:
+        compared = compared_with(tokens, passage.text)
+        if compared is None:
+            continue
+        if compared.kind == "verbatim" and (not cited.named or cited.holds(passage)):
+            return _Match(passage, compared), []
+        found.append(_Match(passage, compared))
     best = min(
         found,
         key=lambda m: (m.comparison.kind != "verbatim", -round(m.comparison.share, 2), not cited.holds(m.passage)),
@@ -386,6 +402,7 @@ def _best(tokens: Tokens, passages: Sequence[Passage], cited: _Cited) -> tuple[_
     if best is not None and (best.comparison.kind == "verbatim" or best.comparison.share >= _SURE):
         # Another passage may have less of a paraphrase, with a number changed: that is not what was meant.
         return (None if best.comparison.kind == "paraphrase" else best), []
+    texts = [passage.text for passage in passages]
     pieces = [Quoted(passage=passages[of], start=start, end=end) for of, (start, end) in stitched(tokens, texts)]
     return (None if best is None or best.comparison.kind == "paraphrase" else best), pieces
 

@@ -193,7 +193,7 @@ class AuditRecorder:
         """
         if self.log is None:
             return ""
-        query = {"claims": [self.questions.text(text) for text in texts]}
+        query = {"claims": [self.questions.text(text, bounds["generation"]) for text in texts]}
         return self.log.append(verification_record(claims, bounds, principal, door), query)
 
     def changed(self, kind: Changed, action: str, name: str, before: Any, after: Any) -> None:

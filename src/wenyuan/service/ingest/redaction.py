@@ -320,9 +320,9 @@ class Questions:
         self._least = least
         self._known: tuple[int, Redaction] | None = None
 
-    def text(self, text: str) -> str:
-        """A question that is kept, or shown in a trace; ``""`` for one that cannot be redacted."""
-        return str(self.kept({"query": text})[0]["query"])
+    def text(self, text: str, change: int = 0) -> str:
+        """A question that is kept, or shown in a trace; ``""`` for one that cannot be redacted. `change`: see `kept`."""
+        return str(self.kept({"query": text}, change)[0]["query"])
 
     def kept(self, request: Mapping[str, Any], change: int = 0) -> tuple[Mapping[str, Any], Mapping[str, int]]:
         """A request of `audit.request_of` as it is kept, and how many values of each kind were taken out.

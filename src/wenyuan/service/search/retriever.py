@@ -250,7 +250,8 @@ class Retriever:
             parameters=query.parameters,
         )
         given = question, scope, registry.by_id, change, deadline
-        embed, bounded = self._own.embedding(query.text, deadline), query.sources is not None
+        embed = self._own.embedding(query.text, deadline) if query.by_meaning else None
+        bounded = query.sources is not None
         return self._executor.begin(
             lambda: rules.derive(*given, min_trust=query.min_trust, embed=embed, bounded=bounded), "rules"
         )
