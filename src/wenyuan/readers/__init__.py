@@ -30,6 +30,9 @@ READERS: Mapping[str, str] = MappingProxyType(
         ".xhtml": "wenyuan.readers.html:read_html",
         ".pdf": "wenyuan.readers.pdf:read_pdf",
         ".docx": "wenyuan.readers.docx:read_docx",
+        ".pptx": "wenyuan.readers.slides:read_pptx",
+        ".pptm": "wenyuan.readers.slides:read_pptx",
+        ".ppsx": "wenyuan.readers.slides:read_pptx",
         ".xlsx": "wenyuan.readers.table:read_xlsx",
         ".csv": "wenyuan.readers.table:read_csv",
         ".tsv": "wenyuan.readers.table:read_tsv",
@@ -39,9 +42,10 @@ READERS: Mapping[str, str] = MappingProxyType(
 )
 """Reader by suffix, as ``module:function``."""
 
+_ZIP = "a ZIP container (DOCX, XLSX …)"
 _SIGNATURES = (
     (b"%PDF-", "a PDF"),
-    (b"PK\x03\x04", "a ZIP container (DOCX, XLSX …)"),
+    (b"PK\x03\x04", _ZIP),
     (b"PK\x05\x06", "an empty ZIP container"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an encrypted or old binary Office file"),
     (b"{\\rtf", "RTF"),
@@ -54,7 +58,7 @@ _SIGNATURES = (
     (b"\x7fELF", "a program"),
     (b"SQLite format 3\x00", "an SQLite database"),
 )
-_EXPECTED = {".pdf": "a PDF", ".docx": "a ZIP container (DOCX, XLSX …)", ".xlsx": "a ZIP container (DOCX, XLSX …)"}
+_EXPECTED = {".pdf": "a PDF", **dict.fromkeys((".docx", ".pptx", ".pptm", ".ppsx", ".xlsx"), _ZIP)}
 _PDF_HEADER_WITHIN = 1_024
 
 

@@ -1,4 +1,4 @@
-"""Checks on ZIP containers (DOCX, XLSX) before any parser sees them: entries, sizes, ratios, no DTD.
+"""Checks on ZIP containers (DOCX, PPTX, ODT, EPUB …) before any parser sees them: entries, sizes, ratios, no entities.
 
 What the headers say about sizes is not believed: every entry is unpacked in bounded chunks and counted.
 """
@@ -31,11 +31,12 @@ class _Root(Exception):
     """The root element begins: no document type declaration can follow."""
 
 
-def check_archive(content: bytes, *, name: str, needs: str) -> None:
+def check_archive(content: bytes, *, name: str, needs: str, doctypes: bool = False) -> None:
     """Refuse a container that unpacks to too much, or whose XML declares a document type.
 
     Args:
-        needs: The entry that makes it the format it claims to be, e.g. ``word/document.xml``.
+        needs: The entry that makes it the format it claims to be, e.g. ``word/document.xml``; ``""`` for none.
+        doctypes: A document type may be named, as XHTML does, as long as it declares nothing of its own.
 
     Raises:
         DocumentRejected: with the reason.
@@ -52,11 +53,11 @@ def check_archive(content: bytes, *, name: str, needs: str) -> None:
                     ),
                     name,
                 )
-            if needs not in archive.namelist():
+            if needs and needs not in archive.namelist():
                 raise rejected(msg("the archive has no {needs}: it is another kind of file", needs=needs), name)
             total = 0
             for entry in entries:
-                total += _unpacked(archive, entry, MAX_UNPACKED - total, name)
+                total += _unpacked(archive, entry, MAX_UNPACKED - total, name, doctypes)
             _check_ratio(total, len(content), "the archive", name)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
         raise rejected(msg("the archive is damaged: {error}", error=error), name) from error
@@ -66,7 +67,7 @@ def check_archive(content: bytes, *, name: str, needs: str) -> None:
         ) from error
 
 
-def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, allowed: int, name: str) -> int:
+def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, allowed: int, name: str, doctypes: bool) -> int:
     """Bytes that an entry unpacks to, counted."""
     declared, size, first = entry.file_size, 0, b""
     entry.file_size = MAX_UNPACKED + 1  # zipfile would stop at the declared size, other parsers need not
@@ -87,7 +88,7 @@ def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, allowed: int, na
             )
         if _looks_like_xml(entry.filename, first):
             stream.seek(0)
-            _check_prolog(stream, entry.filename, name)
+            _check_prolog(stream, entry.filename, name, doctypes)
     return size
 
 
@@ -114,11 +115,12 @@ def _looks_like_xml(filename: str, first: bytes) -> bool:
     return first.replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n").startswith(b"<")
 
 
-def _check_prolog(stream: IO[bytes], filename: str, name: str) -> None:
+def _check_prolog(stream: IO[bytes], filename: str, name: str, doctypes: bool) -> None:
     """Read XML up to its root element with a parser that stops at a DTD before it expands anything."""
 
-    def stop(*_: object) -> None:
-        raise _Dtd
+    def stop(_name: str, _system: str | None, _public: str | None, declares: int) -> None:
+        if declares or not doctypes:
+            raise _Dtd
 
     def root(*_: object) -> None:
         raise _Root

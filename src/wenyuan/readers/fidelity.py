@@ -48,8 +48,9 @@ def measured(
     own = None if source is None else characters(_one(source))
     lost = invented = 0
     if own is not None:
-        lost = (own - read).total()
-        invented = (read - own - characters(_one(added)) - _structure(document)).total()
+        taken = read - characters(_one(added))
+        lost = (own - taken).total()
+        invented = (taken - own - _structure(document)).total()
     return replace(
         document,
         fidelity=Fidelity(

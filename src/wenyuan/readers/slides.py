@@ -1,0 +1,274 @@
+"""PPTX to a `Document`: each slide a section with its title, its lists and tables, and what its speaker notes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from wenyuan.core.messages import msg
+from wenyuan.core.model import Document, Facet
+from wenyuan.core.text import has_han
+from wenyuan.readers.assemble import Original, Piece, assemble, rejected
+from wenyuan.readers.fidelity import measured
+from wenyuan.readers.markup import Package, Spanning, covered, damaged, local, table_piece
+
+# The package holds slides, each with its shapes in the order in which they were drawn; the title is told first. What the
+# master draws on every slide (date, footer, number) is no part of a slide's text.
+
+_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+_R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+_DGM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
+_TITLES = ("title", "ctrTitle")
+_RUNNING = {"dt": "dates", "ftr": "footers", "sldNum": "slide numbers", "hdr": "headers"}
+_LISTS = ("body", "obj", "")
+_MARKS = ("buChar", "buAutoNum", "buBlip")
+_MAX_SLIDES = 5_000
+_MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+
+
+def read_pptx(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
+    """Read a presentation: `Block.page` is the slide's number. Hidden slides are left out, with a note.
+
+    Raises:
+        DocumentRejected: it is no PPTX, unpacks to too much, declares a DTD, or holds no text.
+    """
+    package = Package(content, name=name, needs="ppt/presentation.xml")
+    with damaged(name):
+        deck = _Deck(package, name)
+        pieces = [piece for number in range(len(deck.slides)) for piece in deck.pieces(number)]
+        title, metadata = core_properties(package)
+    document = assemble(
+        pieces,
+        Original(content, uri, name),
+        title=title,
+        media_type=_MEDIA_TYPE,
+        empty="none of its slides that are shown holds text",
+        notes=deck.notes(),
+        metadata=metadata,
+    )
+    return (
+        measured(
+            document,
+            deck.source(),
+            added=deck.added,
+            pages=len(deck.slides),
+            pictures=deck.pictures,
+            warnings=deck.warnings(),
+        ),
+    )
+
+
+def core_properties(package: Package) -> tuple[str, dict[str, Facet]]:
+    """Title and facets of an Office document, as its properties say."""
+    found: dict[str, str] = {}
+    if "docProps/core.xml" in package:
+        for node in package.xml("docProps/core.xml"):
+            if text := " ".join((node.text or "").split()):
+                found[local(node)] = text[:500]
+    keys = {"creator": "author", "subject": "subject", "keywords": "keywords", "category": "category"}
+    return found.get("title", ""), {facet: found[key] for key, facet in keys.items() if key in found}
+
+
+class _Slide(NamedTuple):
+    part: str
+    root: Any
+    hidden: bool
+
+
+class _Deck:
+    """The slides in the order of the presentation, and what was seen of them."""
+
+    def __init__(self, package: Package, name: str) -> None:
+        self.pictures = 0
+        self.added: list[str] = []
+        self._package = package
+        self._left_out: Counter[str] = Counter()
+        main = package.related("ppt/presentation.xml")
+        listed = [node.get(f"{_R}id") for node in package.xml("ppt/presentation.xml").iter(f"{_P}sldId")]
+        if len(listed) > _MAX_SLIDES:
+            raise rejected(
+                msg("it has {count} slides; at most {most} are read", count=len(listed), most=_MAX_SLIDES), name
+            )
+        parts = dict.fromkeys(main[key].part for key in listed if key in main)  # one that is listed twice is one
+        roots = [(part, package.xml(part)) for part in parts]
+        self.slides = [_Slide(part, root, root.get("show") in ("0", "false")) for part, root in roots]
+        self._chinese = any(has_han(text.text or "") for slide in self.slides for text in slide.root.iter(f"{_A}t"))
+
+    def notes(self) -> tuple[str, ...]:
+        hidden = [str(number) for number, slide in enumerate(self.slides, 1) if slide.hidden]
+        counts = ", ".join(f"{what} ({count})" for what, count in sorted(self._left_out.items()))
+        told = [f"left out the hidden slides {', '.join(hidden)}"] if hidden else []
+        return (*told, *([f"left out {counts}"] if counts else []))
+
+    def warnings(self) -> tuple[str, ...]:
+        hidden = [str(number) for number, slide in enumerate(self.slides, 1) if slide.hidden]
+        told = [msg("hidden slides are not read: {numbers}", numbers=", ".join(hidden))] if hidden else []
+        if charts := self._left_out["charts"]:
+            told.append(msg("charts are not read: {count}", count=charts))
+        return tuple(told)
+
+    def source(self) -> Iterator[str]:
+        """All text that the package has of its slides and notes, in whatever order."""
+        parts = {slide.part for slide in self.slides}
+        for slide in self.slides:
+            parts |= {
+                r.part for r in self._package.related(slide.part).values() if r.kind in ("notesSlide", "diagramData")
+            }
+        for part in sorted(parts):
+            if part in self._package:
+                for text in self._package.xml(part).iter(f"{_A}t"):
+                    if not any(local(above) == "Fallback" for above in text.iterancestors()):
+                        yield text.text or ""
+
+    def pieces(self, number: int) -> Iterator[Piece]:
+        """The pieces of one slide."""
+        slide = self.slides[number]
+        if slide.hidden:
+            return
+        page = number + 1
+        related = self._package.related(slide.part)
+        shapes = [shape for tree in slide.root.iter(f"{_P}spTree") for shape in _shapes(tree)]
+        titles = [shape for shape in shapes if _placeholder(shape) in _TITLES and _paragraphs(shape)]
+        title = " ".join(" ".join(_text(p) for p in _paragraphs(titles[0])).split()) if titles else ""
+        body = [
+            piece
+            for shape in shapes
+            if not (titles and shape is titles[0])
+            for piece in self._shape_pieces(shape, page, related)
+        ]
+        spoken = list(self._spoken(page, related))
+        if not (title or body or spoken):
+            return
+        if not title:
+            title = f"第 {page} 页" if self._chinese else f"Slide {page}"
+            self.added.append(title)
+        yield Piece("heading", title, level=1, page=page)
+        yield from body
+        yield from spoken
+
+    def _shape_pieces(self, shape: Any, page: int, related: Any) -> Iterator[Piece]:
+        kind, place = local(shape), _placeholder(shape)
+        if _is_hidden(shape):
+            self._left_out["hidden shapes"] += 1
+        elif place in _RUNNING:
+            self._left_out[_RUNNING[place]] += bool(_paragraphs(shape))
+        elif kind == "pic":
+            self.pictures += 1
+        elif kind == "graphicFrame":
+            yield from self._graphic(shape, page, related)
+        elif kind == "sp":
+            yield from _runs_of(_paragraphs(shape), page, listed=place in _LISTS)
+
+    def _graphic(self, frame: Any, page: int, related: Any) -> Iterator[Piece]:
+        tables = list(frame.iter(f"{_A}tbl"))
+        for table in tables:
+            piece, repeated = table_piece(list(_rows(table)), page=page)
+            self.added.append(repeated)
+            yield piece
+        for ids in frame.iter(f"{_DGM}relIds"):
+            target = related.get(ids.get(f"{_R}dm", ""))
+            if target and target.part in self._package:
+                texts = [" ".join(_text(p).split()) for p in self._package.xml(target.part).iter(f"{_A}p")]
+                yield Piece("list", "\n".join(f"- {text}" for text in texts if text), page=page)
+        if not tables:
+            self._left_out["charts"] += any(local(node) == "chart" for node in frame.iter())
+            self._left_out["embedded objects"] += any(local(node) == "oleObj" for node in frame.iter())
+
+    def _spoken(self, page: int, related: Any) -> Iterator[Piece]:
+        """What the speaker's notes say, below a heading of their own."""
+        for relation in related.values():
+            if relation.kind != "notesSlide" or relation.part not in self._package:
+                continue
+            shapes = [s for tree in self._package.xml(relation.part).iter(f"{_P}spTree") for s in _shapes(tree)]
+            found = [
+                piece
+                for shape in shapes
+                if _placeholder(shape) == "body"
+                for piece in _runs_of(_paragraphs(shape), page, listed=False)
+            ]
+            if found:
+                heading = "备注" if self._chinese else "Notes"
+                self.added.append(heading)
+                yield Piece("heading", heading, level=2, page=page)
+                yield from found
+
+
+def _shapes(tree: Any) -> Iterator[Any]:
+    """Shapes in their order, those of groups among them; of alternatives the first."""
+    stack = list(reversed(tree))
+    while stack:
+        node = stack.pop()
+        kind = local(node)
+        if kind == "AlternateContent":
+            stack.extend(reversed(node[0] if len(node) else ()))
+        elif kind == "grpSp":
+            if not _is_hidden(node):
+                stack.extend(reversed(node))
+        elif kind in ("sp", "pic", "graphicFrame"):
+            yield node
+
+
+def _is_hidden(shape: Any) -> bool:
+    properties = next((node for node in shape.iter(f"{_P}cNvPr")), None)
+    return properties is not None and properties.get("hidden") in ("1", "true")
+
+
+def _placeholder(shape: Any) -> str | None:
+    """What kind of placeholder a shape is: ``title``, ``body`` …, ``""`` for one without a kind; None for no placeholder."""
+    found = next((node for node in shape.iter(f"{_P}ph")), None)
+    return None if found is None else found.get("type", "")
+
+
+def _paragraphs(shape: Any) -> Sequence[Any]:
+    """The paragraphs of a shape that hold text."""
+    return [p for body in shape.iter(f"{_P}txBody") for p in body.iter(f"{_A}p") if _text(p).strip()]
+
+
+def _text(paragraph: Any) -> str:
+    parts = []
+    for node in paragraph.iter(f"{_A}t", f"{_A}br", f"{_A}tab"):
+        parts.append(node.text or "" if node.tag == f"{_A}t" else "\n" if node.tag == f"{_A}br" else "\t")
+    return "".join(parts)
+
+
+def _runs_of(paragraphs: Sequence[Any], page: int, *, listed: bool) -> Iterator[Piece]:
+    """Paragraphs, and lists of neighbours that have marks.
+
+    Args:
+        listed: The shape gives its paragraphs marks, unless one says otherwise.
+    """
+    lines: list[str] = []
+    numbers: dict[int, int] = {}
+    for paragraph in paragraphs:
+        properties = paragraph.find(f"{_A}pPr")
+        said = {local(node) for node in properties} if properties is not None else set()
+        level = int(properties.get("lvl", "0")) if properties is not None else 0
+        marked = bool(said & set(_MARKS)) or (listed and len(paragraphs) > 1 and "buNone" not in said)
+        if not marked:
+            if lines:
+                yield Piece("list", "\n".join(lines), page=page)
+            lines, numbers = [], {}
+            yield Piece("paragraph", _text(paragraph), page=page)
+            continue
+        numbers = {at: number for at, number in numbers.items() if at <= level}
+        mark = "-"
+        if "buAutoNum" in said:
+            first = int(properties.find(f"{_A}buAutoNum").get("startAt", "1"))
+            numbers[level] = numbers.get(level, first - 1) + 1
+            mark = f"{numbers[level]}."
+        lines.append(f"{'  ' * level}{mark} {' '.join(_text(paragraph).split())}")
+    if lines:
+        yield Piece("list", "\n".join(lines), page=page)
+
+
+def _rows(table: Any) -> Iterator[list[Spanning]]:
+    for row in table.iter(f"{_A}tr"):
+        cells = []
+        for cell in row.iter(f"{_A}tc"):
+            if cell.get("hMerge") in ("1", "true") or cell.get("vMerge") in ("1", "true"):
+                continue  # the cell that covers it says so
+            text = " ".join(" ".join(_text(p) for p in cell.iter(f"{_A}p")).split())
+            cells.append(Spanning(text, covered(cell.get("rowSpan")), covered(cell.get("gridSpan"))))
+        yield cells
