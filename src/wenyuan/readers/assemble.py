@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from wenyuan.core.errors import DocumentRejected
+from wenyuan.core.fidelity import Line
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Block, BlockKind, Document, Facet
 from wenyuan.core.text.structure import opening
@@ -250,6 +251,7 @@ class Piece:
 
     Attributes:
         inner: ``(offset, anchor)``; offsets are those of `text`.
+        lines: Where its printed lines stand; offsets are those of `text`. A paragraph with them has no line break.
     """
 
     kind: BlockKind
@@ -262,6 +264,7 @@ class Piece:
     anchor: str | None = None
     inner: tuple[tuple[int, str], ...] = ()
     cells: Sequence[tuple[int, int, str]] = ()
+    lines: Sequence[Line] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,9 +326,11 @@ def assemble(
         raise rejected(empty, original.name)
     blocks = []
     cells: list[tuple[int, int, str]] = []
+    lines: list[Line] = []
     at = 0
     for piece in kept:
         end = at + len(piece.text)
+        lines += (line._replace(start=at + line.start, end=at + line.end) for line in piece.lines)
         cells += ((at + start, at + stop, kind) for start, stop, kind in piece.cells)
         label = piece.label or (" ".join(piece.text.split()) if piece.kind == "heading" else "")
         blocks.append(
@@ -351,6 +356,7 @@ def assemble(
         notes=(*notes, *seen),
         metadata=dict(metadata or {}),
         cells=tuple(cells),
+        lines=tuple(lines),
     )
 
 
@@ -387,14 +393,14 @@ def lines_of(rows: Iterable[Sequence[Cell]]) -> tuple[str, list[tuple[int, int, 
     return "\n".join(lines), told
 
 
-def _in_clean(text: str, cells: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Where cells stand in the text when it is cleaned."""
+def _in_clean(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Where spans of a text, in order, stand in it when it is cleaned."""
     found = []
     at = done = 0
-    for start, end, kind in cells:
+    for start, end in spans:
         begin = done + len(clean(text[at:start])[0])
         done = begin + len(clean(text[start:end])[0])
-        found.append((begin, done, kind))
+        found.append((begin, done))
         at = end
     return found
 
@@ -412,11 +418,24 @@ def _cleaned(pieces: tuple[Piece, ...]) -> tuple[list[Piece], tuple[str, ...]]:
         text = text.strip(strip).rstrip()
         if text.strip():
             inner = _moved(piece, gone, len(text), untouched)
-            found = piece.cells if untouched else _in_clean(piece.text, piece.cells)
-            shifted = [(max(0, start - gone), min(end - gone, len(text)), kind) for start, end, kind in found]
-            cells = [cell for cell in shifted if cell[0] < cell[1]]
-            kept.append(replace(piece, text=text, inner=inner, cells=cells))
+            spans = _shifted(piece, [cell[:2] for cell in piece.cells], gone, len(text), untouched)
+            cells = [(*span, cell[2]) for span, cell in zip(spans, piece.cells, strict=True) if span[0] < span[1]]
+            spans = _shifted(piece, [(line.start, line.end) for line in piece.lines], gone, len(text), untouched)
+            lines = [
+                line._replace(start=start, end=end)
+                for (start, end), line in zip(spans, piece.lines, strict=True)
+                if start < end
+            ]
+            kept.append(replace(piece, text=text, inner=inner, cells=cells, lines=lines))
     return kept, tuple(notes)
+
+
+def _shifted(
+    piece: Piece, spans: Sequence[tuple[int, int]], gone: int, length: int, untouched: bool
+) -> list[tuple[int, int]]:
+    """Where spans of a piece lie in its cleaned text, of which the first `gone` characters are cut off."""
+    found = spans if untouched else _in_clean(piece.text, spans)
+    return [(max(0, start - gone), min(end - gone, length)) for start, end in found]
 
 
 def _moved(piece: Piece, gone: int, length: int, untouched: bool) -> tuple[tuple[int, str], ...]:

@@ -100,7 +100,7 @@ def _walk(folder: Path) -> Iterator[Path]:
 # The write path: source → read → chunk → passages → embed → catalog commit → index sync → report.
 
 
-READING = "read/4+chunk/2"
+READING = "read/5+chunk/2"
 """Version of what turns a file into passages; documents read by another version are read anew."""
 
 _BATCH_EMBEDDED = 192  # passages in one commit: some seconds of embedding

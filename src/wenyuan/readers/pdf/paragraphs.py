@@ -1,0 +1,148 @@
+"""From the lines of printed pages to paragraphs: what a line break on paper meant.
+
+A line ends a paragraph when the next line's first word would still have fit on it, when the next line is
+indented, stands further off, is set in another size, or opens a numbered section. No page image is needed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from wenyuan.core.fidelity import Line
+from wenyuan.core.text.structure import opening
+from wenyuan.readers.pdf.page import FIRST_WORD, WIDE_CHAR, PrintedLine, units
+
+_MARK = re.compile(r"[•●○■□▪◆◇※–\-*]\s+\S|[（(]?[0-9a-zA-Z一二三四五六七八九十]{1,3}[）)]|[①-⑳]")
+_SENTENCE_END = re.compile(r"""[。！？!?.：:；;…][”’」』）)"']*$""")
+_BROKEN_WORD = re.compile(r"[A-Za-z]-$")
+_NEIGHBOURS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Joined lines: where they begin, and the height of their letters in points (0 when unknown).
+
+    Attributes:
+        turns: ``(offset, page)`` where the text goes on on another page.
+        printed: ``(start, end, line)``: which of its characters stand on which line.
+    """
+
+    text: str
+    page: int
+    height: float
+    turns: tuple[tuple[int, int], ...] = ()
+    printed: tuple[tuple[int, int, PrintedLine], ...] = ()
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """Where its lines stand, with offsets in its text."""
+        return tuple(
+            Line(start, end, line.page, line.box, line.confidence)
+            for start, end, line in self.printed
+            if line.box[0] < line.box[2]
+        )
+
+
+def paragraphs(lines: Sequence[PrintedLine]) -> Iterator[Paragraph]:
+    """Join lines, also across pages; a paragraph carries the page on which it begins."""
+    pitch = _pitch(lines)
+    open_lines: list[PrintedLine] = []
+    for at, line in enumerate(lines):
+        if open_lines and _begins(lines, at, open_lines[0], pitch):
+            yield _joined(open_lines)
+            open_lines = []
+        open_lines.append(line)
+    if open_lines:
+        yield _joined(open_lines)
+
+
+def _pitch(lines: Sequence[PrintedLine]) -> float:
+    """Usual distance from line to line, 0 when unknown."""
+    steps = [
+        above.bottom - below.bottom
+        for above, below in itertools.pairwise(lines)
+        if above.page == below.page
+        and above.placed
+        and below.placed
+        and above.bottom - below.bottom > below.height / 2
+    ]
+    return median(steps) if steps else 0.0
+
+
+def _begins(lines: Sequence[PrintedLine], at: int, first: PrintedLine, pitch: float) -> bool:
+    """Whether a paragraph begins with ``lines[at]``; `first` began the one that is open."""
+    line, before = lines[at], lines[at - 1]
+    if _BROKEN_WORD.search(before.text) and line.text[:1].islower():
+        return False
+    if _opens(line.text):
+        return True
+    if not (line.placed and before.placed):
+        return _looks_closed(before.text, lines[max(0, at - _NEIGHBOURS) : at + _NEIGHBOURS])
+    if abs(line.height - before.height) > 0.15 * max(line.height, before.height):
+        return True
+    if line.page != before.page:
+        return bool(_SENTENCE_END.search(before.text)) or _had_room(lines, at)
+    drop = before.bottom - line.bottom
+    if abs(drop) < line.height / 3:
+        return False  # the same line of print, in two parts
+    if before.gapped and line.left < before.left + line.height and not _opens(before.text):
+        return True  # the row of a table ends
+    indented = drop > 0 and line.left > before.left + 0.8 * line.em and not _opens(first.text)
+    return drop > 1.4 * pitch or indented or _had_room(lines, at)
+
+
+def _opens(text: str) -> bool:
+    """Whether it begins with a number or a mark."""
+    return bool(opening(text) or _MARK.match(text))
+
+
+def _looks_closed(text: str, around: Sequence[PrintedLine]) -> bool:
+    longest = max(units(line.text) for line in around)
+    return (bool(_SENTENCE_END.search(text)) and units(text) < 0.8 * longest) or units(text) < 0.5 * longest
+
+
+def _had_room(lines: Sequence[PrintedLine], at: int) -> bool:
+    """Whether the first word of ``lines[at]`` would have fit on the line before."""
+    line, before = lines[at], lines[at - 1]
+    if line.text[0].islower() and not _SENTENCE_END.search(before.text):
+        return False  # lines may be broken early, but no paragraph begins so
+    column = max(
+        other.right
+        for other in lines[max(0, at - _NEIGHBOURS) : at + _NEIGHBOURS]
+        if (other.placed and abs(other.left - before.left) <= 3 * before.em) or other is before
+    )
+    word = FIRST_WORD.match(line.text)
+    return column - before.right > (units(word[0]) if word else 1.0) * line.em + 0.5 * before.em
+
+
+def _joined(lines: Sequence[PrintedLine]) -> Paragraph:
+    text = lines[0].text
+    parts = [(0, len(text))]
+    for before, line in itertools.pairwise(lines):
+        if _BROKEN_WORD.search(text) and line.text[:1].islower():
+            text = text[:-1]
+            parts[-1] = parts[-1][0], len(text)
+        elif not text.endswith("-") and not (_joins_closely(text, line.text) and not _same_row(before, line)):
+            text += " "
+        parts.append((len(text), len(text) + len(line.text)))
+        text += line.text
+    printed = tuple((start, end, line) for (start, end), line in zip(parts, lines, strict=True))
+    turns = tuple(
+        (start, line.page)
+        for (_, _, before), (start, _, line) in itertools.pairwise(printed)
+        if line.page != before.page
+    )
+    return Paragraph(text, lines[0].page, median(line.height for line in lines), turns, printed)
+
+
+def _joins_closely(before: str, after: str) -> bool:
+    """No space is written beside a Chinese character at a line's end."""
+    return bool(WIDE_CHAR.match(before[-1:]) or WIDE_CHAR.match(after[:1]))
+
+
+def _same_row(before: PrintedLine, line: PrintedLine) -> bool:
+    return line.placed and before.page == line.page and abs(before.bottom - line.bottom) < line.height / 3
