@@ -309,6 +309,7 @@ class Library:
     add = delegate("ingestion", Ingestion.add)
     ingest = delegate("ingestion", Ingestion.ingest)
     remove = delegate("ingestion", Ingestion.remove)
+    open_original = delegate("ingestion", Ingestion.open_original)
     behind = delegate("ingestion", Ingestion.behind)
     follow_reembedding = delegate("ingestion", Ingestion.follow_reembedding)
     measure_collection = delegate("traits", CollectionTraits.keep)
