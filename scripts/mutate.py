@@ -33,6 +33,8 @@ TESTS = {
     "engines/postgres/*.py": ("test_engine_postgres_refusals", "test_engine_postgres"),
     "engines/milvus/*.py": ("test_engine_milvus_refusals", "test_engine_milvus"),
     "encoders/http.py": ("test_encoder_http", "test_rerank_http"),
+    "runtime/endpoint.py": ("test_encoder_http", "test_rerank_http", "test_llm"),
+    "llm/*.py": ("test_llm",),
     "encoders/cross_encoder.py": ("test_cross_encoder",),
     "encoders/checking.py": ("test_encoder_check",),
     "encoders/onnx.py": ("test_encoder_onnx_dir", "test_encoder_builtin"),
@@ -55,7 +57,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "RowFiles.on_disk",
         "raise ValueError(f'{self._manifest.name} does not say what it names') from error",
     ): "who asks unpacks two values: of an empty list that is the ValueError that damage is told by anyway",
-    ("encoders/http.py", "JsonEndpoint.ask", "raise AssertionError('the last attempt returns or raises')"): (
+    ("runtime/endpoint.py", "JsonEndpoint.ask", "raise AssertionError('the last attempt returns or raises')"): (
         "cannot be reached: it tells the type checker that the loop above always returns or raises"
     ),
 }

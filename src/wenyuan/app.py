@@ -13,11 +13,12 @@ from wenyuan.catalog import Catalog
 from wenyuan.catalog.audit.log import AuditLog
 from wenyuan.catalog.storage import Place, place_of
 from wenyuan.catalog.tasks import TaskLedger
+from wenyuan.catalog.tokens import TokenLedger
 from wenyuan.core.addresses import legible
 from wenyuan.core.errors import CatalogUnavailable, ConfigError, EncoderMismatch, EncoderUnavailable
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, EncoderFingerprint, Source
-from wenyuan.core.ports import Encoder, Engine, IndexSpec, Outside, Reranker
+from wenyuan.core.ports import Encoder, Engine, IndexSpec, LanguageModel, Outside, Reranker
 from wenyuan.core.text import ANALYZER
 from wenyuan.engines.memory import MemoryEngine
 from wenyuan.runtime import install_command
@@ -29,6 +30,7 @@ from wenyuan.service.search.searcher import SearchResult
 from wenyuan.service.search.traces import NO_TRACES, Traces
 from wenyuan.settings import (
     EncoderSettings,
+    LlmSettings,
     RerankerSettings,
     Settings,
     SourcesSettings,
@@ -81,6 +83,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
     releasing = ExitStack()
     releasing.callback(reader.close)
     catalog = Catalog.open(place)
+    tasks = _tasks(path, place, releasing)
     try:
         questions = _questions(settings, catalog, path)
         encoder, note = _encoder(settings.encoder)
@@ -89,14 +92,13 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
         reranking = Reranking(open_reranker(settings.reranker), settings.reranker)
         if reranking.reranker is not None:
             releasing.callback(reranking.reranker.close)
+        llm = _llm(settings.llm, tasks, releasing)
         answers = _answers(settings, catalog, encoder, reranking.fingerprint, releasing)
         engine = _engine(settings, path, spec, catalog)
     except BaseException:
         catalog.close()
         raise
     traces = _traces(settings.tracing, catalog.library_id(), questions.text)
-    tasks = TaskLedger(path, place=place.tasks())
-    releasing.callback(tasks.close)
     library = Library(
         settings=settings,
         storage=Storage(
@@ -108,7 +110,7 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
             audit=_audit(place, settings, catalog.names()),
             answers=answers,
         ),
-        models=Models(encoder=encoder, encoder_note=note, refusal=refusal, reranking=reranking),
+        models=Models(encoder=encoder, encoder_note=note, refusal=refusal, reranking=reranking, llm=llm),
         reading=Reading(read=reader.read, readable=reader.readable, questions=questions),
         open_outside=_open_outside(spec, catalog.library_id(), settings.sources, traces),
         traces=traces,
@@ -275,6 +277,23 @@ def open_reranker(settings: RerankerSettings) -> Reranker | None:
                 batch=settings.batch,
                 logits=settings.scores == "logit",
             )
+
+
+def _tasks(folder: Path, place: Place, releasing: ExitStack) -> TaskLedger:
+    tasks = TaskLedger(folder, place=place.tasks())
+    releasing.callback(tasks.close)
+    return tasks
+
+
+def _llm(settings: LlmSettings, tasks: TaskLedger, releasing: ExitStack) -> LanguageModel | None:
+    """The language model that the settings name; None where they name none."""
+    if not settings.url.strip():
+        return None
+    from wenyuan.llm.chat import ChatModel
+
+    model = ChatModel(settings, TokenLedger(tasks, most=settings.tokens_a_day))
+    releasing.callback(model.close)
+    return model
 
 
 def _use(settings: EncoderSettings) -> dict[str, Any]:

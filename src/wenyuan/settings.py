@@ -26,6 +26,7 @@ __all__ = [
     "CacheSettings",
     "CatalogSettings",
     "EncoderSettings",
+    "LlmSettings",
     "MilvusSettings",
     "PostgresSettings",
     "RedactionSettings",
@@ -89,6 +90,21 @@ class RerankerSettings(_Section):
     blend: tuple[Share, Share, Share] = (0.25, 0.4, 0.6)  # its say at the places 1-3, 4-10, behind
     timeout: float = Field(default=1.0, gt=0, le=60)  # seconds; within those of the request
     required: bool = False  # its failure fails the request
+
+
+class LlmSettings(_Section):
+    """The language model behind an OpenAI-compatible endpoint; without a URL there is none, and nothing asks one."""
+
+    url: str = ""  # of the server, its API (…/v1) or the endpoint (…/chat/completions)
+    model: str = ""
+    key: SecretStr = SecretStr("")  # better given as WENYUAN_LLM__KEY
+    timeout: float = Field(default=60.0, gt=0, le=600)  # seconds for an answer, its repair included
+    concurrency: int = Field(default=4, ge=1, le=256)  # calls at once, of each process
+    tokens_a_day: int = Field(default=0, ge=0)  # of all processes, in UTC; 0: no limit
+    most_tokens: int = Field(default=2_000, ge=100, le=100_000)  # of one answer
+    max_sensitivity: Literal["public", "internal", "confidential", "restricted"] = "public"  # of what it may be shown
+    price_in: float = Field(default=0.0, ge=0)  # for a million tokens, in your currency
+    price_out: float = Field(default=0.0, ge=0)
 
 
 class SearchSettings(_Section):
@@ -233,6 +249,7 @@ class Settings(BaseSettings):
     engine: Literal["local", "memory", "postgres", "milvus"] = "local"
     encoder: EncoderSettings = EncoderSettings()
     reranker: RerankerSettings = RerankerSettings()
+    llm: LlmSettings = LlmSettings()
     search: SearchSettings = SearchSettings()
     catalog: CatalogSettings = CatalogSettings()
     postgres: PostgresSettings = PostgresSettings()

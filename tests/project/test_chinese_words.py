@@ -117,7 +117,7 @@ def test_a_form_that_is_refused_in_chinese(tmp_path: Path) -> None:
 
 _ROOMS = (
     "server", "service", "readers", "catalog", "core", "settings.py", "engines", "encoders", "evaluation", "client",
-    "conformance", "knowledge_retriever",
+    "conformance", "knowledge_retriever", "llm", "runtime",
 )  # fmt: skip
 _VARIES = "甲"
 _SPOKEN_ELSEWHERE = re.compile(

@@ -97,6 +97,14 @@ class TaskLedger:
                 for name in counts.keys() & documents:
                     _put(connection, task, _hash(name), counts[name], now)
 
+    @contextmanager
+    def counting(self, doing: str) -> Iterator[sa.Connection]:
+        """One transaction, for what else all processes count here."""
+        with _ours(doing):
+            self._make()
+            with self._writer.begin() as connection:
+                yield connection
+
     def close(self) -> None:
         """Let go of the file; may be called twice."""
         let_go(self._writer)

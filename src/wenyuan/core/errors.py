@@ -31,6 +31,11 @@
     │   ├── RerankerUnavailable not installed, refused, broken
     │   ├── RerankerTimeout     it did not answer in its time
     │   └── ScoresRejected      NaN, infinity, outside 0..1, a text left out or scored twice
+    ├── LlmError                a language model
+    │   ├── LlmUnavailable      none is set up, cannot be reached, refused, broken
+    │   ├── LlmTimeout          it did not answer in its time
+    │   ├── LlmRejected         it answered with something that is not what was asked for
+    │   └── LlmBudgetSpent      the tokens of the day are used up
     └── RetrievalFailed         the caller's side: an answer said FAILED
         └── Closed              what was asked had been closed before
 
@@ -71,6 +76,11 @@ __all__ = [
     "IndexMismatch",
     "InvalidRequest",
     "KnowledgeError",
+    "LlmBudgetSpent",
+    "LlmError",
+    "LlmRejected",
+    "LlmTimeout",
+    "LlmUnavailable",
     "NotFound",
     "NotPermitted",
     "RerankerError",
@@ -262,6 +272,26 @@ class RerankerTimeout(RerankerError):
 
 class ScoresRejected(RerankerError):
     code = "scores_rejected"
+
+
+class LlmError(KnowledgeError):
+    code = "llm_error"
+
+
+class LlmUnavailable(LlmError):
+    code = "llm_unavailable"
+
+
+class LlmTimeout(LlmError):
+    code = "llm_timeout"
+
+
+class LlmRejected(LlmError):
+    code = "llm_rejected"
+
+
+class LlmBudgetSpent(LlmError):
+    code = "llm_budget_spent"
 
 
 class RetrievalFailed(KnowledgeError):

@@ -6,13 +6,14 @@ answer is ``LegResult.ok(())`` and nothing else.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import date
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from wenyuan.core.errors import EngineTimeout
 from wenyuan.core.filters import Scope
@@ -105,6 +106,10 @@ class Deadline:
     def within(self, seconds: float) -> Deadline:
         """This moment, or the one that many seconds from now if that is earlier."""
         return Deadline(min(self.at, self.clock() + seconds), self.clock)
+
+    def unless(self, gone: Callable[[], bool]) -> Deadline:
+        """This moment, which is past as soon as nobody waits for the work any more."""
+        return Deadline(self.at, lambda: math.inf if gone() else self.clock())
 
     def check(self, component: str) -> None:
         """Raise `EngineTimeout` when the moment has passed."""
@@ -263,6 +268,88 @@ class Reranker(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReply(Generic[T]):
+    """What a language model answered.
+
+    Attributes:
+        value: What it wrote, as it was read.
+        text: What it wrote.
+        tokens_in, tokens_out: What was used, a repair included; an estimate where the endpoint does not say.
+        cost: In the currency of the settings' prices.
+    """
+
+    value: T
+    text: str
+    tokens_in: int
+    tokens_out: int
+    cost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelUse:
+    """What a language model was used for since this process began: calls by outcome (``ok``, or the code of the error)."""
+
+    calls: Mapping[str, int]
+    tokens_in: int
+    tokens_out: int
+    cost: float
+
+
+@runtime_checkable
+class LanguageModel(Protocol):
+    """Answers messages with JSON of a form that is asked for. What it says is never taken for true.
+
+    Attributes:
+        fingerprint: One string that differs whenever answers would.
+    """
+
+    fingerprint: str
+
+    def ask(
+        self,
+        messages: Sequence[Mapping[str, str]],
+        *,
+        schema: Mapping[str, Any],
+        read: Callable[[Any], T],
+        deadline: Deadline,
+    ) -> ModelReply[T]:
+        """The answer as `read` makes it of JSON. What cannot be read is asked for once more, with what is wrong with it.
+
+        Args:
+            messages: ``role`` and ``content`` each.
+            schema: JSON schema of the answer, an object.
+            read: Raises ValueError for an answer that is not of the form.
+
+        Raises:
+            LlmError: there is no answer that can be read.
+        """
+        ...
+
+    def use(self) -> ModelUse: ...
+
+    def close(self) -> None: ...
+
+
+class TokenBudget(Protocol):
+    """How many tokens may still be used today, by all processes together."""
+
+    def reserve(self, tokens: int) -> str:
+        """Count tokens before they are used; returns the day that they are counted for.
+
+        Raises:
+            LlmBudgetSpent: there are not so many left.
+        """
+        ...
+
+    def settle(self, day: str, reserved: int, used: int) -> None:
+        """Count what was used in place of what was reserved."""
+        ...
 
 
 class Reader(Protocol):

@@ -197,6 +197,23 @@ _SENSITIVITIES = {
 }  # fmt: skip
 
 
+_ORDER = ("public", "internal", "confidential", "restricted")
+MODEL = "llm"
+"""The setting of a source that says whether a language model may be shown its texts: ``allow`` or ``deny``."""
+_MODEL_CHOICES = ("allow", "deny")
+
+
+def kept_from_model(source: Source, most: str) -> str:
+    """Why a language model may not be shown a source's texts: ``denied`` or ``sensitivity``; ``""`` where it may.
+
+    Args:
+        most: The highest sensitivity that it may be shown.
+    """
+    if source.settings.get(MODEL, "allow") != "allow":
+        return "denied"
+    return "sensitivity" if _ORDER.index(source.sensitivity) > _ORDER.index(most) else ""
+
+
 def described_anew(known: Source, given: Source) -> Source:
     """A known source with what another description of it says; what that leaves at its default stays."""
     plain = Source(source_id=given.source_id)
@@ -368,6 +385,9 @@ def _settings(value: Any) -> dict[str, Any]:
         raise ValueError("holds what JSON cannot say") from error
     if faults := secret_faults(value):
         raise InvalidRequest(listed(faults), faults=faults)
+    if value.get(MODEL, "allow") not in _MODEL_CHOICES:
+        fault = Fault(f"settings.{MODEL}", msg("must be allow or deny, not {value}", value=repr(value[MODEL])))
+        raise InvalidRequest(listed([fault]), faults=(fault,))
     return dict(value)
 
 

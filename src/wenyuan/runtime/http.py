@@ -48,22 +48,25 @@ def seconds_left(timeout: float | None, late: type[Exception]) -> float:
     return left
 
 
-def punctual(client: httpx2.Client) -> httpx2.Client:
+def punctual(client: httpx2.Client, *, step: float | None = None) -> httpx2.Client:
     """The client, whose connections are timed from now on, those through proxies too.
+
+    Args:
+        step: See `TimedStream`.
 
     httpx2 takes no network backend, so that of its pools is wrapped where it lies.
     """
     for transport in (client._transport, *client._mounts.values()):
         if isinstance(transport, httpx2.HTTPTransport):
-            transport._pool._network_backend = _Punctual(transport._pool._network_backend)
+            transport._pool._network_backend = _Punctual(transport._pool._network_backend, step)
     return client
 
 
 class _Punctual(httpcore2.NetworkBackend):
     """Connects as another backend does, to timed streams."""
 
-    def __init__(self, backend: httpcore2.NetworkBackend) -> None:
-        self._backend = backend
+    def __init__(self, backend: httpcore2.NetworkBackend, step: float | None) -> None:
+        self._backend, self._step = backend, step
 
     def connect_tcp(
         self,
@@ -74,17 +77,28 @@ class _Punctual(httpcore2.NetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
         seconds = seconds_left(timeout, httpcore2.ConnectTimeout)
-        return TimedStream(self._backend.connect_tcp(host, port, seconds, local_address, socket_options))
+        return TimedStream(self._backend.connect_tcp(host, port, seconds, local_address, socket_options), self._step)
 
 
 class TimedStream(httpcore2.NetworkStream):
-    """A stream each of whose steps ends at the deadline of the thread that takes it."""
+    """A stream each of whose steps ends at the deadline of the thread that takes it.
 
-    def __init__(self, stream: httpcore2.NetworkStream) -> None:
-        self._stream = stream
+    Args:
+        step: Seconds after which a read looks at the deadline again, which may have come nearer; None: never.
+    """
+
+    def __init__(self, stream: httpcore2.NetworkStream, step: float | None = None) -> None:
+        self._stream, self._step = stream, step
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._stream.read(max_bytes, seconds_left(timeout, httpcore2.ReadTimeout))
+        while True:
+            seconds = seconds_left(timeout, httpcore2.ReadTimeout)
+            if self._step is None or seconds <= self._step:
+                return self._stream.read(max_bytes, seconds)
+            try:
+                return self._stream.read(max_bytes, self._step)
+            except httpcore2.ReadTimeout:
+                timeout = None if timeout is None else timeout - self._step
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._stream.write(buffer, seconds_left(timeout, httpcore2.WriteTimeout))
@@ -96,7 +110,7 @@ class TimedStream(httpcore2.NetworkStream):
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.NetworkStream:
         seconds = seconds_left(timeout, httpcore2.ConnectTimeout)
-        return TimedStream(self._stream.start_tls(ssl_context, server_hostname, seconds))
+        return TimedStream(self._stream.start_tls(ssl_context, server_hostname, seconds), self._step)
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from wenyuan.core.errors import KnowledgeError, NotPermitted
+from wenyuan.core.ports import ModelUse
 from wenyuan.server.access import route
 from wenyuan.server.handling import json_response
 from wenyuan.server.middleware import RequestMetrics
@@ -202,6 +203,8 @@ def _of_library(vitals: LibraryStats) -> Iterator[Metric]:
     yield _gauge("wenyuan_index_lag_seconds", "Age of the oldest of them.", lag.seconds)
     if vitals.worker is not None:
         yield from _of_worker(vitals.worker)
+    if vitals.llm is not None:
+        yield from _of_model(vitals.llm)
     if vitals.audit is not None:
         audit = vitals.audit
         yield counter("wenyuan_audit_records_total", "Audit records ever written.", (), [((), audit.records)])
@@ -215,6 +218,14 @@ def _of_cache(name: str, what: str, counts: CacheCounts) -> Iterator[Metric]:
     yield counter(f"wenyuan_{name}_requests_total", f"{what} asked of the cache.", ("result",), asked)
     yield _gauge(f"wenyuan_{name}_entries", f"{what} that are kept.", counts.values)
     yield _gauge(f"wenyuan_{name}_bytes", "What they take, about.", counts.bytes)
+
+
+def _of_model(use: ModelUse) -> Iterator[Metric]:
+    calls = [((outcome,), float(count)) for outcome, count in sorted(use.calls.items())]
+    yield counter("wenyuan_llm_calls_total", "Questions to the language model, by outcome.", ("outcome",), calls)
+    tokens = [(("in",), use.tokens_in), (("out",), use.tokens_out)]
+    yield counter("wenyuan_llm_tokens_total", "Tokens of the language model.", ("direction",), tokens)
+    yield counter("wenyuan_llm_cost_total", "What they cost, at the settings' prices.", (), [((), use.cost)])
 
 
 def _of_worker(done: WorkerProgress) -> Iterator[Metric]:

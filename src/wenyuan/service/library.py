@@ -22,7 +22,7 @@ from wenyuan.core.errors import (
 from wenyuan.core.filters import Filter
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, RetrievalRequest, RetrievalResponse, Source
-from wenyuan.core.ports import Encoder, Engine, Outside
+from wenyuan.core.ports import Encoder, Engine, LanguageModel, Outside
 from wenyuan.runtime import delegate
 from wenyuan.service.answer import Answer
 from wenyuan.service.audit.recorder import AuditRecorder, RecordedSearch
@@ -89,12 +89,14 @@ class Models:
         encoder: None: it is searched by keywords only.
         encoder_note: Why there is none; ``""``: since it was set so.
         refusal: Why nothing may be taken in with it; ``""`` where that may be.
+        llm: The language model; None: none is set up.
     """
 
     encoder: Encoder | None
     encoder_note: str
     refusal: str
     reranking: Reranking
+    llm: LanguageModel | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +173,7 @@ class Library:
         )
         self.health = Health(
             catalog=catalog, engine=engine, encoder=encoder, encoder_note=models.encoder_note, recorder=recorder,
-            retriever=retriever, searcher=searcher, deriver=deriver,
+            retriever=retriever, searcher=searcher, deriver=deriver, llm=models.llm,
         )  # fmt: skip
         ingester = Ingester(
             catalog=catalog, engine=engine, encoder=encoder, read=reading.read, readable=reading.readable,

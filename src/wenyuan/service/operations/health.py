@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.messages import msg
-from wenyuan.core.ports import ChangeFeed, Encoder, Engine
+from wenyuan.core.ports import ChangeFeed, Encoder, Engine, LanguageModel, ModelUse
 from wenyuan.core.records import AuditProgress
 from wenyuan.runtime import deadline_after
 from wenyuan.service.answer import Query
@@ -54,6 +54,7 @@ class LibraryStats:
         query_vectors: How the vectors of queries were come by; None without an encoder.
         audit: None when it is switched off.
         worker: None where no worker runs in this process.
+        llm: What the language model was used for; None where none is set up.
     """
 
     at: float
@@ -65,6 +66,7 @@ class LibraryStats:
     audit: AuditProgress | None
     index: IndexLag
     worker: WorkerProgress | None = None
+    llm: ModelUse | None = None
 
 
 def source_counts(catalog: Catalog) -> tuple[tuple[SourceHealth, ...], Mapping[str, Mapping[str, int]]]:
@@ -185,6 +187,7 @@ class Health:
     retriever: Retriever
     searcher: Searcher
     deriver: Deriver
+    llm: LanguageModel | None = None
     worker: BackgroundRefresh | None = None
     warmth: WarmUp | None = None
 
@@ -216,6 +219,7 @@ class Health:
             audit=None if self.recorder.log is None else self.recorder.log.progress(),
             index=index_lag(self.catalog, self.engine),
             worker=None if self.worker is None else self.worker.progress(),
+            llm=None if self.llm is None else self.llm.use(),
         )
 
     def readiness(self) -> Readiness:
@@ -232,6 +236,8 @@ class Health:
             parts["rules"] = _STARTING if starting else _checked(self._check_rules)
         if key := self.retriever.reranking.fingerprint:
             parts["reranker"] = {"state": "ok", "detail": key}
+        if self.llm is not None:  # it is not asked: that would cost, and nothing but answers needs it
+            parts["llm"] = {"state": "ok", "detail": self.llm.fingerprint}
         if not starting and all(part["state"] != "failed" for part in parts.values()):
             parts["search"] = _checked(self._check_search)  # what no part tells, a question does
         if self.recorder.log is not None:

@@ -1,0 +1,1 @@
+"""Language models behind OpenAI's chat completions: asked within bounds, and never believed."""

@@ -1,0 +1,277 @@
+"""A language model behind ``POST …/chat/completions``, as vLLM, Ollama, llama.cpp, DeepSeek, Qwen, OpenAI and proxies speak it.
+
+What is asked for is one JSON object. Endpoints that know ``response_format`` with a schema are asked so; what an endpoint
+refuses (HTTP 400, 422) is left out from then on. An answer that is not of the form is asked for once more, with what is
+wrong with it. Neither the messages nor the answers are logged.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, TypeVar
+
+import httpx2
+
+from wenyuan.core.errors import ConfigError, LlmError, LlmRejected, LlmTimeout, LlmUnavailable
+from wenyuan.core.messages import msg
+from wenyuan.core.ports import Deadline, ModelReply, ModelUse, TokenBudget
+from wenyuan.core.text.chunking import estimate_tokens
+from wenyuan.runtime.endpoint import JsonEndpoint, Kind, NotUnderstood, address
+from wenyuan.settings import LlmSettings
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+STEP = 0.25
+"""Seconds after which somebody who is gone is noticed."""
+_KIND = Kind("llm", LlmUnavailable, LlmTimeout, again_when_late=False, most_bytes=4 << 20, step=STEP)
+_NOT_KNOWN = (400, 422)
+_LONGEST = 1_000_000  # characters of an answer
+_ECHOED = 4_000  # characters of a wrong answer that are shown to the model again
+_FAULTS = 5  # in a row, after which the model is left alone
+_PAUSE = 15.0  # seconds
+_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n\s*```\s*\Z", re.DOTALL)
+
+
+class _Written(NamedTuple):
+    """One answer of the endpoint: what was written, and the tokens that it says were used."""
+
+    text: str
+    tokens_in: int
+    tokens_out: int
+
+
+class ChatModel:
+    """The model that the settings name. Safe to use from several threads.
+
+    Args:
+        budget: Counts tokens for all processes.
+        transport: For tests.
+
+    Raises:
+        ConfigError: the URL, the key or the model cannot be used.
+    """
+
+    def __init__(
+        self, settings: LlmSettings, budget: TokenBudget, *, transport: httpx2.BaseTransport | None = None
+    ) -> None:
+        if not settings.model:
+            raise ConfigError("llm.url is set, but llm.model is not", component="settings")
+        endpoint = address(settings.url, "/chat/completions", _KIND, default="/v1")
+        self._server = JsonEndpoint(
+            _KIND, settings.model, endpoint,
+            key=settings.key.get_secret_value(), timeout=settings.timeout, transport=transport,
+        )  # fmt: skip
+        self.component = self._server.component
+        self.fingerprint = f"{settings.model}|{settings.most_tokens}"
+        self._settings, self._budget = settings, budget
+        self._free = threading.BoundedSemaphore(settings.concurrency)
+        self._breaker = Breaker()
+        self._form = 0  # the first of `_forms` that the endpoint is known to take
+        self._counting = threading.Lock()
+        self._calls: Counter[str] = Counter()
+        self._in = self._out = 0
+
+    def ask(
+        self,
+        messages: Sequence[Mapping[str, str]],
+        *,
+        schema: Mapping[str, Any],
+        read: Callable[[Any], T],
+        deadline: Deadline,
+    ) -> ModelReply[T]:
+        """See `LanguageModel`."""
+        try:
+            reply = self._asked(messages, schema, read, deadline.within(self._settings.timeout))
+        except LlmError as error:
+            self._count(error.code)
+            raise
+        self._count("ok")
+        return reply
+
+    def use(self) -> ModelUse:
+        """What it was used for."""
+        with self._counting:
+            cost = self._cost(self._in, self._out)
+            return ModelUse(calls=dict(self._calls), tokens_in=self._in, tokens_out=self._out, cost=cost)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._server.close()
+
+    def _asked(
+        self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], read: Callable[[Any], T],
+        deadline: Deadline,
+    ) -> ModelReply[T]:  # fmt: skip
+        said, tokens_in, tokens_out = list(messages), 0, 0
+        for last in (False, True):
+            written = self._written(said, schema, deadline)
+            tokens_in, tokens_out = tokens_in + written.tokens_in, tokens_out + written.tokens_out
+            try:
+                value = read(_object_in(written.text))
+            except (ValueError, RecursionError) as error:
+                if last:
+                    raise LlmRejected(
+                        "what it wrote is not of the form that was asked for, and asked again it was no better",
+                        component=self.component,
+                        hint="try another model, or raise llm.most_tokens if its answers are cut",
+                    ) from error
+                said += _repair(written.text, error)
+                continue
+            cost = self._cost(tokens_in, tokens_out)
+            return ModelReply(value=value, text=written.text, tokens_in=tokens_in, tokens_out=tokens_out, cost=cost)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _written(
+        self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], deadline: Deadline
+    ) -> _Written:
+        """One answer, within concurrency and budget."""
+        expected = sum(estimate_tokens(message["content"]) for message in messages)
+        with self._place(deadline):
+            self._breaker.check(self.component)
+            reserved = expected + self._settings.most_tokens
+            day = self._budget.reserve(reserved)
+            used = 0
+            try:
+                answer = self._answer(messages, schema, deadline)
+                used = expected
+                written = _written_in(answer, expected, self.component)
+                used = written.tokens_in + written.tokens_out
+            except LlmTimeout:
+                used = expected  # it was read, and perhaps answered
+                self._breaker.failed()
+                raise
+            except LlmUnavailable:
+                self._breaker.failed()
+                raise
+            finally:
+                self._budget.settle(day, reserved, used)
+        self._breaker.worked()
+        with self._counting:
+            self._in, self._out = self._in + written.tokens_in, self._out + written.tokens_out
+        log.info("%s: %d tokens in, %d out", self.component, written.tokens_in, written.tokens_out)
+        return written
+
+    def _answer(self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], deadline: Deadline) -> Any:
+        """The endpoint's answer to the first form of the request that it takes."""
+        forms = _forms(schema, self._settings.most_tokens)
+        body = {"model": self._settings.model, "messages": list(messages), "stream": False}
+        for number in range(self._form, len(forms)):
+            try:
+                last = number == len(forms) - 1
+                answer = self._server.ask(body | forms[number], deadline, told=() if last else _NOT_KNOWN)
+            except NotUnderstood:
+                continue
+            self._form = number
+            return answer
+        raise AssertionError("the last form returns or raises")
+
+    @contextmanager
+    def _place(self, deadline: Deadline) -> Iterator[None]:
+        """One of the calls that may be under way at once."""
+        while not self._free.acquire(timeout=min(STEP, max(deadline.remaining(), 1e-3))):
+            if deadline.remaining() <= 0:
+                raise LlmTimeout(
+                    "all calls that may be made at once are taken", component=self.component,
+                    hint="raise llm.concurrency, or llm.timeout",
+                )  # fmt: skip
+        try:
+            yield
+        finally:
+            self._free.release()
+
+    def _cost(self, tokens_in: int, tokens_out: int) -> float:
+        return (tokens_in * self._settings.price_in + tokens_out * self._settings.price_out) / 1e6
+
+    def _count(self, outcome: str) -> None:
+        with self._counting:
+            self._calls[outcome] += 1
+
+
+class Breaker:
+    """After so many failures in a row nobody is asked for a while; then one call finds out whether that has passed."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._lock = clock, threading.Lock()
+        self._failures, self._until = 0, 0.0
+
+    def check(self, component: str) -> None:
+        """Raise LlmUnavailable while nobody is to be asked."""
+        with self._lock:
+            left = self._until - self._clock()
+            if self._failures < _FAULTS:
+                return
+            if left <= 0:
+                self._until = self._clock() + _PAUSE  # whoever comes meanwhile waits for what this call finds out
+                return
+        raise LlmUnavailable(
+            msg("not asked: it failed {count} times in a row; asked again in {seconds} s", count=self._failures, seconds=f"{left:.0f}"),
+            component=component,
+        )  # fmt: skip
+
+    def failed(self) -> None:
+        """A call failed."""
+        with self._lock:
+            self._failures += 1
+            if self._failures >= _FAULTS:
+                self._until = self._clock() + _PAUSE
+
+    def worked(self) -> None:
+        """A call was answered."""
+        with self._lock:
+            self._failures = 0
+
+
+def _forms(schema: Mapping[str, Any], most: int) -> list[dict[str, Any]]:
+    """Ways to ask for the same, best first: newer endpoints want ``max_completion_tokens``, older ones know no schema."""
+    formed = {
+        "response_format": {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": dict(schema)}}
+    }  # fmt: skip
+    plain: dict[str, Any] = {"max_tokens": most, "temperature": 0}
+    newer: dict[str, Any] = {"max_completion_tokens": most}
+    return [formed | plain, formed | newer, plain, newer]
+
+
+def _written_in(answer: Any, expected: int, component: str) -> _Written:
+    """What an endpoint's answer holds.
+
+    Raises:
+        LlmUnavailable: it is no completion; also where it says an error with status 200.
+    """
+    if isinstance(answer, dict) and answer.get("error"):
+        raise LlmUnavailable("answered with an error", component=component, hint="the server's own log says which")
+    try:
+        text = answer["choices"][0]["message"]["content"]
+    except (TypeError, KeyError, IndexError) as error:
+        raise LlmUnavailable("the answer is no chat completion", component=component, hint="check llm.url") from error
+    text = text if isinstance(text, str) else ""  # null, beside a refusal
+    usage = answer.get("usage")
+    used = usage if isinstance(usage, dict) else {}
+    given, taken = (used.get(name) for name in ("prompt_tokens", "completion_tokens"))
+    return _Written(
+        text[:_LONGEST],
+        given if type(given) is int and given >= 0 else expected,
+        taken if type(taken) is int and taken >= 0 else estimate_tokens(text[:_LONGEST]),
+    )
+
+
+def _object_in(text: str) -> Any:
+    """The JSON object of an answer, without what models write before it and around it; ValueError for none."""
+    text = _THOUGHT.sub("", text)
+    fenced = _FENCED.match(text)
+    return json.loads(fenced[1] if fenced else text)
+
+
+def _repair(text: str, error: Exception) -> list[dict[str, str]]:
+    """The messages that ask once more."""
+    fault = str(error)[:500]
+    asked = f"That was not the JSON object that was asked for ({fault}). Write it again: the JSON object alone, nothing else."
+    return [{"role": "assistant", "content": text[:_ECHOED]}, {"role": "user", "content": asked}]
