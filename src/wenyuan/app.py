@@ -111,7 +111,13 @@ def open_library(folder: str | Path, *, create: bool = False, **overrides: Any) 
             answers=answers,
         ),
         models=Models(encoder=encoder, encoder_note=note, refusal=refusal, reranking=reranking, llm=llm),
-        reading=Reading(read=reader.read, readable=reader.readable, questions=questions),
+        reading=Reading(
+            read=reader.read,
+            readable=reader.readable,
+            questions=questions,
+            draw=reader.draw,
+            drawable=reader.drawable,
+        ),
         open_outside=_open_outside(spec, catalog.library_id(), settings.sources, traces),
         traces=traces,
         release=releasing.close,
@@ -408,16 +414,31 @@ class _Reader:
 
     def __init__(self) -> None:
         self._sandbox: Any = None
+        self._drawing: Any = None  # a process of its own: nobody waits for a page until a source has been read
 
     def close(self) -> None:
-        """End the process in which files are read, if one was needed."""
-        if self._sandbox is not None:
-            self._sandbox.close()
+        """End the processes in which files are read and drawn, if any were needed."""
+        for sandbox in (self._sandbox, self._drawing):
+            if sandbox is not None:
+                sandbox.close()
 
     def readable(self, name: str) -> bool:
         from wenyuan.readers import reader_for
 
         return reader_for(name) is not None
+
+    def drawable(self, name: str) -> bool:
+        from wenyuan.readers.pictures import has_pictures
+
+        return has_pictures(name)
+
+    def draw(self, content: bytes, *, name: str, page: int, width: int) -> bytes:
+        if self._drawing is None:
+            from wenyuan.readers.sandbox import Sandbox
+
+            self._drawing = Sandbox()
+        drawn: bytes = self._drawing.draw(content, name=name, page=page, width=width)
+        return drawn
 
     def read(self, path: Path, uri: str) -> Sequence[Document]:
         if self._sandbox is None:

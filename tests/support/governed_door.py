@@ -98,6 +98,8 @@ def at(path: str, **ids: str) -> str:
             "profile_id": "none",
             "pack": "customer_service",
             "vector_store_id": "wiki",
+            "document_id": "3",
+            "page": "1",
             **ids,
         }
     )

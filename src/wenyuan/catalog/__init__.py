@@ -12,6 +12,7 @@ from wenyuan.catalog import schema
 from wenyuan.catalog.documents import Documents
 from wenyuan.catalog.governance import Access, Identity, SourceRegistry, TaskProfiles, Values, name_library
 from wenyuan.catalog.learning import Evaluations, Synonyms, Tunings
+from wenyuan.catalog.origins import Origins
 from wenyuan.catalog.rules.graph import RulesGraph
 from wenyuan.catalog.rules.writes import Citations, NameVectors, RuleWrites
 from wenyuan.catalog.sql import translated
@@ -40,6 +41,7 @@ class Catalog:
         self.identity = Identity(database)
         self.registry = SourceRegistry(database)
         self.documents = Documents(database)
+        self.origins = Origins(database)
         self.writes = DocumentWrites(database)
         self.vectors = Vectors(database)
         self.access = Access(database)
@@ -227,6 +229,8 @@ class Catalog:
     passage_fate = delegate("documents", Documents.passage_fate)
     passages_at = delegate("documents", Documents.passages_at)
     document_at = delegate("documents", Documents.document_at)
+
+    origin = delegate("origins", Origins.origin)
 
     commit_documents = delegate("writes", DocumentWrites.commit_documents)
     retire_documents = delegate("writes", DocumentWrites.retire_documents)

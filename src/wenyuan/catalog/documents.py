@@ -59,7 +59,7 @@ def _date(ordinal: int | None) -> date | None:
 # What the catalog can be asked. Every block of reads sees one snapshot of the library.
 
 
-_CONTENT_AT = 18
+CONTENT_AT = 18
 """Where in a document's fingerprint its content begins: before it stand 16 digits of how it was read, and a colon."""
 _NOTHING = {"documents": 0, "passages": 0, "vectors": 0, "failures": 0}
 
@@ -151,7 +151,7 @@ class Documents:
             source_id: Only pairs whose first is this one; else each pair once, in the order of the ids.
         """
         d = t.documents.c
-        content = sa.func.substr(d.fingerprint, _CONTENT_AT)
+        content = sa.func.substr(d.fingerprint, CONTENT_AT)
         live = sa.select(d.source_id, content.label("content")).where(d.removed_seq.is_(None), content != "")
         one, other = live.distinct().subquery(), live.distinct().subquery()
         a, b, count = one.c, other.c, sa.func.count()

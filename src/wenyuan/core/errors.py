@@ -10,7 +10,10 @@
     │       └── UnknownName     nothing that the caller may see is called so
     ├── ConfigError             a setting is wrong: refuse to start
     ├── SourceError             a source or a document cannot be taken in
-    │   └── DocumentRejected    this one document, with the reason
+    │   ├── DocumentRejected    this one document, with the reason
+    │   └── OriginalUnavailable the file that a document was read from is not there as it was
+    │       ├── OriginalGone    it is not where it was
+    │       └── OriginalChanged its bytes are others than those that were read
     ├── CatalogError            the system of record
     │   ├── CatalogUnavailable  cannot be opened, read or written (disk full, unreadable)
     │   ├── CatalogBusy         another process is writing
@@ -83,6 +86,9 @@ __all__ = [
     "LlmUnavailable",
     "NotFound",
     "NotPermitted",
+    "OriginalChanged",
+    "OriginalGone",
+    "OriginalUnavailable",
     "RerankerError",
     "RerankerTimeout",
     "RerankerUnavailable",
@@ -176,6 +182,20 @@ class DocumentRejected(SourceError):
     """One document cannot be taken in; others go on."""
 
     code = "document_rejected"
+
+
+class OriginalUnavailable(SourceError):
+    """The file that a document was read from cannot be given as it was read."""
+
+    code = "original_unavailable"
+
+
+class OriginalGone(OriginalUnavailable):
+    code = "original_gone"
+
+
+class OriginalChanged(OriginalUnavailable):
+    code = "original_changed"
 
 
 class CatalogError(KnowledgeError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import os
 import select
@@ -252,21 +253,34 @@ class Sandbox:
             documents = self._isolated(content, uri=uri, name=name, reader=reader)
         return ReadOutcome(documents=documents, seconds=time.monotonic() - began, isolated=not plain)
 
+    def draw(self, content: bytes, *, name: str, page: int, width: int) -> bytes:
+        """A page of a file as PNG; see `readers.pictures.draw_page`.
+
+        Raises:
+            DocumentRejected: with the reason, naming the file.
+            SourceError: the worker cannot be started at all.
+        """
+        answer = self._answered({"name": name, "page": page, "width": width}, content, name)
+        return base64.b64decode(answer["png"])
+
     def _isolated(self, content: bytes, *, uri: str, name: str, reader: str) -> tuple[Document, ...]:
-        request = encode_json({"uri": uri, "name": name, "reader": reader})
-        with self._lock:
-            try:
-                answer = self._asked(request, content)
-            except Died as death:
-                raise DocumentRejected(str(death), component=name) from death
-        if "rejected" in answer:
-            raise DocumentRejected(str(answer["rejected"]), component=name, hint=str(answer.get("hint", "")))
+        answer = self._answered({"uri": uri, "name": name, "reader": reader}, content, name)
         try:
             return decode_documents(answer["documents"])
         except (KeyError, TypeError, ValueError) as error:
             raise DocumentRejected(
                 msg("the reader's answer is not valid: {error}", error=error), component=name
             ) from error
+
+    def _answered(self, asked: dict[str, Any], content: bytes, name: str) -> dict[str, Any]:
+        with self._lock:
+            try:
+                answer = self._asked(encode_json(asked), content)
+            except Died as death:
+                raise DocumentRejected(str(death), component=name) from death
+        if "rejected" in answer:
+            raise DocumentRejected(str(answer["rejected"]), component=name, hint=str(answer.get("hint", "")))
+        return answer
 
     def _asked(self, request: bytes, content: bytes) -> dict[str, Any]:
         """The worker's answer; a death of its own is blamed on the document only when nothing was read before."""

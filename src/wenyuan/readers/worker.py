@@ -6,6 +6,7 @@ the system lets it give that up, writes no file, and dies at its limits: a hosti
 
 from __future__ import annotations
 
+import base64
 import ctypes
 import json
 import os
@@ -21,6 +22,7 @@ from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.fidelity import Fidelity, Line, Uncertain
 from wenyuan.core.model import Block, Document
 from wenyuan.readers import read_guarded
+from wenyuan.readers.pictures import draw_page
 
 # What passes between the service and its reading process: frames of JSON and bytes, never pickles.
 
@@ -150,11 +152,15 @@ def _allow_seconds(seconds: float) -> None:
 
 
 def _answer(request: dict[str, Any], content: bytes, answers: BinaryIO) -> bool:
-    """Read one document and answer; False when the process should be replaced."""
+    """Read one document, or draw a page of one, and answer; False when the process should be replaced."""
     sound = True
     try:
-        documents = read_guarded(content, uri=request["uri"], name=request["name"], reader=request["reader"])
-        answer = encode_json({"documents": encode_documents(documents)})
+        if "page" in request:
+            drawn = draw_page(content, name=request["name"], page=request["page"], width=request["width"])
+            answer = encode_json({"png": base64.b64encode(drawn).decode()})
+        else:
+            documents = read_guarded(content, uri=request["uri"], name=request["name"], reader=request["reader"])
+            answer = encode_json({"documents": encode_documents(documents)})
     except DocumentRejected as error:
         sound = not isinstance(error.__cause__, MemoryError)
         answer = encode_json({"rejected": error.message, "hint": error.hint, "retires": not sound})

@@ -23,6 +23,7 @@ from wenyuan.server.routes.ask import Dify, Fragments, Knowledge, Mcp, Stores
 from wenyuan.server.routes.audit import Audit
 from wenyuan.server.routes.evaluations import Evaluations, Feedback
 from wenyuan.server.routes.governance import KeyRoutes, Synonyms, Tasks, ToolPages
+from wenyuan.server.routes.originals import Originals
 from wenyuan.server.routes.registry import Agents, SourceList, Sources
 from wenyuan.server.routes.rules import Rules, United
 from wenyuan.server.settings import (
@@ -43,7 +44,7 @@ __all__ = ["FAULT_HEADER", "STATUS_HEADER", "create_app"]
 _SIMPLE = (Fragments, SourceList, Metrics, Probes)
 _LIBRARY = (
     Fragments, Knowledge, ToolPages, Dify, Mcp, Stores, Sources, Agents, Tasks, Synonyms, Audit, Feedback, Evaluations,
-    United, Rules, KeyRoutes, Metrics, Probes,
+    United, Rules, Originals, KeyRoutes, Metrics, Probes,
 )  # fmt: skip
 ROUTES: tuple[Route, ...] = tuple(one for part in _LIBRARY for _, one in declared(part))
 """All that a server can have."""
@@ -107,7 +108,7 @@ def _parts(service: Service, handler: RequestHandler, authenticate: Authenticate
         Fragments(service, handler), Knowledge(service, handler), ToolPages(), Dify(library, handler), Mcp(library, handler),
         Stores(library, handler), Sources(library, handler, time.time), Agents(library, handler, keys_changed),
         Tasks(library, handler), Synonyms(library, handler), Audit(library, handler), Feedback(library, handler),
-        Evaluations(library, handler), United(library, handler), Rules(library, handler),
+        Evaluations(library, handler), United(library, handler), Rules(library, handler), Originals(library, handler),
         KeyRoutes(library.catalog, handler, keys_changed, time.time),
     ]  # fmt: skip
 

@@ -219,11 +219,9 @@ def kept(
     takes = body_schema(body) if isinstance(body, type) else {"content": {"application/json": {"schema": body}}}
 
     def described(route: Route, _failed: int) -> dict[str, Any]:
-        words = [part for part in route.path.split("/")[2:] if not part.startswith("{")]
-        named = ["one"] if _in_path(route) else []
         ok = {"description": "Done.", "headers": _HEADERS, "content": {"application/json": {"schema": answer}}}
         return {
-            "operationId": "_".join([route.method.lower(), *words, *named]),
+            "operationId": _named(route),
             "summary": summary or f"Needs the right {route.right}",
             "responses": {
                 **{str(status): ok for status in statuses},
@@ -234,6 +232,31 @@ def kept(
         }
 
     return Operation(described)
+
+
+def file_given(summary: str, types: Iterable[str], *, query: type[BaseModel] | None = None) -> Operation:
+    """What gives a file.
+
+    Args:
+        types: Its media types.
+    """
+    content = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in sorted(types)}
+
+    def described(route: Route, _failed: int) -> dict[str, Any]:
+        ok = {"description": summary, "headers": _HEADERS, "content": content}
+        return {
+            "operationId": _named(route),
+            "summary": summary,
+            "responses": {"200": ok, **_problems(400, 401, 403, 404, 409, 429, 500, 503)},
+            **_parameters(route, query),
+        }
+
+    return Operation(described)
+
+
+def _named(route: Route) -> str:
+    words = [part for part in route.path.split("/")[2:] if not part.startswith("{")]
+    return "_".join([route.method.lower(), *words, *(["one"] if _in_path(route) else [])])
 
 
 def _protocol(_route: Route, _failed: int) -> dict[str, Any]:

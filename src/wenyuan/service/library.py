@@ -37,6 +37,7 @@ from wenyuan.service.learning.tuning import Feedback, Tuner
 from wenyuan.service.operations import Freshness, IndexFollower
 from wenyuan.service.operations.health import Health, Readiness, listed_sources
 from wenyuan.service.operations.refresh import BackgroundRefresh
+from wenyuan.service.originals import Draw, Originals
 from wenyuan.service.rules.derive import Deriver
 from wenyuan.service.rules.names import names_of
 from wenyuan.service.rules.quotes import CitedPlaces
@@ -101,11 +102,13 @@ class Models:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How files become documents, and what is taken out of these and of questions; see `Ingester` and `Questions`."""
+    """How files become documents, and what is taken out of these and of questions; see `Ingester`, `Questions` and `Originals`."""
 
     read: Callable[[Path, str], Sequence[Document]]
     readable: Callable[[str], bool]
     questions: Questions
+    draw: Draw
+    drawable: Callable[[str], bool]
 
 
 @refusing_once_closed("retrieve_fragments")
@@ -158,6 +161,10 @@ class Library:
         self.document_access = DocumentAccess(
             catalog=catalog, recorder=recorder, cited=self.cited, retriever=retriever, searcher=searcher
         )
+        self.originals = Originals(
+            catalog=catalog, access=self.document_access, recorder=recorder, draw=reading.draw,
+            drawable=reading.drawable, readable=reading.readable, redacting=reading.questions.redacting,
+        )  # fmt: skip
         self.verifier = Verifier(
             catalog=catalog, engine=engine, retriever=retriever, searcher=searcher, recorder=recorder,
             seconds=settings.search.deadline,
@@ -311,13 +318,15 @@ class Library:
     add = delegate("ingestion", Ingestion.add)
     ingest = delegate("ingestion", Ingestion.ingest)
     remove = delegate("ingestion", Ingestion.remove)
-    open_original = delegate("ingestion", Ingestion.open_original)
     behind = delegate("ingestion", Ingestion.behind)
     follow_reembedding = delegate("ingestion", Ingestion.follow_reembedding)
     measure_collection = delegate("traits", CollectionTraits.keep)
     collection_under = delegate("traits", CollectionTraits.under)
     fetch = delegate("document_access", DocumentAccess.fetch)
     documents = delegate("document_access", DocumentAccess.documents)
+    original_state = delegate("originals", Originals.original_state)
+    original = delegate("originals", Originals.original)
+    page_picture = delegate("originals", Originals.page_picture)
     readable_sources = delegate("document_access", DocumentAccess.readable_sources)
     readable_rules = delegate("document_access", DocumentAccess.readable_rules)
 

@@ -20,7 +20,6 @@ from wenyuan.core.scoring.vectors import checked_vectors
 from wenyuan.core.sources import described_anew, parse_cycle
 from wenyuan.core.terms_of_use import parse_copyright
 from wenyuan.service.ingest import Ingester, IngestReport, Progress, vector_key
-from wenyuan.service.ingest.originals import OriginalFile, open_original
 from wenyuan.service.ingest.redaction import Redactor
 from wenyuan.service.operations.health import Health
 from wenyuan.service.operations.refresh import RefreshOutcome, Worker
@@ -337,10 +336,6 @@ class Ingestion:
         report = self.ingester.ingest(source, progress)
         self._settle()
         return report
-
-    def open_original(self, source_id: str, uri: str) -> OriginalFile:
-        """The file that a live document was read from, as it lies at its source now; see `originals.open_original`."""
-        return open_original(self._catalog, source_id, uri)
 
     def behind(self, source: Source) -> bool:
         """Whether a source must be read again, since more is to be taken out of its texts than was before."""

@@ -1,0 +1,56 @@
+"""Reads of which files documents were read from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+import sqlalchemy as sa
+
+from wenyuan.catalog import schema as t
+from wenyuan.catalog.documents import CONTENT_AT
+from wenyuan.catalog.storage import Database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a live document came from.
+
+    Attributes:
+        effective_from, effective_until: The first and the last day there are, where it has none.
+        content: Hexadecimal SHA-256 of the file, where the document is all that the file holds; else of the document.
+    """
+
+    document_id: int
+    source_id: str
+    uri: str
+    title: str
+    content: str
+    effective_from: date
+    effective_until: date
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Origins:
+    """By number of a document, or by its address."""
+
+    database: Database
+
+    def origin(self, document_id: int) -> Origin | None:
+        """Of a live document; None when there is none of that number."""
+        d = t.documents.c
+        columns = (
+            d.document_id, d.source_id, d.uri, d.title, sa.func.substr(d.fingerprint, CONTENT_AT), d.effective_from,
+            d.effective_until,
+        )  # fmt: skip
+        query = sa.select(*columns).where(d.document_id == document_id, d.removed_seq.is_(None))
+        with self.database.reading("reading a document") as connection:
+            row = connection.execute(query).first()
+        if row is None:
+            return None
+        number, source_id, uri, title, content, begins, ends = row
+        return Origin(
+            document_id=number, source_id=source_id, uri=uri, title=title, content=content,
+            effective_from=date.fromordinal(begins) if begins else date.min,
+            effective_until=date.fromordinal(ends) if ends else date.max,
+        )  # fmt: skip

@@ -1,0 +1,227 @@
+"""The files that documents were read from: to be downloaded, and page by page as pictures.
+
+An original holds what the library does not: what redaction takes out, and pictures that nobody read. So it is given to
+whoever keeps the library, and to others only where its source is public and nothing was taken out of the document.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import unquote
+
+from wenyuan.core.access import Principal
+from wenyuan.core.addresses import file_uri
+from wenyuan.core.errors import (
+    DocumentRejected,
+    NotFound,
+    NotPermitted,
+    OriginalChanged,
+    OriginalUnavailable,
+)
+from wenyuan.core.messages import msg
+from wenyuan.core.model import Source
+from wenyuan.core.terms_of_use import parse_copyright
+from wenyuan.service.audit.recorder import AuditRecorder
+from wenyuan.service.fragments import DocumentAccess
+from wenyuan.service.ingest import find_files
+from wenyuan.service.ingest.originals import OriginalFile, open_original
+from wenyuan.service.ingest.redaction import Redactor
+from wenyuan.service.search.searcher import LOCAL
+
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.origins import Origin
+
+_KEPT = 32_000_000  # bytes of pictures
+_TAKEN_OUT = ("⟦", "**", ".*.*")  # what redaction writes has one of these in it
+
+
+class Draw(Protocol):
+    """A page of a file as PNG; DocumentRejected where it has none or cannot be drawn."""
+
+    def __call__(self, content: bytes, *, name: str, page: int, width: int) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OriginalState:
+    """What of a document's original can be had.
+
+    Attributes:
+        name: Of the file; ``""`` where nothing may be known of it.
+        pages: Whether its pages can be drawn and may be seen.
+        download: Whether it may be downloaded.
+        reason: Why not, where one of them is not.
+    """
+
+    name: str = ""
+    pages: bool = False
+    download: bool = False
+    reason: str = ""
+
+
+class PictureCache:
+    """PNG files by what they show, the oldest given up first. Safe to share between threads."""
+
+    def __init__(self, most: int = _KEPT) -> None:
+        self._most = most
+        self._size = 0
+        self._kept: OrderedDict[tuple[Any, ...], bytes] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, what: tuple[Any, ...]) -> bytes | None:
+        with self._lock:
+            if what in self._kept:
+                self._kept.move_to_end(what)
+            return self._kept.get(what)
+
+    def put(self, what: tuple[Any, ...], png: bytes) -> None:
+        with self._lock:
+            self._size += len(png) - len(self._kept.pop(what, b""))
+            self._kept[what] = png
+            while self._size > self._most:
+                self._size -= len(self._kept.popitem(last=False)[1])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Originals:
+    """Gives originals and pictures of their pages.
+
+    Attributes:
+        drawable: Whether the pages of a file of this name can be drawn.
+        readable: See `find_files`.
+    """
+
+    catalog: Catalog
+    access: DocumentAccess
+    recorder: AuditRecorder
+    draw: Draw
+    drawable: Callable[[str], bool]
+    readable: Callable[[str], bool]
+    redacting: Callable[[Source], Redactor]
+    pictures: PictureCache = field(default_factory=PictureCache)
+
+    def original_state(self, document_id: int, principal: Principal = LOCAL) -> OriginalState:
+        """What of a document's original can be had, without giving any of it.
+
+        Raises:
+            NotFound: there is no such document, or none that the caller may see.
+        """
+        origin, source = self._found(document_id, principal)
+        try:
+            self._check_may_see(origin, source, principal)
+            name = self._as_read(origin, source).name
+        except (NotPermitted, OriginalUnavailable) as error:
+            return OriginalState(reason=str(error))
+        try:
+            self._check_may_copy(source)
+        except NotPermitted as error:
+            return OriginalState(name=name, pages=self.drawable(name), reason=str(error))
+        return OriginalState(name=name, pages=self.drawable(name), download=True)
+
+    def original(self, document_id: int, principal: Principal = LOCAL, *, door: str = "original") -> OriginalFile:
+        """The file that a document was read from.
+
+        Raises:
+            NotFound: there is no such document, or none that the caller may see.
+            NotPermitted: its terms, or the caller's rights, do not allow it.
+            OriginalGone, OriginalChanged, OriginalUnavailable: the file is not there as it was read.
+        """
+        origin, source = self._found(document_id, principal)
+        self._check_may_see(origin, source, principal)
+        self._check_may_copy(source)
+        found = self._as_read(origin, source)
+        self._told(origin, principal, door)
+        return found
+
+    def page_picture(
+        self, document_id: int, page: int, principal: Principal = LOCAL, *, width: int, door: str = "page"
+    ) -> bytes:
+        """A page of a document's original as PNG.
+
+        Args:
+            page: 1-based.
+            width: Pixels, as a wish: see `readers.pictures.draw_page`.
+
+        Raises:
+            NotFound, NotPermitted, OriginalGone, OriginalChanged, OriginalUnavailable: as `original`; its terms do not
+                count, since a look at a page is no copy of the file.
+            DocumentRejected: there is no such page, or it cannot be drawn.
+        """
+        origin, source = self._found(document_id, principal)
+        self._check_may_see(origin, source, principal)
+        found = self._as_read(origin, source)
+        if not self.drawable(found.name):
+            raise DocumentRejected("files of its kind have no pages that could be drawn", component=found.name)
+        what = (hashlib.sha256(found.content).digest(), found.name, page, width)
+        png = self.pictures.get(what)
+        if png is None:
+            png = self.draw(found.content, name=found.name, page=page, width=width)
+            self.pictures.put(what, png)
+        self._told(origin, principal, door)
+        return png
+
+    # -- who may see what --------------------------------------------------------------------------------
+
+    def _found(self, document_id: int, principal: Principal) -> tuple[Origin, Source]:
+        """A document and its source: any for whoever keeps the library, for others what they may read today."""
+        origin = self.catalog.origin(document_id)
+        if origin is not None:
+            if keeps_library(principal):
+                return origin, self.catalog.source(origin.source_id)
+            source = self.access.readable_sources(principal).get(origin.source_id)
+            if source is not None and origin.effective_from <= date.today() <= origin.effective_until:
+                return origin, source
+        raise NotFound(msg("there is no such document: {document_id}", document_id=document_id))
+
+    def _check_may_see(self, origin: Origin, source: Source, principal: Principal) -> None:
+        if keeps_library(principal):
+            return
+        texts = [row[1] for row in self.catalog.document_passages(origin.document_id)]
+        if source.sensitivity != "public" or any(mark in text for text in texts for mark in _TAKEN_OUT):
+            raise NotPermitted(
+                "its original may hold what was taken out of the text: only who keeps the library sees it"
+            )
+        if parse_copyright(source.copyright).excerpt != "allow":
+            raise NotPermitted("its terms do not allow to give the whole document")
+
+    @staticmethod
+    def _check_may_copy(source: Source) -> None:
+        if parse_copyright(source.copyright).excerpt != "allow":
+            raise NotPermitted("its terms do not allow to give the whole document")
+
+    def _told(self, origin: Origin, principal: Principal, door: str) -> None:
+        self.recorder.fetched(f"document-{origin.document_id}", origin.uri, 0, principal, door=door)
+
+    # -- the file ----------------------------------------------------------------------------------------
+
+    def _as_read(self, origin: Origin, source: Source) -> OriginalFile:
+        """The file of a document, which is as it was when it was read."""
+        uri = self._own_uri(source, origin.uri)
+        found = open_original(source, uri)
+        whole = "?" not in uri and "#" not in uri
+        if whole and hashlib.sha256(found.content).hexdigest() != origin.content:
+            hint = msg("read the source again: wenyuan refresh {source_id}", source_id=origin.source_id)
+            raise OriginalChanged("the file is another one than was read", component=found.name, hint=hint)
+        return found
+
+    def _own_uri(self, source: Source, uri: str) -> str:
+        """The address that a file really has: what redaction took out of its name is not stored."""
+        redactor = self.redacting(source)
+        if not source.path or not uri.startswith("file:") or not any(mark in unquote(uri) for mark in _TAKEN_OUT):
+            return uri
+        files: Sequence[Path] = find_files(Path(source.path), self.readable).files
+        addresses = (file_uri(file.absolute()) for file in files)
+        file, mark, part = uri.partition("?")
+        return next((address for address in addresses if redactor.uri(address) == file), file) + mark + part
+
+
+def keeps_library(principal: Principal) -> bool:
+    """Whether somebody keeps the library, and may see all that its sources hold: with the right to its registry, as no agent."""
+    return principal.agent_id is None and principal.may("registry")
