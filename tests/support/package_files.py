@@ -89,3 +89,32 @@ def _related(relations: Mapping[str, tuple[str, str]]) -> str:
         for key, (kind, target) in relations.items()
     )
     return f'<Relationships xmlns="{_RELS}">{inside}</Relationships>'
+
+
+_ODF = " ".join(
+    f'xmlns:{prefix}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+    for prefix, name in (
+        ("office", "office"), ("text", "text"), ("table", "table"), ("draw", "drawing"), ("style", "style"),
+        ("presentation", "presentation"), ("meta", "meta"),
+    )
+) + ' xmlns:dc="http://purl.org/dc/elements/1.1/"'  # fmt: skip
+
+
+def opendocument(
+    body: str, *, kind: str = "text", styles: str = "", more: Mapping[str, str | bytes] | None = None
+) -> bytes:
+    """An OpenDocument file; `body` is the inside of its body, `styles` of its automatic styles."""
+    content = (
+        f"<office:document-content {_ODF}><office:automatic-styles>{styles}</office:automatic-styles>"
+        f"<office:body><office:{kind}>{body}</office:{kind}></office:body></office:document-content>"
+    )
+    meta = f"<office:document-meta {_ODF}><office:meta><dc:title>规程</dc:title><meta:initial-creator>李明</meta:initial-creator></office:meta></office:document-meta>"
+    return zipped(
+        {
+            "mimetype": f"application/vnd.oasis.opendocument.{kind}",
+            "content.xml": content,
+            "meta.xml": meta,
+            "META-INF/manifest.xml": "<manifest/>",
+            **(more or {}),
+        }
+    )

@@ -21,6 +21,7 @@ from wenyuan.core.model import Block, Document, Passage
 _PATH_KEEP = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@/]|[^\x00-\xa0\s\ufeff\ud800-\udfff]")
 P = TypeVar("P", bound=PurePath)
 _ADDRESS = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.\-]+:/")
+_VALUE_KEEP = re.compile(r"[A-Za-z0-9\-._~!$'()*,;:@/]|[^\x00-\xa0\s\ufeff\ud800-\udfff]")
 _FRAGMENT_KEEP = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@/?]|[^\x00-\xa0\s\ufeff\ud800-\udfff]")
 
 
@@ -79,6 +80,20 @@ def with_fragment(uri: str, fragment: str, directive: str = "") -> str:
     """
     told = _escape(fragment, _FRAGMENT_KEEP) + (f":~:{directive}" if directive else "")
     return f"{uri}#{told}" if told else uri
+
+
+def with_part(uri: str, part: str) -> str:
+    """The URI of one of several documents of a file: ``…/fees.xlsx?sheet=2024``, ``…/all.zip?entry=a.md&sheet=2024``.
+
+    Args:
+        part: ``name=value``, the value escaped as far as needed (`escaped_value`).
+    """
+    return f"{uri}{'&' if '?' in uri else '?'}{part}"
+
+
+def escaped_value(text: str) -> str:
+    """A text as the value of a URI's query, Chinese left as it is."""
+    return _escape(text, _VALUE_KEEP)
 
 
 def readable(uri: str) -> str:

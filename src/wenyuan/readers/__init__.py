@@ -33,7 +33,14 @@ READERS: Mapping[str, str] = MappingProxyType(
         ".pptx": "wenyuan.readers.slides:read_pptx",
         ".pptm": "wenyuan.readers.slides:read_pptx",
         ".ppsx": "wenyuan.readers.slides:read_pptx",
-        ".xlsx": "wenyuan.readers.table:read_xlsx",
+        ".odt": "wenyuan.readers.opendocument:read_odt",
+        ".ott": "wenyuan.readers.opendocument:read_odt",
+        ".odp": "wenyuan.readers.opendocument:read_odp",
+        ".xlsx": "wenyuan.readers.workbook:read_xlsx",
+        ".xlsm": "wenyuan.readers.workbook:read_xlsx",
+        ".xlsb": "wenyuan.readers.workbook:read_xlsb",
+        ".xls": "wenyuan.readers.workbook:read_xls",
+        ".ods": "wenyuan.readers.workbook:read_ods",
         ".csv": "wenyuan.readers.table:read_csv",
         ".tsv": "wenyuan.readers.table:read_tsv",
         ".jsonl": "wenyuan.readers.jsonl:read_jsonl",
@@ -43,11 +50,12 @@ READERS: Mapping[str, str] = MappingProxyType(
 """Reader by suffix, as ``module:function``."""
 
 _ZIP = "a ZIP container (DOCX, XLSX …)"
+_OLE = "an encrypted or old binary Office file"
 _SIGNATURES = (
     (b"%PDF-", "a PDF"),
     (b"PK\x03\x04", _ZIP),
     (b"PK\x05\x06", "an empty ZIP container"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an encrypted or old binary Office file"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", _OLE),
     (b"{\\rtf", "RTF"),
     (b"\x1f\x8b", "gzip"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
@@ -58,7 +66,14 @@ _SIGNATURES = (
     (b"\x7fELF", "a program"),
     (b"SQLite format 3\x00", "an SQLite database"),
 )
-_EXPECTED = {".pdf": "a PDF", **dict.fromkeys((".docx", ".pptx", ".pptm", ".ppsx", ".xlsx"), _ZIP)}
+_EXPECTED: Mapping[str, tuple[str, ...]] = {
+    ".pdf": ("a PDF",),
+    **dict.fromkeys(
+        (".docx", ".pptx", ".pptm", ".ppsx", ".xlsx", ".xlsm", ".xlsb", ".odt", ".ott", ".odp", ".ods"), (_ZIP,)
+    ),
+    ".xls": (_OLE, _ZIP, ""),
+}
+"""What the first bytes of a file may be, by suffix: `_SIGNATURES`, ``""`` for none of them; all others have none."""
 _PDF_HEADER_WITHIN = 1_024
 
 
@@ -96,10 +111,11 @@ def check_signature(content: bytes, name: str) -> None:
     seen = next((what for magic, what in _SIGNATURES if content.startswith(magic)), "")
     if suffix == ".pdf" and b"%PDF-" in content[:_PDF_HEADER_WITHIN]:
         seen = "a PDF"  # the format allows bytes before its header
-    expected = _EXPECTED.get(suffix, "")
-    if seen != expected:
+    expected = _EXPECTED.get(suffix, ("",))
+    if seen not in expected:
         raise DocumentRejected(
-            msg("it is named {suffix} but is {seen}", suffix=suffix, seen=seen or f"not {expected}"), component=name
+            msg("it is named {suffix} but is {seen}", suffix=suffix, seen=seen or f"not {expected[0]}"),
+            component=name,
         )
 
 

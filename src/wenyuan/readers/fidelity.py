@@ -16,7 +16,7 @@ from wenyuan.core.model import Document
 from wenyuan.readers.assemble import EMPTY_CELL, clean
 
 _MARK = re.compile(r"^\s*(?:[-*+•]|[0-9]{1,9}[.)])(?=\s)", re.MULTILINE)
-_BAR = re.compile(rf"\||{EMPTY_CELL}")
+_SHAPES = {"table": re.compile(rf"\||{EMPTY_CELL}"), "row": re.compile(rf"[:;{EMPTY_CELL}]"), "list": _MARK}
 
 
 def characters(text: str) -> Counter[str]:
@@ -45,7 +45,7 @@ def measured(
         warnings: Sentences for a reader of the document, each a `core.messages.msg`.
     """
     read = characters(document.text)
-    own = None if source is None else characters(_one(source))
+    own = None if source is None else read if source == document.text else characters(_one(source))
     lost = invented = 0
     if own is not None:
         taken = read - characters(_one(added))
@@ -71,10 +71,9 @@ def _one(text: str | Iterable[str]) -> str:
 
 
 def _structure(document: Document) -> Counter[str]:
-    """What stands in a text for the shape of its tables and lists."""
+    """What stands in a text for the shape of its tables, rows and lists."""
     marks: Counter[str] = Counter()
     for block in document.blocks:
-        pattern = _BAR if block.kind == "table" else _MARK if block.kind == "list" else None
-        if pattern:
+        if pattern := _SHAPES.get(block.kind):
             marks.update("".join(pattern.findall(document.text, block.start, block.end)))
     return marks

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from wenyuan.core.model import BlockKind, Document
 from wenyuan.core.redaction.names import Columns
 from wenyuan.readers.assemble import EMPTY_CELL, Cell, Original, Piece, assemble, decode, joined
+from wenyuan.readers.fidelity import measured
 from wenyuan.readers.text import sectioned
 
 # The walk over a parsed page: which elements are seen, and what piece each of them becomes.
@@ -70,6 +71,7 @@ class Page:
 
     def __init__(self, body: Any) -> None:
         self.pieces: list[Piece] = []
+        self.added: list[str] = []  # repeated in each row that a cell covers
         self._left_out: Counter[str] = Counter()
         self._inline: list[str] = []
         self._names = _names(body)
@@ -215,7 +217,7 @@ class Page:
                 elif leaving:
                     cells.append((text, _span(event, "rowspan"), _span(event, "colspan")))
             elif event.tag == "tr" and leaving:
-                rows.append(_spread(cells, spans))
+                rows.append(_spread(cells, spans, self.added))
                 anchors.append(anchor or "")
                 cells, anchor = [], None
             elif event.tag == "br" or event.tag in _BLOCKS:
@@ -372,12 +374,13 @@ def _table_lines(rows: list[list[str]], anchors: list[str]) -> Iterator[_Line]:
             yield _Line(text, anchor, cells)
 
 
-def _spread(cells: list[tuple[str, int, int]], spans: dict[int, tuple[int, str]]) -> list[str]:
+def _spread(cells: list[tuple[str, int, int]], spans: dict[int, tuple[int, str]], repeated: list[str]) -> list[str]:
     """A row's texts by column, those that reach down from rows above repeated: each row stands alone.
 
     Args:
         cells: Text, rows and columns that it covers, for each cell written in this row.
         spans: By column, how many more rows a text covers; brought up to date.
+        repeated: Takes the texts that are repeated.
     """
     row: list[str] = []
     written = iter(cells)
@@ -386,6 +389,7 @@ def _spread(cells: list[tuple[str, int, int]], spans: dict[int, tuple[int, str]]
             left, text = spans.pop(len(row))
             if left > 1:
                 spans[len(row)] = (left - 1, text)
+            repeated.append(text)
             row.append(text)
             continue
         cell = next(written, None)
@@ -431,12 +435,7 @@ def read_html(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
     Raises:
         DocumentRejected: it holds no visible text.
     """
-    from selectolax.lexbor import LexborHTMLParser
-
-    text, notes = _decoded(content)
-    if name.lower().endswith(_XML_NAMES) or text.lstrip("\ufeff \t\r\n").startswith("<?xml"):
-        text = _CLOSED.sub(r"<\1\2></\1>", text)  # to an HTML parser, <script/> would open a script
-    tree = LexborHTMLParser(text)
+    tree, notes = parsed(content, xml=name.lower().endswith(_XML_NAMES))
     page = Page(tree.body)
     title = tree.css_first("head > title")
     root = tree.root
@@ -451,7 +450,32 @@ def read_html(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
         notes=(*notes, *page.notes()),
         metadata=_metadata(tree),
     )
-    return (document,)
+    pictures = len(tree.css("img, svg, canvas, object"))
+    return (measured(document, own_text(tree), added=page.added, pictures=pictures),)
+
+
+def parsed(content: bytes, *, xml: bool) -> tuple[Any, tuple[str, ...]]:
+    """The tree of a page, and notes on its encoding.
+
+    Args:
+        xml: It is XHTML by its name; whether it says so itself is seen in any case.
+
+    Raises:
+        DocumentRejected: it is in no encoding that is read.
+    """
+    from selectolax.lexbor import LexborHTMLParser
+
+    text, notes = _decoded(content)
+    if xml or text.lstrip("\ufeff \t\r\n").startswith("<?xml"):
+        text = _CLOSED.sub(r"<\1\2></\1>", text)  # to an HTML parser, <script/> would open a script
+    return LexborHTMLParser(text), notes
+
+
+def own_text(tree: Any) -> str:
+    """All text of a page's body, whether it is shown or not; scripts and styles, which are none, leave the tree."""
+    for node in tree.css("script, style, template, noscript"):
+        node.decompose()
+    return tree.body.text() if tree.body is not None else ""
 
 
 def _decoded(content: bytes) -> tuple[str, tuple[str, ...]]:

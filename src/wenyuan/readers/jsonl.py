@@ -10,12 +10,13 @@ from dataclasses import replace
 from typing import Any, NoReturn
 from urllib.parse import quote
 
-from wenyuan.core.addresses import scheme_of, stated_address
+from wenyuan.core.addresses import scheme_of, stated_address, with_part
 from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Document, Facet
 from wenyuan.core.terms_of_use import validity_field, validity_from
 from wenyuan.readers.assemble import Original, Piece, assemble, clean, decode, plain_title, rejected
+from wenyuan.readers.fidelity import measured
 from wenyuan.readers.text import read_text
 
 _TITLES = ("title", "question")
@@ -70,7 +71,7 @@ def _place_of(record: Mapping[str, Any], uri: str, number: int, taken: Mapping[s
         own = stated_address(_stated(record)) or _place(record, uri, number)
     except ValueError:
         own = ""
-    return own if own and own not in taken else f"{uri}?line={number}"
+    return own if own and own not in taken else with_part(uri, f"line={number}")
 
 
 def _none_taken(refused: Sequence[tuple[str, str]]) -> str:
@@ -84,7 +85,7 @@ def _bounded(refused: Sequence[tuple[str, str]], uri: str) -> tuple[tuple[str, s
     if len(refused) <= _MOST_REFUSED:
         return tuple(refused)
     rest = len(refused) - _MOST_REFUSED
-    return (*refused[:_MOST_REFUSED], (f"{uri}?line=more", msg("{rest} more lines were refused", rest=rest)))
+    return (*refused[:_MOST_REFUSED], (with_part(uri, "line=more"), msg("{rest} more lines were refused", rest=rest)))
 
 
 def _parsed(line: str) -> Mapping[str, Any]:
@@ -135,6 +136,7 @@ def _document(
     if question and _string(record, ("answer",)) == body:
         pieces = [Piece("row", f"{question}\n{body}", line=number)]
         document = assemble(pieces, Original(content, own, name), title=title)
+        document = measured(document, [question, body])
         title = document.title
     else:
         (document,) = read_text(body.encode("utf-8", "replace"), uri=own, name=name)
@@ -172,10 +174,10 @@ def _place(record: Mapping[str, Any], uri: str, number: int) -> str:
     """Where a line stands in its file: by its id, or by its number."""
     own_id = record.get("id")
     if own_id is None or own_id == "":
-        return f"{uri}?line={number}"
+        return with_part(uri, f"line={number}")
     if isinstance(own_id, bool) or not isinstance(own_id, (str, int)):
         raise ValueError("'id' is neither a string nor an integer")
-    return f"{uri}?id={quote(str(own_id), safe='')}"
+    return with_part(uri, f"id={quote(str(own_id), safe='')}")
 
 
 def _whole(record: Mapping[str, Any]) -> str:

@@ -23,6 +23,7 @@ from wenyuan.core.redaction.names import Columns
 from wenyuan.core.terms_of_use import day_of, validity_field
 from wenyuan.core.text.structure import Line, Opening, openings
 from wenyuan.readers.assemble import clean, rejected, stem
+from wenyuan.readers.fidelity import measured
 from wenyuan.readers.text import heading_label, readable, spans
 
 _KINDS: dict[str, BlockKind] = {
@@ -44,6 +45,7 @@ _COMMENTS = (
 _MARKUP = re.compile(r"[\x00\\`*_\[\]<>!&{}~\n]")  # without any of these a line is its own text
 _ATTRIBUTES = re.compile(r"\s*\{[#:.][^{}]*\}\s*$")
 _OWN_ANCHOR = re.compile(r"\{[^{}]*#([^\s{}#]+)[^{}]*\}\s*$")
+_PICTURE = re.compile(r"!\[[^\]\n]{0,500}\]\(|<img\s", re.IGNORECASE)
 _HTML_TABLE = re.compile(r"\s*<table\b", re.IGNORECASE)
 _MAX_UNDERLINED = 120
 _MAX_HEADING = 1_000  # characters of a heading that are looked at for its label
@@ -98,7 +100,7 @@ def read_markdown(content: bytes, *, uri: str, name: str) -> tuple[Document, ...
         effective_until=front.effective_until,
         cells=tuple(_cells(text, blocks)),
     )
-    return (document,)
+    return (measured(document, whole[front.length :], pictures=len(_PICTURE.findall(text))),)
 
 
 def _marked(block: Block, text: str) -> bool:

@@ -98,7 +98,7 @@ class _Deck:
 
     def notes(self) -> tuple[str, ...]:
         hidden = [str(number) for number, slide in enumerate(self.slides, 1) if slide.hidden]
-        counts = ", ".join(f"{what} ({count})" for what, count in sorted(self._left_out.items()))
+        counts = ", ".join(f"{what} ({count})" for what, count in sorted(self._left_out.items()) if count)
         told = [f"left out the hidden slides {', '.join(hidden)}"] if hidden else []
         return (*told, *([f"left out {counts}"] if counts else []))
 

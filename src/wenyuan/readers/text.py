@@ -12,6 +12,7 @@ from wenyuan.core.errors import DocumentRejected
 from wenyuan.core.model import Block, BlockKind, Document
 from wenyuan.core.text.structure import Line, Opening, openings
 from wenyuan.readers.assemble import Piece, clean, decode, rejected, stem
+from wenyuan.readers.fidelity import measured
 
 # Plain text: paragraphs, numbered headings and clauses.
 
@@ -88,7 +89,7 @@ def read_text(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
         media_type="text/plain",
         notes=notes,
     )
-    return (document,)
+    return (measured(document, text),)
 
 
 def _lines(text: str, lines: Sequence[_Span]) -> list[Line]:

@@ -1,0 +1,247 @@
+"""XLSX, XLSM, XLSB, XLS and ODS to one `Document` for each visible sheet; hidden rows and columns left out."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from functools import partial
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from wenyuan.core.addresses import with_part
+from wenyuan.core.messages import msg
+from wenyuan.core.model import Document
+from wenyuan.readers.archive import check_archive
+from wenyuan.readers.assemble import Original, assemble, rejected
+from wenyuan.readers.fidelity import measured
+from wenyuan.readers.hidden_cells import Hidden, HiddenCells, tables_of_ods
+from wenyuan.readers.html import read_html
+from wenyuan.readers.table import Row, names_repeated, read_csv, row_pieces
+
+_MAX_CELLS = 5_000_000
+_XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+_XLSB = "application/vnd.ms-excel.sheet.binary.macroEnabled.12"
+_XLS = "application/vnd.ms-excel"
+_ODS = "application/vnd.oasis.opendocument.spreadsheet"
+
+Hiding = Callable[[bytes, str], Callable[[Any, Sequence[str]], Mapping[str, Hidden]]]
+"""What looks at a file, its bytes and its name, before its cells are read; and then finds the hidden rows and columns by
+the name of the sheet: of the workbook, and of the sheets that are shown."""
+
+
+class SheetRows(NamedTuple):
+    """A sheet that holds text, and notes on what is hidden in it.
+
+    Attributes:
+        own: All text of its cells, hidden ones included.
+        repeated: Merged cells, as often as they are repeated.
+    """
+
+    name: str
+    rows: list[Row]
+    notes: tuple[str, ...] = ()
+    own: str = ""
+    repeated: str = ""
+
+
+def read_xlsx(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
+    """Read a workbook: one document for each visible sheet that holds text. Its macros are never run.
+
+    A workbook with several such sheets gives each its own URI, ``…?sheet=<name>``.
+
+    Raises:
+        DocumentRejected: it is no XLSX, encrypted, unpacks to too much, or holds no text.
+    """
+    return _documents(sheets_of(content, name=name, hiding=_hidden_of_xlsx), Original(content, uri, name), _XLSX)
+
+
+def read_ods(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
+    """Read a spreadsheet of OpenDocument; see `read_xlsx`."""
+    found = sheets_of(content, name=name, needs="content.xml", hiding=_hidden_of_ods)
+    return _documents(found, Original(content, uri, name), _ODS)
+
+
+def read_xlsb(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
+    """Read a binary workbook of Excel 2007 and later; see `read_xlsx`. Hidden rows and columns are read, too."""
+    found = sheets_of(content, name=name, needs="xl/workbook.bin")
+    return _documents(found, Original(content, uri, name), _XLSB, warnings=[_all_cells()])
+
+
+def read_xls(content: bytes, *, uri: str, name: str) -> tuple[Document, ...]:
+    """Read a workbook of Excel 97 to 2003; see `read_xlsx`. Hidden rows and columns are read, too.
+
+    What many programs export under this name is read as what it is: XLSX, a page with a table, or lines of values.
+    """
+    if content.startswith(b"PK"):
+        return read_xlsx(content, uri=uri, name=name)
+    if not content.startswith(b"\xd0\xcf\x11\xe0"):
+        page = b"<" in content[:1_024].replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n")[:1]
+        return (read_html if page else read_csv)(content, uri=uri, name=name)
+    found = sheets_of(content, name=name, needs="")
+    return _documents(found, Original(content, uri, name), _XLS, warnings=[_all_cells()])
+
+
+def _all_cells() -> str:
+    return msg("hidden rows and columns are read like all others: this format does not tell them")
+
+
+def _documents(
+    found: tuple[list[SheetRows], list[str]], original: Original, media_type: str, warnings: Sequence[str] = ()
+) -> tuple[Document, ...]:
+    full, hidden = found
+    notes = [f"left out the hidden sheet {sheet!r}" for sheet in hidden]
+    documents = []
+    for sheet, rows, left_out, own, repeated in full:
+        pieces, remarks = row_pieces(rows, table=sheet, anchor=partial(_cell, sheet))
+        uri = with_part(original.uri, f"sheet={quote(sheet)}") if len(full) > 1 else original.uri
+        document = assemble(
+            pieces,
+            Original(original.content, uri, original.name),
+            title=sheet,
+            media_type=media_type,
+            notes=[*notes, *left_out, *remarks],
+            metadata={"sheet": sheet},
+        )
+        documents.append(measured(document, own, added=[repeated, *names_repeated(rows)], pages=1, warnings=warnings))
+    return tuple(documents)
+
+
+def _cell(sheet: str, row: int) -> str:
+    """The first cell of a row as spreadsheets open it: ``FAQ!A5``, ``'Fees 2024'!A5``."""
+    plain = sheet.replace("_", "x").isalnum() and not sheet[0].isdigit()
+    name = sheet if plain else "'" + sheet.replace("'", "''") + "'"
+    return f"{name}!A{row}"
+
+
+def sheets_of(
+    content: bytes, *, name: str, needs: str = "xl/workbook.xml", hiding: Hiding | None = None
+) -> tuple[list[SheetRows], list[str]]:
+    """The visible sheets of a workbook that hold text, with their rows, and the names of the hidden ones.
+
+    Args:
+        needs: The entry that makes a ZIP container this kind of workbook; ``""`` for a file that is none.
+        hiding: What finds hidden rows and columns, which are left out then; rows that a filter hides are read in any case.
+
+    Raises:
+        DocumentRejected: it is no such workbook, encrypted, unpacks to too much, or holds no text.
+    """
+    if needs:
+        check_archive(content, name=name, needs=needs)
+    import python_calamine as calamine
+
+    try:
+        hides = hiding(content, name) if hiding else None
+        with calamine.CalamineWorkbook.from_filelike(io.BytesIO(content)) as book:
+            shown, hidden = _sheet_names(book, calamine.SheetVisibleEnum.Visible, calamine.SheetTypeEnum.WorkSheet)
+            of_sheet = hides(book, shown) if hides else {}
+            sheets = [
+                _sheet_rows(book.get_sheet_by_name(sheet), of_sheet.get(sheet, Hidden()), name) for sheet in shown
+            ]
+    except calamine.CalamineError as error:
+        raise rejected(msg("it is damaged or encrypted: {error}", error=error), name) from error
+    except (ValueError, KeyError) as error:
+        raise rejected(msg("it is damaged: {error}", error=error), name) from error
+    full = [sheet for sheet in sheets if sheet.rows]
+    if not full:
+        raise rejected("none of its visible sheets holds text", name)
+    return full, hidden
+
+
+def _sheet_names(book: Any, visible: Any, worksheet: Any) -> tuple[list[str], list[str]]:
+    sheets = [sheet for sheet in book.sheets_metadata if sheet.typ == worksheet]
+    return (
+        [sheet.name for sheet in sheets if sheet.visible == visible],
+        [sheet.name for sheet in sheets if sheet.visible != visible],
+    )
+
+
+def _hidden_of_xlsx(content: bytes, _name: str) -> Callable[[Any, Sequence[str]], Mapping[str, Hidden]]:
+    cells = HiddenCells(content)
+
+    def of(book: Any, shown: Sequence[str]) -> Mapping[str, Hidden]:
+        parts = zip((sheet.name for sheet in book.sheets_metadata), cells.sheets, strict=True)
+        return {name: cells.of(part) for name, part in parts if name in shown}
+
+    return of
+
+
+def _hidden_of_ods(content: bytes, name: str) -> Callable[[Any, Sequence[str]], Mapping[str, Hidden]]:
+    tables = tables_of_ods(content)
+    for table in tables:
+        _check_size(table.name, table.cells, name)
+    found = {table.name: table.hidden for table in tables}
+    return lambda _book, _shown: found
+
+
+def _check_size(sheet: str, cells: int, name: str) -> None:
+    if cells > _MAX_CELLS:
+        raise rejected(
+            msg("the sheet {name} spans more than {max_cells} cells", name=repr(sheet), max_cells=f"{_MAX_CELLS:,}"),
+            name,
+        )
+
+
+def _sheet_rows(sheet: Any, hidden: Hidden, name: str) -> SheetRows:
+    _check_size(sheet.name, sheet.total_height * sheet.total_width, name)
+    cells = [[_shown(value) for value in row] for row in sheet.to_python(skip_empty_area=False)]
+    own = "\n".join(filter(None, itertools.chain.from_iterable(cells)))
+    repeated = _fill_merged(cells, sheet.merged_cell_ranges or (), hidden.columns)
+    notes = _leave_out(cells, hidden)
+    rows = [Row(number, row) for number, row in enumerate(cells, 1) if any(row)]
+    return SheetRows(sheet.name, rows, notes, own, "\n".join(repeated))
+
+
+def _leave_out(cells: list[list[str]], hidden: Hidden) -> tuple[str, ...]:
+    """Empty the hidden rows and columns, so that all others keep their addresses; notes on those that held text."""
+    width = max(map(len, cells), default=0)
+    columns = [at for at in hidden.columns if at < width]  # all those beside a table are often hidden
+    counts = {
+        "row": sum(any(row) for at, row in enumerate(cells) if at in hidden.rows),
+        "column": sum(any(row[at] for row in cells if at < len(row)) for at in columns),
+    }
+    for number, row in enumerate(cells):
+        for at in range(len(row)) if number in hidden.rows else columns:
+            if at < len(row):
+                row[at] = ""
+    return tuple(
+        f"left out {count} hidden {what}{'s' if count > 1 else ''}" for what, count in counts.items() if count
+    )
+
+
+def _fill_merged(
+    cells: list[list[str]],
+    ranges: Iterable[tuple[tuple[int, int], tuple[int, int]]],
+    hidden: frozenset[int],
+) -> list[str]:
+    """Repeat a cell that was merged downwards in each of its rows, so that every row stands alone; what was repeated.
+
+    Where its column is hidden, it is shown in the next one that it covers.
+    """
+    repeated = []
+    for (top, left), (bottom, right) in ranges:
+        shown = next((at for at in range(left, right + 1) if at not in hidden), left)
+        for row in range(top, min(bottom + 1, len(cells))):
+            if max(left, shown) < len(cells[row]) and any(cells[row]) and not cells[row][shown]:
+                cells[row][shown] = cells[top][left]
+                repeated.append(cells[top][left])
+    return repeated
+
+
+def _shown(value: object) -> str:
+    """A cell's value as text: whole numbers without ``.0``, dates in ISO 8601."""
+    match value:
+        case bool():
+            return str(value).upper()
+        case float() if value.is_integer() and abs(value) < 1e15:
+            return str(int(value))
+        case datetime() if value.time() == time():
+            return value.date().isoformat()
+        case datetime():
+            return value.isoformat(sep=" ", timespec="seconds")
+        case date() | time():
+            return value.isoformat()
+        case timedelta():
+            return str(value)
+    return str(value).strip()
