@@ -1,15 +1,14 @@
-"""Scores of passages: absolute, 0..1, explainable; and which candidates are articles of one law.
+"""Scores of passages (absolute, 0..1, explainable), and the statute factor.
 
-Articles of one law: what many candidates of a question are articles of is what it is about.
+The statute factor: if many candidates of a question are articles of one statute, the question is probably about it. An
+article seldom says what its statute is about, and laypeople do not name it. With n candidates, of which c are articles of
+one statute, its support is s = √((c − 1) / n). The score of an article is multiplied by
 
-An article seldom says what its law is about, and laypeople do not name it. With n candidates, of which c are articles
-of one law, the others of it speak for each with s = √((c − 1) / n). An article then keeps of its score
+    1 − `LAW` · (largest support of any statute − s)
 
-    1 − `LAW` · (s of the law with most − s)
-
-so that those of the law with most candidates, and all that is no article, keep theirs. "Law" is any text with numbered
-articles: a code, a regulation, a company's rules. Documents of other kinds gain nothing by it
-(docs/explanation/scoring.md), and keep their scores.
+so articles of the statute with most candidates, and passages that are no articles, keep their scores. A statute is any text
+with numbered articles: a code, a regulation, a company's rules. Other documents gain nothing by it
+(docs/explanation/scoring.md).
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _MAY_NAME = re.compile("[条條]|art", re.IGNORECASE)  # most passages are no ar
 
 
 def law_of(title: str, headings: Sequence[str]) -> str:
-    """The law of which a passage is an article; ``""`` for a passage that is none.
+    """The statute of which a passage is an article; ``""`` for a passage that is none.
 
     Args:
         title: Of the document; where each article is a document of its own, it names both.
@@ -51,7 +50,8 @@ def law_of(title: str, headings: Sequence[str]) -> str:
 
 
 def shares(laws: Mapping[int, str], weight: float) -> Mapping[int, float]:
-    """What share of their scores candidates keep, above 1 − `weight`; those that keep all of theirs are left out.
+    """The factors by which candidates of other statutes are reduced, above 1 − `weight`; candidates with factor 1 are
+    left out.
 
     Args:
         laws: Of each candidate (see `law_of`).
@@ -101,7 +101,7 @@ in one language only, and loses where it is there in both and one's own was mean
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What a collection is like, as far as that bears on its scores.
+    """Properties of a collection that its scores depend on.
 
     Attributes:
         bridge: How far queries are moved away from their own language, towards the other one; 0 in a library of one.
@@ -115,7 +115,7 @@ class Traits:
 
     @classmethod
     def of(cls, known: Mapping[str, float]) -> Traits:
-        """As it is stored, and recorded with an answer."""
+        """Inverse of the stored and recorded form."""
         return cls(known.get("bridge", 0.0), known.get("law", LAW), bool(known.get("labels", 0.0)))
 
 
@@ -148,7 +148,7 @@ def idf(documents: int, with_term: int) -> float:
 
 
 def term_weights(documents: int, holding: Mapping[str, int]) -> Mapping[str, float]:
-    """Idf of each query term. What no passage has asks for nothing if it is an own identifier, a pair of words, or a quantity.
+    """Idf of each query term; 0 for an identifier, word pair or quantity that no passage has.
 
     Args:
         documents: Number of passages in the index.
@@ -162,7 +162,7 @@ def term_weights(documents: int, holding: Mapping[str, int]) -> Mapping[str, flo
 
 
 def bm25(frequencies: Mapping[Term, int], length: int, average_length: float, weights: Mapping[Term, float]) -> float:
-    """BM25 of one passage; its terms may be texts or numbers.
+    """BM25 score of one passage; terms may be strings or numbers.
 
     Args:
         frequencies: How often each query term occurs in it.
@@ -180,7 +180,7 @@ def bm25(frequencies: Mapping[Term, int], length: int, average_length: float, we
 
 
 def squash(share: float) -> float:
-    """A share of 0..2.2 as a score of 0..1: unchanged up to `KNEE`, then ever slower, and always rising."""
+    """Map a share of 0..2.2 to a score of 0..1: identity up to `KNEE`, then concave and strictly rising."""
     if share <= KNEE:
         return share
     room = 1.0 - KNEE
@@ -188,22 +188,22 @@ def squash(share: float) -> float:
 
 
 def rescale(cosine: float, scale: tuple[float, float]) -> float:
-    """The cosine between ``scale = (lo, hi)`` as 0..1."""
+    """Map a cosine linearly from ``scale = (lo, hi)`` to 0..1, clipped."""
     low, high = scale
     return min(1.0, max(0.0, (cosine - low) / (high - low)))
 
 
 def rescaled(cosines: Array, scale: tuple[float, float]) -> Array:
-    """`rescale`, of each; NaN, where there is no vector, is 0."""
+    """`rescale` for an array; NaN (no vector) becomes 0."""
     low, high = scale
     return np.where(np.isnan(cosines), 0.0, np.minimum(1.0, np.maximum(0.0, (cosines - low) / (high - low))))
 
 
 def trust_factor(trust: int) -> float:
-    """.98 for trust 1 … 1.02 for trust 5, of a probability: policy, it settles what is as good as equal, and no more."""
+    """Factor of a probability: .98 for trust 1 … 1.02 for trust 5. It only breaks near-ties."""
     return 0.97 + 0.01 * trust
 
 
 def support_factor(trust: int) -> float:
-    """.6 for trust 1 … 1.0 for trust 5: how far a derived rule counts that rests on such a source."""
+    """Factor of a derived rule by the trust of its evidence: .6 for trust 1 … 1.0 for trust 5."""
     return 0.5 + 0.1 * trust

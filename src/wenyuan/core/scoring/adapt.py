@@ -43,7 +43,7 @@ _BLOCK = 64  # questions compared with all passages at once: 100,000 passages ta
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnSettings:
-    """How a map is learned. The defaults were found on four collections; see bench/tune.py.
+    """Hyperparameters of `learn`. The defaults were found on four collections; see bench/tune.py.
 
     Attributes:
         pull: Weight of ``|M − 1|² + |b|²`` in the loss.
@@ -84,7 +84,7 @@ class QueryMap:
     aimed: bool = True
 
     def apply(self, vectors: Array) -> Array:
-        """Unit vectors, of the shape given: ``(d,)`` or ``(n, d)``."""
+        """Mapped unit vectors, of the given shape: ``(d,)`` or ``(n, d)``."""
         moved = vectors @ self.matrix.T + self.shift
         lengths = np.linalg.norm(moved, axis=-1, keepdims=True)
         # What is mapped to nothing has no direction of its own: it keeps the one it had.
@@ -92,17 +92,17 @@ class QueryMap:
         return units.astype(np.float32, copy=False)
 
     def level(self, cosine: C) -> C:
-        """A cosine to a mapped query on the scale of unmapped ones."""
+        """Map a cosine to a mapped query back to the scale of unmapped queries."""
         return self.scale * cosine + self.offset
 
     def weakened(self, strength: float) -> QueryMap:
-        """The map that goes only this share of the way (0: the identity, 1: itself); its spread is not measured."""
+        """The map interpolated with the identity: 0 is the identity, 1 this map; without a measured spread."""
         identity = np.eye(len(self.shift), dtype=np.float32)
         matrix = identity + np.float32(strength) * (self.matrix - identity)
         return QueryMap(matrix=matrix, shift=np.float32(strength) * self.shift, aimed=self.aimed)
 
     def to_bytes(self) -> bytes:
-        """Arrays in numpy's ``npz`` format behind their SHA-256; the same map gives the same bytes."""
+        """Serialise as numpy's ``npz`` format with a SHA-256 in front; deterministic."""
         held = io.BytesIO()
         np.savez(held, matrix=self.matrix, shift=self.shift, level=np.array([self.scale, self.offset]))
         content = held.getvalue()
@@ -110,7 +110,7 @@ class QueryMap:
 
     @classmethod
     def from_bytes(cls, stored: bytes) -> QueryMap:
-        """Read what `to_bytes` wrote.
+        """Inverse of `to_bytes`.
 
         Raises:
             IndexCorrupt: it is not that, or not all of it.
@@ -133,7 +133,7 @@ class QueryMap:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tuning:
-    """What was learned from judged questions.
+    """What was learned from judged questions: a query map, a weight of the vector leg, or both.
 
     Attributes:
         weight: Of the vector leg.
@@ -147,7 +147,7 @@ class Tuning:
 
     @property
     def fingerprint(self) -> str:
-        """16 hexadecimal digits that differ whenever scores would."""
+        """16 hexadecimal digits that change whenever scores could."""
         said = struct.pack("<d", self.weight) + self.encoder.encode() + (self.map.to_bytes() if self.map else b"")
         return hashlib.sha256(said).hexdigest()[:16]
 
@@ -155,7 +155,7 @@ class Tuning:
 def learn(
     queries: Array, answers: Answers, passages: Array, words: Words, settings: LearnSettings = LEARNING
 ) -> QueryMap:
-    """Learn a map; the same input gives the same one.
+    """Learn a query map; deterministic for the same input.
 
     Args:
         queries: ``(n, d)`` float32, unit rows.
@@ -186,7 +186,7 @@ def _held(answers: Sequence[NDArray[np.int64]]) -> bool:
 
 
 def levelled(learned: QueryMap, queries: Array, levels: Array, passages: Array) -> QueryMap:
-    """The map with the `scale` and `offset` that give the best cosines of these queries the spread they had.
+    """The map with the `scale` and `offset` that restore the mean and spread of the best cosines of these queries.
 
     Args:
         levels: ``(n, 2)``: a cosine of a query counts as ``levels[i, 0] * cosine + levels[i, 1]`` without the map.
@@ -214,7 +214,9 @@ def _top(queries: Array, passages: Array) -> Array:
 
 
 def _pool(queries: Array, answers: Answers, passages: Array, settings: LearnSettings) -> NDArray[np.int64]:
-    """The rows to compare with: all answers, then the nearest passage of each query, then the second nearest …"""
+    """Indices of the passages to contrast with: all answers, then the nearest passage of each query, then the second
+    nearest …
+    """
     if len(passages) <= settings.pool:
         return np.arange(len(passages))
     taken = np.zeros(len(passages), dtype=bool)
@@ -241,7 +243,7 @@ def _nearest(queries: Array, passages: Array, depth: int) -> NDArray[np.int64]:
 
 
 class _Lesson:
-    """Queries with what answers them, flat: pair ``i`` says that `row[i]` holds the answer `target[i]`.
+    """Training queries and answers in flat arrays: pair ``i`` says that passage `target[i]` answers query `row[i]`.
 
     Args:
         words: Of each query, rows (below 0: none of these) and what is added to their cosines.
@@ -265,7 +267,7 @@ class _Lesson:
     def gradient(
         self, matrix: Array, shift: Array, batch: NDArray[np.int64], temperature: float
     ) -> tuple[Array, Array]:
-        """Of the mean loss over a batch, by matrix and shift.
+        """Gradient of the mean batch loss with respect to matrix and shift.
 
         The loss of a query is the mean over its answers of −ln p(answer), p a softmax of cosines (and what keywords
         add to them) over all passages, summed over those that hold the answer.
@@ -300,7 +302,7 @@ class _Lesson:
 
 
 def _adam(lesson: _Lesson, settings: LearnSettings) -> QueryMap:
-    """Adam with a rate that falls to nothing along half a cosine."""
+    """Adam with cosine decay of the learning rate to 0."""
     count, dimension = lesson.queries.shape
     identity = np.eye(dimension, dtype=np.float32)
     values = [identity.copy(), np.zeros(dimension, dtype=np.float32)]
@@ -326,7 +328,7 @@ def _step(value: Array, slope: Array, mean: Array, square: Array, rate: float, s
 
 
 def _batches(count: int, settings: LearnSettings) -> Iterator[NDArray[Any]]:
-    """Numbers of queries, without end: each once before any twice, as far as batches come out even."""
+    """Endless batches of query indices: every query once per epoch, as far as batch sizes allow."""
     if count <= settings.batch:
         while True:
             yield np.arange(count)

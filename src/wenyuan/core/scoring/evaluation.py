@@ -1,4 +1,4 @@
-"""Retrieval measures, cross-validation of what was learned, and folds that share no document."""
+"""Retrieval metrics, significance tests, and cross-validation of tunings with folds that share no document."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _RESAMPLES = 2_000
 
 
 def ndcg(grades: Sequence[float], ideal: Iterable[float], k: int) -> float:
-    """Normalised discounted cumulative gain at `k`, 0..1; 0 where nothing could be gained.
+    """Normalised discounted cumulative gain at `k`, 0..1; 0 if there is no answer.
 
     Args:
         grades: Of what was found, best first; 0 for what is no answer.
@@ -43,24 +43,24 @@ def _gain(grades: Iterable[float]) -> float:
 
 
 def recall(grades: Sequence[float], answers: int, k: int) -> float:
-    """The share of all answers among the first `k`, 0..1."""
+    """The share of all answers that are among the first `k`, 0..1."""
     return sum(grade > 0 for grade in grades[:k]) / answers if answers else 0.0
 
 
 def reciprocal_rank(grades: Sequence[float], k: int) -> float:
-    """1 / rank of the first answer among the first `k`; 0 where there is none."""
+    """1 / rank of the first answer among the first `k`; 0 if there is none."""
     return next((1.0 / rank for rank, grade in enumerate(grades[:k], start=1) if grade > 0), 0.0)
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that is not below `share` of all (nearest rank)."""
+    """The nearest-rank percentile: the smallest value that at least `share` of all values do not exceed."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, max(0, round(share * len(ordered)) - 1))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bin:
-    """Answers whose scores lie in one tenth of 0..1.
+    """Answers whose scores fall into one tenth of 0..1.
 
     Attributes:
         score: Their mean score.
@@ -73,7 +73,7 @@ class Bin:
 
 
 def in_bins(scored: Iterable[tuple[float, bool]]) -> list[Bin]:
-    """The bins that are not empty, by rising score, of answers with their scores (0..1) and whether they are right."""
+    """Non-empty bins by rising score, from scores (0..1) and whether each answer is right."""
     counts, scores, answers = [0] * _BINS, [0.0] * _BINS, [0] * _BINS
     for score, right in scored:
         place = min(_BINS - 1, int(score * _BINS))
@@ -88,14 +88,14 @@ def in_bins(scored: Iterable[tuple[float, bool]]) -> list[Bin]:
 
 
 def calibration_error(bins: Sequence[Bin]) -> float | None:
-    """The expected calibration error, 0..1; None when nothing was found."""
+    """Expected calibration error (ECE), 0..1; None without any answer."""
     total = sum(one.count for one in bins)
     return sum(one.count * abs(one.score - one.relevant) for one in bins) / total if total else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What became of the same questions.
+    """The paired difference of two evaluations of the same questions.
 
     Attributes:
         mean: By how much they gained, on average; negative: lost.
@@ -113,7 +113,7 @@ class Change:
 
 
 def changed(before: Sequence[float], after: Sequence[float], *, seed: int = 7) -> Change:
-    """Whether the same questions, in the same order, fare better or worse, and no accident.
+    """Compare two evaluations of the same questions, in the same order, by paired bootstrap.
 
     Raises:
         ValueError: there are none, or not equally many.
@@ -164,7 +164,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Trial:
-    """A question's candidates, with their scores under every strength.
+    """The candidates of one question, with their scores under every strength of the map.
 
     Attributes:
         units: ``(c,)`` integers: what a candidate counts as, its document or itself; each counts once, at its best.
@@ -183,14 +183,14 @@ class Trial:
     kept: Floats
 
     def scores(self, strength: int, weight: float) -> Floats:
-        """``(c,)``: under the strength of that number and a weight of the vector leg."""
+        """Fused scores, ``(c,)``, under the strength with that index and a weight of the vector leg."""
         scores: Floats = (weight * self.vector[strength] + (1.0 - weight) * self.keyword) * self.kept[strength]
         return scores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What the folds say.
+    """The result of a cross-validation.
 
     Attributes:
         before, after: Mean nDCG@10 on held-out questions, 0..1: as it is, and with what the other folds chose.
@@ -219,12 +219,14 @@ class Verdict:
 
     @property
     def adopt(self) -> bool:
-        """Whether the gain is worth having, no accident, and at no fold's cost."""
+        """Whether the gain is large enough and significant, and no fold loses significantly."""
         return self.gain >= LEAST_GAIN and self.lower > 0.0 and not self.collapsed
 
 
 def ndcg_table(trial: Trial, weights: Sequence[float]) -> Floats:
-    """``(strengths, weights)``: nDCG@10 (Järvelin & Kekäläinen 2002) of a question under each choice."""
+    """``(strengths, weights)``: nDCG@10 (Järvelin & Kekäläinen 2002) of a question for each choice of strength and
+    weight.
+    """
     discounts = 1.0 / np.log2(np.arange(2, _K + 2))
     best = np.sort(np.asarray(trial.ideal, dtype=np.float64))[::-1][:_K]
     ideal = float(best @ discounts[: len(best)])
@@ -246,7 +248,7 @@ def judge(
     weight: float,
     seed: int = 7,
 ) -> Verdict:
-    """The verdict over all questions that are held out.
+    """The cross-validated verdict over all held-out questions.
 
     Args:
         trials: Of each question, by what was learned from the other folds; strength 0 comes first.
@@ -290,7 +292,9 @@ def judge(
 
 
 def drawn_means(gains: Floats, groups: NDArray[np.int64], seed: int) -> Floats:
-    """Mean gains of `_RESAMPLES` draws of groups, each with all its questions; of questions where there is one group."""
+    """Bootstrap means of gains: `_RESAMPLES` draws of groups with all their questions; of single questions if there
+    is one group.
+    """
     known, place = np.unique(groups, return_inverse=True)
     if len(known) == 1:
         known, place = np.arange(len(gains)), np.arange(len(gains))
@@ -301,7 +305,7 @@ def drawn_means(gains: Floats, groups: NDArray[np.int64], seed: int) -> Floats:
 
 
 def _rounded(means: Floats) -> Floats:
-    """Sums made in another order must not decide between equals."""
+    """Rounded values, so that summation order does not decide between equal choices."""
     return np.round(means, 9)
 
 
@@ -329,7 +333,7 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Deal:
-    """Of each question, in the order given, where it lies.
+    """The assignment of questions to folds.
 
     Attributes:
         folds: ``(n,)``: from 0; `ACROSS` for one that is held out in none.
@@ -347,27 +351,29 @@ class Deal:
 
     @property
     def held(self) -> Numbers:
-        """The numbers of the questions that are held out in some fold."""
+        """Indices of the questions that are held out in some fold."""
         return np.flatnonzero(self.folds != ACROSS)
 
     def own(self, fold: int) -> Numbers:
-        """The numbers of the questions that a fold holds out."""
+        """Indices of the questions that a fold holds out."""
         return np.flatnonzero(self.folds == fold)
 
     def others(self, fold: int) -> Numbers:
-        """The numbers of the questions that may be learned from for a fold: about other documents, in other words."""
+        """Indices of the questions that a fold may be trained on: about other documents, and worded differently."""
         apart = np.array([fold not in touched for touched in self.touched], dtype=bool)
         return np.flatnonzero(apart & ~np.isin(self.wording, self.wording[self.folds == fold]))
 
     @property
     def sound(self) -> bool:
-        """Whether the folds can tell anything: documents enough, none with most questions, and most questions held out."""
+        """Whether cross-validation is meaningful: enough documents, no group with most questions, and most questions
+        held out.
+        """
         groups = len(np.unique(self.groups[self.held]))
         return groups >= LEAST_GROUPS and self.largest <= 0.5 and 2 * len(self.held) > len(self.folds)
 
 
 def deal(questions: Sequence[Collection[str]], documents: Sequence[Collection[Hashable]], folds: int = FOLDS) -> Deal:
-    """Deal documents into folds, the largest groups first, each to the fold that has the fewest questions.
+    """Assign documents to folds, largest groups first, each to the fold with the fewest questions.
 
     Args:
         questions: The terms of each.
@@ -389,7 +395,7 @@ def deal(questions: Sequence[Collection[str]], documents: Sequence[Collection[Ha
 
 
 def near_equal(questions: Sequence[Collection[str]]) -> Iterator[tuple[int, int]]:
-    """Pairs of questions that have at least four in five of their terms in common, by number; each pair once.
+    """Pairs (by index) of questions that share at least four fifths of their terms; each pair once.
 
     Only questions that share one of their rarest terms are compared (prefix filtering; Chaudhuri, Ganti & Kaushik 2006, "A
     Primitive Operator for Similarity Joins"): two sets that overlap so much cannot differ in more of them.
@@ -408,7 +414,7 @@ def near_equal(questions: Sequence[Collection[str]]) -> Iterator[tuple[int, int]
 
 
 def roots(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
-    """Of each number below `count` the least one that pairs lead to."""
+    """Union-find: for each number below `count`, the least number that pairs connect it to."""
     root = list(range(count))
     for pair in pairs:
         low, high = sorted(_root(root, number) for number in pair)
@@ -426,7 +432,7 @@ def _root(root: list[int], number: int) -> int:
 def _grouped(
     names: Sequence[Sequence[str]], wording: Sequence[int], most: float
 ) -> tuple[dict[str, str], dict[str, float]]:
-    """The group of each document, named by one of its documents, and how many questions each group has."""
+    """The group of each document, named by one of its documents, and the number of questions of each group."""
     size: dict[str, float] = defaultdict(float)
     together: dict[int, dict[str, None]] = defaultdict(dict)
     for own, root in zip(names, wording, strict=True):
@@ -452,7 +458,7 @@ def _grouped(
 
 
 def _spread(sizes: dict[str, float], folds: int) -> dict[str, int]:
-    """The fold of each group. Of equals a hash decides, so that neighbours in a list do not come together."""
+    """The fold of each group. Ties are broken by a hash, so that neighbours in a list are spread."""
     filled = [0.0] * folds
     fold_of = {}
     for group in sorted(sizes, key=lambda g: (-round(sizes[g], 6), hashlib.sha256(g.encode()).digest())):

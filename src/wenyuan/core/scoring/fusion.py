@@ -1,16 +1,14 @@
 """Fusion of keyword and vector scores into one ranking, and references to clauses in a query.
 
-From the scores of two legs to one ranking, and the bounded adjustments after it.
-
-Every step leaves its part in `Hit.parts`, so that the parts shown add up to the score shown (see `explain`), and all but
-law and context keep scores absolute:
+Every step adds its part to `Hit.parts`, so that the parts shown add up to the score shown (see `explain`). Only law and
+context depend on the other candidates; all other steps give absolute scores:
 
     fused  = w · vector + (1 − w) · keyword
     score  = min(1, fused · law · (1 + context)), then + identifier (see `reference`; negative where one is missing)
-    law    = what an article keeps that is of another law than most candidates (see `laws`)
-    context = how well the passage fits · what that may change (see `Leeway`), at most `CONTEXT_BOUND`
+    law    = factor for articles of another statute than that of most candidates (see `core.scoring`)
+    context = fit of the passage to the request's topic · leeway (see `Leeway`), at most `CONTEXT_BOUND`
 
-What a passage is given with is the probability that follows from it: see `calibrate`.
+The score shown to callers is the probability computed from it: see `core.scoring.probability`.
 """
 
 from __future__ import annotations
@@ -70,7 +68,7 @@ ANY = "#"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """What a query names.
+    """The identifiers that a query names, such as a clause or a standard.
 
     Attributes:
         named: Canonical identifiers (see `text.identifiers`), at least one.
@@ -85,14 +83,14 @@ class Reference:
     doubtful: bool = False
 
     def share(self, passage: Passage) -> float:
-        """How much of what is named the passage is (1 each) or mentions (½ each), 0..1."""
+        """The share of the named identifiers that a passage is (1 each) or mentions (½ each), 0..1."""
         own = set(identifiers("\n".join((passage.title, *passage.headings, _question(passage)))))
         mentioned = own if own.issuperset(self.named) else set(identifiers(passage.text))
         shares = [1.0 if n in own else _MENTIONED if n in mentioned else 0.0 for n in self.named]
         return sum(shares) / len(shares)
 
     def title_fit(self, passage: Passage, information: Mapping[str, float]) -> float:
-        """How well the passage's title is the one asked for: F-measure of shared information, 0..1."""
+        """How well the passage's title matches the one asked for: F-measure of shared information, 0..1."""
         title = title_terms(passage)
         both = _sum(self.asked & title, information)
         if both == 0.0:
@@ -101,11 +99,11 @@ class Reference:
         return 2 * precision * recall / (precision + recall)
 
     def terms(self) -> frozenset[str]:
-        """Terms whose information `lift` needs, beside those of titles."""
+        """Terms other than those of titles whose idf `lift` needs."""
         return self.asked.union((ANY,), ("#" + name for name in self.named))
 
     def lift(self, passage: Passage, information: Mapping[str, float]) -> float:
-        """How far a passage is lifted, 0..1; see the module."""
+        """How far a passage is raised for being the named place, 0..1; see the module."""
         share = self.share(passage)
         if share == 0.0:
             return 0.0
@@ -117,7 +115,7 @@ class Reference:
         return 0.5 * share * min(1.0, rarest / most) if most else 0.0
 
     def applied(self, score: float, lift: float) -> float:
-        """The score of a passage with this lift."""
+        """The score of a passage after this lift."""
         if lift == 0.0:
             return score * MISSING if self.clause and not self.doubtful else score
         if not self.clause:
@@ -126,7 +124,8 @@ class Reference:
 
 
 def missing_place(query: str, reference: Reference | None, passages: Iterable[Passage]) -> str:
-    """Why a query has no answer that is nothing but a clause, or a clause of a title, which none of the passages has.
+    """Why there is no answer to a query that is only a clause, or a clause of a title, if none of the passages has
+    it.
 
     Args:
         reference: What it names; see `reference_of`.
@@ -156,13 +155,13 @@ def missing_place(query: str, reference: Reference | None, passages: Iterable[Pa
 
 
 def _question(passage: Passage) -> str:
-    """The first line of an FAQ entry in a table: it stands over the answer as a heading does over a text."""
+    """The first line of an FAQ entry in a table; it serves as the heading of its answer."""
     question, _, answer = passage.text.partition("\n")
     return question if passage.cell and answer else ""
 
 
 def reference_of(query: str) -> Reference | None:
-    """What a query names, or None."""
+    """The identifiers that a query names, or None."""
     named = identifiers(query)
     if not named:
         return None
@@ -176,7 +175,7 @@ def reference_of(query: str) -> Reference | None:
 
 
 def _may_count(match: re.Match[str]) -> bool:
-    """Whether what looks like a clause may be one of several things: the first message, the second lesson."""
+    """Whether what looks like a clause may be an ordinal instead: the first message, the second lesson."""
     before, after = match.string[: match.start()], match.string[match.end() :]
     if match["nth"]:
         counter = match["unit"][0] in _COUNTERS
@@ -190,7 +189,7 @@ def _may_count(match: re.Match[str]) -> bool:
 
 
 def title_terms(passage: Passage) -> frozenset[str]:
-    """Terms of a passage's title and outer headings, clause numbers left out; pairs of characters only."""
+    """Terms of a passage's title and outer headings without clause numbers; for Chinese, character pairs only."""
     return _title_terms(passage.title)
 
 
@@ -221,7 +220,7 @@ _DOMAIN, _THEME, _THEMES = 0.08, 0.33, 3  # more for a domain costs questions th
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Candidates:
-    """Passages that the legs found, best first: arrays of one length n, each (n,).
+    """Passages found by the legs, best first: arrays of one length n, each (n,).
 
     Attributes:
         passage_ids: int64.
@@ -249,21 +248,21 @@ class Candidates:
         return len(self.passage_ids)
 
     def taken(self, which: Any) -> Candidates:
-        """Those at these places, or where a mask is true, in that order."""
+        """The candidates at these positions, or where a mask is true, in that order."""
         columns = {one.name: getattr(self, one.name) for one in fields(self)}
         columns |= {name: values[which] for name, values in columns.items() if values is not None}
         return Candidates(**columns)
 
     def without(self, passages: Sequence[int]) -> Candidates:
-        """Those that are none of these passages."""
+        """The candidates except these passages."""
         return self.taken(~np.isin(self.passage_ids, passages)) if passages else self
 
     def ordered(self) -> Candidates:
-        """Best first; of equal ones the older passage."""
+        """Sorted by score; ties by passage id, the older first."""
         return self.taken(np.lexsort((self.passage_ids, -self.scores)))
 
     def hits(self) -> list[Hit]:
-        """One hit a passage, with what its score is made of."""
+        """One `Hit` per passage, with the parts of its score."""
         parts: list[dict[str, float]] = [{} for _ in range(len(self))]
         for name, column in (("keyword", self.keyword), ("vector", self.vectors)):
             if column is not None:
@@ -291,7 +290,7 @@ NO_CANDIDATES = Candidates(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fusion:
-    """How the scores of the legs become one.
+    """The linear combination of the scores of the legs.
 
     Attributes:
         weight: Of the vector leg.
@@ -302,11 +301,11 @@ class Fusion:
     scale: tuple[float, float]
 
     def vectors(self, cosines: Array) -> Array:
-        """Scores in the vector leg; 0 for NaN, where there is no vector."""
+        """Vector scores, 0..1; NaN (no vector) becomes 0."""
         return rescaled(cosines, self.scale)
 
     def scores(self, keyword: Array | None, vectors: Array | None) -> Array:
-        """Of passages that have these two, or one where there is no other leg; they never fall when `keyword` rises.
+        """Fused scores, of one leg alone if there is only one; non-decreasing in `keyword`.
 
         Raises:
             ValueError: there is no leg at all.
@@ -325,7 +324,7 @@ class Fusion:
         shares: Array | None = None,
         wordings: Array | None = None,
     ) -> Candidates:
-        """The candidates that these scores make, best first; arguments as the attributes there.
+        """Candidates from the scores of the legs, best first; the arguments are the attributes of `Candidates`.
 
         Args:
             shares: None: all keep all of their scores.
@@ -342,7 +341,7 @@ class Fusion:
         ).ordered()  # fmt: skip
 
     def labelled(self, found: Candidates, cosines: Array) -> Candidates:
-        """The candidates, those as near as their label whose label is nearer than their text; best first.
+        """The candidates, with the label's cosine where the label is nearer to the query than the text; best first.
 
         A title, a question of an FAQ or the opening of a report is often what a query is about, and is lost among the
         words of the passage below it.
@@ -359,13 +358,13 @@ class Fusion:
 
 
 def column(scores: Mapping[int, float], passage_ids: Sequence[int], missing: float = math.nan) -> Array:
-    """The scores of these passages, (n,) float64; `missing` for one that has none."""
+    """Scores of these passages as an array, (n,) float64; `missing` where there is none."""
     return np.fromiter(map(scores.get, passage_ids, repeat(missing)), np.float64, len(passage_ids))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """What the request's context says: where its author is at work, and on what.
+    """The topic given by the request's context: the document, folder and task that the author works on.
 
     Attributes:
         document_id: The document named by ``source_document_uri``, when the library has it.
@@ -382,7 +381,7 @@ class Topic:
     themes: tuple[frozenset[str], ...] = ()
 
     def fit(self, passage: Passage) -> float:
-        """How well a passage fits, 0 … 1."""
+        """How well a passage fits the topic, 0..1."""
         gain = 0.0
         if self.document_id is not None and passage.document_id == self.document_id:
             gain += _SAME_DOCUMENT
@@ -401,7 +400,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Leeway:
-    """How much the context may change where the candidates of a question stand.
+    """How far the context may move the candidates of a question.
 
     A question that one passage answers well leaves the others far behind, and none of them comes past it for where it is
     asked. The same question about several documents leaves them side by side; about a hundred, in a crowd.
@@ -416,8 +415,8 @@ class Leeway:
 
     @classmethod
     def among(cls, scores: Sequence[float]) -> Leeway:
-        """Of candidates with these scores, best first; fewer than ten count as ten that go on as they do, and one comes past
-        nobody.
+        """The leeway among candidates with these scores, best first; with fewer than ten, the sequence is
+        extrapolated.
         """
         near = scores[:_NEAR]
         if len(near) < 2 or not near[0]:
@@ -433,7 +432,7 @@ class Leeway:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What of a request bears on the order of its candidates.
+    """Those parts of a request that affect the order of candidates.
 
     Attributes:
         information: Inverse document frequency of the terms of `reference` and of the candidates' titles.
@@ -446,7 +445,7 @@ class Request:
 
 
 def adjusted(hit: Hit, passage: Passage, request: Request) -> Hit:
-    """The hit with the request's context and named identifiers taken into account; trust is noted, and counts in the end."""
+    """The hit after the adjustments for context and named identifiers; its trust is recorded, and applied last."""
     context = request.leeway.of(hit.score, request.topic.fit(passage)) if request.topic is not None else 0.0
     score = min(1.0, hit.score * (1.0 + context))
     parts = {**hit.parts, "trust": trust_factor(passage.trust)}
@@ -462,7 +461,7 @@ def adjusted(hit: Hit, passage: Passage, request: Request) -> Hit:
 
 
 def explain(hit: Hit, weight: float, curve: Curve | None = None) -> str:
-    """The hit's score as a sum, or of a rule or a hit of a source elsewhere as a product, that a person can check.
+    """The hit's score as a sum (for rules and external hits as a product) that a person can check.
 
     Args:
         weight: Of the vector leg.

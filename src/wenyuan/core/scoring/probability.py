@@ -1,33 +1,30 @@
-"""From scores to probabilities: that a passage answers, and that the scope holds an answer at all.
+"""From scores to probabilities: that a passage answers the question, and that the scope holds an answer at all.
 
-From a score to the probability that a passage answers the question.
-
-A score alone does not say it: .6 is much in one collection, and what every passage has in another. What says it is how
-far a passage stands above the others that the question finds, measured by how far those lie apart:
+**A passage.** Its score alone does not tell: .6 is high in one collection, and typical of any passage in another. What
+tells is how far its score lies above those of the other candidates, relative to their spread:
 
     z(x)   = slope · (x − best) / spread            x: the passage's score, best: that of the first candidate
     rivals = VOID + Σ e^z of the best ten, less the passage's own
     p(x)   = 1 / (1 + e^−(intercept + z(x) − ln rivals))
 
-So p is the passage's share among its rivals: a softmax whose temperature follows the question. Candidates are what the
-library's own legs find within the scope and that score half as high as the best, before floor, trust and context; how
-many are asked for is of no account, up to half of `search.depth`: beyond, more is looked at.
-p rises with x, so that no order changes, and the score itself stays in the parts (``raw``). Rivals are shown as one score
-that weighs what all of them do (``rivals``): p = 1 / (1 + e^−(intercept + slope · (raw − rivals) / spread)).
+So p is the passage's share among its rivals: a softmax whose temperature depends on the question. The candidates are those
+found by the library's own legs within the scope with at least half of the best score, before floor, trust and context; they
+do not depend on the number of results asked for, up to half of `search.depth`. p increases with x, so the order does not
+change, and the score is kept in the parts (``raw``). The rivals are shown as one equivalent score (``rivals``):
+p = 1 / (1 + e^−(intercept + slope · (raw − rivals) / spread)).
 
-Whether what may be searched holds an answer at all: the probability that the best passage is more than the nearest one.
+**The scope.** The probability that it holds an answer at all:
 
     z = 11.6 · nearness + 5.1 · keyword − .52 · ln(passages) − 3.8,   P = 1 / (1 + e^−z)
 
-``nearness`` is a cosine that no collection bends: the query less what all questions have in common, to the best passage less
-what all passages in its language have in common (the means of some forty texts about everything, see `service.search.analysis`).
-``keyword`` is that passage's keyword score. ``passages``, at most `MOST`, is how many the vector leg found in scope: the best
-of a hundred passages is nearer to any question than the best of five. So nothing is measured of a library, and P is as good in
-a filter as in all of it.
+``nearness`` is a cosine that does not depend on the collection: between the query and the best passage, each centred by the
+mean of some forty general texts of its kind and language (see `service.search.analysis`). ``keyword`` is that passage's keyword
+score. ``passages``, at most `MOST`, is the number found by the vector leg in scope: the best of a hundred passages is nearer to
+any question than the best of five. No statistics of the library are needed, so P holds within a filter, too.
 
-The numbers are a logistic regression over questions of 16 judged collections, of other collections, of other documents, with
-their answers taken out, and nonsense; docs/explanation/scoring.md says what it does for collections that are left out
-(`python bench/transfer.py`).
+The coefficients are a logistic regression on 16 judged collections: their own questions, questions of other collections and
+documents, questions with their answers removed, and nonsense. docs/explanation/scoring.md shows the results on held-out
+collections (`python bench/transfer.py`).
 """
 
 from __future__ import annotations
@@ -61,7 +58,7 @@ _USUAL, _TRUST_IN_USUAL = 0.04, 10
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """How scores become probabilities.
+    """Parameters of the map from scores to probabilities.
 
     Attributes:
         version: Of the form; 0: scores stay as they are.
@@ -72,7 +69,7 @@ class Curve:
     version: int = CALIBRATE_VERSION
 
     def measured(self) -> Mapping[str, float]:
-        """As it is recorded beside the floors, for `curve_of`."""
+        """The form in which it is stored and recorded; see `curve_of`."""
         return {"calibration": self.version, "intercept": self.intercept, "slope": self.slope}
 
 
@@ -84,18 +81,18 @@ CURVES: Mapping[str, Curve] = {
 
 
 def curve_of(known: Mapping[str, float], mode: str) -> Curve:
-    """The curve of a library: what was learned of it, else that of its mode."""
+    """The curve of a library: learned, else the default of its mode."""
     usual = CURVES[mode]
     return Curve(known.get("intercept", usual.intercept), known.get("slope", usual.slope))
 
 
 def key_of(measured: Mapping[str, float]) -> str:
-    """What a record says of its curve, as one word; ``""`` for none."""
+    """A short key of the curve for records; ``""`` without one."""
     return "/".join(f"{measured[name]:g}" for name in PARTS) if measured.get("calibration") else ""
 
 
 class Field:
-    """The candidates of a question, among which a passage has its probability.
+    """The candidates of a question, relative to which each passage gets its probability.
 
     Args:
         scores: Of all candidates, 0..1, in any order.
@@ -115,12 +112,12 @@ class Field:
         self._all = math.fsum(math.exp(self._steep * (score - self._best)) for score in near[:_RIVALS])
 
     def rivals(self, score: float) -> float:
-        """What stands against a passage with this score, as one score; it never rises with the score."""
+        """The competition that a passage with this score has, as one score; non-increasing in the score."""
         own = math.exp(min(0.0, self._steep * (score - self._best)))
         return self._best + math.log(VOID + max(0.0, self._all - own)) / self._steep
 
     def settled(self, hit: Hit) -> Hit:
-        """The hit with its probability as its score; what that was made of joins its parts.
+        """The hit with its probability as score; the former score is kept among its parts.
 
         Its trust (part ``trust``, 1 where there is none) is the last factor.
         """
@@ -134,7 +131,7 @@ class Field:
 
 
 def raw_of(hit: Hit) -> float:
-    """The score before it became a probability; of a rule or a hit from elsewhere, the score."""
+    """The score before it became a probability; for rules and external hits, the score."""
     return hit.parts.get("raw", hit.score)
 
 
@@ -142,13 +139,13 @@ _SETTLED = ("raw", "rivals", "spread", "match", "answerable")
 
 
 def unsettled(hit: Hit) -> Hit:
-    """The hit as it was before its score became a probability."""
+    """The hit with its score before it became a probability."""
     parts = {name: value for name, value in hit.parts.items() if name not in _SETTLED}
     return hit._replace(score=raw_of(hit), parts=parts)
 
 
 def shown(hit: Hit, curve: Curve) -> str:
-    """How a score became a probability, as a person can check it."""
+    """The derivation of a probability from its score, so that a person can check it."""
     p = hit.parts
     logit = curve.intercept + curve.slope * (p["raw"] - p["rivals"]) / p["spread"]
     trusted = f" · trust {p['trust']:.2f}" if p.get("trust", 1.0) != 1.0 else ""
@@ -172,7 +169,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """What a question found.
+    """The judged results of one question.
 
     Attributes:
         field: Scores of the candidates among which it has its rivals, 0..1.
@@ -185,7 +182,7 @@ class Judged:
 
 
 def best_curve(questions: Sequence[Judged], prior: Curve | None = None, weight: float = 0.0) -> Curve:
-    """The curve of greatest likelihood over all passages of all questions; slopes are tried one by one.
+    """The maximum-likelihood curve over all passages of all questions, by grid search over slopes.
 
     Args:
         prior: Towards which it is drawn, as if by `weight` questions.
@@ -217,7 +214,7 @@ def probabilities(question: Judged, curve: Curve) -> list[float]:
 
 
 def error_of(questions: Sequence[Judged], curves: Sequence[Curve]) -> float:
-    """The expected calibration error (0..1) of all passages that count, each question under a curve of its own."""
+    """Expected calibration error (0..1) of all passages that count, with a curve for each question."""
     judged = (
         pair for q, curve in zip(questions, curves, strict=True)
         for pair in zip(probabilities(q, curve), q.right, strict=True)
@@ -228,7 +225,8 @@ def error_of(questions: Sequence[Judged], curves: Sequence[Curve]) -> float:
 def calibrated(
     questions: Sequence[Judged], dealt: NDArray[np.int64], prior: Curve, weight: float
 ) -> tuple[Curve, float]:
-    """The curve that questions teach, if those of each fold fare no worse with what the others teach; else the prior.
+    """The curve learned from all questions, if cross-validation shows that it is no worse than the prior; else the
+    prior.
 
     Args:
         dealt: The fold of each question.
@@ -249,7 +247,7 @@ def calibrated(
 
 
 def _logits(questions: Sequence[Judged], slope: float) -> Floats:
-    """Of every passage that counts, without the intercept."""
+    """Logits of all passages that count, without the intercept."""
     found = []
     for question in questions:
         field = Field(question.field, Curve(0.0, slope))
@@ -258,7 +256,7 @@ def _logits(questions: Sequence[Judged], slope: float) -> Floats:
 
 
 def _intercept(logits: Floats, right: Floats, centre: float, pull: float) -> float:
-    """By Newton's method."""
+    """The intercept by Newton's method."""
     intercept = centre
     for _ in range(_STEPS):
         chances = 1.0 / (1.0 + np.exp(-(logits + intercept)))
@@ -287,7 +285,7 @@ MEASURED_WITH = "multilingual-e5-small"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """How the best passage stands to a query.
+    """The features of a question's best passage from which `Model` computes the probability of an answer.
 
     Attributes:
         keyword: Its keyword score, 0..1, in the wording of the query that fits it best.
@@ -306,7 +304,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """What each of these is worth, in logits."""
+    """A logistic model of whether the scope holds an answer; the attributes are its coefficients."""
 
     nearness: float = 0.0
     keyword: float
@@ -316,7 +314,7 @@ class Model:
     intercept: float
 
     def probability(self, standing: Standing) -> float:
-        """That the scope holds an answer, 0..1."""
+        """The probability that the scope holds an answer, 0..1."""
         logit = (
             self.intercept
             + self.nearness * standing.nearness

@@ -1,4 +1,4 @@
-"""What happens to a ranking after scoring: reranker scores, automatic top k, and removal of copies.
+"""Steps after scoring: blending in a reranker's scores, automatic top k, and near-duplicate removal.
 
 What a reranker says, and how it moves a ranking: bounded by the place that a hit had before.
 
@@ -36,7 +36,7 @@ _FIRST, _SECOND = 3, 10
 
 
 def probability(logit: float) -> float:
-    """A logit as 0..1, without overflow."""
+    """The logistic function, without overflow."""
     if logit >= 0:
         return 1.0 / (1.0 + math.exp(-logit))
     grown = math.exp(logit)
@@ -44,7 +44,7 @@ def probability(logit: float) -> float:
 
 
 def checked_scores(scores: Sequence[object], count: int, component: str, *, logits: bool) -> list[float]:
-    """Probabilities from whatever a model answered.
+    """Validated probabilities from a model's output.
 
     Args:
         count: How many texts were given.
@@ -79,12 +79,12 @@ def checked_scores(scores: Sequence[object], count: int, component: str, *, logi
 
 
 def share_at(place: int, shares: Shares) -> float:
-    """The reranker's say at a place (the first is 1)."""
+    """The weight of the reranker at a rank (1 is the first)."""
     return shares[0] if place <= _FIRST else shares[1] if place <= _SECOND else shares[2]
 
 
 def blended(hit: Hit, place: int, score: float, shares: Shares = SHARES) -> Hit:
-    """A hit with the reranker's word on it.
+    """A hit with the reranker's score blended in.
 
     Args:
         place: Where it stood before (the first is 1).
@@ -98,7 +98,7 @@ def blended(hit: Hit, place: int, score: float, shares: Shares = SHARES) -> Hit:
 
 
 def before(hit: Hit) -> Hit:
-    """The hit as it was before it was blended; one that never was stays as it is."""
+    """The hit before blending; unchanged if it was never blended."""
     if "reranker" not in hit.parts:
         return hit
     parts = {name: value for name, value in hit.parts.items() if name not in ("retrieved", "reranker", "share")}
@@ -106,7 +106,7 @@ def before(hit: Hit) -> Hit:
 
 
 def told(hit: Hit) -> str:
-    """How a blended hit's score came about, as a sum that a person can check."""
+    """The derivation of a blended score, as a sum that a person can check."""
     p = hit.parts
     share = p["share"]
     return f"{1 - share:.2f}·{p['retrieved']:.3f} + {share:.2f}·reranker {p['reranker']:.3f} → {hit.score:.3f}"
@@ -143,7 +143,7 @@ def auto_cut(
     drop: float = 0.35,
     confidence: Callable[[int], float] | None = None,
 ) -> int:
-    """How many of the passages with these scores to give.
+    """How many of the passages with these scores to return.
 
     Args:
         scores: 0..1, best first.
@@ -168,7 +168,7 @@ def auto_cut(
 
 
 def _end(scores: Sequence[float], least: int, floor: float, drop: float) -> int:
-    """Where the largest step down lies, if it is large enough; else the end."""
+    """The position of the largest score drop if it is large enough; else the end of the list."""
     height = scores[0] - floor if scores else 0.0
     steps = [(scores[k - 1] - scores[k], k) for k in range(max(1, least), len(scores))]
     step, k = max(steps, key=lambda s: (s[0], -s[1]), default=(0.0, 0))
@@ -215,7 +215,7 @@ _STAND = 1 / 3
 
 
 def distinct(found: Found) -> tuple[list[tuple[Hit, Passage]], Copies]:
-    """What is left without copies, in the order in which it came, and the copies of each.
+    """The hits without near-duplicates, in their order, and the duplicates of each.
 
     Args:
         found: Best first. Only passages of the same origin are copies of one another; rules are none. What is
@@ -242,13 +242,13 @@ def distinct(found: Found) -> tuple[list[tuple[Hit, Passage]], Copies]:
 
 
 def _as_good(passage: Passage, others: Iterable[Passage]) -> list[Passage]:
-    """Those of the others that may stand for a passage: trusted as much, and quoted as freely."""
+    """Those of the others that may replace a passage: equally trusted, and no more limited by copyright."""
     free = not limited(passage.copyright)
     return [o for o in others if o.trust >= passage.trust and not (free and limited(o.copyright))]
 
 
 def also_in(copies: Iterable[Passage]) -> list[Mapping[str, Any]]:
-    """Where else the same stands, for who is given one passage of several."""
+    """Where else the same text is found, for the `also_in` of a hit."""
     return [
         {"source": one.uri, "source_id": one.source_id, "passage_id": one.ref, "title": one.title, "trust": one.trust}
         for one in copies
@@ -256,12 +256,12 @@ def also_in(copies: Iterable[Passage]) -> list[Mapping[str, Any]]:
 
 
 def copied(copies: Copies) -> list[int]:
-    """The numbers of all copies."""
+    """Ids of all duplicates."""
     return [copy.passage_id for same in copies.values() for copy in same]
 
 
 def beside(found: Found, copies: Copies, more: Found) -> tuple[list[tuple[Hit, Passage]], Copies]:
-    """What was found without copies, and more that came from elsewhere: both without copies, best first."""
+    """Two lists merged, both without duplicates, best first."""
     if not more:
         return list(found), copies
     kept, new = distinct(sorted([*found, *more], key=lambda pair: -pair[0].score))
@@ -273,7 +273,7 @@ def beside(found: Found, copies: Copies, more: Found) -> tuple[list[tuple[Hit, P
 
 
 def _original(passage: Passage, others: Sequence[Passage]) -> Passage | None:
-    """The one of the others that this is a copy of, or most of whose sentences it has; None: it says something new."""
+    """The passage that this one duplicates, or that has most of its sentences; None if it says something new."""
     said = _said(passage.text)
     shared = [0] * len(others)
     if len(said.whole) < _SHORT:
@@ -299,7 +299,9 @@ def _original(passage: Passage, others: Sequence[Passage]) -> Passage | None:
 
 
 def _stands_under(leads: Iterable[str], other: Passage) -> bool:
-    """Whether another passage has these headings, or has none and they number nothing: "Allowed" and "Forbidden" differ."""
+    """Whether another passage has these headings, or has none and they number nothing: "Allowed" and "Forbidden"
+    differ.
+    """
     said, titles = _said(other.text), _titles(other)
     missing = [lead for lead in leads if not said.says(lead) and lead not in titles]
     return not missing or not (said.lead or other.headings or any(map(_NUMBERED.search, missing)))
@@ -311,17 +313,17 @@ def _titles(passage: Passage) -> set[str]:
 
 @lru_cache(maxsize=1_024)
 def limited(copyright: str) -> bool:
-    """Whether terms of copyright limit how much is quoted."""
+    """Whether copyright terms limit the length of quotes."""
     return bool(copyright) and parse_copyright(copyright).room(1) is not None
 
 
 def _same_place(one: Passage, other: Passage) -> bool:
-    """Whether two passages stand under the same title or the same heading."""
+    """Whether two passages have the same title or the same heading."""
     return one.title == other.title or (one.headings[-1:] == other.headings[-1:] != ())
 
 
 def _may_repeat(squeezed: str, known: str) -> bool:
-    """Whether several of a few places of a text stand in others: where they do not, no sentence is looked at."""
+    """A cheap test whether a text may repeat others, from a few sampled positions; if not, no sentences are compared."""
     step = max(1, (len(squeezed) - _PROBE) // _PROBES)
     places = range(0, max(1, len(squeezed) - _PROBE + 1), step)
     missing = 0
@@ -333,18 +335,18 @@ def _may_repeat(squeezed: str, known: str) -> bool:
 
 
 def _unmarked(text: str) -> str:
-    """A text without what a file's format draws around it, line for line."""
+    """A text without the markup of its file format, line by line."""
     return _LAYOUT.sub(lambda drawn: _SIGN if drawn["sign"] else "", text)
 
 
 @lru_cache(maxsize=4_096)
 def _squeezed(text: str) -> str:
-    """A text without white space, case and what a format draws around it."""
+    """A text without white space, letter case and markup."""
     return "".join(_unmarked(text).split()).casefold()
 
 
 class _Said(NamedTuple):
-    """A text as it is compared: whole, its heading (a line above the first sentence that is none), and its sentences."""
+    """A text prepared for comparison: whole, heading (a line above the first sentence) and sentences."""
 
     whole: str
     lead: str
@@ -353,7 +355,9 @@ class _Said(NamedTuple):
     """Where in the whole a sentence begins or ends."""
 
     def says(self, sentence: str) -> bool:
-        """Whether it has a sentence, not only words of one: "it must not be open" does not say "be open", nor 8 mm 8 m."""
+        """Whether it contains a sentence as a whole; part of one is not enough: "it must not be open" does not
+        contain "be open", nor 8 mm 8 m.
+        """
         at = self.whole.find(sentence)
         while at >= 0 and not (at in self.edges and at + len(sentence) in self.edges):
             at = self.whole.find(sentence, at + 1)

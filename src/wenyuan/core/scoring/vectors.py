@@ -1,4 +1,4 @@
-"""Sums and checks of vectors, and the terms of many passages at once."""
+"""Sums and validation of vectors, and index terms of passages in batches."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ CHINESE = "zh"
 
 
 class Sums:
-    """The sums of the vectors of passages in Chinese, and of the others; vectors of zeros stand for none and do not count.
+    """Running sums of passage vectors, for passages in Chinese and for others. Zero vectors mean "no vector" and are
+    skipped.
 
     Args:
         sums: (2, dim) float64; the second is of passages in Chinese.
@@ -43,12 +44,12 @@ class Sums:
 
     @classmethod
     def read(cls, kept: Mapping[str, Any], dimension: int) -> Sums:
-        """Of what `written` gave; KeyError, TypeError or ValueError when it is not that."""
+        """Inverse of `written`; KeyError, TypeError or ValueError for anything else."""
         sums = np.array(kept["sums"], np.float64).reshape(2, dimension)
         return cls(sums, np.array(kept["counts"], np.int64).reshape(2))
 
     def written(self) -> Mapping[str, Any]:
-        """For JSON."""
+        """As JSON values."""
         return {"sums": self.sums.tolist(), "counts": self.counts.tolist()}
 
     def copy(self) -> Sums:
@@ -63,7 +64,7 @@ class Sums:
         self.counts[int(chinese)] -= 1
 
     def extend(self, vectors: Array, chinese: Array) -> None:
-        """Add (n, dim) rows; `chinese`: (n,) bool."""
+        """Add (n, dim) rows; `chinese` is a mask, (n,) bool."""
         there = vectors.any(axis=1)
         for of_which in (False, True):
             chosen = vectors[there & (chinese == of_which)]
@@ -71,7 +72,7 @@ class Sums:
             self.counts[int(of_which)] += len(chosen)
 
     def mean_cosine(self, vector: Array) -> float:
-        """Of all vectors; 0 where there is none."""
+        """The mean cosine to all vectors; 0 without any."""
         count = int(self.counts.sum())
         return float(self.sums.sum(axis=0) @ vector) / count if count else 0.0
 
@@ -88,7 +89,7 @@ _COMPARED_CHARS = 200
 def checked_vectors(
     array: Any, count: int, dimension: int, component: str, *, texts: Sequence[str] = ()
 ) -> NDArray[np.float32]:
-    """Unit rows from whatever a model answered.
+    """Validated, normalised rows from a model's output.
 
     Args:
         array: What the model gave: an array or nested lists of numbers.
@@ -130,7 +131,7 @@ def checked_vectors(
 
 
 def check_deadline(deadline: Deadline | None, component: str) -> None:
-    """Raise `EncoderTimeout` when the moment has passed (`Deadline.check` would blame an engine)."""
+    """Raise `EncoderTimeout` if the deadline has passed (`Deadline.check` would name an engine)."""
     if deadline is not None and deadline.remaining() <= 0:
         raise EncoderTimeout("the deadline passed", component=component)
 
@@ -183,7 +184,7 @@ def _check_not_constant(units: NDArray[np.float32], texts: Sequence[str], compon
 
 
 def _letters(text: str) -> str:
-    """What any model may tell apart: letters and digits without width, case and accents."""
+    """Letters and digits, folded by width, case and accents: the least that any model distinguishes."""
     folded = unicodedata.normalize("NFKD", text[:_COMPARED_CHARS]).casefold()
     return "".join(filter(str.isalnum, folded))
 
@@ -195,7 +196,7 @@ _SPACE = ord(" ")
 
 
 def passage_bodies(passages: Sequence[tuple[str, str]]) -> list[str]:
-    """Of each passage, heading and text, the terms of `text.passage_terms` with spaces between, in another order.
+    """For each passage, the terms of `text.passage_terms` of heading and text, separated by spaces, in another order.
 
     Characters of CJK runs and their pairs, which most terms of a Chinese text are, are cut out of all texts at once.
     """
@@ -215,7 +216,9 @@ def passage_bodies(passages: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _cut(codes: Any, at: Any, length: int, ends: Any) -> list[str]:
-    """``codes[i : i + length]`` for each ``i`` in `at`, a space behind each; one text for each of the `ends`."""
+    """``codes[i : i + length]`` for each ``i`` in `at`, each followed by a space; split into one text for each of
+    `ends`.
+    """
     written = np.full((len(at), length + 1), _SPACE, dtype="<u4")
     for place in range(length):
         written[:, place] = codes[at + place]
@@ -225,7 +228,7 @@ def _cut(codes: Any, at: Any, length: int, ends: Any) -> list[str]:
 
 
 def _is_cjk(codes: Any) -> Any:
-    """Which of the code points are `text.CJK`."""
+    """Mask of the code points that are in `text.CJK`."""
     flags, last = _plane()
     found = flags[np.minimum(codes, 0x10000)]
     if codes.max(initial=0) > 0xFFFF:
@@ -235,7 +238,7 @@ def _is_cjk(codes: Any) -> Any:
 
 @lru_cache(maxsize=1)
 def _plane() -> tuple[Any, tuple[int, int]]:
-    """Of each character of the basic plane, (65537,) bool, whether it is; and the range beyond the plane."""
+    """Lookup table of the basic plane, (65537,) bool, and the ranges beyond it."""
     flags = np.zeros(0x10001, dtype=bool)
     beyond = (1, 0)
     for low, high, single in re.findall(r"(.)-(.)|(.)", CJK):

@@ -1,4 +1,4 @@
-"""Which sources a request may search, and what its context says it is about."""
+"""Source selection and request context: which sources a request may search, and what its context adds to the ranking."""
 
 from __future__ import annotations
 
@@ -23,18 +23,20 @@ from wenyuan.service.answer import Query
 
 
 class Record(ChangeFeed, Protocol):
-    """What a search reads: the catalog as it is (`catalog.Catalog`), or as it was (`audit.past.RecordAt`)."""
+    """The reads that a search needs, from the current catalog (`catalog.Catalog`) or from a past state of it
+    (`audit.past.RecordAt`).
+    """
 
     def sources(self, deadline: Deadline | None = None) -> tuple[Source, ...]: ...
 
     def passages(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Passage]: ...
 
     def labels(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Mapping[int, Label]:
-        """Of each passage, live or not."""
+        """Title and headings of each passage, live or removed."""
         ...
 
     def label_vectors(self, passage_ids: Sequence[int], deadline: Deadline | None = None) -> Sequence[LabelVector]:
-        """Of each passage, live or not, that has one."""
+        """Label vectors of the passages, live or removed, that have one."""
         ...
 
     def document_by_uri(
@@ -42,27 +44,27 @@ class Record(ChangeFeed, Protocol):
     ) -> tuple[int, str, str] | None: ...
 
     def holders(self, uris: Sequence[str], but: str = "") -> Mapping[str, Sequence[Holder]]:
-        """Which documents have these addresses, in sources but one."""
+        """Documents that have these addresses, in any source except `but`."""
         ...
 
     def floor(self, mode: str) -> Mapping[str, Mapping[str, float]]:
-        """What the library is like, by script: see `core.scoring.Traits`; empty while that was not looked at."""
+        """Measured collection traits by script (see `core.scoring.Traits`); empty until they are measured."""
         ...
 
     def tuning_at(self, seq: int, deadline: Deadline | None = None) -> Tuning | None:
-        """What was learned from judged questions and counted at a change."""
+        """The tuning that was in effect at a change; None without one."""
         ...
 
     def profiles_at(self, seq: int, deadline: Deadline | None = None) -> tuple[TaskProfile, ...]:
-        """What kinds of tasks were about, at a change."""
+        """The task profiles that were registered at a change."""
         ...
 
     def synonyms_version(self, seq: int, deadline: Deadline | None = None) -> int:
-        """The last change of the synonyms, up to a change of the catalog; 0 for none."""
+        """The number of the last synonym change up to a change of the catalog; 0 for none."""
         ...
 
     def synonyms_at(self, seq: int, deadline: Deadline | None = None) -> tuple[Synonym, ...]:
-        """What people said for what documents say, at a change."""
+        """The synonym table at a change."""
         ...
 
 
@@ -71,7 +73,7 @@ class Record(ChangeFeed, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowed:
-    """What an agent may see now.
+    """The sources that an agent may see now.
 
     Attributes:
         sources: Ids of the sources of its domains, in force or not.
@@ -86,27 +88,27 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The registry at one change of the catalog."""
+    """A snapshot of the source registry at one change of the catalog."""
 
     by_id: Mapping[str, Source]
     validity: Mapping[str, Validity]
     ends: Mapping[str, date | None]
 
     def in_force(self, source_id: str, day: date) -> bool:
-        """Whether a source counts on a day; one that is superseded ends where its successor begins."""
+        """Whether a source is in force on a day; a superseded source ends when its successor takes effect."""
         return self.validity[source_id].in_force_on(day, ends=self.ends[source_id])
 
     def last_day(self, source_id: str) -> date | None:
-        """The last day on which a source counts; None: there is none."""
+        """The last day on which a source is in force; None if it does not end."""
         own, succeeded = self.validity[source_id].effective_until, self.ends[source_id]
         return min(filter(None, (own, succeeded)), default=None)
 
     def within(self, domains: Collection[str]) -> list[str]:
-        """Ids of the sources of some domains; none of one that no source has."""
+        """Ids of the sources in some domains; unknown domains give none."""
         return [s.source_id for s in self.by_id.values() if s.domain in domains]
 
     def of_domain(self, domain: str) -> list[str]:
-        """Ids of a domain's sources; UnknownDomain when no source has that domain."""
+        """Ids of the sources of a domain; raises UnknownDomain if no source has it."""
         found = self.within({domain})
         if not found:
             known = sorted({s.domain for s in self.by_id.values()})
@@ -117,7 +119,7 @@ class Sources:
 
 
 class RegistryReader:
-    """The registry as the record has it, read anew after every change of the catalog."""
+    """Reads the registry, and caches it until the catalog changes."""
 
     def __init__(self, record: Record) -> None:
         self._record = record
@@ -134,7 +136,7 @@ class RegistryReader:
     def seen(
         self, sources: Sources, wanted: Sequence[str] | None, *, min_trust: int, day: date
     ) -> tuple[list[str], list[Source]]:
-        """Our own sources (ids) and outside ones that a request may see.
+        """The local sources (ids) and external sources that a request may search.
 
         Raises:
             NotFound: a source is asked for that does not exist.
@@ -151,7 +153,8 @@ class RegistryReader:
 
 
 def lasts(sources: Sequence[Source]) -> Mapping[str, date | None]:
-    """The last day of each source by id, its successors considered; what it replaces may not be there yet.
+    """The last day in force of each source by id, with successors taken into account; a superseded source need not
+    exist yet.
 
     Raises:
         InvalidRequest: sources that supersede one another in a loop.
@@ -190,7 +193,7 @@ _UNKNOWN = "\ue000"
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """All that a task changes of a ranking; tasks of which the same is told have the same answers.
+    """What a task contributes to a ranking. Tasks that contribute the same share cached answers.
 
     Attributes:
         profile: What an operator has registered for such tasks; None for nothing.
@@ -204,7 +207,7 @@ class Told:
 
 
 class TopicReader:
-    """Makes topics of requests; what they rest on is read anew after every change of the catalog.
+    """Builds the topic of a request from its context; cached data is reloaded after every change of the catalog.
 
     Args:
         information: Inverse document frequency by term.
@@ -223,7 +226,7 @@ class TopicReader:
             return self._at[1]
 
     def told(self, task_id: str, change: int, deadline: Deadline) -> Told:
-        """What the id of a task tells, at a change that the index has reached."""
+        """What a task id contributes, at the change that the index has reached."""
         profile = profile_of(self._profiles(change, deadline), task_id) if task_id else None
         if profile is not None or not task_id:
             return Told(profile=profile)
@@ -233,7 +236,7 @@ class TopicReader:
         return Told(words=held, strange=len(words) - len(held))
 
     def of(self, query: Query, change: int, deadline: Deadline) -> Topic | None:
-        """What a request is about besides its text; None where its context says nothing.
+        """The topic of a request, or None if its context names none.
 
         A document that the caller may not see is looked up nowhere: it tells what one that does not exist tells.
         """
@@ -256,12 +259,12 @@ class TopicReader:
 
 
 def _themes(profile: TaskProfile | None, asked: Set[str]) -> tuple[frozenset[str], ...]:
-    """The terms of a profile that the question does not name itself: what it names is in its own words."""
+    """The profile's terms that are not in the question; those that are already count as the question's own words."""
     made = (frozenset(query_terms(term)) for term in (profile.terms if profile else ()))
     plain = (frozenset(word for word in theme if not word.startswith(OWN)) for theme in made)
     return tuple(theme for theme in plain if theme and not theme <= asked)
 
 
 def _words(text: str) -> list[str]:
-    """The terms of a text that can tell a topic."""
+    """The terms of a text that are specific enough to tell a topic."""
     return [term for term in terms(text) if len(term) > 1]

@@ -1,4 +1,4 @@
-"""Whether a question is answered at all: how likely what was searched holds an answer; see `core.scoring.probability`."""
+"""Abstention: the probability that the searched scope holds an answer; see `core.scoring.probability`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Ranked = list[tuple[Hit, Passage]]
 
 
 class Verdict(NamedTuple):
-    """What is thought of a question in its scope.
+    """The decision whether to answer a question from its scope.
 
     Attributes:
         probability: That the scope holds an answer, 0..1; 0 where nothing was found.
@@ -31,7 +31,7 @@ class Verdict(NamedTuple):
 
 
 class Abstention:
-    """Says how likely the scope of a question holds an answer, and when that is too little.
+    """Estimates the probability that the scope holds an answer, and decides when it is too low to give any.
 
     Args:
         encoder: None in a library without vectors.
@@ -46,20 +46,20 @@ class Abstention:
 
     @property
     def least(self) -> float:
-        """What must be reached: by the score where `search.floor` is set, else by the probability that there is an answer."""
+        """The threshold: a score if `search.floor` is set, otherwise a probability that there is an answer."""
         return ABSTAIN[self._settings.abstain] if self._settings.floor is None else self._settings.floor
 
     @property
     def measured(self) -> bool:
-        """Whether probabilities were measured with the library's encoder, or without one."""
+        """Whether the probability model was fitted with the library's encoder, or for keyword-only libraries."""
         return self._encoder is None or self._encoder.fingerprint.id == MEASURED_WITH
 
     def recorded(self) -> Mapping[str, float]:
-        """What counted of this, for the record of an answer."""
+        """The thresholds and model of this decision, as they go into the audit record."""
         return {"answerable": float(VERSION), "least": self.least}
 
     def verdict(self, query: AnalysedQuery, found: Found, ranked: Ranked, deadline: Deadline) -> Verdict:
-        """Of a question, by the best of what was found for it.
+        """Decide for a question, from the best candidates that were found.
 
         Raises:
             KnowledgeError: the engine or the encoder failed.
@@ -77,7 +77,7 @@ class Abstention:
         return Verdict(probability, _refusal(probability, self.least, nearest, self._settings.abstain))
 
     def standing(self, query: AnalysedQuery, found: Found, ranked: Ranked, deadline: Deadline) -> Standing:
-        """How the best passage stands to a question.
+        """The features of the best passage from which the probability is computed.
 
         Raises:
             KnowledgeError: the engine or the encoder failed.

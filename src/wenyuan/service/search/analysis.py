@@ -1,4 +1,4 @@
-"""What a retrieval knows before anything is looked up: the question, analysed once, and what the collection is like."""
+"""Query analysis, done once per request, and the collection profile that scoring depends on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from wenyuan.service.search import Record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalysedQuery:
-    """A question as all stages of its retrieval see it.
+    """A query after analysis, shared by all stages of a retrieval.
 
     Attributes:
         text: As it was asked.
@@ -42,7 +42,7 @@ class AnalysedQuery:
 
 
 class Analyser:
-    """Analyses questions, with the synonyms of a record: looked for at every change of the catalog, read when they are others."""
+    """Analyses queries with the synonyms of a record; the synonym table is reloaded when its version changes."""
 
     def __init__(self, record: Record) -> None:
         self._record = record
@@ -52,7 +52,7 @@ class Analyser:
         self._table = SynonymTable()
 
     def analysed(self, text: str, change: int, deadline: Deadline | None = None) -> AnalysedQuery:
-        """A question, with the synonyms that count at a change."""
+        """Analyse a query with the synonyms in effect at a change."""
         names = bool(identifiers(text))
         return AnalysedQuery(
             text=text,
@@ -78,7 +78,7 @@ class Analyser:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CollectionProfile:
-    """What is known of a library at one change and bears on its scores; read once for a request.
+    """Properties of a library at one change that scoring depends on; read once per request.
 
     Attributes:
         traits: Languages, laws and labels.
@@ -98,12 +98,12 @@ class CollectionProfile:
 
 
 def fits(tuning: Tuning | KeptTuning, encoder: Encoder | None) -> bool:
-    """Whether a tuning was learned with this encoder; another's vectors lie elsewhere."""
+    """Whether a tuning was learned with this encoder; vectors of different encoders are not comparable."""
     return encoder is not None and tuning.encoder in ("", encoder.fingerprint.key)
 
 
 class ActiveTuning:
-    """The tuning of a record that counts at a change, if it fits the encoder; read anew after every change of the catalog."""
+    """The tuning in effect at a change, if it fits the encoder; reloaded after every change of the catalog."""
 
     def __init__(self, record: Record, encoder: Encoder | None) -> None:
         self._record = record
@@ -112,7 +112,7 @@ class ActiveTuning:
         self._at: tuple[int, Tuning | None] | None = None
 
     def at(self, change: int, deadline: Deadline | None = None) -> Tuning | None:
-        """The tuning that counts at a change; None without one, or when it is of another encoder.
+        """The tuning in effect at a change; None without one, or if it was learned with another encoder.
 
         Raises:
             IndexCorrupt: its map is damaged: an answer without it would be another answer.
@@ -261,7 +261,8 @@ def junk_queries(script: str, count: int = 48, seed: int = 13) -> tuple[str, ...
 
 
 def strange(query: str, encoder: Any) -> bool:
-    """Whether a query looks like no text at all.
+    """Whether a query looks like gibberish: repetition, Chinese and Latin letters alternating, or text that the
+    encoder's language model finds unlikely.
 
     That is one thing over and over, Chinese and Latin mixed letter by letter, or what the encoder calls unlikely.
 
@@ -275,13 +276,13 @@ def strange(query: str, encoder: Any) -> bool:
 
 
 def repeats(query: str) -> bool:
-    """Whether a query is a few characters over and over: ``呵呵呵呵``, ``asdf asdf asdf asdf``."""
+    """Whether a query repeats a few characters over and over: ``呵呵呵呵``, ``asdf asdf asdf asdf``."""
     text = "".join(query.split())
     return any(text[size:] == text[:-size] for size in range(1, min(_UNIT, len(text) // _REPEATED) + 1))
 
 
 def _interleaved(query: str) -> bool:
-    """Whether Chinese and Latin letters take turns as they do in no text, however many foreign words it has."""
+    """Whether Chinese and Latin letters alternate more than in any real text."""
     chinese = [has_han(c) for c in query if c.isalpha()]
     turns = sum(one != other for one, other in pairwise(chinese))
     return turns >= _TURNS and turns > _TURNING * len(chinese)
@@ -300,7 +301,7 @@ def _keyboard(draw: random.Random) -> str:
 
 
 def _syllables(draw: random.Random) -> str:
-    """Words that could be said: ``wuggle florp``."""
+    """Pronounceable words without meaning: ``wuggle florp``."""
     words = ("".join(_word(draw, _CONSONANTS, 1, 2) + draw.choice("aeiou") for _ in range(draw.randint(2, 4)))
              for _ in range(draw.randint(2, 4)))  # fmt: skip
     return " ".join(words)

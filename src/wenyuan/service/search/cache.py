@@ -1,5 +1,5 @@
-"""Answers that were given a moment ago. An answer is cached under everything it depends on, so a change of
-content, registry or rights misses at once; what failed or is degraded is never kept.
+"""Cache of search results. The key holds everything that a result depends on, so a change of content, registry or
+rights is a miss. Failures and degraded results are never cached.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class CachedValue(Generic[V]):
-    """A value, and whether it was kept: its age in milliseconds, 0 for a fresh one."""
+    """A value and its age in the cache in milliseconds; 0 if it was just computed."""
 
     value: V
     hit: bool
@@ -26,7 +26,7 @@ class CachedValue(Generic[V]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheCounts:
-    """What a cache was asked for, and what it holds.
+    """Cache statistics: requests and current contents.
 
     Attributes:
         hits: Values that were kept.
@@ -42,7 +42,7 @@ class CacheCounts:
 
 
 class Store(Protocol[V]):
-    """Where values are kept for a time. A store that fails has nothing: keeping answers is never needed."""
+    """A store of cached values. A store that fails behaves as empty: the cache is an optimisation, never required."""
 
     def get(self, key: Hashable) -> tuple[V, float] | None:
         """A value and its age in seconds, or None."""
@@ -51,12 +51,12 @@ class Store(Protocol[V]):
     def put(self, key: Hashable, value: V) -> None: ...
 
     def held(self) -> tuple[int, int]:
-        """How many values there are, and their bytes; zeros when that is not known here."""
+        """Number of values and their total bytes; zeros if unknown."""
         ...
 
 
 class OwnMemory(Generic[V]):
-    """Keeps values in this process; what was asked for longest ago goes first when the bytes run out.
+    """An in-process store with LRU eviction by total size.
 
     Args:
         seconds: How long a value is kept, on a monotonic clock.
@@ -109,7 +109,7 @@ class OwnMemory(Generic[V]):
 
 
 class AnswerCache(Generic[V]):
-    """Gives again what a store has; of several who ask for the same at once, one computes (single flight).
+    """Read-through cache with single flight: concurrent requests for the same key compute the value once.
 
     Args:
         store: Where values are kept; None keeps nothing.
@@ -124,7 +124,7 @@ class AnswerCache(Generic[V]):
         self._counts = CacheCounts()
 
     def counts(self) -> CacheCounts:
-        """All since this was made, and what the store holds now."""
+        """Statistics since creation, and the store's current contents."""
         values, size = self._store.held() if self._store is not None else (0, 0)
         with self._lock:
             return replace(self._counts, values=values, bytes=size)
@@ -134,7 +134,7 @@ class AnswerCache(Generic[V]):
             self._counts = replace(self._counts, **{name: getattr(self._counts, name) + 1})
 
     def get(self, key: Hashable, compute: Callable[[], V]) -> CachedValue[V]:
-        """The value of `key`, computed when it is not kept; raises what `compute` raises, to all who wait."""
+        """The cached value of `key`, or else `compute()`; an exception of `compute` is raised to all waiting callers."""
         if self._store is None:
             return CachedValue(compute(), False, 0.0)
         with self._lock:
@@ -151,7 +151,7 @@ class AnswerCache(Generic[V]):
     def _lead(
         self, store: Store[V], key: Hashable, mine: Future[CachedValue[V]], compute: Callable[[], V]
     ) -> CachedValue[V]:
-        """Look, and compute if need be, for all who ask meanwhile."""
+        """Look up the key and compute the value if it is missing, on behalf of all waiting callers."""
         try:
             kept = self._looked_up(store, key, compute)
         except BaseException as error:

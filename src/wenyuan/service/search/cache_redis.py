@@ -1,4 +1,4 @@
-"""Answers kept in Redis for several processes, and their JSON form."""
+"""Search result cache in Redis, shared by several processes, and the JSON encoding of results."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ def open_redis(url: str) -> Any:
 
 
 class RedisStore(Generic[V]):
-    """A `service.search.cache.Store`. A Redis that is down, slow or full has nothing; that is logged once, then left alone.
+    """A `service.search.cache.Store` in Redis. If Redis is down, slow or full, it behaves as empty; that is logged
+    once.
 
     Args:
         client: Of `open_redis`.
@@ -120,14 +121,14 @@ class RedisStore(Generic[V]):
         return 0, 0
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         self._client.close()
 
     def _name(self, key: Hashable) -> str:
         return "wenyuan:" + hashlib.sha256(repr((self._prefix, key)).encode()).hexdigest()
 
     def _said(self, call: Callable[[], Any]) -> Any:
-        """What Redis said; None while it is down."""
+        """The reply of Redis; None while it is unavailable."""
         with self._lock:
             if time.monotonic() < self._down_until:
                 return None
@@ -179,7 +180,7 @@ _CLASSES: Mapping[str, Any] = {
 
 
 def result_to_json(result: SearchResult) -> bytes:
-    """A result with all that it was made of but the words of the question, of which the key has a hash.
+    """Serialise a result without the query text; the cache key holds a hash of it.
 
     Raises:
         TypeError: it holds a value of a kind that is not known here.
@@ -189,7 +190,7 @@ def result_to_json(result: SearchResult) -> bytes:
 
 
 def result_from_json(written: bytes) -> SearchResult:
-    """What `result_to_json` wrote.
+    """Inverse of `result_to_json`.
 
     Raises:
         ValueError: it is anything else.

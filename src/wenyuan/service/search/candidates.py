@@ -1,4 +1,4 @@
-"""Which candidates of the legs are kept, and what their laws and labels say."""
+"""Candidate selection: score cutoffs, and lookups of the statutes and labels of candidates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ _ROUNDING = 1e-9  # of a division, so that what stands exactly at the edge stays
 
 
 def why_empty(best: float, floor: float) -> str:
-    """Why nothing is given where the best candidate has this score and a score is asked for: see `SearchSettings.floor`."""
+    """The reason for an empty answer when a score floor is set and the best candidate has this score; see
+    `SearchSettings.floor`.
+    """
     if best == 0:
         return "no passage in scope shares a word or a meaning with the query"
     return msg(
@@ -39,7 +41,8 @@ def why_empty(best: float, floor: float) -> str:
 
 
 def above(scores: Array, floor: float | None = None, named: Array | None = None) -> Array:
-    """Which of the candidates with these scores have `_SHARE` of the best one, or reach the floor; none where none reaches it.
+    """Mask of the candidates to keep: at least `_SHARE` of the best score, or at the floor; empty if no candidate
+    reaches the floor.
 
     Args:
         named: Those that have the place which the query names: they count whatever they score.
@@ -57,13 +60,13 @@ def above(scores: Array, floor: float | None = None, named: Array | None = None)
 
 
 def _least(best: float, floor: float | None) -> float:
-    """What a passage must score beside the best one."""
+    """The lowest score that is kept beside a best score."""
     return _SHARE * best if floor is None else min(floor, _SHARE * best)
 
 
 @dataclass(frozen=True, slots=True)
 class Cutoff:
-    """What of the candidates may come into an answer.
+    """Which candidates can be in the answer.
 
     Attributes:
         floor: The least score that counts; None where none is set.
@@ -77,12 +80,14 @@ class Cutoff:
 
     @classmethod
     def of(cls, floor: float | None, limit: int, trusts: Collection[int], in_context: bool) -> Cutoff:
-        """`trusts`: Of the sources that were searched; where all are trusted alike, trust lifts nothing."""
+        """A cutoff for a request; `trusts` are those of the searched sources. If all are equal, trust changes no
+        order.
+        """
         reach = trust_factor(max(trusts, default=5)) / trust_factor(min(trusts, default=1))
         return cls(floor, limit, reach * (1.0 + CONTEXT_BOUND if in_context else 1.0))
 
     def liftable(self, found: Candidates) -> Candidates:
-        """The first `limit` candidates, and all that trust and context could lift among them: a limit only cuts."""
+        """The first `limit` candidates, and all that trust and context could move among them."""
         if len(found) <= self.limit:
             return found
         least = found.scores[self.limit - 1] / self.reach * (1.0 - _ROUNDING)
@@ -133,7 +138,8 @@ def contenders(
 def likely(
     ranked: Sequence[tuple[Hit, Passage]], rivals: Array, curve: Curve, answerable: float
 ) -> list[tuple[Hit, Passage]]:
-    """What was found with its probability, best first: that it answers, if anything in scope does, and that anything does.
+    """Candidates with their probabilities, best first: P(scope holds an answer) times P(this passage answers, given
+    that one does).
 
     Args:
         rivals: The scores of all that our own legs found, without copies, (n,).
@@ -145,7 +151,9 @@ def likely(
 
 
 def guard(passage: Passage, scope: Scope) -> None:
-    """The record is asked again: what an engine must not have found is an error, not something to hide."""
+    """Check a passage against the scope again. A passage outside it means that the engine is faulty: it is an error,
+    never filtered silently.
+    """
     if not scope.allows(_row(passage)):
         raise EngineError(
             msg("passage {ref} lies outside the scope of the request; nothing is answered", ref=passage.ref),
@@ -154,7 +162,7 @@ def guard(passage: Passage, scope: Scope) -> None:
 
 
 def meeting(found: list[tuple[Hit, Passage]], wanted: Filter | None) -> list[tuple[Hit, Passage]]:
-    """What meets the request's filter of what came from outside, where nobody applied it."""
+    """Those external hits that meet the request's filter, where the external source did not apply it itself."""
     return found if wanted is None else [pair for pair in found if matches(wanted, _row(pair[1]))]
 
 
@@ -181,7 +189,7 @@ _BELONGING_MOST = 200_000
 
 
 class LawLookup:
-    """Looks passages up in the record, and remembers their laws. Safe to share between threads."""
+    """The statute of each passage, read from the record and cached. Thread-safe."""
 
     def __init__(self, record: Record) -> None:
         self._record = record
@@ -189,7 +197,7 @@ class LawLookup:
         self._one: dict[str, str] = {}  # so that passages of one law share its name
 
     def of(self, candidates: Collection[int], deadline: Deadline) -> Mapping[int, str]:
-        """The law of each candidate, ``""`` for none, and for one that the record does not have.
+        """The statute of each candidate; ``""`` for none, and for passages that the record does not have.
 
         Raises:
             KnowledgeError: the record cannot be read.
@@ -217,7 +225,7 @@ _MOST = 16_384
 
 
 class LabelVectors:
-    """Reads them from the record, and remembers them: a passage never changes. Safe to share between threads."""
+    """The label vectors of passages, read from the record and cached: a passage never changes. Thread-safe."""
 
     def __init__(self, record: Record) -> None:
         self._record = record
@@ -244,7 +252,7 @@ class LabelVectors:
         return {number: vector for number, vector in found.items() if vector is not None}
 
     def cosines(self, vector: Any, passages: Collection[int], deadline: Deadline) -> Mapping[int, float]:
-        """The cosine of a query to the label of each passage that has one, by passage.
+        """Cosine between a query and the label of each passage that has one, by passage id.
 
         Args:
             vector: ``(dim,)`` float32, unit.

@@ -1,4 +1,4 @@
-"""Sources outside the library, asked beside its own index, and reranking."""
+"""Search in external sources, beside the library's own index, and reranking."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Answered = tuple[Sequence[OutsideHit], float]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question under way to one source."""
+    """A pending query to one external source."""
 
     source: Source
     day: date
@@ -40,7 +40,7 @@ class Asked:
 
 
 class ExternalSearch:
-    """Asks outside sources.
+    """Queries external sources.
 
     Args:
         open_source: Opens a source for asking; raises a `KnowledgeError` when it is described wrongly.
@@ -57,7 +57,7 @@ class ExternalSearch:
         self._lock = threading.Lock()
 
     def ask(self, sources: Iterable[Source], query: str, limit: int, as_of: date, deadline: Deadline) -> list[Asked]:
-        """Begin to ask all of them."""
+        """Start the queries to all external sources of the request."""
 
         def call(source: Source) -> Answered:
             begun = time.perf_counter()
@@ -81,7 +81,7 @@ class ExternalSearch:
     def collect(
         self, asked: Sequence[Asked], deadline: Deadline
     ) -> tuple[list[tuple[Hit, Passage]], list[LegReport]]:
-        """What they answered. A source that may fail (``required: false``) is reported, any other raises."""
+        """Collect the results. A failed source with ``required: false`` is reported; any other failure is raised."""
         found: list[tuple[Hit, Passage]] = []
         reports = []
         for question in asked:
@@ -108,12 +108,12 @@ class ExternalSearch:
 
 
 def no_outside(source: Source) -> Outside:
-    """Where no source can be opened; raises EngineUnavailable."""
+    """The opener of libraries without external sources; raises EngineUnavailable."""
     raise EngineUnavailable("sources of this type cannot be asked here", component=f"source {source.source_id}")
 
 
 def _entered(source: Source, hit: OutsideHit) -> tuple[Hit, Passage]:
-    """A foreign passage in our own terms. Its number is negative, stable, and made of source and key."""
+    """An external hit as a passage. Its id is negative and stable, derived from source and key."""
     digest = hashlib.sha256(f"{source.source_id}\x00{hit.key}".encode()).digest()
     passage_id = -1 - int.from_bytes(digest[:6])
     passage = Passage(
@@ -144,7 +144,7 @@ def _entered(source: Source, hit: OutsideHit) -> tuple[Hit, Passage]:
 
 
 def unaddressed(passage: Passage) -> Passage:
-    """A foreign passage without the address that its source gave it: a name takes its place, the same at every call."""
+    """An external passage without the address that its source gave; a stable name replaces it."""
     return replace(passage, uri=f"urn:wenyuan:{passage.source_id}:{-passage.passage_id}")
 
 
@@ -165,26 +165,26 @@ _LEFT_OVER = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Reranking:
-    """Which reranker a library has (None: none), and how far it counts."""
+    """The library's reranker (or None), and the weight of its scores."""
 
     reranker: Reranker | None = None
     settings: RerankerSettings = field(default_factory=RerankerSettings)
 
     @property
     def fingerprint(self) -> str:
-        """Differs whenever answers would; ``""`` without a reranker."""
+        """Changes whenever rankings could change; ``""`` without a reranker."""
         if self.reranker is None:
             return ""
         return f"{self.reranker.fingerprint}|{self.settings.top_n}|{','.join(map(str, self.settings.blend))}"
 
     def reach(self, limit: int) -> int:
-        """How many candidates must be at hand for an answer of `limit`."""
+        """How many candidates the reranker needs for an answer of `limit`."""
         return limit if self.reranker is None else max(limit, self.settings.top_n)
 
     def best(
         self, query: str, found: Found, limit: int, executor: LegExecutor, deadline: Deadline
     ) -> tuple[Found, list[LegReport]]:
-        """The best `limit` of what was found, and how the reranker did.
+        """The best `limit` candidates after reranking, and the leg report of the reranker.
 
         All that could be in the answer is reranked, so that scores with and without its word never compete.
 
@@ -225,12 +225,12 @@ class Reranking:
 
 
 def ordered(found: Found) -> Found:
-    """By score; where probabilities are the same, by what is behind them."""
+    """Sort by probability; ties by the score behind it."""
     return sorted(found, key=lambda pair: (-pair[0].score, -raw_of(pair[0]), pair[0].passage_id))
 
 
 def _needless(query: str, found: Found) -> str:
-    """Why a reranker has nothing to say; ``""`` when it has."""
+    """Why the reranker is not asked; ``""`` if it is."""
     if not found:
         return "nothing was found"
     reference = reference_of(query)
@@ -238,6 +238,6 @@ def _needless(query: str, found: Found) -> str:
 
 
 def _text(passage: Passage) -> str:
-    """What is embedded is judged, too: title, headings, the document's lead and text."""
+    """The text given to the reranker, the same as is embedded: title, headings, the document's lead, text."""
     text = with_lead(passage.lead, passage.text)
     return embedded_text(heading_text(passage.title, passage.headings), text)[:_MOST_CHARS]

@@ -1,4 +1,4 @@
-"""The two search legs over our own index, and the vectors of queries."""
+"""The two search legs over the library's own index (keyword and vector), and query embedding."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from wenyuan.service.search.threads import FairSemaphore, Leg, LegExecutor, Legs
 
 
 class QueryVectors:
-    """Embeds queries, and remembers the last `size` of them (none by default).
+    """Embeds queries and caches the last `size` of them (none by default).
 
     Several legs that need the vector of one query at the same time have it made once.
     """
@@ -52,17 +52,17 @@ class QueryVectors:
         self._asked = {"hits": 0, "misses": 0, "joined": 0}
 
     def counts(self) -> CacheCounts:
-        """How often a vector was remembered, made, or being made for another leg; and what is held."""
+        """Cache statistics: remembered, computed, or shared with a concurrent computation."""
         with self._lock:
             held = sum(vector.nbytes for vector in self._known.values())
             return CacheCounts(**self._asked, values=len(self._known), bytes=held)
 
     def general(self, script: str, deadline: Deadline) -> Any:
-        """The mean vector of general questions in a script, (dim,) float32: what all questions have in common."""
+        """Mean vector of general questions in a script, (dim,) float32; it is subtracted to centre query vectors."""
         return self._mean(GENERAL[script], lambda texts: self.encoder.encode_queries(texts, deadline=deadline))
 
     def passages(self, script: str, deadline: Deadline) -> Any:
-        """The mean vector of passages about everything in a script, (dim,) float32: what all passages have in common."""
+        """Mean vector of general passages in a script, (dim,) float32; it is subtracted to centre passage vectors."""
         deadline.check("encoder")
         return self._mean(PASSAGES[script], self.encoder.encode_passages)
 
@@ -73,11 +73,11 @@ class QueryVectors:
         return self._means[texts]
 
     def of(self, query: str, deadline: Deadline) -> Any:
-        """The query's unit vector, (dim,) float32; raises an `EncoderError`."""
+        """The unit vector of a query, (dim,) float32; raises an `EncoderError`."""
         return self.recalled(query, deadline)[0]
 
     def recalled(self, query: str, deadline: Deadline) -> tuple[Any, bool]:
-        """The query's unit vector, and whether it was remembered; raises an `EncoderError`."""
+        """The unit vector of a query, and whether it came from the cache; raises an `EncoderError`."""
         text = unicodedata.normalize("NFKC", query.strip())
         while True:
             with self._lock:
@@ -126,7 +126,7 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Aim:
-    """What the vector leg looks for: a passage's cosine is ``scale · (vector · passage) + offset``.
+    """The target of the vector search: the score of a passage is the cosine ``scale · (vector · passage) + offset``.
 
     Attributes:
         vector: ``(d,)`` float32, unit.
@@ -139,18 +139,18 @@ class Aim:
     asked: Any = None
 
     def level(self, cosine: Any) -> Any:
-        """The cosine that counts, or an array of them, of the cosine to `vector`."""
+        """Calibrate a cosine, or an array of cosines, to `vector`."""
         return self.scale * cosine + self.offset
 
 
 def mapped(learned: QueryMap, aim: Aim) -> Aim:
-    """Where a map sends it."""
+    """The target after a learned query map."""
     return Aim(vector=learned.apply(aim.vector), scale=learned.scale, offset=learned.offset, asked=aim.asked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LegRequest:
-    """What the legs are asked.
+    """Input of the legs.
 
     Attributes:
         depth: How many passages each of them gives.
@@ -166,7 +166,7 @@ class LegRequest:
 
 
 class Found(NamedTuple):
-    """What the legs found.
+    """Output of the legs.
 
     Attributes:
         aim: None without an encoder.
@@ -181,7 +181,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """What passages score in the wording of a query that fits each of them best.
+    """Keyword scores of passages, each in the query wording that fits it best.
 
     Attributes:
         reworded: Which of the other wordings that is, counted from 1; not of those that its own words fit best.
@@ -196,7 +196,7 @@ class _Words:
 
 
 class _Near(NamedTuple):
-    """What the vector leg found: cosines to the aim's vector, in how many ms, and whether the query's vector was remembered."""
+    """Result of the vector leg: cosines to the target, time in ms, and whether the query vector was cached."""
 
     cosines: dict[int, float]
     aim: Aim
@@ -205,7 +205,8 @@ class _Near(NamedTuple):
 
 
 class OwnLegs:
-    """keyword ∥ vector → one list of candidates, each with both scores.
+    """Runs the keyword and vector legs in parallel and merges them into one candidate list, each candidate with both
+    scores.
 
     Every candidate of one leg is scored by the other too, so that a score never depends on what else was found;
     but for those that cannot be in the answer, whatever the other leg says (see `candidates.contenders`).
@@ -228,7 +229,7 @@ class OwnLegs:
 
     @contextmanager
     def _admitted(self, deadline: Deadline) -> Iterator[None]:
-        """Wait for a place among those that are computing, where computing is all that there is to do.
+        """Acquire a compute slot, for legs that only compute.
 
         More at once than there are cores hinder one another, at the interpreter's lock.
 
@@ -246,20 +247,20 @@ class OwnLegs:
             self._semaphore.release()
 
     def embedding(self, text: str, deadline: Deadline) -> Callable[[], Any] | None:
-        """Gives the vector of a query's text when it is called; None without an encoder."""
+        """A function that returns the query's vector when called; None without an encoder."""
         vectors = self._vectors
         return None if vectors is None else lambda: vectors.of(text, deadline)
 
     def query_vectors(self) -> CacheCounts | None:
-        """How query vectors were come by; None without an encoder."""
+        """Statistics of the query vector cache; None without an encoder."""
         return None if self._vectors is None else self._vectors.counts()
 
     def shares(self, candidates: Collection[int], law: float, deadline: Deadline) -> Mapping[int, float]:
-        """What candidates keep of their scores for their laws, where that is not all; `law`: see `Traits`."""
+        """The factors below 1 by which candidates of another statute are reduced, by passage id; `law`: see `Traits`."""
         return law_shares(self._laws.of(candidates, deadline), law) if law else {}
 
     def found(self, request: LegRequest) -> Found:
-        """All that either leg found among its best, best first.
+        """The best candidates of both legs, best first.
 
         Raises:
             KnowledgeError: a leg failed or did not answer in time.
@@ -276,7 +277,9 @@ class OwnLegs:
         return found
 
     def _labelled(self, found: Candidates, aim: Aim, request: LegRequest) -> Candidates:
-        """The candidates; of the best that count (the same however many are asked for) those lifted whose label is nearer."""
+        """The candidates, with the score of the label for those whose label is nearer to the query than their text.
+        Only the best that count are looked at, the same however many are asked for.
+        """
         best = found.passage_ids[:NEAR][above(found.scores[:NEAR])].tolist()
         cosines = self._labels.cosines(aim.vector, best, request.deadline) if best else {}
         if not cosines:
@@ -285,7 +288,7 @@ class OwnLegs:
         return request.profile.fusion.labelled(found, column(levelled, found.passage_ids.tolist()))
 
     def nearness(self, script: str, aim: Aim, passage: Passage, deadline: Deadline) -> float:
-        """The cosine of a query to a passage, −1..1, each less what all of its kind have in common; see `core.scoring.probability`.
+        """The centred cosine of a query and a passage, −1..1; see `core.scoring.probability`.
 
         Args:
             script: Of the query; see `script_of`.
@@ -306,7 +309,7 @@ class OwnLegs:
         return float((to - common @ asked / length) / apart) if apart else 0.0
 
     def _by_legs(self, legs: Legs, request: LegRequest) -> Found:
-        """Both legs, and what each scores that only the other one found, but for what cannot be in the answer.
+        """Run both legs, and score each candidate of one leg in the other unless it cannot be in the answer.
 
         Args:
             legs: What runs them.
@@ -347,12 +350,12 @@ class OwnLegs:
         return Found(fusion.candidates(numbers, keyword, cosines, shares, reworded), reports, aim, len(near.cosines))
 
     def _shares_of(self, passages: Sequence[int], law: float, deadline: Deadline) -> Array | None:
-        """What each keeps of its score, (n,); None where all keep all of it."""
+        """The statute factor of each candidate, (n,); None if all are 1."""
         shares = self.shares(passages, law, deadline)
         return column(shares, passages, 1.0) if shares else None
 
     def aim(self, script: str, vector: Any, profile: CollectionProfile, deadline: Deadline) -> Aim:
-        """Away from what all questions have in common, and from there where a learned map sends the query.
+        """The centred target of a query, with the learned query map applied if there is one.
 
         Passages that resemble any question stand too near to each of them: what a passage has in common with
         general questions is taken off its cosine, its mean over the collection is put back. Where the library has
@@ -385,12 +388,12 @@ class OwnLegs:
         return Aim(vector=moved / length, scale=length, offset=self._engine.mean_cosine(common), asked=vector)
 
     def naming(self, named: Sequence[str], passages: Sequence[int], deadline: Deadline) -> Collection[int]:
-        """The passages among these that have one of these identifiers (see `text.identifiers`) anywhere."""
+        """Those of the passages that contain one of the identifiers (see `text.identifiers`)."""
         marks = ["#" + name for name in named]
         return self._keyword_scores(self._executor, marks, passages, deadline).keys()
 
     def _keyword(self, request: LegRequest) -> _Words:
-        """What was found in any wording, each scored in all of them."""
+        """Keyword search in every wording of the query; each hit is scored in all wordings."""
         begun, engine = time.perf_counter(), self._engine
         query, scope, depth, deadline = request.query.wordings, request.scope, request.depth, request.deadline
         results = [engine.keyword(words, scope=scope, limit=depth, deadline=deadline) for words in query.each]
@@ -411,25 +414,25 @@ class OwnLegs:
         return _Near(cosines, aim, (time.perf_counter() - begun) * 1e3, remembered)
 
     def _cosines(self, legs: Legs, aim: Aim, passages: Sequence[int], deadline: Deadline) -> Mapping[int, float]:
-        """The cosines of what only the keyword leg found, to the aim's vector."""
+        """Cosines to the target of passages that only the keyword leg found."""
         asked = legs.begin(lambda: self._engine.cosines(aim.vector, passages, deadline=deadline), "cosines")
         return legs.outcome(asked, "vector leg", deadline)
 
     def _keyword_scores(
         self, legs: Legs, words: list[str], passages: Sequence[int], deadline: Deadline
     ) -> Mapping[int, float]:
-        """The keyword scores of what only the vector leg found."""
+        """Keyword scores of passages that only the vector leg found."""
         engine = self._engine
         asked = legs.begin(lambda: engine.keyword_scores(words, passages, deadline=deadline), "keyword_scores")
         return legs.outcome(asked, "keyword leg", deadline)
 
     def _worded(self, legs: Legs, query: Wordings, passages: Sequence[int], deadline: Deadline) -> _Words:
-        """The keyword scores of what only the vector leg found, in any wording."""
+        """Keyword scores, in the best wording, of passages that only the vector leg found."""
         return _best([self._keyword_scores(legs, words, passages, deadline) for words in query.each])
 
 
 def _best(scores: Sequence[Mapping[int, float]]) -> _Words:
-    """The best score of each passage in several wordings; the first is the query's own, which wins where scores are equal."""
+    """The best score of each passage over several wordings; ties go to the first, the query as it was asked."""
     best, reworded = dict(scores[0]), {}
     for number, of_wording in enumerate(scores[1:], 1):
         for passage_id, score in of_wording.items():
@@ -439,10 +442,10 @@ def _best(scores: Sequence[Mapping[int, float]]) -> _Words:
 
 
 def _wordings(reworded: Mapping[int, int], passages: Sequence[int]) -> Array | None:
-    """The number of the wording that fits each passage best, (n,) int64; None where the query's own words fit all best."""
+    """Number of the best wording of each passage, (n,) int64; None if it is the query itself for all."""
     return np.array([reworded.get(number, 0) for number in passages], np.int64) if reworded else None
 
 
 def _most_unseen(by_keyword: LegResult, depth: int) -> float:
-    """The highest keyword score that a passage can have which the leg, asked for `depth`, did not give."""
+    """Upper bound of the keyword score of passages that the leg, asked for `depth`, did not return."""
     return (1.0 + _ROUNDING) * by_keyword.hits[-1].score if len(by_keyword.hits) >= depth else 0.0

@@ -1,4 +1,4 @@
-"""One retrieval: scope, legs, fusion, adjustments, floor, and whether to answer at all."""
+"""One retrieval from start to end: scope, legs, fusion, adjustments, floor, and the decision whether to answer."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ _WAITS_FOR_INDEX = 0.5  # of a request's time; then what else was found is given
 
 
 class _Searched(NamedTuple):
-    """What our own sources have; see `Answer` for what it means."""
+    """Results from the library's own sources; the fields are those of `Answer`."""
 
     ranked: Ranked
     copies: Copies
@@ -83,11 +83,11 @@ class _Searched(NamedTuple):
 
 
 class _Moved(Exception):
-    """Passages were removed while the index was asked; what took their place it had not heard of: ask again."""
+    """Passages were removed from the catalog while the index was searched; the search must be repeated."""
 
 
 class Retriever:
-    """Answers queries from one engine, one encoder (None: keyword-only) and sources that are outside.
+    """Answers queries with one engine, one encoder (None: keyword-only) and the external sources.
 
     Args:
         stale: Since when each overdue source is, by its id.
@@ -134,7 +134,7 @@ class Retriever:
         self._external.close()
 
     def retrieve(self, query: Query, deadline: Deadline | None = None) -> Answer:
-        """Raises a `KnowledgeError` when any leg that had to answer did not.
+        """Run one retrieval; raises a `KnowledgeError` if any required leg failed.
 
         Args:
             deadline: Another than that of a request.
@@ -211,7 +211,7 @@ class Retriever:
         change: int,
         deadline: Deadline,
     ) -> _Searched:
-        """What our own sources have, each passage with its probability; nothing where there is hardly an answer."""
+        """Search the library's own sources: each passage with its probability, or nothing if an answer is unlikely."""
 
         def candidates(reach: int) -> tuple[Found, Ranked]:
             in_context = bool(query.source_document_uri or query.task_id)
@@ -228,7 +228,7 @@ class Retriever:
         return _Searched(given, copies, found.reports, why or verdict.why, verdict.probability)
 
     def _filter(self, query: Query, change: int, deadline: Deadline) -> Filter | None:
-        """The request's own narrowing, and what its engineering type leaves out."""
+        """The request's filter, combined with the one that its engineering type implies."""
         if not query.engineering_type:
             return query.filter
         kind = query.engineering_type
@@ -239,7 +239,7 @@ class Retriever:
     def _derive(
         self, query: Query, scope: Scope, registry: Sources, change: int, deadline: Deadline
     ) -> Leg[Derived] | None:
-        """Begin to derive rules, where that is wanted and the library has any."""
+        """Start deriving rules if the request wants them and the library has any; None otherwise."""
         rules = self._rules
         if query.rules == "none" or rules is None or not rules.configured(change):
             return None
@@ -257,7 +257,7 @@ class Retriever:
         )
 
     def derive(self, query: Query, deadline: Deadline | None = None) -> Answer:
-        """Rules alone: what follows for the processes of the query, or those that its text names.
+        """Rules only: what follows for the processes that the query gives or its text names.
 
         Raises:
             KnowledgeError: the graph cannot be asked; an empty answer says why it is empty.
@@ -284,36 +284,36 @@ class Retriever:
         )
 
     def registry(self, change: int | None = None, deadline: Deadline | None = None) -> Sources:
-        """The sources as of a change of the catalog, or of the last one."""
+        """The registry at a change of the catalog, by default the latest."""
         return self._sources.sources(self._record.seq() if change is None else change, deadline or self.deadline())
 
     def _behind(self, change: int) -> float:
-        """Seconds since the oldest change that was not searched; there is one only while somebody else writes."""
+        """Age in seconds of the oldest change that is not yet indexed; 0 unless another process is writing."""
         return 0.0 if change >= self._record.seq() else self._record.lag(change)
 
     def follow(self) -> None:
-        """Bring the index up to the record, within the time of one request."""
+        """Bring the index up to date, within the time of one request."""
         self._engine.sync(self._record, deadline=self.deadline())
 
     def tuning(self) -> Tuning | None:
-        """What counts now of what was learned from judged questions."""
+        """The tuning in effect now."""
         return self._tuned.at(self._record.seq())
 
     def told(self, task_id: str, deadline: Deadline | None = None) -> Told:
-        """What a task changes of what is asked within it."""
+        """What a task id contributes to rankings."""
         if not task_id:
             return Told()
         deadline = deadline or self.deadline()
         return self._topics.told(task_id, self._engine.sync(self._record, deadline=deadline), deadline)
 
     def weight(self, tuning: Tuning | None = None) -> float:
-        """Of the vector leg: what was learned, else what is set, else the one for all collections."""
+        """Weight of the vector leg: learned, else configured, else the general default."""
         if tuning is not None:
             return tuning.weight
         return VECTOR_WEIGHT if self._settings.vector_weight is None else self._settings.vector_weight
 
     def profile(self, script: str, change: int, deadline: Deadline | None = None) -> CollectionProfile:
-        """What is known of the library for questions in a script, at a change."""
+        """The collection profile for queries in a script, at a change."""
         return self._profile(script, self._tuned.at(change, deadline))
 
     def _profile(self, script: str, tuning: Tuning | None) -> CollectionProfile:
@@ -340,25 +340,25 @@ class Retriever:
         )
 
     def aim(self, question: str, vector: Any) -> Aim:
-        """What the vector leg looks for, while nothing that was learned counts."""
+        """The vector search target of a query without any tuning."""
         script = script_of(question)
         return self._own.aim(script, vector, self._profile(script, None), self.deadline())
 
     def shares(self, candidates: Collection[int]) -> Mapping[int, float]:
-        """What candidates of a question keep of their scores for their laws, where that is not all."""
+        """Statute factors of candidates; see `OwnLegs.shares`."""
         return self._own.shares(candidates, self._profile(SCRIPTS[0], None).traits.law, self.deadline())
 
     def labels(self, passages: Collection[int]) -> Mapping[int, Any]:
-        """The vectors of the labels of passages, where those count."""
+        """Label vectors of passages, in libraries where labels count."""
         counted = self._profile(SCRIPTS[0], None).traits.labels
         return self._labels.of(passages, self.deadline()) if counted else {}
 
     def floors(self) -> Mapping[str, Mapping[str, float]]:
-        """The measured floors by script. Read for every request: measuring them is no change of the catalog."""
+        """Measured traits by script, read for every request: measuring them is no change of the catalog."""
         return self._record.floor(self.mode)
 
     def deadline(self) -> Deadline:
-        """Of a request that begins now."""
+        """The deadline of a request that starts now."""
         return deadline_after(self._settings.deadline)
 
     def _depth(self, query: Query, analysed: AnalysedQuery) -> int:
@@ -375,7 +375,7 @@ class Retriever:
         cut: Cutoff,
         deadline: Deadline,
     ) -> Found:
-        """What our own legs found; of a query that names a place all of it, since naming it may lift the last one."""
+        """Candidates of the own legs. For a query that names a clause: all of them, since that can lift the last one."""
         if not scope.sources:
             return Found(NO_CANDIDATES, [], None, 0)
         wanted: Cutoff | None = cut
@@ -386,7 +386,7 @@ class Retriever:
         )
 
     def _addressed(self, foreign: list[tuple[Hit, Passage]], scope: Scope) -> list[tuple[Hit, Passage]]:
-        """Foreign passages, without addresses of documents that the request sees in sources that are trusted more."""
+        """External passages; their addresses are removed if a more trusted visible source holds that document."""
         if not foreign:
             return foreign
         held = self._record.holders(sorted({passage.uri.partition("#")[0] for _, passage in foreign}))
@@ -410,7 +410,7 @@ class Retriever:
         deadline: Deadline,
         change: int,
     ) -> Ranked:
-        """The candidates that count, adjusted; `change`: the one that was searched."""
+        """The candidates that count, after adjustment; `change` is the one that was searched."""
         topic = self._topics.of(query, change, deadline)
         if reference:  # a named place counts however little else its text shares with the query: the floor comes last
             naming = self._own.naming(reference.named, found.passage_ids.tolist(), deadline)
@@ -453,7 +453,7 @@ class Retriever:
 
 
 def _needless(words: Sequence[str], sources: Sequence[object], registry: Sources) -> str:
-    """Why nothing needs to be asked; ``""`` where something does."""
+    """Why no leg needs to run; ``""`` if one does."""
     if not words:
         return "the query has no word or character to search for"
     if sources:
@@ -466,7 +466,7 @@ def _needless(words: Sequence[str], sources: Sequence[object], registry: Sources
 def _distinct(
     candidates: Callable[[int], tuple[Found, Ranked]], wanted: int, *, copies: bool
 ) -> tuple[Found, Ranked, Copies]:
-    """Candidates, at least `wanted` of the best that are no copies, if there are as many, and their copies.
+    """At least `wanted` best candidates without copies, if there are as many, and the copies of each.
 
     Args:
         candidates: Gives candidates, and at least as many of the best as it is asked for, if there are as many.
@@ -484,17 +484,17 @@ def _distinct(
 
 
 def _preferred(pair: tuple[Hit, Passage]) -> tuple[float, int]:
-    """The order in which one of several copies is chosen: by score and trust."""
+    """Sort key for choosing among copies: score, then trust."""
     hit, _ = pair
     return -hit.score * hit.parts.get("trust", 1.0), hit.passage_id
 
 
 def _there(query: AnalysedQuery, ranked: Ranked) -> tuple[Ranked, str]:
-    """What was found, and ``""``; or nothing, and why, where the question is a place that no document has."""
+    """The hits and ``""``; or no hits and the reason, if the query names a clause that no document has."""
     why = missing_place(query.text, query.reference, (passage for _, passage in ranked))
     return ([], why) if why else (ranked, "")
 
 
 def _order(pair: tuple[Hit, Passage]) -> tuple[float, int]:
-    """By score, then priority; what is equal in both stays in the order in which its leg gave it."""
+    """Sort key: score, then origin priority; ties keep the order of their leg."""
     return -pair[0].score, ORIGIN_PRIORITY[pair[0].origin]

@@ -1,4 +1,4 @@
-"""The knowledge service: an agent's scope and a query → passages, per domain, with summaries and coverage."""
+"""Search on behalf of agents: scope and query → passages per domain, with summaries and coverage."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ LOCAL = Principal()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
-    """What to search for, and within which bounds. A request may narrow its agent's rights, never widen them.
+    """A search request. It can narrow the rights of its agent, never widen them.
 
     Attributes:
         agent_id: Whose knowledge scope counts; a principal bound to an agent can name no other.
@@ -88,7 +88,7 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A passage that was found, in which domain, with its extract; a rule comes with its `derivation`.
+    """One result passage, its domain and extract; a rule also has its `derivation`.
 
     Attributes:
         copies: Passages that say the same, which are not given themselves.
@@ -106,7 +106,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """Passages, best first, and which legs answered.
+    """Search results, best first, and the state of each leg.
 
     Attributes:
         scope: What was searched: domain → ids of its sources.
@@ -139,7 +139,7 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class _Area:
-    """One domain to search: its sources, and how many passages of it."""
+    """One domain of a search: its sources, and how many passages to return."""
 
     domain: str
     sources: tuple[str, ...] | None
@@ -147,7 +147,7 @@ class _Area:
 
 
 class Searcher:
-    """Searches on behalf of agents; see `SearchRequest` for what bounds a search.
+    """Searches on behalf of agents; see `SearchRequest` for the bounds of a search.
 
     Args:
         store: Where answers are kept; in this process by default.
@@ -173,7 +173,7 @@ class Searcher:
     def searches(
         self, requests: Sequence[SearchRequest], principal: Principal
     ) -> Sequence[Callable[[], SearchResult]]:
-        """Searches of one scope that are parts of one request, all within the time of one.
+        """Start several searches that are parts of one request and share its deadline.
 
         Returns:
             What gives the result of each, or raises as `search` does; to be called in their order.
@@ -185,7 +185,7 @@ class Searcher:
     def search(
         self, request: SearchRequest, principal: Principal = LOCAL, deadline: Deadline | None = None
     ) -> SearchResult:
-        """Search, or answer from what was found a moment ago under the same rights and the same library.
+        """Search, or return the cached result for the same query, rights and library state.
 
         Args:
             deadline: Of the request that this is a part of; by default it is a whole one.
@@ -231,7 +231,7 @@ class Searcher:
         return replace(result, cache_hit=True, cache_age_ms=kept.age_ms) if kept.hit else result
 
     def whole(self, request: SearchRequest, principal: Principal) -> Query:
-        """A search as one query over all that it may see, as far as that can be told: for the record of its failure."""
+        """The search as a single query over everything it may see, as the record of a failed search needs it."""
         area, day = _Area("", (), request.limit), request.as_of or date.today()
         seen: tuple[str, ...] | None = ()
         try:
@@ -244,11 +244,11 @@ class Searcher:
         return _query(request, area, request.min_trust, day, request.limit, seen)
 
     def cache_counts(self) -> CacheCounts:
-        """How the cache of answers is doing."""
+        """Statistics of the result cache."""
         return self._cache.counts()
 
     def agent_of(self, agent_id: str | None, principal: Principal) -> Agent | None:
-        """The agent that a request acts for; NotFound when there is none, or the principal is bound to another."""
+        """The agent of a request; NotFound if there is none, or if the principal is bound to another."""
         if principal.agent_id is not None:
             if agent_id not in (None, principal.agent_id):
                 raise NotFound(
@@ -258,7 +258,7 @@ class Searcher:
         return None if agent_id is None else self._catalog.agent(agent_id)
 
     def bounded(self, query: Query, principal: Principal) -> Query:
-        """A query of the contract, narrowed to what the principal's agent may see."""
+        """A contract query, narrowed to what the principal's agent may see."""
         agent = self.agent_of(None, principal)
         if agent is None:
             return query
@@ -268,7 +268,7 @@ class Searcher:
         return replace(query, sources=sources, seen=seen, min_trust=max(query.min_trust, agent.min_trust))
 
     def allowed(self, principal: Principal) -> Allowed | None:
-        """What the principal's agent may see; None where it is bound to none: everything."""
+        """What the principal's agent may see; None (everything) if it is bound to none."""
         agent = self.agent_of(None, principal)
         if agent is None:
             return None
@@ -300,7 +300,7 @@ class Searcher:
         return areas
 
     def trusts(self, request: SearchRequest, principal: Principal) -> frozenset[int]:
-        """The trust of the sources that a search may see, whatever trust it asks for itself."""
+        """Trust of the sources that a search may see, independent of the trust that it asks for."""
         agent, registry = self.agent_of(request.agent_id, principal), self._retriever.registry()
         day, least = request.as_of or date.today(), agent.min_trust if agent else 1
         named = [area.sources for area in self._areas(request, agent, registry)]
@@ -309,7 +309,7 @@ class Searcher:
         return frozenset(trust for trust in trusts if trust >= least)
 
     def _waits(self, named: Iterable[Sequence[str] | None]) -> bool:
-        """Whether asking any of these sources is to wait for others, who may take all the time there is."""
+        """Whether any of the sources is external, so that a search may take the whole deadline."""
         known = self._retriever.registry().by_id
         names = {name for some in named for name in (known if some is None else some)}
         return self._retriever.reranking.reranker is not None or any(
@@ -357,17 +357,17 @@ class Searcher:
 
 
 def _own(sources: Sources, names: Iterable[str]) -> tuple[str, ...]:
-    """Those that are not asked elsewhere."""
+    """The sources that are in the library's own index."""
     return tuple(name for name in names if sources.by_id[name].type == "static_doc")
 
 
 def _reason(area: _Area, answer: Answer) -> str:
-    """Why nothing was found in an area."""
+    """Why an area has no results."""
     return "no source has this domain any more" if area.sources == () else answer.reason
 
 
 def _falling(hits: Sequence[Hit]) -> list[float]:
-    """The scores behind the probabilities, which fall more evenly; rules and hits from elsewhere stand among them."""
+    """The scores behind the probabilities, which spread more evenly, with rules and external hits in between."""
     return list(accumulate((raw_of(hit) for hit in hits), min))
 
 
@@ -376,7 +376,7 @@ def _domains(agent: Agent) -> set[str]:
 
 
 def _seen(agent: Agent | None, registry: Sources, day: date) -> tuple[str, ...] | None:
-    """All sources that an agent may see on a day, whatever it asks for; None without an agent: all there are."""
+    """All sources that an agent may see on a day, whatever the request narrows; None without an agent."""
     if agent is None:
         return None
     names = registry.within(_domains(agent))
@@ -414,7 +414,7 @@ def _found(request: SearchRequest, answer: Answer, hit: Hit, domain: str) -> Fou
 
 
 def _once(found: Sequence[Found]) -> list[Found]:
-    """Without copies of what was found in another domain."""
+    """Results without copies of passages that another domain already gave."""
     of = {f.passage.passage_id: f for f in found}
     kept, copies = distinct([(f.hit, f.passage) for f in found])
     given = (of[hit.passage_id] for hit, _ in kept)
@@ -422,7 +422,7 @@ def _once(found: Sequence[Found]) -> list[Found]:
 
 
 def _may_be_kept(key: Any, result: SearchResult) -> bool:
-    """Whether a result says all that the library did when it was asked for: the key begins with that change."""
+    """Whether a result is complete and current, so that it may be cached under the change it began with."""
     return not result.degraded and result.generation >= key[0]
 
 

@@ -1,4 +1,4 @@
-"""Threads that run search legs with a deadline, and fair places for those that compute."""
+"""Thread pools for search legs with deadlines, and a fair semaphore for CPU-bound work."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Leg(Future[T], Generic[T]):
-    """A call under way.
+    """The future of one leg, with its labels for metrics.
 
     Attributes:
         leg, source: What it is counted as.
@@ -40,13 +40,13 @@ class Leg(Future[T], Generic[T]):
         self.seconds = 0.0
 
     def stop_watch(self) -> float:
-        """Seconds until now."""
+        """Record, and return, the seconds since the leg was started."""
         self.seconds = time.perf_counter() - self._asked
         return self.seconds
 
 
 class Legs(Protocol):
-    """Runs legs: a `LegExecutor` each in a thread of its own, `SequentialLegs` one after the other."""
+    """Runs legs: `LegExecutor` in one thread each, `SequentialLegs` one after the other in the calling thread."""
 
     def begin(self, call: Callable[[], T], leg: str = "", source: str = "") -> Leg[T]: ...
 
@@ -54,8 +54,8 @@ class Legs(Protocol):
 
 
 class LegExecutor:
-    """A fixed number of daemon threads. They are daemons, because one stuck in a library must not keep the
-    process from ending; their number is fixed, so that stuck ones are found out instead of piling up.
+    """A fixed pool of daemon threads: a thread that hangs in a library must not keep the process from ending, and a
+    fixed number shows that threads hang instead of piling them up.
 
     Args:
         meter: Counts the legs; that of another executor, where both are counted as one.
@@ -75,7 +75,7 @@ class LegExecutor:
             del job  # what was asked and found does not stay until the next one
 
     def begin(self, call: Callable[[], T], leg: str = "", source: str = "") -> Leg[T]:
-        """Start `call` in a thread, in the context (`contextvars`) of the caller.
+        """Start `call` in a thread, in a copy of the caller's `contextvars` context.
 
         Args:
             leg, source: What it is counted as by `outcome`: names of a closed set, and of a source.
@@ -86,7 +86,7 @@ class LegExecutor:
         return future
 
     def outcome(self, future: Leg[T], name: str, deadline: Deadline) -> T:
-        """As the function `outcome`, and counted."""
+        """As the function `outcome`; the result is counted in metrics."""
         try:
             result = outcome(future, name, deadline)
         except EngineTimeout:
@@ -99,7 +99,7 @@ class LegExecutor:
         return result
 
     def together(self, call: Callable[[SequentialLegs], T], deadline: Deadline) -> T:
-        """The result of a call that runs its legs one after the other, in one thread of this executor.
+        """Run a call that starts legs in one thread of this pool, its legs in sequence.
 
         For legs that compute and wait for nothing: each change of threads would take longer than it saves.
 
@@ -130,7 +130,7 @@ class LegExecutor:
 
 
 class SequentialLegs:
-    """Runs legs in the thread that begins them, counted as those of an executor.
+    """Runs legs in the calling thread; they are counted as legs of its executor.
 
     Attributes:
         doing: The leg under way, and what messages call it.
@@ -159,7 +159,7 @@ class SequentialLegs:
 
 
 def _run(future: Leg[T], call: Callable[[], T]) -> None:
-    """Make a leg's result, in this thread, unless nobody waits for it any more."""
+    """Compute a leg's result in this thread, unless its request has given up."""
     if not future.set_running_or_notify_cancel():
         return
     try:
@@ -173,7 +173,7 @@ def _run(future: Leg[T], call: Callable[[], T]) -> None:
 
 
 def _size(result: Any) -> int | None:
-    """How much a leg found, where that can be told."""
+    """Number of hits of a leg's result, if it has any."""
     found: Any = result[0] if isinstance(result, tuple) and result else result
     found = getattr(found, "hits", getattr(found, "found", getattr(found, "scores", found)))
     return len(found) if hasattr(found, "__len__") else None
@@ -204,7 +204,7 @@ def outcome(future: Future[T], name: str, deadline: Deadline) -> T:
 
 
 def abreast(calls: Sequence[Callable[[], T]]) -> Sequence[Callable[[], T]]:
-    """Begin calls that wait for others, each in a thread and in the context of the caller, which need not wait in turn.
+    """Start I/O-bound calls concurrently, each in a thread of its own with the caller's context.
 
     For parts of one request: each must end by itself at that request's deadline.
 
@@ -223,7 +223,7 @@ def abreast(calls: Sequence[Callable[[], T]]) -> Sequence[Callable[[], T]]:
 
 
 class FairSemaphore:
-    """At most `number` hold a place at a time. Safe to share between threads.
+    """A FIFO semaphore with `number` slots. Thread-safe.
 
     A `threading.Semaphore` would let whoever comes by just then go before those that were woken and have not run
     yet: under load some requests wait several times as long as others.
@@ -235,7 +235,7 @@ class FairSemaphore:
         self._waiting: deque[threading.Lock] = deque()
 
     def acquire(self, timeout: float) -> bool:
-        """Wait for a place, at most `timeout` seconds; whether one was got."""
+        """Acquire a slot, waiting at most `timeout` seconds; returns whether it was acquired."""
         with self._lock:
             if self._free:
                 self._free -= 1
@@ -253,7 +253,7 @@ class FairSemaphore:
         return not self._left(gate)
 
     def release(self) -> None:
-        """Give the place to the next, if one waits."""
+        """Release the slot to the next waiter."""
         with self._lock:
             if self._waiting:
                 self._waiting.popleft().release()
@@ -261,7 +261,7 @@ class FairSemaphore:
                 self._free += 1
 
     def _left(self, gate: threading.Lock) -> bool:
-        """Wait no more; False when the place has been given already."""
+        """Stop waiting; False if the slot was already handed over."""
         with self._lock:
             if gate not in self._waiting:
                 return False

@@ -1,4 +1,4 @@
-"""Traces and timings of retrievals."""
+"""Tracing and timing of retrievals."""
 
 from __future__ import annotations
 
@@ -24,33 +24,35 @@ INCOMING: ContextVar[Mapping[str, str] | None] = ContextVar("wenyuan_trace", def
 
 
 class LegTrace(Protocol):
-    """One leg under way."""
+    """The trace of a running leg."""
 
     def run(self, call: Callable[[], T]) -> T:
-        """The call's result; what it asks elsewhere belongs to this leg."""
+        """Call a function within this leg's span and return its result; outgoing requests belong to that span."""
         ...
 
     def end(self, state: str, hits: int | None = None) -> None:
-        """How it went: ``ok``, ``failed``, ``timeout``; of several words the first counts."""
+        """End the leg's span with its state: ``ok``, ``failed``, ``timeout``; the first call counts."""
         ...
 
 
 class Traces(Protocol):
-    """Makes a trace of each retrieval, with a part for each leg."""
+    """Creates a trace per retrieval, with a child span per leg."""
 
     def retrieval(self, query: Query) -> AbstractContextManager[Callable[[Answer], Answer]]:
-        """While a `Query` is answered; the function takes the `Answer`, and gives it back. What is raised inside is its failure."""
+        """A context for answering a `Query`. It yields a function that records the `Answer` and returns it; an
+        exception marks the trace as failed.
+        """
         ...
 
     def leg(self, leg: str, source: str) -> LegTrace: ...
 
     def carried(self) -> Mapping[str, str]:
-        """Headers by which another service goes on with this trace."""
+        """HTTP headers that propagate the trace to another service."""
         ...
 
 
 class _Nothing:
-    """Nobody wants to know."""
+    """The no-op implementation, without tracing."""
 
     def retrieval(self, _query: Query) -> AbstractContextManager[Callable[[Answer], Answer]]:
         return _QUIET
@@ -86,7 +88,7 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Times of one thing.
+    """A histogram of durations.
 
     Attributes:
         classes: How many there were of each class of `BOUNDS`, not summed up.
@@ -102,7 +104,7 @@ class Timing:
 
 
 class Timings:
-    """Times by name. The names must come from a closed set, or they would fill the memory. Safe to share."""
+    """Histograms by name. Names must come from a closed set, otherwise memory grows. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -110,19 +112,19 @@ class Timings:
         self._seconds: dict[Names, float] = {}
 
     def add(self, names: Names, seconds: float) -> None:
-        """Count one more."""
+        """Add one observation."""
         with self._lock:
             classes = self._classes.setdefault(names, [0] * (len(BOUNDS) + 1))
             classes[bisect_left(BOUNDS, seconds)] += 1
             self._seconds[names] = self._seconds.get(names, 0.0) + seconds
 
     def read(self) -> Mapping[Names, Timing]:
-        """All of them, at one moment."""
+        """A consistent snapshot of all histograms."""
         with self._lock:
             return {names: Timing(tuple(found), self._seconds[names]) for names, found in self._classes.items()}
 
     def forget(self, names: Sequence[Names]) -> None:
-        """Count these no more."""
+        """Drop the histograms of these names."""
         with self._lock:
             for name in names:
                 self._classes.pop(name, None)
@@ -130,7 +132,7 @@ class Timings:
 
 
 class LegMeter:
-    """How the legs of requests did: by leg, source (``""`` for our own index) and state, with their times.
+    """Leg metrics by leg, source (``""`` for the own index) and state, with durations.
 
     States are ``ok``, ``failed`` and ``timeout``; the time of one that did not answer is what was waited for it.
     """
@@ -142,7 +144,7 @@ class LegMeter:
         self._timings.add((leg, source, state), seconds)
 
     def read(self, sources: Sequence[str]) -> Mapping[Names, Timing]:
-        """``(leg, source, state)`` → times; of sources that are no more, nothing is kept."""
+        """``(leg, source, state)`` → histogram; removed sources are dropped."""
         found, known = self._timings.read(), {"", *sources}
         gone = [names for names in found if names[1] not in known]
         self._timings.forget(gone)

@@ -28,7 +28,7 @@ _WITHIN = context.create_key("wenyuan-retrieval")
 
 
 class OtelTraces:
-    """A span for each retrieval, below the span of whoever asks; a span for each of its legs.
+    """OpenTelemetry traces: one span per retrieval, below the caller's span, and a child span per leg.
 
     Args:
         library_id: What the library is called: the data source.
@@ -104,7 +104,7 @@ class OtelTraces:
 
 
 class _LegSpan:
-    """The span of one leg, which ends with the work, or when nobody waits for it any more."""
+    """The span of one leg; it ends when the leg ends, or when the request gives it up."""
 
     def __init__(self, span: Span) -> None:
         self._span = span

@@ -1,4 +1,4 @@
-"""What a library is like, as far as scores depend on it: its languages, articles of statutes, and labels."""
+"""Collection traits that scoring depends on: languages, statutes and labels."""
 
 from __future__ import annotations
 
@@ -22,19 +22,21 @@ _FIRST_ARTICLES = tuple(f"{OWN}article:{number}" for number in range(1, 6))  # e
 
 
 class CollectionTraits:
-    """Measures what a library is like, and keeps it in the catalog; a search reads it there (`core.scoring.Traits`)."""
+    """Measures the traits of a collection and stores them in the catalog, where searches read them
+    (`core.scoring.Traits`).
+    """
 
     def __init__(self, catalog: Catalog, engine: Engine, encoder: Encoder | None, retriever: Retriever) -> None:
         self._catalog, self._engine, self._encoder, self._retriever = catalog, engine, encoder, retriever
 
     def keep(self) -> None:
-        """Keep what the library is like, where that changed: whether it has both languages, and articles."""
+        """Measure and store the traits (both languages, statutes) if they changed."""
         known, now = self._catalog.value("floor"), self.under(self._curve())
         if known != now:
             self._catalog.set_value("floor", now)
 
     def under(self, curve: Mapping[str, float]) -> Mapping[str, Any]:
-        """What the library is like, with a curve that was learned of it (``{}`` for none), by mode and script: see `Traits`."""
+        """The traits with a learned probability curve (``{}`` for none), by mode and script: see `Traits`."""
         passages, mode = self._catalog.some_passages(_SAMPLE), self._retriever.mode
         chinese = sum(passage.language == "zh" for passage in passages)
         both = bool(passages) and min(chinese, len(passages) - chinese) >= _BOTH * len(passages)
@@ -48,7 +50,7 @@ class CollectionTraits:
         return {**others, mode: dict.fromkeys(SCRIPTS, traits), "measure": _MEASURE}
 
     def _curve(self) -> Mapping[str, float]:
-        """What was learned of probabilities with the tuning that counts; nothing of another one."""
+        """The learned probability curve of the tuning in effect; empty without one."""
         tuning = self._retriever.tuning()
         kept = kept_tuning(self._catalog) if tuning is not None else None
         if tuning is None or kept is None or kept.fingerprint != tuning.fingerprint:
