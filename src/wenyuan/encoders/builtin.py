@@ -50,7 +50,7 @@ _BLOCK_BYTES = 18  # a float16 scale and 32 values of 4 bits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightFile:
-    """What the file holds; big tensors stay in the file and are mapped, not read.
+    """The parsed weight file; large tensors are memory-mapped.
 
     Attributes:
         pieces: The vocabulary, in the order of its ids; ``scores`` are its unigram log probabilities.
@@ -69,22 +69,22 @@ class WeightFile:
     mapping: mmap.mmap
 
     def floats(self, name: str) -> NDArray[np.float32]:
-        """A tensor kept in single precision, flat."""
+        """A float32 tensor, flattened."""
         offset, size = self.tensors[name]
         return self.content[offset : offset + size].view("<f4").astype(np.float32, copy=False)
 
     def blocks(self, name: str, columns: int) -> NDArray[np.uint8]:
-        """A 4-bit tensor as it lies in the file: ``(rows, columns / 32, 18)``; see `unpack`."""
+        """A 4-bit tensor in its stored form: ``(rows, columns / 32, 18)``; see `unpack`."""
         offset, size = self.tensors[name]
         return self.content[offset : offset + size].reshape(-1, columns // _BLOCK, _BLOCK_BYTES)
 
     def release(self) -> None:
-        """Give back the pages read so far (about 17 MB after loading); what is needed again comes back by itself."""
+        """Release the mapped pages read so far (about 17 MB after loading); they are mapped again on demand."""
         self.mapping.madvise(mmap.MADV_DONTNEED)
 
 
 def unpack(blocks: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """4-bit blocks ``(rows, n, 18)`` → ``(rows, 32 n)`` float32: (nibble − 8) × the block's scale."""
+    """Dequantise 4-bit blocks ``(rows, n, 18)`` → ``(rows, 32 n)`` float32: (nibble − 8) × the block's scale."""
     scales = np.ascontiguousarray(blocks[..., :2]).view("<f2").astype(np.float32)
     nibbles = blocks[..., 2:]
     values = np.concatenate((nibbles & 15, nibbles >> 4), axis=-1).astype(np.float32)
@@ -94,7 +94,7 @@ def unpack(blocks: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 
 def find_weights() -> Path:
-    """The file inside the installed package, which is looked up but not imported.
+    """Path of the weight file inside the installed package, located without importing it.
 
     Raises:
         EncoderUnavailable: the package or the file is not there.
@@ -111,7 +111,7 @@ def find_weights() -> Path:
 
 
 def verify(path: Path) -> None:
-    """Compare the file's sha256; a file found right is remembered by size and time of change.
+    """Verify the file's sha256; the result is cached by size and modification time.
 
     Raises:
         EncoderUnavailable: it cannot be read, or it is another file.
@@ -142,7 +142,7 @@ def verify(path: Path) -> None:
 
 
 def read_weights(path: Path) -> WeightFile:
-    """Read a verified file.
+    """Parse a verified weight file.
 
     Layout (little endian): magic, version, sizes, vocabulary, normalisation table, index of tensors, tensors.
 
@@ -221,7 +221,7 @@ def _memory_file() -> Path:
 
 
 def _remembered(memory: Path) -> dict[str, Any]:
-    """What was verified before. Whatever is wrong with the note only means that the file is read again."""
+    """The cached verification. An unreadable cache only means that the file is verified again."""
     try:
         note = json.loads(memory.read_text("utf-8"))
     except (OSError, ValueError):
@@ -230,7 +230,7 @@ def _remembered(memory: Path) -> dict[str, Any]:
 
 
 def _remember(memory: Path, note: dict[str, Any]) -> None:
-    """Write the note whole or not at all. A directory that cannot be written costs a tenth of a second per start."""
+    """Write the verification cache atomically. Without write access, each start takes a tenth of a second longer."""
     with contextlib.suppress(OSError):
         memory.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=memory.parent)
@@ -247,7 +247,8 @@ _UNSEEN = -18.0  # log-probability of what the vocabulary does not have; its rar
 
 
 class Tokenizer:
-    """Ids with the begin and end marks. Line breaks count as white space, NUL as nothing.
+    """The model's tokenizer: text → token ids with begin and end marks. Line breaks count as white space, NUL as
+    nothing.
 
     Raises:
         EncoderUnavailable: sentencepiece refuses the vocabulary.
@@ -265,14 +266,14 @@ class Tokenizer:
             ) from error
 
     def __call__(self, text: str, limit: int = 0) -> list[int]:
-        """The ids; with a `limit`, at most so many, the end mark kept."""
+        """Token ids; with a `limit`, truncated to that many with the end mark kept."""
         ids: list[int] = self._pieces.encode(self.normalised(text))
         if limit:
             del ids[limit - 2 :]
         return [self._bos, *ids, self._eos]
 
     def likelihood(self, text: str) -> tuple[float, float]:
-        """Mean log-probability of its pieces, and of its characters, by the vocabulary's own unigram model (0 if none)."""
+        """Mean log-probability per piece and per character under the vocabulary's unigram model; 0 without any."""
         written, unknown = self._pieces.encode(self.normalised(text), out_type=str), self._pieces.unk_id()
         told, pieces = 0.0, 0
         for piece, number in zip(written, self._pieces.piece_to_id(written), strict=True):
@@ -356,7 +357,7 @@ DAMPED = {"qkv": HIDDEN, "fi": HIDDEN, "fo": FFN}
 
 
 def damping() -> dict[str, NDArray[np.float32]]:
-    """By projection (``l0.qkv`` …) what each of its inputs is divided by, a power of two; 1 for most of them."""
+    """By projection (``l0.qkv`` …), the powers of two by which its inputs are divided; 1 for most."""
     with importlib.resources.files(__package__).joinpath("builtin_damping.npy").open("rb") as stream:
         exponents = np.load(stream, allow_pickle=False)  # (layers, inputs of all of `DAMPED`) uint8
     ends = np.cumsum(list(DAMPED.values()))[:-1]
@@ -368,7 +369,7 @@ def damping() -> dict[str, NDArray[np.float32]]:
 
 
 def graph_weights(file: WeightFile) -> dict[str, NDArray[Any]]:
-    """Every external initializer of the template, by name."""
+    """All external initializers of the graph template, by name."""
     weights: dict[str, NDArray[Any]] = {"ln.w": file.floats("emb.ln.w"), "ln.b": file.floats("emb.ln.b")}
     loud = damping()
     weights |= {f"{name}.d": 1 / by for name, by in loud.items()}
@@ -385,7 +386,7 @@ def graph_weights(file: WeightFile) -> dict[str, NDArray[Any]]:
 
 
 def information(file: WeightFile) -> NDArray[np.float32]:
-    """``(pieces,)``: what each piece of the vocabulary says, −ln of how likely it is; marks say nothing.
+    """``(pieces,)``: information content of each vocabulary piece, −ln p; 0 for the marks.
 
     Token states are added up by it: what a text says by its rare words moves its vector more than commas do
     (docs/explanation/scoring.md). A character that the vocabulary does not know says as much as its rarest piece:
@@ -397,7 +398,7 @@ def information(file: WeightFile) -> NDArray[np.float32]:
 
 
 def _quantised(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """``[out, in]`` floats → ``[in, out]`` 7-bit integers and the scale of each output."""
+    """``[out, in]`` floats → ``[in, out]`` 7-bit integers, with a scale per output."""
     scales = np.abs(matrix).max(axis=1) / _LARGEST
     integers = np.rint(matrix / scales[:, None]).astype(np.int8)
     return np.ascontiguousarray(integers.T), scales.astype(np.float32)
@@ -454,7 +455,7 @@ _lock = threading.Lock()
 
 
 class BuiltinEncoder:
-    """Text → vectors with the built-in model; made by `load_builtin`. Safe to use from several threads."""
+    """The built-in encoder; made by `load_builtin`. Thread-safe."""
 
     max_tokens = MAX_TOKENS
     works_here = True
@@ -474,7 +475,7 @@ class BuiltinEncoder:
         self._tokenizer, self._graph, self._threads = tokenizer, graph, threads
 
     def encode_queries(self, texts: Sequence[str], *, deadline: Deadline | None = None) -> Any:
-        """Vectors of queries.
+        """Unit vectors of queries.
 
         Raises:
             EncoderTimeout: the deadline passed; it is looked at before every text.
@@ -483,15 +484,15 @@ class BuiltinEncoder:
         return self._encode(_QUERY, texts, deadline=deadline)
 
     def encode_passages(self, texts: Sequence[str], *, progress: Callable[[int], None] | None = None) -> Any:
-        """Vectors of passages; what lies behind the 512th token of one does not count (see `count_tokens`)."""
+        """Unit vectors of passages, truncated at 512 tokens (see `count_tokens`)."""
         return self._encode(_PASSAGE, texts, progress=progress)
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of a passage as the model would see it, with prefix and marks, before it is cut at `max_tokens`."""
+        """Tokens of a passage with prefix and marks, before truncation at `max_tokens`."""
         return len(self._tokenizer(_PASSAGE + text))
 
     def unlikely(self, text: str) -> bool:
-        """Whether a text is none in any of the model's hundred languages, as its vocabulary has it.
+        """Whether a text is no text in any of the model's hundred languages, judged by its vocabulary.
 
         A sentence takes a few long pieces. Letters at random take a piece for every one or two of them; characters at
         random are rare ones. docs/explanation/scoring.md says of how many real questions it says so.
@@ -502,7 +503,7 @@ class BuiltinEncoder:
         return a_character < _UNLIKELY_LETTER and sum(c.isalnum() for c in text) >= _ENOUGH_LETTERS
 
     def close(self) -> None:
-        """Nothing: the model is shared by all who loaded it, and stays for the life of the process."""
+        """No-op: the model is shared, and stays loaded for the life of the process."""
 
     def _encode(
         self,
@@ -524,7 +525,7 @@ class BuiltinEncoder:
 
 
 def load_builtin(*, threads: int = 0) -> BuiltinEncoder:
-    """The built-in encoder. The first call loads the model (under a second); later ones share it.
+    """The built-in encoder. The first call loads the model (under a second); later calls share it.
 
     Args:
         threads: For `encode_passages` and for many queries at once; 0 means every core the process may use.
@@ -552,7 +553,9 @@ def _model() -> tuple[Tokenizer, Graph]:
 
 
 def _guard(encoder: BuiltinEncoder) -> None:
-    """Refuse a model that computes something else here: wrong vectors look like right ones."""
+    """Refuse a model that computes other vectors on this machine than where it was built: wrong vectors look like
+    right ones.
+    """
     with importlib.resources.files(__package__).joinpath("builtin_guard.npy").open("rb") as stream:
         expected = np.load(stream, allow_pickle=False)
     got = checked_vectors(encoder.encode_passages(GUARD_TEXTS), len(GUARD_TEXTS), HIDDEN, COMPONENT)

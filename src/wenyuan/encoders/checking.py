@@ -43,7 +43,7 @@ Prefixes = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A question and what answers it; without a question, a text that answers none."""
+    """A test question and its answer; without a question, a distractor text."""
 
     language: str
     question: str
@@ -52,7 +52,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tried:
-    """One way to use a model.
+    """The results of one way to use a model.
 
     Attributes:
         pooling: ``""`` where the graph pools by itself.
@@ -78,7 +78,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Checked:
-    """What was found out of a model.
+    """The result of a check.
 
     Attributes:
         stated: As the directory says, or as it is used where that says nothing.
@@ -100,23 +100,23 @@ class Checked:
 
     @property
     def foreign(self) -> tuple[str, ...]:
-        """The languages in which most questions do not find their answers: the model does not know them."""
+        """The languages in which most test questions do not find their answers."""
         return tuple(sorted(language for language, share in self.best.found.items() if share < _LEAST_FOUND))
 
     @property
     def scale(self) -> tuple[float, float]:
-        """For `encoder.scale`: cosines from unrelated to identical."""
+        """For the setting `encoder.scale`: the range of cosines from unrelated to identical."""
         return round(self.best.unrelated, 2), round(max(self.best.identical, self.best.unrelated + 0.01), 2)
 
 
 def probes() -> tuple[Probe, ...]:
-    """The probe set: 24 questions with answers and 8 texts that answer none, in each language."""
+    """The test set: 24 questions with answers and 8 distractors, in each language."""
     text = importlib.resources.files(__package__).joinpath("probes.tsv").read_text("utf-8")
     return tuple(Probe(*row) for row in csv.reader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 def check_folder(folder: Path, tell: Callable[[int, int], None] = lambda done, total: None) -> Checked:
-    """Try the model of a directory.
+    """Check the model in a directory.
 
     Args:
         tell: Told how far it is: ``(texts done, of how many)``.
@@ -158,7 +158,7 @@ def check_folder(folder: Path, tell: Callable[[int, int], None] = lambda done, t
 
 
 class _Reading:
-    """Vectors of texts under every pooling; each text is read once."""
+    """Vectors of texts under every pooling; the model reads each text once."""
 
     def __init__(self, encoder: OnnxEncoder, tell: Callable[[int, int], None]) -> None:
         self.encoder = encoder
@@ -201,7 +201,7 @@ class _Reading:
 
 
 def _tried(reading: _Reading, known: Sequence[Probe], prefixes: Prefixes) -> list[Tried]:
-    """What comes of prefixes under each pooling."""
+    """Results of the given prefixes under each pooling."""
     query, passage = prefixes
     asked = [number for number, probe in enumerate(known) if probe.question]
     questions = reading.vectors([query + known[number].question for number in asked])
@@ -218,7 +218,9 @@ def _tried(reading: _Reading, known: Sequence[Probe], prefixes: Prefixes) -> lis
 def _measured(
     pooling: str, prefixes: Prefixes, asked: Sequence[int], languages: NDArray[np.str_], cosines: Vectors, same: float
 ) -> Tried:
-    """The questions' cosines, ``(questions, texts)``, as a `Tried`; a question competes within its own language."""
+    """A `Tried` from the cosines of the questions, ``(questions, texts)``; each question is ranked within its own
+    language.
+    """
     margins: list[float] = []
     others: list[float] = []
     found: dict[str, list[bool]] = {}

@@ -34,7 +34,7 @@ _PROBES = (("年假有几天", "员工每年有五天年假。"), ("annual leave
 
 
 class CrossEncoder:
-    """(query, text) → probability, with a local ONNX model. Safe to use from several threads.
+    """(query, text) → probability, with a local ONNX model. Thread-safe.
 
     Args:
         path: The directory: ``model.onnx`` and ``tokenizer.json``; ``config.json`` where it is.
@@ -72,7 +72,7 @@ class CrossEncoder:
         self.fingerprint = f"onnx_dir|{name or folder.name}|{sha256[:16]}|{most}|{kind}"
 
     def rerank(self, query: str, texts: Sequence[str], *, deadline: Deadline) -> Sequence[float]:
-        """How probable it is that each text answers the query.
+        """The probability of each text that it answers the query.
 
         Raises:
             RerankerTimeout: the deadline passed; it is looked at before every text.
@@ -94,7 +94,7 @@ class CrossEncoder:
         return checked_scores(scores, len(texts), self.component, logits=self._logits)
 
     def close(self) -> None:
-        """Nothing to close: the session goes with the reranker."""
+        """No-op: the session is freed with the reranker."""
 
     def _score(self, query: str, text: str) -> float:
         """One pair a run, never a padded batch: in a batch the neighbours would move a score (see `sessions`)."""
@@ -127,7 +127,7 @@ class CrossEncoder:
 
 @contextmanager
 def _translated(component: str) -> Iterator[None]:
-    """The shared parts of this room speak of encoders: their failure is this reranker's."""
+    """Translate errors of the shared helpers, which name an encoder, into errors of this reranker."""
     try:
         yield
     except EncoderError as error:

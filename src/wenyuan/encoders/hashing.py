@@ -61,7 +61,7 @@ class HashingEncoder:
         return rows
 
     def close(self) -> None:
-        """Nothing to close."""
+        """No-op."""
 
     def _encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         dimension = self.fingerprint.dimension

@@ -113,7 +113,7 @@ def open_http(  # noqa: PLR0913  (settings, each by its name)
 
 
 class HttpEncoder:
-    """Text → vectors over HTTP; made by `open_http`. Safe to use from several threads."""
+    """Text → vectors over HTTP; made by `open_http`. Thread-safe."""
 
     def __init__(self, server: JsonEndpoint, fingerprint: EncoderFingerprint, *, batch: int) -> None:
         self.fingerprint = fingerprint
@@ -121,14 +121,14 @@ class HttpEncoder:
         self._server, self._batch = server, batch
 
     def measure(self) -> None:
-        """Ask the server for the dimension of its vectors, and whether it tells texts apart."""
+        """Determine the dimension of the vectors, and check that different texts get different vectors."""
         rows = self._ask(_PROBES, None)
         dimension = len(rows[0]) if isinstance(rows[0], list) else 0
         checked_vectors(rows, len(rows), dimension, self.component, texts=_PROBES)
         self.fingerprint = replace(self.fingerprint, dimension=dimension)
 
     def encode_queries(self, texts: Sequence[str], *, deadline: Deadline | None = None) -> Any:
-        """Vectors of queries.
+        """Unit vectors of queries.
 
         Raises:
             EncoderTimeout: the deadline passed, or the server took too long.
@@ -162,13 +162,13 @@ class HttpEncoder:
         return np.concatenate(parts)
 
     def _ask(self, texts: Sequence[str], deadline: Deadline | None) -> list[Any]:
-        """One batch: its vectors in the order of the texts; what is in them is not yet checked."""
+        """One batch: raw vectors in the order of the texts."""
         body = {"model": self.fingerprint.id, "input": list(texts), "encoding_format": "float"}
         return _rows(self._server.ask(body, deadline), len(texts), self.component)
 
 
 def _rows(answer: Any, count: int, component: str) -> list[Any]:
-    """The vectors of an answer in the order of its indexes."""
+    """The vectors of a response, sorted by their indexes."""
     entries = answer.get("data") if isinstance(answer, dict) else None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise EncoderUnavailable("the answer has no list of embeddings", component=component)
@@ -196,7 +196,7 @@ _VERSIONS: Mapping[Dialect, str] = {"jina": "/v1", "cohere": "/v2", "tei": ""}
 
 
 class HttpReranker:
-    """(query, text) → probability over HTTP. Safe to use from several threads.
+    """(query, text) → probability over HTTP. Thread-safe.
 
     Args:
         url: Of the server (``http://host:8080``), its API (``…/v1``), or the endpoint (``…/rerank``).
@@ -234,7 +234,7 @@ class HttpReranker:
         self.fingerprint = f"http|{dialect}|{model}|{'logit' if logits else 'probability'}"
 
     def rerank(self, query: str, texts: Sequence[str], *, deadline: Deadline) -> Sequence[float]:
-        """How probable it is that each text answers the query.
+        """The probability of each text that it answers the query.
 
         Raises:
             RerankerTimeout: the deadline passed, or the server took too long.
@@ -261,7 +261,7 @@ class HttpReranker:
 
 
 def _scores(answer: Any, dialect: Dialect, count: int, component: str) -> list[object]:
-    """The scores of an answer in the order of the texts; what they are is not yet checked."""
+    """Raw scores of a response, in the order of the texts."""
     if dialect != "tei":
         answer = answer.get("results") if isinstance(answer, dict) else None
     if not isinstance(answer, list) or not all(isinstance(entry, dict) for entry in answer):

@@ -30,7 +30,7 @@ _OFFSET_POSITIONS = {"roberta", "xlm-roberta", "camembert", "mpnet"}
 
 
 def first_file(folder: Path, names: Sequence[str], component: str) -> Path:
-    """The first of the files that is there; EncoderUnavailable when none is."""
+    """The first of these files that exists; EncoderUnavailable if none does."""
     for name in names:
         if (path := folder / name).is_file():
             return path
@@ -42,7 +42,7 @@ def first_file(folder: Path, names: Sequence[str], component: str) -> Path:
 
 
 def read_json(folder: Path, name: str, component: str) -> Any:
-    """The parsed file, or an empty object where there is none."""
+    """The parsed file, or an empty object if it does not exist."""
     try:
         return json.loads((folder / name).read_text("utf-8"))
     except FileNotFoundError:
@@ -52,7 +52,7 @@ def read_json(folder: Path, name: str, component: str) -> Any:
 
 
 def read_object(folder: Path, name: str, component: str) -> dict[str, Any]:
-    """As `read_json`, of a file that must hold an object."""
+    """As `read_json`; the file must hold an object."""
     parsed = read_json(folder, name, component)
     if not isinstance(parsed, dict):
         raise EncoderUnavailable(msg("{name} holds no JSON object", name=name), component=component)
@@ -60,7 +60,7 @@ def read_object(folder: Path, name: str, component: str) -> dict[str, Any]:
 
 
 def load_tokenizer(path: Path, most: int, component: str) -> Any:
-    """The tokenizer of a file, without padding, that cuts what has more than `most` tokens."""
+    """The tokenizer of a file, without padding, truncating at `most` tokens."""
     try:
         import tokenizers
     except ImportError as error:
@@ -81,7 +81,7 @@ def load_tokenizer(path: Path, most: int, component: str) -> Any:
 
 
 def input_types(session: Any, component: str) -> dict[str, Any]:
-    """The numpy type of each input that the model wants; one that a tokenizer cannot give is refused."""
+    """The numpy type of each model input; inputs that a tokenizer cannot provide are refused."""
     known = {"input_ids", "attention_mask", "token_type_ids", "position_ids"}
     types: dict[str, Any] = {}
     for wanted in session.get_inputs():
@@ -99,7 +99,7 @@ def input_types(session: Any, component: str) -> dict[str, Any]:
 
 
 def most_tokens(folder: Path, component: str) -> int:
-    """How many tokens of a text the model looks at, as the directory says; 512 where it does not."""
+    """The model's maximum sequence length according to its directory; 512 by default."""
     config = read_object(folder, "config.json", component)
     positions = config.get("max_position_embeddings")
     if isinstance(positions, int) and config.get("model_type") in _OFFSET_POSITIONS:
@@ -114,7 +114,7 @@ def most_tokens(folder: Path, component: str) -> int:
 
 
 def model_sha256(model: Path) -> str:
-    """Of the model file, with the file of its weights where they lie apart."""
+    """SHA-256 of the model file and its external weights."""
     digest = hashlib.sha256()
     for path in (model, model.with_name(model.name + "_data"), model.with_name(model.name + ".data")):
         if path.is_file():
@@ -227,7 +227,7 @@ def encode_each(
 
 
 def _reason(error: Exception) -> str:
-    """The driver's first line; the rest is its stack."""
+    """The first line of the driver's message; the rest is its stack."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
 
 
@@ -309,7 +309,7 @@ def open_onnx_dir(
 
 
 class OnnxEncoder:
-    """Text → vectors with a local ONNX model; made by `open_onnx_dir`. Safe to use from several threads."""
+    """Text → vectors with a local ONNX model; made by `open_onnx_dir`. Thread-safe."""
 
     works_here = True
 
@@ -335,11 +335,11 @@ class OnnxEncoder:
 
     @property
     def max_tokens(self) -> int:
-        """What lies behind so many tokens of a text does not count."""
+        """Maximum sequence length; longer texts are truncated."""
         return self._layout.max_tokens
 
     def encode_queries(self, texts: Sequence[str], *, deadline: Deadline | None = None) -> Any:
-        """Vectors of queries.
+        """Unit vectors of queries.
 
         Raises:
             EncoderTimeout: the deadline passed; it is looked at before every text.
@@ -352,7 +352,7 @@ class OnnxEncoder:
         return self._encode(self._layout.passage_prefix, texts, None, progress)
 
     def close(self) -> None:
-        """Nothing to close: the session goes with the encoder."""
+        """No-op: the session is freed with the encoder."""
 
     def _encode(
         self,
@@ -372,12 +372,12 @@ class OnnxEncoder:
         )
 
     def _vector(self, text: str) -> NDArray[np.float32]:
-        """``(dimension,)``, not normalised, not checked."""
+        """``(dimension,)``, neither normalised nor validated."""
         states = self.states(text)
         return states if states.ndim == 1 else pooled(states, self._layout.pooling)
 
     def states(self, text: str) -> NDArray[np.float32]:
-        """What the model says of a text without any prefix: ``(tokens, dimension)``; ``(dimension,)`` where the graph pools.
+        """Raw model output for a text without prefix: ``(tokens, dimension)``; ``(dimension,)`` if the graph pools.
 
         Raises:
             EncoderUnavailable: the model failed, or its output has another shape.
@@ -403,7 +403,7 @@ class OnnxEncoder:
 
 
 def pooled(states: NDArray[np.float32], pooling: Pooling) -> NDArray[np.float32]:
-    """One vector of a text's states: ``(tokens, dimension)`` → ``(dimension,)``; there is no padding to leave out."""
+    """Pool token states into one vector: ``(tokens, dimension)`` → ``(dimension,)``; there is no padding."""
     if pooling == "mean":
         states = states.mean(axis=0, dtype=np.float32, keepdims=True)
     row: NDArray[np.float32] = states[-1 if pooling == "last" else 0]
@@ -411,7 +411,7 @@ def pooled(states: NDArray[np.float32], pooling: Pooling) -> NDArray[np.float32]
 
 
 def stated(folder: Path, component: str) -> tuple[Pooling | None, tuple[str, str]]:
-    """What a directory says itself: the pooling, None where it says nothing; the prefixes of queries and of passages.
+    """What the directory itself specifies: pooling (None if unspecified), prefixes of queries and of passages.
 
     Raises:
         EncoderUnavailable: it cannot be read, or asks for what cannot be done.

@@ -1,4 +1,5 @@
-"""The reference engine: everything in Python objects, every score by its definition. Slow, plain, right.
+"""The reference engine: plain Python objects, every score computed by its definition. Slow, but the yardstick for the
+other engines; sufficient for a few thousand passages.
 
 It is what the other engines are compared with, and good enough for a few thousand passages.
 """
@@ -22,7 +23,7 @@ from wenyuan.core.text import passage_terms
 
 
 class MemoryEngine:
-    """Rows in a dict; a linear pass per query."""
+    """Rows in a dict; a linear scan per query."""
 
     name = "memory"
     works_here = False
@@ -121,10 +122,10 @@ class MemoryEngine:
         return [i for i in passage_ids if i in self._rows]
 
     def checkpoint(self, *, always: bool = False) -> None:
-        """Nothing: it has no files."""
+        """No-op: there are no files."""
 
     def purge(self, feed: ChangeFeed) -> None:
-        """Nothing: what was removed is not held."""
+        """No-op: removed rows are not kept."""
 
     def mean_cosine(self, vector: Any) -> float:
         with self._lock:

@@ -1,4 +1,4 @@
-"""What a source's registry entry says about how to reach it, checked whole; secrets are named there, never held."""
+"""Validated settings of external sources. Secrets are referenced by environment variable, never stored."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Shape = TypeVar("Shape", bound=SourceSettings)
 
 
 def declared(shape: type[Shape], source: Source) -> Shape:
-    """A source's settings.
+    """Parse and validate a source's settings.
 
     Raises:
         ConfigError: they are not what its type needs; every fault is listed, no value is shown.
@@ -60,7 +60,7 @@ def declared(shape: type[Shape], source: Source) -> Shape:
 
 
 def secret(variable: str, component: str, allowed: Sequence[str] = ENV_ALLOWED) -> str:
-    """What an environment variable holds.
+    """The value of an environment variable that a source's settings may name.
 
     Whoever may describe sources could else send any variable of this process to an address of their choice.
 

@@ -1,4 +1,6 @@
-"""A source of type ``vector_index`` on Milvus: somebody's collection with texts and vectors, searched where it is."""
+"""External sources of type ``vector_index`` in Milvus: an existing collection with texts and vectors, searched in
+place.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ T = TypeVar("T")
 
 
 class MilvusFields(BaseModel):
-    """Names of fields: `id` is the primary key; `metadata` is JSON, whose scalar members become facets."""
+    """Field names of a collection: `id` is the primary key; `metadata` is JSON, whose scalar members become facets."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
 
@@ -80,7 +82,7 @@ def open_milvus(
     lazy: bool = False,
     env_allowed: Sequence[str] = ENV_ALLOWED,
 ) -> MilvusCollection:
-    """A source that is searched in a Milvus collection; arguments as of `attached.open_attached`.
+    """Open a Milvus collection as a source; the arguments are those of `attached.open_attached`.
 
     Raises:
         ConfigError: a setting is wrong, another encoder made the vectors, the collection or its fields are not there
@@ -126,7 +128,7 @@ def open_milvus(
 
 
 def condition(filter_: Mapping[str, str | int | float | bool], component: str) -> str:
-    """The filter as an expression. Names are checked by their settings; a text can hold no quote that ends it.
+    """A filter as a Milvus expression. Field names are validated by their settings; quotes in strings are escaped.
 
     Raises:
         ConfigError: a text with control characters, which Milvus has no way to write, or a number that is none.
@@ -151,7 +153,7 @@ def condition(filter_: Mapping[str, str | int | float | bool], component: str) -
 
 
 class MilvusCollection:
-    """One collection; made by `open_milvus`. Safe to use from several threads.
+    """One collection; made by `open_milvus`. Thread-safe.
 
     Questions are asked with consistency level *Strong*: what was written before is found.
     """
@@ -174,12 +176,12 @@ class MilvusCollection:
         self._closed = False
 
     def check(self, deadline: Deadline) -> None:
-        """Connect, look at the collection, and search it once; raises as `open_milvus`."""
+        """Connect, validate the collection's schema, and run one search; raises as `open_milvus`."""
         unit = [1.0] + [0.0] * (self.dimension - 1)
         self._within(deadline, lambda: self._found(unit, 1, deadline))
 
     def ask(self, query: str, *, vector: Any, limit: int, as_of: date, deadline: Deadline) -> Sequence[OutsideHit]:
-        """The rows nearest to ``vector``, best first; rows without text are none. Words are not used.
+        """The nearest rows to ``vector``, best first; rows without text are skipped. Query words are not used.
 
         Raises:
             EngineTimeout: no answer before the deadline, or within the source's own timeout.
@@ -196,7 +198,7 @@ class MilvusCollection:
         return self._hits(rows)
 
     def close(self) -> None:
-        """Leave the server. Later questions fail."""
+        """Disconnect. Later queries fail."""
         self._closed = True
         self._leave()
 
@@ -207,7 +209,7 @@ class MilvusCollection:
             leave(client)
 
     def _within(self, deadline: Deadline, work: Callable[[], T]) -> T:
-        """The only place where the driver's exceptions are translated."""
+        """Run a driver call; the only place where the driver's exceptions are translated."""
         if self._closed:
             raise EngineUnavailable("is closed", component=self.component)
         try:
@@ -250,7 +252,7 @@ class MilvusCollection:
         return list(found[0])
 
     def _look(self, client: Any, deadline: Deadline) -> None:
-        """Whether the collection is what the settings say; raises ConfigError."""
+        """Validate the collection against the settings; raises ConfigError."""
         settings, named = self._settings, self._settings.fields
         if not client.has_collection(settings.collection, timeout=seconds(deadline)):
             raise ConfigError(

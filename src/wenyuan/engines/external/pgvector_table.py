@@ -1,4 +1,4 @@
-"""Sources that are PostgreSQL tables with vectors: their statement, checks and sessions."""
+"""External sources that are PostgreSQL tables with pgvector columns: statement, validation and sessions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _VERSION = "SELECT extversion FROM pg_catalog.pg_extension WHERE extname = 'vect
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How a table is searched.
+    """The prepared search of a table.
 
     Attributes:
         statement: Rows by rising cosine distance; parameters ``vector``, ``limit``, ``as_of``, and those of `bound`.
@@ -63,7 +63,7 @@ class Search:
 
 
 def described(connection: Connection[Any], settings: AttachedSettings, component: str) -> Search:
-    """How the table that the settings name is to be searched, now.
+    """Inspect the table that the settings name, and prepare its search.
 
     Raises:
         ConfigError: table or columns are not there, or not of the type or dimension that the settings say.
@@ -135,7 +135,7 @@ def _condition(settings: AttachedSettings) -> Composed:
 
 
 def _in_force(settings: AttachedSettings) -> list[Composed]:
-    """The day is bound, and compared inside the query: what does not count on it takes nobody's place."""
+    """The validity condition inside the query, so that rows out of force do not take up places of the limit."""
     test = SQL("({name} IS NULL OR {name}::pg_catalog.date OPERATOR(pg_catalog.{sign}) {day}::pg_catalog.date)")
     bounds = ((settings.columns.effective_from, "<="), (settings.columns.effective_until, ">="))
     return [
@@ -146,7 +146,9 @@ def _in_force(settings: AttachedSettings) -> list[Composed]:
 
 
 def _statement(settings: AttachedSettings, rows: Composed, space: str, kind: str) -> Composed:
-    """The extension's type and operator are named with its schema, which need not be on the search path."""
+    """The search statement. The extension's type and operator are schema-qualified, since its schema need not be on
+    the search path.
+    """
     columns = settings.columns
     text = SQL("{}::pg_catalog.text")
     day = SQL("CASE WHEN pg_catalog.isfinite({0}) THEN {0}::pg_catalog.date END")  # infinity is no bound
@@ -177,7 +179,7 @@ def _statement(settings: AttachedSettings, rows: Composed, space: str, kind: str
 
 
 def _tuned(connection: Connection[Any], rows: Composed, bound: Mapping[str, Facet]) -> Mapping[str, str]:
-    """Every row is compared where they are few, or where pgvector cannot go on scanning until it has enough (< 0.8)."""
+    """Session settings: an exact scan where rows are few, or where pgvector (< 0.8) cannot scan iteratively."""
     explain = SQL("EXPLAIN (FORMAT JSON) SELECT 1 {}").format(rows)
     plan = connection.execute(explain, {**bound, "as_of": date.today()}).fetchone()
     version = connection.execute(_VERSION).fetchone()
@@ -197,12 +199,12 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _name(*parts: str) -> Identifier:
-    """A quoted name. The driver takes a per cent sign for a parameter, even inside quotes."""
+    """A quoted identifier, with per cent signs doubled for the driver."""
     return Identifier(*(part.replace("%", "%%") for part in parts))
 
 
 def hit(row: tuple[Any, ...], score: float, settings: AttachedSettings, source_id: str) -> OutsideHit:
-    """What a row of the statement says."""
+    """A result row as a hit."""
     key, text, _, title, uri, metadata, begin, end = row
     place = "/".join(quote(name, safe="") for name in settings.place)
     members = metadata if isinstance(metadata, dict) else {}
@@ -235,7 +237,7 @@ _MEANINGS: tuple[Meaning, ...] = (
 
 
 class PostgresTable:
-    """One table with texts and vectors; made by `attached.open_attached`. Safe to use from several threads.
+    """One table with texts and vectors; made by `attached.open_attached`. Thread-safe.
 
     Attributes:
         encoder: What made its vectors, as the settings say; `dimension` is theirs.
@@ -259,7 +261,7 @@ class PostgresTable:
         self._looked: tuple[Search, float] | None = None
 
     def check(self, deadline: Deadline) -> None:
-        """Connect, look at the table, and search it once.
+        """Connect, validate the table, and run one search.
 
         Raises:
             ConfigError: it is not what the settings say.
@@ -274,7 +276,8 @@ class PostgresTable:
             raise
 
     def ask(self, query: str, *, vector: Any, limit: int, as_of: date, deadline: Deadline) -> Sequence[OutsideHit]:
-        """The rows nearest to ``vector``, best first; rows without text or vector are none. Words are not used.
+        """The nearest rows to ``vector``, best first; rows without text or vector are skipped. Query words are not
+        used.
 
         Raises:
             EngineTimeout: no answer before the deadline, or within the source's own timeout.
@@ -296,7 +299,7 @@ class PostgresTable:
         self._sessions.close()
 
     def _rows(self, asking: Mapping[str, Any], deadline: Deadline) -> list[tuple[Any, ...]]:
-        """The statement's rows. How the table looks is found out anew now and then, and after whatever failed."""
+        """The rows of the statement. The table is inspected again from time to time, and after every failure."""
         looked = self._looked
         known = looked[0] if looked is not None and time.monotonic() < looked[1] else None
 
@@ -334,10 +337,10 @@ class PostgresTable:
 
 
 def _asking(vector: list[float], limit: int, day: date) -> dict[str, Any]:
-    """What the statement is given besides the filter's values."""
+    """Parameters of the statement, besides those of the filter."""
     return {"vector": str(vector), "limit": limit, "as_of": day}
 
 
 def meant(error: Exception, component: str) -> EngineError:
-    """What an exception of asking means here."""
+    """Translate an exception of a query."""
     return translated(error, component, _MEANINGS)

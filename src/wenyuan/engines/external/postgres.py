@@ -1,4 +1,6 @@
-"""A source of type ``vector_index``: somebody's PostgreSQL table with texts and vectors, searched where it is."""
+"""External sources of type ``vector_index`` in PostgreSQL: an existing table with texts and vectors, searched in
+place.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ Name = Annotated[str, Field(min_length=1, max_length=63)]
 
 
 class AttachedColumns(BaseModel):
-    """Names of columns.
+    """Column names of a table.
 
     Attributes:
         id: Must be unique.
@@ -79,7 +81,7 @@ def open_attached(
     lazy: bool = False,
     env_allowed: Sequence[str] = ENV_ALLOWED,
 ) -> PostgresTable:
-    """A source that is searched in a PostgreSQL table, over a connection that may only read.
+    """Open a PostgreSQL table as a source, over a read-only connection.
 
     Args:
         source: Its registry entry.

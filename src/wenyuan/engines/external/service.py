@@ -1,4 +1,6 @@
-"""Sources that are services: the contract over HTTP, and detection of loops between libraries."""
+"""External sources that are services (the contract over HTTP), and loop detection between libraries that query each
+other.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ _HINT = "libraries name one another as a source: remove one of these sources"
 
 @dataclass(slots=True)
 class QuestionPath:
-    """The question that is being answered.
+    """The path of libraries that the current question has passed through.
 
     Attributes:
         passed: The ids that it came with, as in the header.
@@ -60,13 +62,13 @@ JOURNEY: ContextVar[QuestionPath | None] = ContextVar("journey", default=None)
 
 
 def passed_here() -> str:
-    """The header of the question being answered now; ``""`` when it came from no other library."""
+    """The path header of the question being answered; ``""`` if it came from no other library."""
     journey = JOURNEY.get()
     return journey.passed if journey is not None else ""
 
 
 def arrived(library_id: str, received: str) -> QuestionPath:
-    """A question that has arrived, with its header. One that must not go on has `QuestionPath.refused` set.
+    """Register an incoming question with its path header. A question in a loop has `QuestionPath.refused` set.
 
     Raises:
         InvalidRequest: what was received is no such header.
@@ -79,7 +81,7 @@ def arrived(library_id: str, received: str) -> QuestionPath:
 
 
 def told(way: str) -> EngineUnavailable:
-    """The error that a refused way means; it names all of the way."""
+    """The error for a refused path; it names the whole path."""
     ids = way.split(",")
     shown = " → ".join(ids)
     if ids[-1] in ids[:-1]:
@@ -90,7 +92,7 @@ def told(way: str) -> EngineUnavailable:
 
 
 def via_header(library_id: str, received: str = "") -> str:
-    """What a library sends on: the way that a question has come, and its own id at the end.
+    """The path header to send on: the path so far, and this library's id.
 
     Args:
         library_id: Its own id.
@@ -107,7 +109,7 @@ def via_header(library_id: str, received: str = "") -> str:
 
 
 def refused_way(sent: str, answered: str) -> str:
-    """The way that an answer says was refused; ``""`` when it says nothing of the kind.
+    """The path that a response says was refused; ``""`` for any other response.
 
     Args:
         sent: What was sent with the question: another way is not believed.
@@ -193,7 +195,7 @@ class RemoteSettings(SourceSettings):
 
 @dataclass(frozen=True, slots=True)
 class _Endpoint:
-    """Where to ask: the URL, the ``Host`` header, and host:port for messages."""
+    """The endpoint: URL, ``Host`` header, and host:port for messages."""
 
     url: httpcore2.URL
     host: str
@@ -210,7 +212,7 @@ def open_remote(
     allow_private: bool = True,
     transport: httpcore2.NetworkBackend | None = None,
 ) -> Remote:
-    """A source that is asked over HTTP. Nothing is connected to before the first question.
+    """Open a service as a source. It is not connected to before the first question.
 
     Args:
         source: Its registry entry.
@@ -257,7 +259,7 @@ def open_remote(
 
 
 class Remote:
-    """One service that speaks the contract; made by `open_remote`. Safe to use from several threads."""
+    """A service that speaks the contract; made by `open_remote`. Thread-safe."""
 
     needs_vector = False
 
@@ -289,7 +291,7 @@ class Remote:
     def ask(
         self, query: str, *, vector: Any = None, limit: int, as_of: date, deadline: Deadline
     ) -> Sequence[OutsideHit]:
-        """The best passages for a query, best first; one that is given twice counts once.
+        """The best passages for a query, best first, without duplicates.
 
         Raises:
             EngineTimeout: no whole answer before the deadline, or within the source's own timeout.
@@ -319,12 +321,12 @@ class Remote:
         return tuple(hits.values())
 
     def close(self) -> None:
-        """Close the connections. Later questions fail."""
+        """Close the connections. Later queries fail."""
         self._closed = True
         self._pool.close()
 
     def _content(self, body: bytes, headers: Mapping[str, str], deadline: Deadline) -> bytes:
-        """The body of an answer with status 200, asked for once more when the connection was lost."""
+        """The body of a response with status 200; one retry if the connection was lost."""
         own = deadline.within(self._timeout)
         with until(own):
             try:
@@ -353,7 +355,7 @@ class Remote:
             return read_whole(answer.iter_stream(), MOST_BYTES)
 
     def _check_way(self, sent: str, answer: httpcore2.Response) -> None:
-        """Somebody on the way refused the question because it came round: that has to be named, not its status."""
+        """Raise the error of a refused path, instead of an error about the response's status."""
         way = refused_way(sent, _header(answer, VIA.lower().encode())) if sent else ""
         if way:
             error = told(way)
@@ -378,7 +380,7 @@ class Remote:
 
 
 def _header(answer: httpcore2.Response, name: bytes) -> str:
-    """A header's value; what is sent twice is joined, and so will match nothing that one value would."""
+    """The value of a header; repeated headers are joined, so that they match no single value."""
     return ", ".join(value.decode("latin-1").strip() for key, value in answer.headers if key.lower() == name)
 
 
@@ -401,7 +403,7 @@ def _hit(fragment: Fragment) -> OutsideHit:
 
 
 def _days(metadata: Mapping[str, Any]) -> tuple[date | None, date | None, bool]:
-    """The first and last day on which a fragment counts, and whether what it says of them can be read."""
+    """The first and last day in force of a fragment, and whether its metadata could be parsed."""
     try:
         begin, end = (None if (given := metadata.get(name)) in (None, "") else parse_date(given) for name in _DAYS)
     except ValueError:
@@ -410,7 +412,7 @@ def _days(metadata: Mapping[str, Any]) -> tuple[date | None, date | None, bool]:
 
 
 def _headings(metadata: Mapping[str, Any]) -> tuple[str, ...]:
-    """A list of headings, or the path as we write it ourselves: ``Chapter 3 > 第十三条``."""
+    """Headings from a list, or from a path as this project writes it: ``Chapter 3 > 第十三条``."""
     path = metadata.get("headings", metadata.get("heading"))
     if isinstance(path, str):
         path = path.split(" > ")
@@ -458,7 +460,7 @@ def _url_fault(url: str, parts: SplitResult) -> str:
 
 
 def _ascii_host(host: str, component: str) -> str:
-    """A host as it is asked for: an IPv6 address, or letters, digits, hyphens and dots (``知识.例子`` in its IDNA form)."""
+    """A host in ASCII form: an IPv6 address, or a name in its IDNA form (``知识.例子``)."""
     try:
         if ":" in host:
             return str(IPv6Address(host))

@@ -1,4 +1,5 @@
-"""The default engine: tantivy for keywords, an exact-recall scan for vectors, both derived from the catalog.
+"""The default engine: tantivy for keywords and a quantised vector scan with exact rescoring, both derived from the
+catalog.
 
 Both halves answer at one watermark: the last change of the catalog that they hold. `sync` replays what is
 missing; if it cannot, that is an `EngineError`, never a shorter answer. Files that were lost or damaged are
@@ -56,7 +57,7 @@ _REMOVED_SHARE = 0.25  # of the rows: above, the removed ones distort what terms
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """What queries read: one state of both halves, replaced as a whole."""
+    """An immutable state of both index halves, which queries read; it is replaced as a whole."""
 
     searcher: Any
     columns: Columns
@@ -66,7 +67,7 @@ class _View:
 
 
 class LocalEngine:
-    """An engine in a folder.
+    """An engine whose index files lie in a folder.
 
     Args:
         folder: Its own; made when missing.
@@ -108,14 +109,16 @@ class LocalEngine:
             self._find_again(self._scan)
 
     def _keep(self, what: str) -> None:
-        """Write what was made anew, so that the next start has it; who cannot write now makes it each time."""
+        """Save rebuilt files for the next start; without write access they are rebuilt at each start."""
         try:
             self.checkpoint(always=True, wait=_BRIEFLY)
         except KnowledgeError as error:  # a folder that cannot be written, say: what is in memory is right
             log.warning("%s, and not kept: %s", what, error)
 
     def _find_again(self, scan: VectorScan) -> None:
-        """Of a library that was copied, the vectors need not be compared each time; who cannot write now does."""
+        """Record that the vectors of a copied library were verified; without write access they are verified at each
+        start.
+        """
         try:
             with self._exclusive(wait=_BRIEFLY):
                 self._files.found_again(scan)
@@ -123,14 +126,14 @@ class LocalEngine:
             log.info("the vectors will be compared again at the next start: %s", error)
 
     def _load_twice(self) -> None:
-        """Another process may replace the row files while they are being read; then the new ones are there."""
+        """Load the row files, a second time if another process replaced them meanwhile."""
         try:
             self._load()
         except IndexCorrupt:
             self._load()
 
     def _start_anew(self, error: IndexCorrupt) -> None:
-        """Throw the files away; the next `sync` replays the catalog from its beginning."""
+        """Delete the files; the next `sync` replays the catalog from its beginning."""
         log.warning("%s; rebuilding from the catalog", error)
         with self._exclusive():
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -195,7 +198,8 @@ class LocalEngine:
             self._lock.release()
 
     def _may_catch_up(self, feed: ChangeFeed, deadline: Deadline) -> bool:
-        """Take the lock; False when another thread has it and a request can be answered from what is here.
+        """Take the write lock; False if another thread holds it and the request can be answered from the current
+        view.
 
         A view is one state of both halves, which that thread leaves alone; what the record has removed since is
         left out where answers are checked against it, and what is new comes when that thread is done.
@@ -210,8 +214,8 @@ class LocalEngine:
         return True
 
     def _may_lag(self, feed: ChangeFeed, watermark: int) -> bool:
-        """Whether questions may be answered as of a change that others have moved on from: never from files that are
-        only being built, which hold nothing.
+        """Whether queries may be answered from a view behind the catalog; never from an index that is still being
+        built.
         """
         return (self._whole or watermark > 0) and feed.lag(watermark) <= self._max_lag
 
@@ -255,7 +259,7 @@ class LocalEngine:
         return reached
 
     def _apply(self, feed: ChangeFeed, target: int) -> None:
-        """Replay changes into both halves: the keyword index commits first, the rows follow."""
+        """Apply changes to both halves: the keyword index commits first, the rows follow."""
         after = min(self._keyword.watermark, self._view.watermark)
         changes = feed.changes(after, target, vectors=self._scan is not None)
         first = next(changes, None)
@@ -266,7 +270,9 @@ class LocalEngine:
         self._set_view(target, self._keyword.stamp)
 
     def _check_belongs(self, feed: ChangeFeed) -> None:
-        """Once after the files were read: IndexMismatch when they follow another catalog, IndexCorrupt when some do."""
+        """Check once after loading: IndexMismatch if the files follow another catalog, IndexCorrupt if some of them
+        do.
+        """
         if self._belongs:
             return
         halves = (self._keyword.watermark, self._keyword.stamp), (self._view.watermark, self._view.stamp)
@@ -281,7 +287,7 @@ class LocalEngine:
     # -- files that somebody else has changed ----------------------------------------------------------
 
     def look(self, feed: ChangeFeed) -> None:
-        """See, at most twice a second, whether the files are as they were left, and mend or rebuild them.
+        """Check, at most twice a second, whether the files changed; repair or rebuild them if so.
 
         Raises:
             EngineError: they cannot be mended.
@@ -304,7 +310,7 @@ class LocalEngine:
             return  # whoever writes changes files; what else was changed is seen at the next look
 
     def _mend(self, feed: ChangeFeed) -> None:
-        """Follow what another process has written; write anew, from what is held, what is not what was written."""
+        """Follow what another process wrote; rewrite from memory what was damaged."""
         try:
             self._keyword.reload(partial(_check_same, feed))
         except (IndexCorrupt, IndexMismatch) as error:
@@ -327,7 +333,7 @@ class LocalEngine:
         log.warning("the row files were written anew")
 
     def _read_anew(self, feed: ChangeFeed) -> None:
-        """All rows from the catalog, up to where the keyword index stands."""
+        """All rows from the catalog, up to the change of the keyword index."""
         old = self._columns, self._scan
         self._columns, self._scan = Columns(), self._empty_scan()
         try:
@@ -338,7 +344,7 @@ class LocalEngine:
             raise
 
     def purge(self, feed: ChangeFeed) -> None:
-        """Write all files anew: of what was removed, no term, vector or value is left in them.
+        """Rewrite all files, so that no term, vector or value of removed passages is left in them.
 
         The time is that of indexing the library (not of embedding it). Answers go on from the old files.
         """
@@ -388,7 +394,7 @@ class LocalEngine:
         self._unsaved += len(batch)
 
     def checkpoint(self, *, always: bool = False, wait: float = 10.0) -> None:
-        """Write the row files, if enough has changed, so that the next start has little to replay."""
+        """Save the row files if enough has changed, so that the next start has little to replay."""
         # In this order: who ingests holds the first, and waits for the second.
         with self._exclusive(wait=wait), self._lock:
             if self._unsaved == 0 or not (always or self._unsaved >= _SAVE_AFTER):
@@ -407,9 +413,7 @@ class LocalEngine:
             self._unsaved = 0
 
     def _saveable(self) -> tuple[int, str]:
-        """As of which change rows are written, and its stamp: never ahead of the keyword index. The view may be, by changes
-        that hold no row.
-        """
+        """The change and stamp under which rows are saved: never ahead of the keyword index."""
         return min((self._view.watermark, self._view.stamp), (self._keyword.watermark, self._keyword.stamp))
 
     def _write_rows(self, seq: int, stamp: str, append_to: str = "") -> None:
@@ -488,7 +492,7 @@ class LocalEngine:
 
 
 def _check_same(feed: ChangeFeed, seq: int, stamp: str) -> None:
-    """IndexMismatch when change `seq` of an index is not the catalog's, but another library's of that number."""
+    """IndexMismatch if change `seq` of the index has another stamp than the catalog's."""
     if seq and feed.stamp(seq) != stamp:
         raise IndexMismatch(
             msg(

@@ -1,4 +1,5 @@
-"""Who is what: one row a passage, one column a field, so that any filter becomes a mask of rows in microseconds.
+"""Columnar metadata of passages: one row per passage, one column per field; a filter becomes a row mask in
+microseconds.
 
 A filter's leaf is tested against the distinct values of its column, not against rows; the same distinct values
 compile it for the keyword index. Both legs therefore mean the same by a filter.
@@ -29,7 +30,7 @@ _ABSENT = -1
 
 
 class _Words:
-    """A column of values by code."""
+    """A dictionary-encoded column."""
 
     def __init__(self, codes: Array, values: list[Facet]) -> None:
         self.codes = GrowableArray(codes)
@@ -63,7 +64,7 @@ def _key(value: Facet) -> tuple[str, Facet]:
 
 
 def leaf_values(leaf: In | Range, values: Iterable[Facet]) -> list[Facet]:
-    """Those of a column's distinct values that meet a leaf."""
+    """The distinct values of a column that match a filter leaf."""
     return [v for v in values if _meets(leaf, v)]
 
 
@@ -77,7 +78,7 @@ def _meets(leaf: In | Range, value: Facet) -> bool:
 
 
 class Columns:
-    """All rows of an index, those removed included (masked out)."""
+    """All rows of an index, including removed ones (masked)."""
 
     def __init__(self) -> None:
         self._numbers = {name: GrowableArray(np.empty(0, dtype=np.int64)) for name in _NUMBERS}
@@ -94,7 +95,7 @@ class Columns:
     # -- writing ------------------------------------------------------------------------------------
 
     def append(self, rows: list[IndexRow], crcs: list[int]) -> None:
-        """Add rows; a row whose passage is here already replaces it."""
+        """Add rows; they replace rows of the same passage."""
         self.remove([row.passage_id for row in rows])
         first = len(self.alive)
         numbers = {
@@ -129,7 +130,7 @@ class Columns:
     # -- reading ------------------------------------------------------------------------------------
 
     def frozen(self) -> Columns:
-        """The rows as they are now, for queries to read while others are added."""
+        """An immutable snapshot, for queries to read while rows are added."""
         copy, size = Columns(), len(self)
         copy._numbers = {name: column.frozen(size) for name, column in self._numbers.items()}
         copy._words = {name: column.frozen(size) for name, column in self._words.items()}
@@ -139,7 +140,7 @@ class Columns:
         return copy
 
     def rows_of(self, passage_ids: Sequence[int]) -> Array:
-        """The numbers of the live rows of these passages, (k,) int64; a passage that has none is left out."""
+        """Row numbers of the live rows of these passages, (k,) int64; unknown passages are skipped."""
         sought = np.asarray(passage_ids, dtype=np.int64)
         if not len(self):
             return np.empty(0, dtype=np.int64)
@@ -161,19 +162,19 @@ class Columns:
 
     @property
     def chinese(self) -> Array:
-        """Whose passages are in Chinese, (n,) bool."""
+        """Mask of passages in Chinese, (n,) bool."""
         return self._words["language"].mask(lambda v: v == CHINESE)
 
     def sources(self) -> list[str]:
         return [str(v) for v in self._words["source_id"].values]
 
     def values(self, field: str) -> list[Facet]:
-        """Distinct values of a field of words or facets."""
+        """Distinct values of a string field or facet."""
         column = self._facets.get(field[9:]) if field.startswith("metadata.") else self._words.get(field)
         return [] if column is None else list(column.values)
 
     def mask(self, scope: Scope) -> Array | None:
-        """Rows that a scope allows, (n,) bool; None when it allows all live rows and none is removed."""
+        """Mask of the rows within a scope, (n,) bool; None if all rows are live and within it."""
         mask = None if bool(self.alive.all()) else self.alive
         if not scope.sources.issuperset(self.sources()):
             mask = _and(mask, self._words["source_id"].mask(lambda v: v in scope.sources))
@@ -207,7 +208,7 @@ class Columns:
     # -- on disk ------------------------------------------------------------------------------------
 
     def save(self, path: Path) -> int:
-        """Write to `path`; returns the checksum to be kept elsewhere."""
+        """Write to `path`; returns the checksum, which is stored elsewhere."""
         arrays = {"alive": self.alive}
         arrays |= {f"n.{name}": column.view for name, column in self._numbers.items()}
         arrays |= {f"w.{name}": column.codes.view for name, column in self._words.items()}
@@ -225,7 +226,7 @@ class Columns:
 
     @classmethod
     def load(cls, path: Path, crc: int) -> Columns:
-        """Read what `save` wrote; IndexCorrupt when it is not that."""
+        """Inverse of `save`; IndexCorrupt for anything else."""
         try:
             raw = path.read_bytes()
             if zlib.crc32(raw) != crc:
@@ -257,7 +258,7 @@ class Columns:
 
 
 def _rises(numbers: Array, since: int) -> bool:
-    """Whether numbers rise strictly from the one before `since` on."""
+    """Whether numbers are strictly increasing from index `since` on."""
     return bool((np.diff(numbers[max(0, since - 1) :]) > 0).all())
 
 

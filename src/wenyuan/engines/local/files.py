@@ -1,4 +1,4 @@
-"""Files of the local index: checked when opened, and read safely while others may cut them off."""
+"""Files of the local index: verified when opened, and read safely while other processes may truncate them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Signature: TypeAlias = tuple[int, int, int, int]
 
 
 def signature(path: Path) -> Signature | None:
-    """None where there is no such file."""
+    """Identity of a file (inode, size, times); None if it does not exist."""
     try:
         return _of(path.stat())
     except OSError:
@@ -32,7 +32,7 @@ def signature(path: Path) -> Signature | None:
 
 
 class OpenFile:
-    """A file that is closed once nothing refers to it.
+    """A file descriptor that is closed when nothing refers to it any more.
 
     Attributes:
         handle: Its number.
@@ -57,7 +57,7 @@ Array = np.ndarray[Any, Any]
 
 
 class GrowableArray:
-    """Rows are only ever appended, so a slice taken earlier keeps its meaning."""
+    """An append-only array: slices taken earlier stay valid."""
 
     def __init__(self, values: Array) -> None:
         self._buffer = values
@@ -81,7 +81,7 @@ class GrowableArray:
         return self._buffer[: self._size]
 
     def frozen(self, size: int) -> GrowableArray:
-        """The first `size` rows, which no later `extend` of the original changes."""
+        """The first `size` rows; later `extend` calls do not change them."""
         return GrowableArray(self._buffer[:size])
 
 
@@ -142,7 +142,7 @@ class StoredRows:
         return self._count
 
     def take(self, numbers: Array) -> Array:
-        """Rows by number, (k,) int64 → (k, dimension) float32; IndexCorrupt when the file no longer holds them."""
+        """Rows by number, (k,) int64 → (k, dimension) float32; IndexCorrupt if the file no longer has them."""
         if self._held is not None:
             return self._held.take(numbers, axis=0)
         out = np.empty((len(numbers), self._dimension), dtype=np.float32)
@@ -155,18 +155,18 @@ class StoredRows:
         return out
 
     def span(self, first: int, end: int) -> Array:
-        """The rows from `first` to `end`, exclusive."""
+        """Rows `first` to `end`, exclusive."""
         if self._held is not None:
             return self._held[first:end]
         return self._read(first, np.empty((end - first, self._dimension), dtype=np.float32))
 
     def blocks(self) -> Iterator[Array]:
-        """All rows, some thousands at a time."""
+        """All rows, in blocks of some thousands."""
         for at in range(0, self._count, BLOCK):
             yield self.span(at, min(self._count, at + BLOCK))
 
     def intact(self, crcs: Array) -> bool:
-        """Whether each row has its checksum, (n,); 0 stands for a row that has none."""
+        """Mask of the rows whose checksum is right, (n,); checksum 0 means no checksum."""
         at = 0
         try:
             for block in self.blocks():
@@ -194,7 +194,7 @@ class StoredRows:
 
 
 def _copied(pieces: Array, out: Array) -> bool:
-    """Whether the kernel copied these pieces of this process's memory, one behind the other."""
+    """Whether the kernel copied these adjacent pieces of memory."""
     room = np.array([out.ctypes.data, out.nbytes], dtype=np.uint64)
     if _readv is None:
         return False

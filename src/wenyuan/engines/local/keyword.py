@@ -1,4 +1,4 @@
-"""The keyword index on tantivy, and the files that it is published in."""
+"""The keyword index in tantivy, and the atomic publication of its files."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class _Copy:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What was published at one moment; nothing, before the first time.
+    """What was last published; empty before the first time.
 
     Attributes:
         seq: The change of the catalog that it holds.
@@ -254,7 +254,7 @@ class Segments:
 
 
 def _manifest_of(raw: bytes) -> Any:
-    """IndexCorrupt when it is none, or was written by an earlier version, or is not what was written."""
+    """The parsed manifest; IndexCorrupt if it is damaged or of an earlier version."""
     try:
         said = json.loads(raw)
         digest = said.pop("sha256")
@@ -271,7 +271,7 @@ def _hash(said: Mapping[str, Any]) -> str:
 
 
 def _names(meta: str, made: Path) -> list[str]:
-    """The files of the segments that tantivy lists."""
+    """Names of the segment files that tantivy lists."""
     deleted = {_stem(s): s["deletes"] and s["deletes"]["opstamp"] for s in json.loads(meta)["segments"]}
     found = []
     for path in made.iterdir():
@@ -295,7 +295,7 @@ def _link(folder: Path, state: State) -> None:
 
 
 def _nameless(near: Path) -> OpenFile:
-    """A file that nobody else can open: on the disk of a folder, or where that cannot be written, on that of others."""
+    """An unlinked temporary file: in the folder, or where that is read-only, in the system's temporary folder."""
     for folder in (near, None):
         with suppress(OSError), tempfile.TemporaryFile(dir=folder) as made:
             return OpenFile(os.dup(made.fileno()))
