@@ -1,4 +1,4 @@
-"""The rules graph: nodes, directed statements and their evidence, and the books that bring them."""
+"""The model of the rules graph: nodes, directed statements, their evidence, and books (sets of rules to be imported)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AliasType = Literal["pref", "alt", "abbr", "typo", "code"]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something was written: a file, and its line (1-based), or a sheet and row as ``cell`` (``工序!5``)."""
+    """Where an entry was written: file and line (1-based), or sheet and row as ``cell`` (``工序!5``)."""
 
     file: str = ""
     line: int | None = None
@@ -37,7 +37,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alias:
-    """Another way to write a node's name; ``weight`` (0..1] says how surely it means this node."""
+    """An alternative name of a node; ``weight`` (0..1] is the confidence that it means this node."""
 
     text: str
     language: str = ""
@@ -47,7 +47,7 @@ class Alias:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A thing that statements are about.
+    """An entity that statements refer to.
 
     Attributes:
         key: Unique in the graph and stable: ``kind/name`` unless its author gave another.
@@ -80,7 +80,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What supports a statement: a place in a registered source, with the words it has there.
+    """A source that supports a statement: a document or clause, with the quoted words.
 
     Attributes:
         uri: The document, with an anchor where it has one there; one that only repeats the clause is left out.
@@ -111,7 +111,7 @@ class Evidence:
 
     @property
     def address(self) -> str:
-        """Where it is opened."""
+        """The URI to open, with its fragment."""
         return address_of(self.uri, self.clause, self.quote)
 
     @property
@@ -120,7 +120,7 @@ class Evidence:
 
 
 def statement_key(src: str, rel: str, dst: str, condition: str = "") -> str:
-    """Identity of a statement: what it says of what, under which condition; not how well it is supported."""
+    """The identity of a statement: subject, relation, object and condition, without its evidence."""
     return hashlib.sha256("\x00".join((src, rel, dst, condition)).encode()).hexdigest()[:32]
 
 
@@ -199,7 +199,7 @@ Direction = Literal["stated", "likely", "none"]
 
 @dataclass(frozen=True, slots=True)
 class BookFault:
-    """One thing that is wrong (``error``: something was refused) or worth knowing (``note``: it was taken).
+    """A problem found in a book (``error``: the entry was refused) or a remark (``note``: it was accepted).
 
     Attributes:
         code: Stable, for programs: ``unknown_kind``, ``dangling_end`` …
@@ -218,7 +218,7 @@ class BookFault:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """A number of nodes and a number of statements, as entries that somebody wrote."""
+    """Numbers of node and statement entries."""
 
     nodes: int = 0
     statements: int = 0
@@ -229,7 +229,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawEvidence:
-    """An evidence as written. ``source`` is ``""`` where the importer's default source is meant."""
+    """Evidence as written. An empty ``source`` means the importer's default source."""
 
     source: str = ""
     uri: str = ""
@@ -242,7 +242,7 @@ class RawEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawStatement:
-    """A statement as written: ends and relation are words, not keys.
+    """A statement as written: subject, object and relation are words, not keys.
 
     Attributes:
         src, dst: A key, a name, a label or an alias; ``kind:name`` where that is not enough.
@@ -269,7 +269,7 @@ class RawStatement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredSource:
-    """A source that a pack brings along. ``uri``: the document of evidences that name none themselves."""
+    """A source declared by a pack. ``uri`` is the document of evidence that names none itself."""
 
     source: Source
     uri: str = ""
@@ -278,7 +278,7 @@ class DeclaredSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Book:
-    """All that one import brings.
+    """The content of one import.
 
     Attributes:
         schema_tree: The schema that the pack declares, not yet parsed; None: it uses the library's.
@@ -299,12 +299,12 @@ class Book:
 
     @property
     def written(self) -> Tally:
-        """What stands in the files, read or not."""
+        """Number of entries in the files, accepted or not."""
         return Tally(len(self.nodes), len(self.links)) + self.refused
 
 
 def joined(pack: str, books: Iterable[Book]) -> Book:
-    """One book of several files of one pack.
+    """Merge the books of several files of one pack.
 
     A schema or a source that is declared in two of them is a fault (``duplicate_schema``,
     ``duplicate_source``); the first one stays.
@@ -350,7 +350,7 @@ T = TypeVar("T")
 def kept_fairly(
     ordered: Sequence[T], most: int, *, statement: Callable[[T], int], owners: Callable[[T], Collection[int]]
 ) -> frozenset[int]:
-    """Which statements are kept, at most `most`: of every owner the first ones up to an equal share, then the first ones.
+    """At most `most` statements: each owner's first ones up to an equal share, then the remaining ones in order.
 
     Args:
         ordered: Rules, the most important ones first. Several may give the same statement, which counts once.

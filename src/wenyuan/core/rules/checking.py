@@ -31,7 +31,7 @@ from wenyuan.core.rules.schema import Relation, Schema
 
 
 class NodeCheck:
-    """Takes nodes one by one; ``accepted`` by key, ``merged`` and ``refused`` as numbers."""
+    """Checks nodes one by one; ``accepted`` by key, ``merged`` and ``refused`` as counts."""
 
     def __init__(self, kinds: Words, known: Mapping[str, Node], machine: Set[str], faults: list[BookFault]) -> None:
         self.kinds, self.known, self.machine, self.faults = kinds, known, machine, faults
@@ -54,7 +54,7 @@ class NodeCheck:
             self.names_refused.setdefault(alias.text, node.place)
 
     def take(self, node: Node) -> None:
-        """Check a node and accept it, put it together with an earlier one, or refuse it."""
+        """Check a node; accept it, merge it with an earlier entry, or refuse it."""
         found = self.kinds.find(node.kind)
         if len(found) != 1:
             why = f" may mean each of {', '.join(found)}" if found else f" is no kind{self.kinds.near(node.kind)}"
@@ -132,7 +132,7 @@ class NodeCheck:
         )
 
     def finish(self, scope_kind: str) -> None:
-        """What can only be seen when all nodes are there: aliases that several have, scopes that nobody is."""
+        """Checks that need all nodes: ambiguous aliases, and scopes that name no node."""
         everything = {**self.known, **self.accepted}
         self._report_aliases(everything)
         if scope_kind:
@@ -168,7 +168,7 @@ class NodeCheck:
 
 
 def _contradictions(first: Node, again: Node) -> list[str]:
-    """The fields in which two entries for one thing say different things."""
+    """The fields in which two entries for the same node contradict each other."""
     found = [
         name
         for name in ("codes", "attributes")
@@ -194,7 +194,7 @@ _SHOWN = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What an import may bring, and what is wrong with the rest.
+    """The result of checking a book: what may be imported, and the faults of the rest.
 
     Attributes:
         merged: Entries that said again what another one says (their evidences and aliases are kept there).
@@ -215,9 +215,7 @@ class Checked:
 
     @property
     def errors(self) -> tuple[BookFault, ...]:
-        """The faults for which something was refused. With any of them, what is missing in the book may be
-        missing by mistake.
-        """
+        """The faults that refused entries. If there are any, an entry's absence from the book may be a mistake."""
         return tuple(fault for fault in self.faults if fault.severity == "error")
 
 
@@ -230,7 +228,7 @@ def check_book(
     default_source: str | None = None,
     default_status: StatementStatus | None = None,
 ) -> Checked:
-    """Resolve the names of a book and check all of it.
+    """Resolve the names of a book and check all entries.
 
     Args:
         schema: The library's schema with that of the book's pack laid over it.
@@ -281,7 +279,7 @@ def check_book(
 
 
 def _without_schema(book: Book) -> Checked:
-    """Nothing can be checked: that is one fault, not one for each entry."""
+    """The single fault of a book without a schema; its entries cannot be checked."""
     message = "the library has no kinds and relations yet: import a pack first that declares them"
     return Checked(
         pack=book.pack, nodes=(), statements=(), sources=book.sources, written=book.written, merged=Tally(),
@@ -290,7 +288,7 @@ def _without_schema(book: Book) -> Checked:
 
 
 class _Refused(Exception):
-    """This statement cannot be taken."""
+    """This statement is refused."""
 
     def __init__(self, code: str, message: str, place: Place | None = None) -> None:
         super().__init__(message)
@@ -574,7 +572,8 @@ def _kinds(found: Sequence[Candidate]) -> str:
 
 
 def _closing(statements: Mapping[str, Statement], upward: Set[str]) -> Iterator[tuple[str, list[str]]]:
-    """The statements that lead back onto the path that is walked, with (the beginning of) that path.
+    """Back edges of the inheritance graph with their (shortened) cycles, found by depth-first search in written
+    order. Without them the graph is acyclic.
 
     Depth first, in the order of writing, each statement once: without the ones found, there is no cycle.
     """

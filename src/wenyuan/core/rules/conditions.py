@@ -48,7 +48,7 @@ _OPEN, _CLOSE = ("(", "["), (")", "]")
 
 
 def wrong(text: str, why: str, *, hint: str = "") -> InvalidRequest:
-    """What to raise about a condition."""
+    """The exception for a faulty condition."""
     return InvalidRequest(
         msg("condition {text}: {why}", text=f"{text!r:.200}", why=why), faults=(Fault("condition", why),), hint=hint
     )
@@ -56,7 +56,7 @@ def wrong(text: str, why: str, *, hint: str = "") -> InvalidRequest:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word, number, text or sign of a condition (``kind``: name, number, string, sign), and where it stands."""
+    """A token of a condition (``kind``: name, number, string, sign) and its position."""
 
     kind: str
     text: str
@@ -69,7 +69,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """No value: for want of parameters, or because there is none (`faults`; `clash`: the types do not fit)."""
+    """An undefined value: parameters are missing, or evaluation failed (`faults`; `clash`: type mismatch)."""
 
     missing: frozenset[str] = frozenset()
     faults: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A piece without ``&&``, ``||`` and ``!`` at its top.
+    """A subexpression without ``&&``, ``||`` or ``!`` at its top level.
 
     Attributes:
         names: The parameters that it names.
@@ -91,7 +91,7 @@ class Leaf:
     parts: tuple[Any, ...] = ()
 
     def value(self, parameters: Mapping[str, object]) -> bool | Unknown:
-        """What it comes to with those values."""
+        """Its value for the given parameters."""
         missing = self.names - parameters.keys()
         if missing:
             return Unknown(missing)
@@ -106,7 +106,7 @@ class Leaf:
         return value
 
     def sides(self, parameters: Mapping[str, object]) -> tuple[Any, Any]:
-        """Both values that are compared; two times true where nothing is."""
+        """The values of both sides of the comparison; two times true if it is no comparison."""
         if not self.parts:
             return True, True
         left, right = (part.execute(dict(parameters)) for part in self.parts)
@@ -115,7 +115,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class _Joined:
-    """``decisive``: the value of one part that settles all: true for ``||``, false for ``&&``."""
+    """A conjunction or disjunction. ``decisive`` is the absorbing value: true for ``||``, false for ``&&``."""
 
     decisive: bool
     parts: tuple[Tree, ...]
@@ -130,7 +130,7 @@ Tree = Leaf | _Joined | _Not
 
 
 def value_of(tree: Tree, parameters: Mapping[str, object]) -> bool | Unknown:
-    """The value after Kleene: unknown parts do not matter where another one decides."""
+    """The value in Kleene's three-valued logic: unknown parts do not matter if another part decides."""
     if isinstance(tree, Leaf):
         return tree.value(parameters)
     if isinstance(tree, _Not):
@@ -148,7 +148,7 @@ def value_of(tree: Tree, parameters: Mapping[str, object]) -> bool | Unknown:
 
 
 def read(text: str) -> tuple[Tree, tuple[Leaf, ...]]:
-    """Take a condition apart: its tree, and all leaves of it.
+    """Parse a condition: its tree, and all its leaves.
 
     Raises:
         InvalidRequest: too long, too deep, not CEL, or more of CEL than conditions may use.
@@ -183,7 +183,7 @@ def _program(text: str, source: str) -> Any:
 
 
 def tokens_of(text: str) -> Iterator[Token]:
-    """The tokens of a condition.
+    """Tokenise a condition.
 
     Raises:
         InvalidRequest: a character that cannot stand where it stands.
@@ -217,7 +217,7 @@ def _check_use(text: str, tokens: tuple[Token, ...]) -> None:
 
 
 def _misuse(before: Token | None, token: Token, after: Token | None) -> str:
-    """Why a token that CEL knows is refused here; ``""``: it is not."""
+    """Why a token of CEL is not allowed in conditions; ``""`` if it is."""
     called = after is not None and after.text == "("
     method = before is not None and before.text == "."
     if token.kind == "name" and method and not (called and token.text in _METHODS):
@@ -236,7 +236,7 @@ def _misuse(before: Token | None, token: Token, after: Token | None) -> str:
 
 
 def _split(tokens: tuple[Token, ...], *signs: str) -> list[tuple[Token, ...]]:
-    """The pieces between those signs, as far as they stand outside of brackets."""
+    """Split at these operators outside of brackets."""
     pieces, start, depth = [], 0, 0
     for i, token in enumerate(tokens):
         depth += (token.text in _OPEN) - (token.text in _CLOSE)
@@ -247,7 +247,7 @@ def _split(tokens: tuple[Token, ...], *signs: str) -> list[tuple[Token, ...]]:
 
 
 def _in_brackets(tokens: tuple[Token, ...]) -> bool:
-    """Whether one pair of round brackets holds all of it."""
+    """Whether one pair of round brackets encloses the whole."""
     depth = 0
     for i, token in enumerate(tokens):
         depth += (token.text in _OPEN) - (token.text in _CLOSE)
@@ -298,7 +298,7 @@ _NATURE = {"number": "a finite number", "integer": "an integer", "string": "a te
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Whether a condition is met; ``missing``: the parameters without which that is not known, sorted."""
+    """The result of a condition; ``missing`` lists the parameters without which it is undecided, sorted."""
 
     state: Literal["met", "not_met", "unknown"]
     missing: tuple[str, ...] = ()
@@ -306,7 +306,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition that has been checked; `compile_condition` makes it.
+    """A compiled condition; made by `compile_condition`.
 
     Attributes:
         names: The parameters that it asks for, sorted.
@@ -318,7 +318,7 @@ class Condition:
     _declared: Mapping[str, Parameter]
 
     def check(self, parameters: Mapping[str, object]) -> Outcome:
-        """Whether it is met. A parameter that is None was not given; further ones do not matter.
+        """Evaluate the condition. None means that a parameter was not given; surplus parameters are ignored.
 
         Raises:
             InvalidRequest: a parameter that it names is of the wrong type, or it cannot be worked out with those
@@ -335,7 +335,8 @@ class Condition:
 
 
 def checked_parameters(declared: Mapping[str, Parameter], given: Mapping[str, object]) -> dict[str, object]:
-    """The values as conditions take them: ``6`` for a number is ``6.0``. None and undeclared ones stay as they are.
+    """The values converted to their declared types: ``6`` for a number is ``6.0``. None and undeclared parameters
+    stay as they are.
 
     Raises:
         InvalidRequest: values of the wrong type, each named with its type and unit.
@@ -360,7 +361,7 @@ def checked_parameters(declared: Mapping[str, Parameter], given: Mapping[str, ob
 
 
 def described(parameter: Parameter, language: str) -> str:
-    """``depth_m，开挖深度，单位 m``: what to ask for."""
+    """A parameter with label and unit, ``depth_m，开挖深度，单位 m``, for messages that ask for it."""
     comma, unit = ("，", "单位") if language.split("-", maxsplit=1)[0] == "zh" else (", ", "unit")
     label = label_in(parameter.labels, language, "")
     return comma.join(filter(None, (parameter.name, label, parameter.unit and f"{unit} {parameter.unit}")))
@@ -371,7 +372,7 @@ def _type_of(value: object) -> str:
 
 
 def _taken(value: object, kind: str) -> object:
-    """The value as one of that type, or None when it is none. True is no number, and "six" neither."""
+    """The value converted to a type, or None if it does not fit. True is no number, and neither is "six"."""
     if kind in ("string", "boolean"):
         return value if isinstance(value, str if kind == "string" else bool) else None
     number = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= _MOST  # no NaN either
@@ -381,7 +382,7 @@ def _taken(value: object, kind: str) -> object:
 
 
 def compile_condition(text: str, parameters: Mapping[str, Parameter] | None = None) -> Condition:
-    """Check a condition and make it ready. The same text with the same parameters is compiled once.
+    """Validate and compile a condition; the result is cached by text and parameters.
 
     Args:
         text: At most 1,000 characters, brackets at most 16 deep.
@@ -414,7 +415,7 @@ def _compiled(text: str, parameters: tuple[Parameter, ...] | None) -> Condition:
 
 
 def _check_types(text: str, leaves: tuple[Leaf, ...], typical: Mapping[str, object]) -> None:
-    """Types do not depend on values, so one value of each type finds every clash in a leaf."""
+    """Find type errors in a leaf by evaluating it once with a value of each parameter's type."""
     for leaf in leaves:
         value = leaf.value(typical)
         if isinstance(value, Unknown):

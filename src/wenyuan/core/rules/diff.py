@@ -1,4 +1,4 @@
-"""What an import would change, before it does: the graph as it is beside a checked book.
+"""The dry run of an import: differences between the live graph and a checked book.
 
 An import is declarative for its pack: what the pack says no longer loses the pack's evidence, and what is left
 without any is retired. What other packs support stays as it is.
@@ -42,7 +42,7 @@ _VALUES = {
 
 @dataclass(frozen=True, slots=True)
 class LiveNode:
-    """A node of the graph and the packs that bring it."""
+    """A node of the graph, and the packs that brought it."""
 
     node: Node
     packs: frozenset[str]
@@ -69,7 +69,7 @@ class LiveStatement:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that is not as it was.
+    """One difference.
 
     Attributes:
         text: Shows it, with kinds, relations and parameters by their ids; ``labels`` by what they are called, by language.
@@ -90,7 +90,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diff:
-    """What would happen to each node and statement that the book or the graph has of this pack.
+    """The effects of an import on the nodes and statements of its pack.
 
     Attributes:
         conflicting: Said by another pack in another way: the graph's stays.
@@ -105,7 +105,7 @@ class Diff:
 
     @property
     def empty(self) -> bool:
-        """Whether the import would change nothing."""
+        """Whether the import changes nothing."""
         return not (self.added or self.changed or self.retired)
 
     def lines(self, language: str = "en") -> list[str]:
@@ -123,7 +123,7 @@ class Diff:
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A node or a statement as text, and with labels by language."""
+    """The text of a node or statement, and its labels by language."""
 
     text: str
     labels: Mapping[str, str]
@@ -177,7 +177,7 @@ def diff(
 
 
 class _Showing:
-    """How nodes and statements are shown: nodes by the names that their author gives them."""
+    """Renders nodes and statements; nodes by the names that their author gave them."""
 
     def __init__(self, schema: Schema, names: Mapping[str, str]) -> None:
         self._schema = schema
@@ -225,7 +225,7 @@ def _compare_statement(new: Statement, live: LiveStatement | None, pack: str, sh
 
 
 def next_status(before: str, said: str, *, withheld: bool, differs: bool, mine: bool) -> StatementStatus:
-    """The status of a statement of the graph that a pack says again.
+    """The status of an existing statement after its pack was imported again.
 
     What people decided stays until the wording changes; then they are asked again, however often the pack says it.
 
@@ -247,7 +247,9 @@ def next_status(before: str, said: str, *, withheld: bool, differs: bool, mine: 
 
 
 def _take_back(live: LiveStatement, pack: str, shown: _Shown, found: _Found) -> set[str]:
-    """A statement that the pack says no longer; its key when nobody else does."""
+    """Remove this pack's evidence from a statement that it no longer contains; returns its key if no evidence is
+    left.
+    """
     key = live.statement.key
     lost = tuple(f"- {_cited(e)}" for e, p in zip(live.statement.evidences, live.packs, strict=True) if p == pack)
     if all(p == pack for p in live.packs):
@@ -258,7 +260,7 @@ def _take_back(live: LiveStatement, pack: str, shown: _Shown, found: _Found) -> 
 
 
 def _compare_node(new: Node, live: LiveNode | None, pack: str, shown: _Shown, found: _Found) -> None:
-    """A node that another pack brings, too, stays as it is there; aliases are each pack's own."""
+    """Compare a node; one that another pack brings too keeps that pack's values, while aliases belong to each pack."""
     if live is None:
         found.added.append(Change("node", new.key, shown.text, (), new.place, shown.labels))
         return
@@ -286,7 +288,7 @@ def _differences(old: object, new: object, names: Iterable[str]) -> tuple[str, .
 
 
 def _in_chinese(detail: str) -> str:
-    """A detail with the names of fields and of their fixed values in Chinese."""
+    """A detail in Chinese: names of fields and their fixed values are translated."""
     name, colon, values = detail.partition(": ")
     old, arrow, new = values.partition(" → ")
     if colon and arrow and name in _FIELDS:

@@ -27,7 +27,7 @@ from wenyuan.core.text import fold
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What of the graph a request may see: a required argument of every read.
+    """The visible part of the graph; a required argument of every read.
 
     A statement is in view when it is approved, valid on `day`, and has an evidence in one of `trusts` that is
     trusted enough. Evidence that is not in view is not seen with a statement either.
@@ -46,7 +46,9 @@ class View:
     proposed: bool = False
 
     def support(self, source_id: str, own: int | None) -> int | None:
-        """Trust of an evidence in a source, by its own trust (None: its source's); None when it is not in view."""
+        """The trust of an evidence within this view: its own, or its source's where that is None; None if it is not
+        visible.
+        """
         trust = self.trusts.get(source_id)
         if trust is None:
             return None
@@ -56,7 +58,7 @@ class View:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphNode:
-    """A node as it is read back."""
+    """A node as stored."""
 
     node_id: int
     key: str
@@ -66,13 +68,13 @@ class GraphNode:
     scope: tuple[str, ...] = ()
 
     def label(self, language: str) -> str:
-        """Its name in a language, or the preferred one."""
+        """Its label in a language, or the preferred name."""
         return self.labels.get(language) or self.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Support:
-    """One live evidence. ``trust`` is the lower one of its own and its source's; ``verified``: see `model.Evidence`."""
+    """A live evidence. ``trust`` is the minimum of its own and its source's; ``verified``: see `model.Evidence`."""
 
     source_id: str
     uri: str
@@ -84,13 +86,13 @@ class Support:
 
     @property
     def address(self) -> str:
-        """Where it is opened; ``uri`` as it is stored."""
+        """The URI to open; ``uri`` as stored."""
         return address_of(self.uri, self.clause, self.quote)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """A statement in view, with the node it leads to (or, walked against its direction, comes from)."""
+    """A visible statement and its other end (the subject, when followed in inverse direction)."""
 
     statement_id: int
     src: int
@@ -105,13 +107,13 @@ class Edge:
 
     @property
     def trust(self) -> int:
-        """Trust of the statement: that of its best live evidence."""
+        """Trust of the statement: the maximum over its live evidence."""
         return max(e.trust for e in self.evidences)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LexiconEntry:
-    """One way to write one node; every name, label, alias and code of every live node is an entry."""
+    """One name of one node; there is an entry for each name, label, alias and code of all live nodes."""
 
     node_id: int
     kind: str
@@ -122,7 +124,7 @@ class LexiconEntry:
 
 
 class Graph(Protocol):
-    """Where the graph is kept. Every read raises a `KnowledgeError` when it cannot answer, never less instead."""
+    """The graph store. Each read raises a `KnowledgeError` if it cannot answer completely."""
 
     def edges(
         self,
@@ -134,7 +136,7 @@ class Graph(Protocol):
         deadline: Deadline,
         inverse: bool = False,
     ) -> list[Edge]:
-        """The statements in view that lead from `nodes` by `relations` (into them, when `inverse`).
+        """The visible statements from `nodes` by `relations` (into them, if `inverse`).
 
         At most ``limit + 1`` of them, so that the caller sees when there are more: by strength (mandatory first),
         then falling weight, then statement_id.
@@ -146,18 +148,18 @@ class Graph(Protocol):
         ...
 
     def lexicon(self) -> Iterator[LexiconEntry]:
-        """Every way to write every live node."""
+        """The names of all live nodes."""
         ...
 
     def check(self, relations: Sequence[str]) -> None:
-        """Raise a `KnowledgeError` where approved statements stand without their nodes, or are by none of `relations`.
+        """Raise a `KnowledgeError` if approved statements have dangling nodes or relations outside `relations`.
 
         Such ones would be met by no walk, and an answer would lack them without a word.
         """
         ...
 
     def version(self) -> int:
-        """Number of the last change of the graph: whoever keeps a lexicon knows when it is out of date."""
+        """The last change of the graph; a cached lexicon of another version is out of date."""
         ...
 
 
@@ -184,7 +186,7 @@ _COMPONENT = "rules inference"
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A node to start from; ``confidence`` 0..1: how surely the text means it."""
+    """A start node; ``confidence`` (0..1) that the text means it."""
 
     node_id: int
     confidence: float = 1.0
@@ -196,7 +198,9 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One statement of a path, and the node it speaks of; ``inherited``: it leads to where the rule comes from."""
+    """One statement of a path, and the node it is about; ``inherited``: a step to the node from which rules are
+    inherited.
+    """
 
     edge: Edge
     src: GraphNode
@@ -205,7 +209,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DerivedRule:
-    """What holds for `start`, and why.
+    """A rule that holds for `start`, and its derivation.
 
     Attributes:
         group: Under which the pattern collects it; ``relation`` is that of the last step.
@@ -236,7 +240,7 @@ class DerivedRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inference:
-    """The rules, by strength and falling score, and what there is to know about the walk.
+    """The derived rules, by strength and falling score, and remarks on the traversal.
 
     Attributes:
         unmatched: Starts that are no live node, or of a kind with which no pattern starts.
@@ -255,7 +259,7 @@ class Inference:
 
 
 def scope_names(node: GraphNode) -> frozenset[str]:
-    """Every way in which other nodes may name this one in their scope, for `infer`."""
+    """All names by which other nodes may refer to this one as their scope, for `infer`."""
     return frozenset((node.key, node.name, *node.labels.values()))
 
 
@@ -283,7 +287,7 @@ def infer(  # noqa: PLR0913  (what is asked, of what, within which bounds)
     deadline: Deadline,
     limits: Limits | None = None,
 ) -> Inference:
-    """Derive the rules that hold for the starts.
+    """Derive the rules that hold for the start nodes.
 
     Args:
         parameters: Of the case (``{"depth_m": 6}``). One that is undeclared does not matter.
@@ -337,14 +341,14 @@ def _scope(scope: str | Collection[str] | None, kind: str) -> frozenset[str]:
 
 
 def _scope_form(name: str, kind: str) -> str:
-    """A key is ``kind/name``, and ``kind:name`` is written in packs: nodes may be limited by any of them."""
+    """The normal form of a scope name: ``kind:name`` of packs and the key ``kind/name`` are the same."""
     folded, kind = fold(name).strip(), fold(kind)
     return folded.removeprefix(f"{kind}/").removeprefix(f"{kind}:").strip() if kind else folded
 
 
 @dataclass(frozen=True)
 class _Path:
-    """A start, and the steps that were made from it."""
+    """A start node and the steps taken from it."""
 
     start: GraphNode
     confidence: float
@@ -357,12 +361,12 @@ class _Path:
 
     @property
     def statement_id(self) -> int:
-        """Of the last step: the statement that the path leads to."""
+        """The statement of the last step."""
         return self.steps[-1].edge.statement_id
 
     @property
     def subject(self) -> int:
-        """The node of which the last step speaks; what is inherited is spoken of the start."""
+        """The node that the last step is about; the start, if it is inherited."""
         last = self.steps[-1]
         of_the_start = all(step.inherited for step in self.steps[:-1])
         return self.start.node_id if of_the_start else last.src.node_id
@@ -383,12 +387,12 @@ class _Path:
 
     @cached_property
     def order(self) -> tuple[int, float, tuple[int, ...], int]:
-        """Best first, and the same whatever the order in which the graph tells its statements."""
+        """Sort key: best first, independent of the order in which the graph returns statements."""
         rank = STRENGTHS[self.steps[-1].edge.strength] if self.steps else 0
         return rank, -self.score, tuple(step.edge.statement_id for step in self.steps), self.start.node_id
 
     def on(self, edge: Edge, missing: frozenset[str], inherited: bool) -> _Path | None:
-        """The path with one step more, or None when that leads back to where it was."""
+        """The path extended by one step; None if that would make a cycle."""
         if edge.end.node_id == self.start.node_id or any(s.edge.end.node_id == edge.end.node_id for s in self.steps):
             return None
         steps = (*self.steps, Step(edge, self.end, inherited))
@@ -400,7 +404,7 @@ Chain = tuple[str, ...]
 
 @dataclass(slots=True)
 class _Walk:
-    """One inference under way."""
+    """The state of one inference."""
 
     graph: Graph
     schema: Schema
@@ -419,7 +423,7 @@ class _Walk:
         return not self.scope or not node.scope or any(_scope_form(name, kind) in self.scope for name in node.scope)
 
     def follow(self, pattern: Pattern, starts: list[_Path]) -> None:
-        """Walk one pattern. Chains that begin alike share their hops."""
+        """Follow one pattern. Chains with a common prefix share its hops."""
         frontier: dict[Chain, list[_Path]] = {(): self.inherited(pattern, starts)}
         chains = set(pattern.collect.values())
         for length in range(1, max(map(len, chains), default=0) + 1):
@@ -430,7 +434,7 @@ class _Walk:
                     self.found[group, path.start.node_id, path.subject, path.end.node_id].append(path)
 
     def inherited(self, pattern: Pattern, starts: list[_Path]) -> list[_Path]:
-        """The starts, and one path from each to every node whose rules it inherits: the best of the shortest."""
+        """The start nodes, and the best shortest path to each node whose rules they inherit."""
         inherit = pattern.inherit
         level, all_paths = starts, list(starts)
         reached = {(path.start.node_id, path.start.node_id) for path in starts}
@@ -446,7 +450,7 @@ class _Walk:
         return all_paths
 
     def hop(self, frontier: Mapping[Chain, list[_Path]], wanted: Sequence[Chain]) -> dict[Chain, list[_Path]]:
-        """One step on, for all chains together: one read, or one for each relation when that one was cut."""
+        """Advance all chains by one step: one read, or one per relation if that was cut off."""
         relations = sorted({chain[-1] for chain in wanted})
         by_relation = {
             r: [path for chain in wanted if chain[-1] == r for path in frontier.get(chain[:-1], ())]
@@ -465,7 +469,7 @@ class _Walk:
         return following
 
     def edges(self, paths: Iterable[_Path], relations: Sequence[str], what: str) -> list[Edge]:
-        """At most `max_frontier` statements, the strongest ones; a cut is noted."""
+        """At most `max_frontier` statements, the strongest first; a cut is recorded."""
         edges = self.read(paths, relations)
         if len(edges) > self.limits.max_frontier:
             self.cuts.append(msg("{what} cut at {most}", what=what, most=self.limits.max_frontier))
@@ -485,7 +489,7 @@ class _Walk:
     def extended(
         self, paths: Sequence[_Path], edges: Sequence[Edge], what: str, *, inherited: bool = False
     ) -> list[_Path]:
-        """Every path by every edge that goes on from it, best first, at most `max_frontier`; a cut is noted."""
+        """All one-step extensions of the paths, best first, at most `max_frontier`; a cut is recorded."""
         onward: dict[int, list[tuple[Edge, frozenset[str]]]] = defaultdict(list)
         for edge in edges:
             missing = self.missing(edge)
@@ -506,7 +510,9 @@ class _Walk:
         return sorted(following, key=lambda p: p.order)
 
     def missing(self, edge: Edge) -> frozenset[str] | None:
-        """The parameters that its condition lacks (none: it is met, or there is none); None when it is not met."""
+        """Parameters that the step's condition lacks (none if it is met, or if there is no condition); None if it is
+        not met.
+        """
         if not edge.condition:
             return frozenset()
         if edge.condition not in self.conditions:
@@ -525,7 +531,7 @@ class _Walk:
         return None if outcome.state == "not_met" else frozenset(outcome.missing)
 
     def rules(self) -> tuple[tuple[DerivedRule, ...], frozenset[int]]:
-        """The best path for each subject and end, in order; and the mandatory statements that were cut.
+        """The best path for each subject and end, in order; and the mandatory statements that were cut off.
 
         At most `max_results` statements, fairly for every start; a cut is noted.
         """
@@ -591,7 +597,7 @@ _IDLE = re.compile(
 
 
 def plain(text: str) -> str:
-    """What a quote and its source have in common however they are set: letters, digits, and the signs of numbers.
+    """A quote reduced to what typesetting does not change: letters, digits, and signs that belong to numbers.
 
     Folded. Without the signs 1.5 would be 15, and ``≥5`` the same as ``≤5``.
     """

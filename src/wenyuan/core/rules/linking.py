@@ -1,4 +1,4 @@
-"""From text to nodes, without a model: which names of the graph a text says, and where.
+"""Entity linking without a model: which names of the graph occur in a text, and where.
 
 All names, labels, aliases and codes are looked for in one pass (Aho, Corasick 1975), in the folded form of
 `spelling`. Of names that lie within one another the longest counts; names that merely overlap count both
@@ -36,7 +36,7 @@ _MAX_GUESSES = 5  # candidates of one guessed span
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A node that may be meant; ``score`` (0..1] says how surely."""
+    """A node that may be meant; ``score`` (0..1] is the confidence."""
 
     node_id: int
     kind: str
@@ -49,7 +49,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A part of the text that names something.
+    """A mention in the text.
 
     Attributes:
         start, end: Offsets in the text as it was given; ``text`` is what stands there.
@@ -66,14 +66,14 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """What a text names, in its order; ``reason`` says why there is nothing."""
+    """The mentions of a text in order; ``reason`` says why there are none."""
 
     spans: tuple[Span, ...]
     reason: str = ""
 
 
 class Linker:
-    """Finds the nodes that a text names.
+    """Finds mentions of nodes in texts.
 
     It is built once for a version of the graph; it does not change after, so any number of threads may use it.
 
@@ -106,7 +106,7 @@ class Linker:
         self._firsts = np.searchsorted(forms[self._by_form], np.arange(len(self._forms) + 1))
 
     def _place(self, form: str) -> int:
-        """The number of a form; a new one is looked for from now on."""
+        """The index of a name form; new forms are added to the automaton."""
         at: int | None = self._automaton.get(form, None)
         if at is None:
             at = len(self._forms)
@@ -134,7 +134,7 @@ class Linker:
         self._classes.append(number)
 
     def names(self, node_ids: Collection[int]) -> Mapping[int, tuple[str, ...]]:
-        """Every way to write each of some nodes, in the form of `spelling`."""
+        """All names of these nodes, in the form of `spelling`."""
         nodes = np.frombuffer(self._nodes, np.int64) if self._nodes else np.empty(0, np.int64)
         found: dict[int, list[str]] = {}
         for entry in np.flatnonzero(np.isin(nodes, np.fromiter(node_ids, np.int64, len(node_ids)))).tolist():
@@ -150,7 +150,7 @@ class Linker:
         similar: Similar | None = None,
         without: Set[int] = frozenset(),
     ) -> Linked:
-        """The nodes that a text names; linear in its length.
+        """Find the mentions in a text; linear in its length.
 
         Args:
             text: In any spelling.
@@ -176,7 +176,7 @@ class Linker:
         scope: str | None = None,
         without: Set[int] = frozenset(),
     ) -> tuple[Candidate, ...]:
-        """The nodes that a name given as such may mean, best first; nothing when it is unknown.
+        """Candidates for a name given by the caller, best first; empty if it is unknown.
 
         A name that is only nearly known counts when the likeness of the whole is at least .8.
         """
@@ -192,7 +192,7 @@ class Linker:
         return self._best(likely, allowed)
 
     def _named(self, text: str, spelling: Spelling, allowed: _Allowed) -> tuple[Span, ...]:
-        """Spans of the names that are written in the text, those within longer ones left out."""
+        """Exact mentions, without those inside longer ones."""
         found = sorted(self._matches(spelling, allowed), key=lambda match: (match[0], -match[1]))
         spans: list[Span] = []
         reached = 0
@@ -204,7 +204,7 @@ class Linker:
         return tuple(spans)
 
     def _matches(self, spelling: Spelling, allowed: _Allowed) -> Iterator[tuple[int, int, tuple[Candidate, ...]]]:
-        """Start, end and candidates of names in the text: of those with the same last character, the longest."""
+        """Start, end and candidates of exact matches; of matches with the same end, the longest."""
         form = spelling.text
         known: dict[int, tuple[Candidate, ...]] = {}
         done = -1
@@ -220,7 +220,7 @@ class Linker:
                 yield start, end, known[at]
 
     def _nearly(self, text: str, spelling: Spelling, allowed: _Allowed) -> tuple[Span, ...]:
-        """Spans of what is nearly a name; of those that overlap the most alike one, with the others as candidates."""
+        """Fuzzy mentions; of overlapping ones, the most similar, with the others as candidates."""
         spans: list[Span] = []
         rest = self._alike.find(spelling.text, threshold=_LIKE_IN_TEXT, allowed=self._mask(allowed))
         while rest:
@@ -243,7 +243,7 @@ class Linker:
         return (Span(0, len(text), text, candidates, "meaning"),) if candidates else ()
 
     def _mask(self, allowed: _Allowed) -> npt.NDArray[np.bool_] | None:
-        """For each form whether one of its entries is allowed."""
+        """For each form, whether any of its entries is allowed."""
         if allowed.all or not self._forms:
             return None
         of_class = np.fromiter(map(allowed, range(len(self._kinds))), bool, len(self._kinds))
@@ -270,7 +270,7 @@ class Linker:
 
 
 class _Allowed:
-    """Which classes of entries (kind and scope) a request asks for, and which nodes are not there for it."""
+    """The entries that a request allows: by kind and scope, without the nodes hidden from it."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Names of rule nodes: normalised spelling, exact resolution, fuzzy matches and display labels."""
+"""Names of nodes: normalisation, exact resolution, fuzzy matching, and labels for display."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _NEAREST = 60
 
 
 def folded(text: str) -> str:
-    """How names are compared: NFKC, lower case, Simplified characters, white space as single blanks."""
+    """The normal form for comparing names: NFKC, lower case, Simplified characters, single spaces."""
     return " ".join(fold(text).split())
 
 
 def looks_like_sentence(name: str) -> bool:
-    """Whether a name says something rather than naming something.
+    """Whether a name is a sentence rather than a name.
 
     So it is when it ends with ``。；！？``, or with ``. ; ! ?`` after more than three words (``No. 3 Ltd.`` is a
     name), when ``。`` stands inside of it, or when it has more than 40 Chinese characters or more than 12 words.
@@ -50,7 +50,7 @@ def looks_like_sentence(name: str) -> bool:
 
 
 def suggestion(word: str, known: Collection[str]) -> str:
-    """As `did_you_mean`; for short words, as most Chinese ones are, also the first with one other character."""
+    """As `did_you_mean`; for short words, such as most Chinese ones, also the first that differs by one character."""
     said = did_you_mean(word, known)
     if said or not 2 <= len(word) <= 3:
         return said
@@ -60,7 +60,7 @@ def suggestion(word: str, known: Collection[str]) -> str:
 
 
 class Words:
-    """Ids by their id, labels and aliases, folded: kinds and relations as people write them."""
+    """Ids by their names (id, labels, aliases), normalised: kinds and relations as people write them."""
 
     def __init__(self, things: Iterable[Kind | Relation]) -> None:
         self._ids: defaultdict[str, list[str]] = defaultdict(list)
@@ -69,7 +69,7 @@ class Words:
                 self._ids[word].append(thing.id)
 
     def find(self, written: str) -> Sequence[str]:
-        """The ids that are written so; several when a label is not unique."""
+        """The ids with this name; several if a label is ambiguous."""
         return self._ids.get(folded(written), ())
 
     def near(self, written: str) -> str:
@@ -79,7 +79,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A node that a word may mean; `rank`: 0 by its name or a label, 1 by an alias."""
+    """A node that a word may mean; `rank` is 0 for names and labels, 1 for aliases."""
 
     key: str
     kind: str
@@ -87,7 +87,7 @@ class Candidate:
 
 
 class Names:
-    """Every way to write every node."""
+    """An index of all node names."""
 
     def __init__(self, kinds: Words, nodes: Iterable[Node]) -> None:
         self._kinds = kinds
@@ -101,7 +101,7 @@ class Names:
                     self._names[folded(word)].setdefault(node.key, Candidate(node.key, node.kind, rank))
 
     def find(self, written: str) -> Sequence[Candidate]:
-        """The nodes that a word may mean: the one with this key, or all with this name; ``kind:name`` is understood."""
+        """The nodes that a word may mean: the one with this key, or all with this name; ``kind:name`` is supported."""
         exact = self._keys.get(written)
         if exact:
             return (exact,)
@@ -113,7 +113,7 @@ class Names:
         return tuple(c for c in self._names.get(name.strip(), {}).values() if c.kind in wanted)
 
     def near(self, written: str) -> str:
-        """``"; did you mean …?"`` of the names that share most pairs of characters with it, or ``""``."""
+        """``"; did you mean …?"`` with the most similar names by character pairs, or ``""``."""
         if self._pairs is None:
             self._pairs = defaultdict(list)
             for name in self._names:
@@ -152,7 +152,7 @@ _NUMERIC = re.compile(r"[^\w]*[0-9][^a-z]*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """A folded text.
+    """A normalised text with offsets into the original.
 
     Attributes:
         text: The form.
@@ -163,11 +163,12 @@ class Spelling:
     offsets: list[int]
 
     def original(self, start: int, end: int) -> tuple[int, int]:
-        """The span of the original that ``text[start:end]`` (not empty) stands for."""
+        """The span of the original text that ``text[start:end]`` (not empty) stands for."""
         return self.offsets[start], self.offsets[end - 1] + 1
 
     def is_word(self, start: int, end: int) -> int:
-        """Where the name at ``text[start:end]`` ends, an English plural included; 0 when it is part of a longer word.
+        """The end of the name at ``text[start:end]``, extended by an English plural; 0 if it is part of a longer
+        word.
 
         Only Latin words have borders: a Chinese name may stand anywhere.
         """
@@ -184,7 +185,7 @@ class Spelling:
 
 
 def spell(text: str) -> Spelling:
-    """The form of a text; linear in its length."""
+    """Normalise a text, with offsets; linear in its length."""
     folded: list[str] = []
     offsets: list[int] = []
     before = _OTHER
@@ -205,7 +206,7 @@ def spell(text: str) -> Spelling:
 
 
 def form_of(text: str) -> str:
-    """`spell(text).text`, in half the time for names of common characters; a graph may have 100,000 of them."""
+    """`spell(text).text`, twice as fast for names of common characters; a graph may have 100,000 names."""
     if not _COMMON.fullmatch(text):
         return spell(text).text
     folded = fold(text).strip(" -")
@@ -215,7 +216,7 @@ def form_of(text: str) -> str:
 
 
 def whole_words(form: str, start: int, end: int) -> tuple[int, int]:
-    """A part of a form, widened so that it cuts no Latin word and no number."""
+    """A span extended so that it splits no Latin word or number."""
     while start > 0 and _inside(form[start - 1], form[start]):
         start -= 1
     while end < len(form) and _inside(form[end - 1], form[end]):
@@ -224,13 +225,13 @@ def whole_words(form: str, start: int, end: int) -> tuple[int, int]:
 
 
 def only_as_whole(form: str) -> bool:
-    """Whether a form says too little to be looked for inside a text: one character, or a bare number."""
+    """Whether a form is too short to be searched for inside a text: one character, or a bare number."""
     return len(form) < 2 or _NUMERIC.fullmatch(form) is not None
 
 
 @lru_cache(maxsize=16_384)
 def _forms(c: str) -> tuple[tuple[str, int], ...]:
-    """What one character becomes, each with its kind; nothing when it is invisible."""
+    """The normal form of one character, with character classes; empty for invisible characters."""
     if c.isspace():
         return (("", _SPACE),)
     parts = unicodedata.normalize("NFKD", fold(unicodedata.normalize("NFKD", c))).casefold()
@@ -253,7 +254,7 @@ def _invisible(c: str) -> bool:
 
 
 def _inside(left: str, right: str) -> bool:
-    """Whether two neighbours in a form belong to one Latin word or number."""
+    """Whether two neighbouring characters belong to one Latin word or number."""
     return _kind(left)[1] == _kind(right)[1] in (_LETTER, _DIGIT)
 
 
@@ -269,7 +270,7 @@ _SLACK = 1.5  # a window may be longer than the name by half, for words put in b
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """A name that is like a part of the text: which one, where (in the folded text), and how much (0..1).
+    """A fuzzy match: which name, where (in the normalised text), and its similarity (0..1).
 
     ``common`` is the number of their common pairs.
     """
@@ -282,7 +283,7 @@ class Likeness:
 
 
 def likeness(common: int, name: int, part: int) -> float:
-    """Dice's coefficient of a name and a part of a text, by their common pairs and their lengths in characters.
+    """Dice coefficient of a name and a part of a text, from their common character pairs and lengths.
 
     A part shorter than the name counts as long as the name: cut short, it would look more alike than it is.
     """
@@ -290,7 +291,7 @@ def likeness(common: int, name: int, part: int) -> float:
 
 
 class Alike:
-    """An inverted index of the character pairs of names.
+    """An inverted index of character pairs of names, for fuzzy matching.
 
     Latin words count as wholes, and numbers are never guessed: C35 is not nearly C30.
 
@@ -315,7 +316,7 @@ class Alike:
         self._lengths = np.maximum(lengths, 1).astype(np.int32)
 
     def find(self, text: str, *, threshold: float, allowed: npt.NDArray[np.bool_] | None = None) -> list[Likeness]:
-        """Up to 50 names at least as like as `threshold` to some part of `text`, the most alike first.
+        """Up to 50 names with at least `threshold` similarity to some part of `text`, most similar first.
 
         Its time is bounded: only the beginning of a long text is compared, by its rarest pairs.
 
@@ -340,7 +341,7 @@ class Alike:
         return sorted(found, key=lambda like: (-like.score, like.start, like.form))
 
     def _pool(self, text: str, threshold: float, allowed: npt.NDArray[np.bool_] | None) -> list[int]:
-        """The names that share the largest part of their pairs with the text."""
+        """The names that share the largest fraction of their pairs with the text."""
         pairs = np.unique(_alike_pairs(text))
         places = np.searchsorted(self._keys, pairs)
         places = places[places < len(self._keys)]
@@ -360,7 +361,7 @@ class Alike:
 
 
 def _alike_pairs(text: str) -> npt.NDArray[np.int64]:
-    """The neighbouring characters of a text, each pair as one number."""
+    """Pairs of neighbouring characters of a text, each encoded as one number."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int64)
     pairs = points[:-1] << 21
     pairs |= points[1:]
@@ -368,7 +369,7 @@ def _alike_pairs(text: str) -> npt.NDArray[np.int64]:
 
 
 def _best_window(form: str, places: dict[str, list[int]], threshold: float) -> tuple[int, int, int]:
-    """The part of the text that is most like a name, of the parts that begin and end with a pair of the name.
+    """The part of the text that is most similar to a name, among parts that begin and end with one of its pairs.
 
     Returns start, end and the number of common pairs; 0 where none can reach the threshold.
     """
@@ -421,7 +422,7 @@ _TIGHT_BEFORE = frozenset(")],（）、")
 
 
 def condition_label(written: str, parameters: Mapping[str, Parameter], language: str) -> str:
-    """A condition with its parameters by their labels, signs as people write them, and the units of numbers.
+    """A condition for people: labels for parameters, typographic operators, units behind numbers.
 
     What has no label stays as it is written, and so does what stands between quotes, and what is no condition.
     """
@@ -433,29 +434,29 @@ def condition_label(written: str, parameters: Mapping[str, Parameter], language:
 
 
 def condition_labels(written: str, parameters: Mapping[str, Parameter]) -> dict[str, str]:
-    """By language, `condition_label`; empty without a condition."""
+    """`condition_label` by language; empty without a condition."""
     return {tag: condition_label(written, parameters, tag) for tag in _LANGUAGES} if written else {}
 
 
 def joined_conditions(written: Iterable[str], parameters: Mapping[str, Parameter], language: str) -> str:
-    """Several conditions, all of which are to be met, each once; ``""`` of none."""
+    """A conjunction of several conditions without duplicates; ``""`` for none."""
     labels = (condition_label(one, parameters, language) for one in written if one)
     return ("；" if _main(language) == "zh" else "; ").join(dict.fromkeys(labels))
 
 
 def relation_label(schema: Schema, relation: str, language: str) -> str:
-    """What a relation is called in a language; one that the schema does not have, its id."""
+    """The label of a relation in a language; its id if the schema does not have it."""
     known = schema.relations.get(relation)
     return label_in(known.labels, language, relation) if known else relation
 
 
 def relation_labels(schema: Schema, relation: str) -> dict[str, str]:
-    """By language, `relation_label`."""
+    """`relation_label` by language."""
     return {tag: relation_label(schema, relation, tag) for tag in _LANGUAGES}
 
 
 def kind_labels(schema: Schema, kind: str) -> dict[str, str]:
-    """By language, what a kind of nodes is called; one that the schema does not have, its id."""
+    """The label of a kind of nodes by language; its id if the schema does not have it."""
     known = schema.kinds.get(kind)
     return {tag: label_in(known.labels, tag, kind) if known else kind for tag in _LANGUAGES}
 
@@ -465,7 +466,7 @@ def _main(language: str) -> str:
 
 
 class _Reading:
-    """One condition on its way into words."""
+    """The conversion of one condition to its label."""
 
     def __init__(self, tokens: Sequence[Token], parameters: Mapping[str, Parameter], language: str) -> None:
         self._tokens = tokens
@@ -475,7 +476,7 @@ class _Reading:
         self._at = 0
 
     def text(self) -> str:
-        """All of it, with spaces where they belong."""
+        """The whole label, with spaces where needed."""
         said, tight = "", True
         while self._at < len(self._tokens):
             prefix = self._seen(0) in ("!", "(", "[")
@@ -485,7 +486,7 @@ class _Reading:
         return said
 
     def _seen(self, ahead: int) -> str | None:
-        """The text of a token further on, or before; None outside."""
+        """The text of a following or preceding token; None outside."""
         at = self._at + ahead
         return self._tokens[at].text if 0 <= at < len(self._tokens) else None
 
@@ -522,7 +523,7 @@ class _Reading:
         return label_in(parameter.labels, self._language, name) if parameter else name
 
     def _measured(self, number: str, *, behind: int = 1) -> str:
-        """A number without needless decimals; compared with a parameter alone, in its unit."""
+        """A number without needless decimals, with the unit of the parameter that it alone is compared with."""
         plain = number.rstrip("0").rstrip(".") if "." in number and "e" not in number.lower() else number
         compared = self._seen(-1) in _COMPARED and self._seen(-3) in (*_JOINTS, "(", "!")
         ends = self._seen(behind) in (*_JOINTS, ")")

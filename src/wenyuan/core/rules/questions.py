@@ -1,4 +1,4 @@
-"""What a question says to rules: the relation or kind asked for, stated quantities, named parameters."""
+"""Interpretation of questions about rules: the relation or kind asked for, stated quantities, and parameters."""
 
 from __future__ import annotations
 
@@ -50,14 +50,15 @@ _LIKELY, _ASKING_NEAR = 0.3, 0.8
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """What a rule's score is multiplied with for what is asked for, 0..1; ``answers``: it is the best at that, or near."""
+    """The factor of a rule's score for its relevance, 0..1; ``answers``: it is (nearly) the most relevant."""
 
     factor: float
     answers: bool
 
 
 def weighed(relevance: Sequence[float]) -> list[Weight]:
-    """The weight of each rule by its relevance: 1 for the most relevant one.
+    """The weight of each rule by its relevance: 1 for the most relevant. The better the best one answers, the lower
+    the others.
 
     The better that one answers, the less is left of one that does not.
     """
@@ -88,7 +89,7 @@ class Asked:
 
 
 class Asks:
-    """Recognises what questions ask for; it does not change, so any number of threads may use it."""
+    """Recognises what questions ask for. Immutable and thread-safe."""
 
     def __init__(self, schema: Schema) -> None:
         things: tuple[Kind | Relation, ...] = (*schema.kinds.values(), *schema.relations.values())
@@ -96,7 +97,7 @@ class Asks:
         self._phrases = {thing.id: [_terms(label) for label in thing.labels.values()] for thing in things}
 
     def of(self, text: str, about: Iterable[Span], rules: Sequence[DerivedRule], names: Names) -> Asked:
-        """What a question asks for, as far as the rules that follow for it can answer.
+        """What a question asks for, restricted to what the derived rules can answer.
 
         What none of them speaks of is not looked for: it may be none of the asker's business that it is known.
 
@@ -122,12 +123,12 @@ class Asks:
 
 
 def _forms(words: Iterable[str]) -> tuple[str, ...]:
-    """As they are looked for in texts; one character, or a bare number, says too little."""
+    """Searchable forms; single characters and bare numbers are skipped."""
     return tuple(form for form in dict.fromkeys(map(form_of, words)) if form and not only_as_whole(form))
 
 
 def _written(text: str, ways: Mapping[T, Iterable[str]]) -> list[tuple[int, int, set[T]]]:
-    """Where a text has which names, as whole words; those that lie within longer ones are left out."""
+    """Exact occurrences of names as whole words, without those inside longer ones."""
     spelling = spell(text)
     found: dict[Span, set[T]] = {}
     for name, forms in ways.items():
@@ -142,12 +143,12 @@ def _written(text: str, ways: Mapping[T, Iterable[str]]) -> list[tuple[int, int,
 
 
 def _within(span: tuple[int, int, *tuple[object, ...]], other: Span) -> bool:
-    """Whether a span is a part of another one, and not all of it."""
+    """Whether a span is a proper part of another."""
     return other[0] <= span[0] and span[1] <= other[1] and span[1] - span[0] < other[1] - other[0]
 
 
 def relevances(asked: Asked, rules: Sequence[DerivedRule], names: Names) -> list[float]:
-    """How far each rule answers what is asked for, 0..1."""
+    """The relevance of each rule to what is asked for, 0..1."""
     written = names({rule.end.node_id for rule in rules})
     ways = [written.get(rule.end.node_id, ()) for rule in rules]
     texts = [_said(rule, names) for rule, names in zip(rules, ways, strict=True)]
@@ -173,7 +174,7 @@ def relevances(asked: Asked, rules: Sequence[DerivedRule], names: Names) -> list
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What of a rule is asked for: its end, a thing on the way to it, its kind or relation."""
+    """Which aspect of a rule is asked for: its end, a node on the path, its kind or relation."""
 
     end: bool
     through: bool
@@ -200,7 +201,9 @@ def _alike(
     texts: Sequence[frozenset[str]],
     names: Sequence[Iterable[str]],
 ) -> list[float]:
-    """How much of what the words say each rule says, or how much of its name they say (with names in them): 0..1."""
+    """Relevance by words: the share of the question's words that each rule contains, or of its name that they
+    contain, 0..1.
+    """
     longer = _longer(words, texts)
     shares = _shares(words, [text | {longer[t] for t in text & longer.keys()} for text in texts])
     spoken = with_names | longer.keys()
@@ -209,14 +212,14 @@ def _alike(
 
 
 def _longer(words: frozenset[str], texts: Iterable[frozenset[str]]) -> Mapping[str, str]:
-    """The Latin words of texts that begin with one of `words`, each with it: who *signs* asks for a *signature*."""
+    """Latin words of the texts that extend one of `words`: who *signs* asks for a *signature*."""
     short = [word for word in words if word.isascii() and _BEGINNING <= len(word) < _LETTERS]
     every = frozenset().union(*texts) - words if short else frozenset()
     return {term: word for word in short for term in every if term.startswith(word)}
 
 
 def _shares(words: frozenset[str], texts: Sequence[frozenset[str]]) -> list[float]:
-    """Which share of the words' information each text has, as they are spread over the texts."""
+    """The share of the words' information that each text contains; idf over these texts."""
     count = Counter(word for text in texts for word in text & words)
     told = {word: math.log(len(texts) / n) for word, n in count.items()}
     unknown = sum(1 for word in words if word not in told)
@@ -225,7 +228,7 @@ def _shares(words: frozenset[str], texts: Sequence[frozenset[str]]) -> list[floa
 
 
 def _said_whole(names: Iterable[str], words: frozenset[str]) -> bool:
-    """Whether the words have all of one of the names, in whatever order: sign the special plan, signature of the special plan."""
+    """Whether the words contain all words of one of the names, in any order."""
     return any(len(own) > 1 and own <= words for own in map(_terms, names))
 
 
@@ -234,12 +237,12 @@ def _characters(texts: Iterable[str]) -> frozenset[str]:
 
 
 def _called(names: Iterable[str], words: frozenset[str]) -> float:
-    """Which share of one of the names the words say, at most."""
+    """The largest share of one of the names that the words contain."""
     return max((len(own & words) / len(own) for own in map(_terms, names) if own), default=0.0)
 
 
 def _said(rule: DerivedRule, names: Iterable[str]) -> frozenset[str]:
-    """The terms of what a rule leads to, of its own sentences, and of what it quotes."""
+    """Terms of a rule's end, its own sentences, and its quotes."""
     edge = rule.steps[-1].edge
     texts = (*names, *edge.sentence.values(), *(e.quote for e in edge.evidences))
     return _terms_of(texts)
@@ -247,7 +250,7 @@ def _said(rule: DerivedRule, names: Iterable[str]) -> frozenset[str]:
 
 @lru_cache(maxsize=8_192)
 def _terms(text: str) -> frozenset[str]:
-    """Pairs of Chinese characters, and the beginnings of Latin words: supervises is about supervision."""
+    """Pairs of Chinese characters, and prefixes of Latin words: supervises matches supervision."""
     found = (t[:_LETTERS] if t.isascii() and t.isalpha() else t for t in terms(text) if len(t) > 1)
     return frozenset(t for t in found if not t.isascii() or (len(t) > 2 and t not in _FUNCTION_WORDS))
 
@@ -257,7 +260,7 @@ def _terms_of(texts: Iterable[str]) -> frozenset[str]:
 
 
 def _cut(text: str, spans: Iterable[Span]) -> list[str]:
-    """What is left of a text between spans."""
+    """The text outside of these spans."""
     kept, reached = [], 0
     for start, end in sorted(spans):
         kept.append(text[reached:start])
@@ -296,7 +299,7 @@ _NO_CUES = frozenset("with from since were that must when this have what which".
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What a question states of its case.
+    """Parameter values that a question states.
 
     Attributes:
         values: By parameter; ``said``: in which words of the question.
@@ -310,7 +313,7 @@ class Stated:
 
 
 def stated(question: str, names: Iterable[tuple[int, int]], parameters: Collection[Parameter]) -> Stated:
-    """The parameters of which a question states the value.
+    """Extract the parameters whose values a question states.
 
     Args:
         names: Where names of things stand in it: numbers within them (七天无理由退货) are parts of the names.
@@ -345,7 +348,7 @@ def stated(question: str, names: Iterable[tuple[int, int]], parameters: Collecti
 
 
 def _without(question: str, names: Iterable[tuple[int, int]]) -> str:
-    """The question, folded, with a mark in place of each name."""
+    """The normalised question, with a placeholder for each name."""
     kept, reached = [], 0
     for start, end in sorted(names):
         if start >= reached:
@@ -355,14 +358,14 @@ def _without(question: str, names: Iterable[tuple[int, int]]) -> str:
 
 
 def _factor(parameter: Parameter, unit: str) -> float | None:
-    """How many of `unit` one of the parameter's unit is; None where they measure different things."""
+    """Conversion factor from `unit` to the parameter's unit; None if they measure different quantities."""
     known = unit_of(fold(parameter.unit)) if parameter.unit and parameter.type in ("number", "integer") else None
     return known[1] if known is not None and known[0] == unit else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What stands around a quantity: words in its clause, and dimensions beside it."""
+    """The context of a quantity: words of its clause, and adjacent dimensions."""
 
     words: frozenset[str]
     dimensions: frozenset[frozenset[str]]
@@ -384,7 +387,7 @@ def _first(text: str) -> str:
 
 
 def _cues(text: str) -> frozenset[str]:
-    """Pairs of Chinese characters and stems of longer Latin words."""
+    """Pairs of Chinese characters, and stems of longer Latin words."""
     return frozenset(t for t in terms(text) if (len(t) > 1 and not t.isascii()) or (len(t) > 3 and t not in _NO_CUES))
 
 
@@ -394,7 +397,7 @@ def _dimensions(text: str) -> frozenset[frozenset[str]]:
 
 
 def _meant(unit: str, around: _Around, fitting: Sequence[Parameter]) -> tuple[Parameter, ...]:
-    """The parameters that a quantity may state; none where it is said of something else."""
+    """The parameters that a quantity may state; empty if it belongs to something else."""
     points = {}
     for parameter in fitting:
         called = fold(" , ".join(parameter.names[1:]))
@@ -423,7 +426,7 @@ _LEAF = re.compile(r"&&|\|\||'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 
 
 def by_name(word: str, declared: Mapping[str, Parameter]) -> tuple[str, ...]:
-    """The names of the parameters that a word means: of the one that is called so, else of those of whose labels it is a part.
+    """The parameters that a word names: the one with this name, else those with a label that contains it.
 
     ``depth_m``, ``开挖深度``, ``深度`` and ``depth`` all mean ``depth_m`` where no other parameter is about a depth.
     """
@@ -438,7 +441,7 @@ def by_name(word: str, declared: Mapping[str, Parameter]) -> tuple[str, ...]:
 
 
 def meant_parameters(given: Mapping[str, object], declared: Mapping[str, Parameter]) -> dict[str, object]:
-    """The given values by the names that conditions use; what means no parameter keeps its name.
+    """The given values under their canonical parameter names; unknown names are kept.
 
     Raises:
         InvalidRequest: a name may mean several parameters, or two names mean one and have different values.
@@ -488,7 +491,7 @@ def plain_condition(text: str, declared: Mapping[str, Parameter]) -> str:
 
 
 def suggestion(word: str, declared: Mapping[str, Parameter]) -> str:
-    """What was probably meant by the name of a parameter that there is not."""
+    """The parameter that was probably meant by an unknown name."""
     ways = {way for parameter in declared.values() for way in parameter.names}
     # Of two Chinese characters one may be wrong: 深渡 for 深度.
     return did_you_mean(word, declared) or did_you_mean(word, ways, cutoff=0.6 if word.isascii() else 0.5)
@@ -504,7 +507,7 @@ def _form(word: str) -> str:
 
 
 def _part(said: str, form: str) -> bool:
-    """Whether a word is a part of a name; of a Latin one, whole words of it."""
+    """Whether a word is part of a name; Latin words must match whole words."""
     return f" {said} " in f" {form} " if form.isascii() else said in form
 
 
@@ -519,7 +522,7 @@ _EVERY = frozenset(("all", "全部"))
 
 
 def written_numbers(text: str) -> list[int | NumberSpan]:
-    """Numbers of rules, and spans of those that wait for a review, in the order in which they are written.
+    """Rule numbers, and spans of rules that wait for review, in the order given.
 
     Raises:
         ValueError: it is none of these.

@@ -1,4 +1,4 @@
-"""Derived rules in words, and merged with similar cases and templates into one list."""
+"""Derived rules as sentences, and the merged list of rules, cases and templates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from wenyuan.core.text.summaries import compared
 
 
 def rule_sentence(rule: DerivedRule, schema: Schema, language: str) -> str:
-    """The statement's own sentence in that language, else one made from its relation's template, else the labels."""
+    """The statement's own sentence in a language; else one from its relation's template; else the labels."""
     edge = rule.steps[-1].edge
     relation = schema.relations.get(rule.relation)
     tags = (language, language.split("-", maxsplit=1)[0])
@@ -39,7 +39,7 @@ def rule_sentence(rule: DerivedRule, schema: Schema, language: str) -> str:
 
 
 def used_of(rule: DerivedRule, schema: Schema, stated: Mapping[str, float | int]) -> dict[str, float | int]:
-    """Those of the parameters that the rule's conditions ask for."""
+    """The parameters that occur in the rule's conditions."""
     conditions = {step.edge.condition for step in rule.steps if step.edge.condition}
     asked = {name for text in conditions for name in compile_condition(text, schema.parameters).names}
     return {name: value for name, value in stated.items() if name in asked}
@@ -78,7 +78,7 @@ def condition_note(
 
 
 def value_of(name: str, value: float, schema: Schema, language: str = "") -> str:
-    """``depth_m = 6 m``; in a language with the parameter's label: ``开挖深度 depth_m = 6 m``."""
+    """``depth_m = 6 m``; with a language, with the parameter's label: ``开挖深度 depth_m = 6 m``."""
     parameter = schema.parameters.get(name)
     label = label_in(parameter.labels, language, "") if parameter and language else ""
     unit = parameter.unit if parameter else ""
@@ -162,7 +162,7 @@ class RetrievalItem:
             raise InvalidRequest(listed(faults), faults=tuple(faults))
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """As JSON values."""
         return {
             "content": self.content,
             "source": self.source,
@@ -173,7 +173,7 @@ class RetrievalItem:
 
 
 class Items(list[RetrievalItem]):
-    """Results, with what a list alone would not tell.
+    """Results of one engine, with remarks.
 
     Attributes:
         cut: Limits that cut the answer, in words; empty: these are all.
@@ -202,7 +202,7 @@ class Items(list[RetrievalItem]):
 
 @dataclass(slots=True)
 class UnifiedResponse:
-    """What unified retrieval gives back.
+    """The response of unified retrieval.
 
     Attributes:
         items: All, by (priority, −score).
@@ -217,7 +217,7 @@ class UnifiedResponse:
     query_context: dict[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """As JSON values."""
         return {
             "items": [item.to_dict() for item in self.items],
             "regulations": [item.to_dict() for item in self.regulations],
@@ -227,7 +227,7 @@ class UnifiedResponse:
 
 
 def united(found: Iterable[RetrievalItem], query_context: Mapping[str, Any] | None = None) -> UnifiedResponse:
-    """Merge what the engines found: once each, rules first.
+    """Merge the results of the engines: no duplicates, rules first.
 
     Returns:
         Also how many items were left out as repetitions, under ``query_context["repeated"]``.
@@ -256,21 +256,21 @@ def united(found: Iterable[RetrievalItem], query_context: Mapping[str, Any] | No
 
 
 def _identity(item: RetrievalItem) -> set[str]:
-    """What makes two items the same one: their text, and where they come from."""
+    """The identity of an item: its text and its source."""
     passage = item.metadata.get("passage_id")
     text = compared(item.content) or item.content
     return {f"text {item.source == 'kg_rule'} {text}"} | ({f"passage {passage}"} if passage else set())
 
 
 def _said(rule: RetrievalItem) -> str:
-    """What a rule says, in its own words and in those of its evidence."""
+    """The texts of a rule: its sentence and the quotes of its evidence."""
     evidences: Sequence[Any] = rule.metadata.get("evidence") or ()
     quotes = [e["quote"] for e in evidences if isinstance(e, Mapping) and e.get("quote")]
     return "".join(form for text in (rule.content, *quotes) for form in _forms(text))
 
 
 def _repeats(content: str, rules: Sequence[str]) -> bool:
-    """Whether a rule has every sentence of a text, whole: one word more, or less, may turn it around."""
+    """Whether a rule contains every sentence of a text literally; one word more or less may reverse the meaning."""
     text = _unnumbered(content)
     forms = (_forms(text[start:end]) for start, end in sentences(text))
     asked = [pair for pair in forms if pair[0].strip(_EDGE)]  # marks alone say nothing
@@ -278,7 +278,7 @@ def _repeats(content: str, rules: Sequence[str]) -> bool:
 
 
 def _unnumbered(text: str) -> str:
-    """Without the number of the clause that it begins with: quotes seldom have it."""
+    """A text without the clause number at its beginning: quotes seldom have it."""
     begins = CLAUSE.match(text.lstrip())
     return text.lstrip()[begins.end() :] if begins else text
 

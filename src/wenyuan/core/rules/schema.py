@@ -27,7 +27,7 @@ T = TypeVar("T", "Kind", "Relation", "Parameter", "Pattern")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of node; ``labels`` by language, ``aliases`` as other people's files and questions call it.
+    """A kind of node; ``labels`` by language; ``aliases`` are other names in files and questions.
 
     Attributes:
         asks: Further words by which questions ask for nodes of this kind (``手续``, ``permit``); it is not called so.
@@ -40,13 +40,13 @@ class Kind:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every way to write it: id, labels, aliases."""
+        """All names: id, labels, aliases."""
         return (self.id, *self.labels.values(), *self.aliases)
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation between nodes of the kinds `sources` and nodes of the kinds `targets`; empty: of any kind.
+    """A relation from nodes of the kinds `sources` to nodes of the kinds `targets`; empty means any kind.
 
     Attributes:
         sentence: Templates by language, with ``{src}`` and ``{dst}`` where the two names go.
@@ -64,17 +64,17 @@ class Relation:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every way to write it: id, labels, aliases."""
+        """All names: id, labels, aliases."""
         return (self.id, *self.labels.values(), *self.aliases)
 
     def allows(self, src_kind: str, dst_kind: str) -> bool:
-        """Whether a statement may lead from the one kind to the other."""
+        """Whether a statement may connect these two kinds."""
         return (not self.sources or src_kind in self.sources) and (not self.targets or dst_kind in self.targets)
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a request may say of its case (``depth_m: 6``), and what conditions ask for.
+    """A parameter of requests (``depth_m: 6``), and of conditions.
 
     Attributes:
         aliases: What people call it beside its labels (``深度``), or say where they tell its value (``花了``).
@@ -88,13 +88,13 @@ class Parameter:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every way to write it: name, labels, aliases."""
+        """All names: name, labels, aliases."""
         return (self.name, *self.labels.values(), *self.aliases)
 
 
 @dataclass(frozen=True, slots=True)
 class Inherit:
-    """What holds for a node that is reached by one of `via` in at most `max_depth` steps holds for the start too."""
+    """Inheritance: the rules of a node reached by one of `via` in at most `max_depth` steps hold for the start, too."""
 
     via: tuple[str, ...]
     max_depth: int = DEFAULT_DEPTH
@@ -102,7 +102,7 @@ class Inherit:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Which paths from a node of kind `start` are rules: chains of relations, by the group that they belong to."""
+    """The paths from nodes of kind `start` that make up rules: chains of relations, by group."""
 
     name: str
     start: str
@@ -112,7 +112,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much one inference may look at: paths followed by one relation at one step, and statements given back."""
+    """Bounds of one inference: paths per relation and step, and statements returned."""
 
     max_frontier: int = 2000
     max_results: int = 500
@@ -120,7 +120,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """Kinds, relations, parameters and patterns by their names.
+    """A schema: kinds, relations, parameters and patterns by name.
 
     Attributes:
         scope_kind: The kind whose nodes limit others (``engineering_type``); ``""``: nothing is limited.
@@ -134,7 +134,7 @@ class Schema:
     limits: Limits = field(default_factory=Limits)
 
     def group_labels(self, language: str) -> Mapping[str, str]:
-        """What each group of the patterns is called: as the kind that it collects, or else as its relation.
+        """The label of each group of the patterns: that of the kind it collects, or of its relation.
 
         Groups that would be called alike have the relation's name besides.
         """
@@ -150,7 +150,7 @@ class Schema:
         }
 
     def to_tree(self) -> dict[str, Any]:
-        """As plain values, in the form that `parse_schema` reads; empty parts are left out."""
+        """As plain values, the inverse of `parse_schema`; empty parts are omitted."""
         tree: dict[str, Any] = {
             "scope_kind": self.scope_kind,
             "kinds": {k.id: _named_tree(k) for k in self.kinds.values()},
@@ -188,7 +188,7 @@ def _pattern_tree(pattern: Pattern) -> dict[str, Any]:
 
 
 def label_in(labels: Labels, language: str, otherwise: str) -> str:
-    """The label in `language` (``zh-Hant`` falls back on ``zh``), else the English one, any, or `otherwise`."""
+    """The label in `language` (``zh-Hant`` falls back to ``zh``), else in English, else any, else `otherwise`."""
     for tag in (language, language.split("-", maxsplit=1)[0], "en"):
         if labels.get(tag):
             return labels[tag]
@@ -196,7 +196,7 @@ def label_in(labels: Labels, language: str, otherwise: str) -> str:
 
 
 def merged(a: Schema, b: Schema) -> Schema:
-    """Both schemas as one. Aliases, and labels and sentences in further languages, add up; limits are those set.
+    """The union of two schemas. Aliases, and labels and sentences in further languages, are merged.
 
     Raises:
         InvalidRequest: they say different things of one name; all such names are listed.
@@ -289,7 +289,7 @@ SCHEMA_READING_T = TypeVar("SCHEMA_READING_T")
 
 
 def parse_schema(tree: object, *, where: str = "schema", known: Schema | None = None) -> Schema:
-    """Read a schema.
+    """Parse a schema.
 
     Args:
         tree: What a YAML or JSON file holds under ``schema``.
@@ -303,7 +303,7 @@ def parse_schema(tree: object, *, where: str = "schema", known: Schema | None = 
 
 
 class _Reader:
-    """One reading: the faults found so far, and the names that may be used."""
+    """The state of one parse: faults so far, and known names."""
 
     def __init__(self, where: str, known: Schema) -> None:
         self.where = where

@@ -25,7 +25,7 @@ RULES, CASES = "kg_rule", "vector"
 
 
 def names_of(processes: str | Iterable[str] | None) -> tuple[str, ...] | None:
-    """Names as they are asked for: a text is one name, not its characters.
+    """Names given in a request, as a tuple: a single string is one name.
 
     Raises:
         InvalidRequest: one is no text or blank, or there are too many.
@@ -48,7 +48,7 @@ def names_of(processes: str | Iterable[str] | None) -> tuple[str, ...] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleQuestion:
-    """What rules are asked for.
+    """A question about rules.
 
     Attributes:
         text: Where processes are recognised when none are named.
@@ -76,7 +76,7 @@ class RuleQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleItems:
-    """What the rules engine answered.
+    """The response of the rules engine.
 
     Attributes:
         recognised: Names in the graph that were found in the text or named by the caller.
@@ -98,7 +98,7 @@ class RuleItems:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseQuestion:
-    """What cases are asked for.
+    """A question about cases.
 
     Attributes:
         chapter: The collection whose cases are preferred: others come only where it has none. ``""``: all alike.
@@ -151,14 +151,14 @@ class UnifiedRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unified:
-    """A response, with the engines that failed though they had been allowed to."""
+    """A unified response, with the optional engines that failed."""
 
     response: UnifiedResponse
     degraded: tuple[str, ...] = ()
 
 
 class Unifier:
-    """Asks both engines.
+    """Queries both engines and merges their results.
 
     Args:
         rules, cases: The engines; None for one that is not configured.
@@ -174,7 +174,7 @@ class Unifier:
         self._optional = frozenset(optional)
 
     def retrieve(self, request: UnifiedRequest) -> Unified:
-        """Rules where the chapter needs them, cases, and both merged.
+        """Rules (where the chapter needs them) and cases, merged.
 
         Raises:
             InvalidRequest: the request.
@@ -217,7 +217,7 @@ class Unifier:
         return Unified(response=response, degraded=degraded)
 
     def needs_rules(self, chapter: str | None) -> bool:
-        """Whether a chapter needs rules; without a chapter they are asked.
+        """Whether a chapter needs rules; requests without a chapter do.
 
         Raises:
             InvalidRequest: a chapter that is not among the ones that the settings list, where they list any.
@@ -291,7 +291,7 @@ class Unifier:
 
 
 def of_type(names: Collection[str], facets: Collection[str]) -> Filter:
-    """Passages of documents that say one of `names` in each of `facets`, or nothing there."""
+    """A filter for documents whose `facets` have one of `names`, or are absent."""
     said = [
         Or((In(f"metadata.{facet}", tuple(sorted(names))), Not(Range(f"metadata.{facet}", ge=""))))
         for facet in facets
@@ -306,7 +306,7 @@ SCHEMAS = "rules/schema"
 
 
 def schema_of(trees: Mapping[str, Any]) -> Schema:
-    """The schemas of packs laid over one another; an empty one when there are none.
+    """The merged schema of packs; empty if there are none.
 
     Raises:
         InvalidRequest: one is of a wrong form, or two packs contradict one another.
@@ -318,7 +318,7 @@ def schema_of(trees: Mapping[str, Any]) -> Schema:
 
 
 def stored_trees(stored: Any) -> dict[str, Any]:
-    """The schema of each pack, out of what the catalog keeps.
+    """The schema of each pack, from its stored form.
 
     Raises:
         CatalogUnavailable: that has another form than what is written there.
@@ -330,7 +330,7 @@ def stored_trees(stored: Any) -> dict[str, Any]:
 
 
 def stored_schema(stored: Any) -> Schema:
-    """The schemas of all packs, out of what the catalog keeps, where only schemas are written that fit.
+    """The merged schema of all packs, from their stored form.
 
     Raises:
         CatalogUnavailable: they do not: whoever asks is not at fault.

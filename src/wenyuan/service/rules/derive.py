@@ -1,4 +1,4 @@
-"""Deriving rules from a question: how it is read, what follows."""
+"""Deriving the rules that follow for a question."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from wenyuan.service.rules.quotes import Cite, ScoredRule, elsewhere, row_of, wr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """What follows for a question, read as a whole.
+    """The interpretation of a question, and the rules that follow.
 
     Attributes:
         weights: The weight of each rule for what is asked for; None where the question says no more than names.
@@ -74,7 +74,7 @@ def read(
     names: Names,
     infer: Callable[[Mapping[str, Any]], Inference],
 ) -> Read:
-    """What follows with the parameters that are given and those that the question states besides.
+    """Derive rules with the given parameters, and those that the question itself states.
 
     Args:
         about: Where its text names what it is about; see `spans`.
@@ -111,7 +111,7 @@ def read(
 
 
 def spans(question: RuleQuestion, recognised: Sequence[Mapping[str, Any]]) -> list[tuple[int, int]]:
-    """Where the text of a question names what it is about: as it was recognised in it, or given with it."""
+    """Mentions of nodes in the text of a question, recognised or given."""
     found = [(one["start"], one["end"]) for one in recognised if "start" in one]
     for name in filter(None, question.processes or ()):
         found += [(at.start(), at.end()) for at in re.finditer(re.escape(name), question.text)]
@@ -128,7 +128,7 @@ def _conditions(rule: DerivedRule, schema: Schema, language: str) -> str:
 
 
 def _open(rules: Sequence[DerivedRule], schema: Schema, given: Mapping[str, Any]) -> list[Parameter]:
-    """The parameters that the rules' conditions ask for and that are not given."""
+    """Parameters of the rules' conditions that were not given."""
     conditions = {step.edge.condition for rule in rules for step in rule.steps if step.edge.condition}
     asked = {name for text in conditions for name in compile_condition(text, schema.parameters).names}
     return [p for name, p in schema.parameters.items() if name in asked and given.get(name) is None]
@@ -156,7 +156,7 @@ _LEAST_CONFIDENCE = 0.5  # of a recognised name: below it is a guess, on which n
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Derived:
-    """What was derived for a question.
+    """The derived rules of a question.
 
     Attributes:
         found: The rules as hits with what they say, best first.
@@ -186,7 +186,7 @@ class _Known:
 
 
 class Deriver:
-    """Derives rules; the graph's names are read once for each of its versions.
+    """Derives rules; the graph's names are loaded once per version.
 
     Args:
         graph: Where the rules are.
@@ -218,17 +218,17 @@ class Deriver:
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Let go of what embeds names."""
+        """Stop embedding names in the background."""
         if self._names is not None:
             self._names.close()
 
     def embed_names(self, change: int, tell: Callable[[int, int], None] | None, most: int | None) -> int:
-        """See `NameVectors.embed`: of the names with which a derivation may begin."""
+        """See `NameVectors.embed`, for the names of possible start nodes."""
         known = self._knowledge(change)
         return 0 if known is None or self._names is None else self._names.embed(known.starts, tell, most)
 
     def configured(self, change: int) -> bool:
-        """Whether the library has rules at all, as of a change of the catalog."""
+        """Whether the library has rules at a change of the catalog."""
         return self._knowledge(change) is not None
 
     def _knowledge(self, change: int) -> _Known | None:
@@ -244,13 +244,13 @@ class Deriver:
             return self._known
 
     def named(self, name: str, change: int) -> int | None:
-        """The node that a name means, however it is written; None where the graph knows none."""
+        """The node with this name, in any spelling; None if there is none."""
         known = self._knowledge(change)
         found = () if known is None else known.linker.resolve(name)
         return next((c.node_id for c in found if c.score >= _LEAST_CONFIDENCE), None)
 
     def names_of_type(self, engineering_type: str, change: int, deadline: Deadline) -> frozenset[str]:
-        """Every way in which the graph, too, writes the engineering type that a request names."""
+        """All names of the engineering type that a request names."""
         known = self._knowledge(change)
         if known is None or not engineering_type:
             return frozenset(filter(None, (engineering_type,)))
@@ -268,7 +268,7 @@ class Deriver:
         embed: Callable[[], Any] | None = None,
         bounded: bool = False,
     ) -> Derived:
-        """The rules that follow, from evidence within the scope that is trusted enough.
+        """Derive the rules that follow, from evidence within the scope with sufficient trust.
 
         Args:
             embed: Gives the vector of the question's text, when a text is asked about that names nothing.
@@ -335,7 +335,7 @@ class Deriver:
     def _recognised(
         self, known: _Known, question: RuleQuestion, guess: _Guess, view: View, deadline: Deadline, *, bounded: bool
     ) -> _Recognised:
-        """Where inference begins: as `_starts`, without nodes that are not there for who asks.
+        """The start nodes: as `_starts`, without nodes that are hidden from the caller.
 
         Within bounds the names of such nodes hide no others either: a longer name within which one in view stands, or
         one that is written more like it, would tell that it is there.
@@ -360,7 +360,7 @@ class Deriver:
         *,
         bounded: bool,
     ) -> tuple[Mapping[str, Any], ...]:
-        """With the name of each node that was guessed: the text says something else.
+        """The recognised nodes, with the name of each that was guessed.
 
         One that was guessed, or that is asked for within bounds, and of which nothing in view speaks, is none: whoever
         asks would learn what others' rules are about.
@@ -381,7 +381,7 @@ class Deriver:
         return tuple({**one, "name": nodes[one["node_id"]].name} if "by" in one else one for one in kept)
 
     def _scope(self, known: _Known, engineering_type: str, deadline: Deadline) -> frozenset[str]:
-        """Every way to write the engineering type that a request names."""
+        """All names of the engineering type that a request names."""
         if not engineering_type:
             return frozenset()
         kinds = {known.schema.scope_kind}
@@ -393,7 +393,7 @@ class Deriver:
 
 
 def _once(rules: Iterable[ScoredRule]) -> list[ScoredRule]:
-    """Each statement once, as it scores best, with everything for which it holds."""
+    """Each statement once, with its best score and all start nodes for which it holds."""
     found: dict[int, list[ScoredRule]] = {}
     for rule in rules:
         found.setdefault(rule.statement_id, []).append(rule)
@@ -407,7 +407,7 @@ def _best(same: Sequence[ScoredRule]) -> ScoredRule:
 
 
 def _strongest(rules: list[ScoredRule], most: int, left: frozenset[int]) -> tuple[list[ScoredRule], tuple[str, ...]]:
-    """At most so many, a fair share for all that was asked about; and what is left out, in words.
+    """At most `most` rules, shared fairly among the start nodes; and a description of what was cut off.
 
     Within a share go first the rules that are asked for, then mandatory ones before others, and of equal ones the best.
 
@@ -444,7 +444,7 @@ def _read(version: int, graph: Graph, schema: Schema, *, keep: bool) -> _Known:
 
 
 class _Guess:
-    """Nodes by the meaning of a text; `notes` says when they are not known yet."""
+    """Guesses nodes by embedding similarity; `notes` says if names are not embedded yet."""
 
     def __init__(self, names: NameVectors | None, known: _Known, embed: Callable[[], Any] | None) -> None:
         self._names = names
@@ -467,7 +467,7 @@ _Recognised = tuple[list[Start], tuple[Mapping[str, Any], ...], tuple[str, ...]]
 
 
 def _starts(known: _Known, question: RuleQuestion, guess: _Guess, without: Set[int]) -> _Recognised:
-    """Where inference begins: the nodes named by the caller, or else those that the text names."""
+    """The start nodes of inference: named by the caller, else mentioned in the text."""
     guess.without = without
     kinds = {pattern.start for pattern in known.schema.patterns.values()}
     best: dict[int, float] = {}
@@ -494,7 +494,7 @@ def _starts(known: _Known, question: RuleQuestion, guess: _Guess, without: Set[i
 
 
 def _place(span: Span) -> dict[str, Any]:
-    """Where a name stands; of one that is guessed, by what. One that is meant stands nowhere."""
+    """The position of a mention; for a guess, that it is one."""
     if span.by == "meaning":
         return {"by": span.by}
     return {"start": span.start, "end": span.end} | ({"by": span.by} if span.by != "name" else {})

@@ -33,7 +33,7 @@ _MOST = 50  # guesses that are compared further
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """The names of one version of the graph: nodes (n,), and unit vectors (n, dim)."""
+    """The embedded names of one graph version: nodes (n,), and unit vectors (n, dim)."""
 
     version: int
     nodes: npt.NDArray[np.int64]
@@ -41,7 +41,7 @@ class _Names:
 
 
 class NameVectors:
-    """Compares texts with names by meaning. Safe to share between threads.
+    """Finds names by embedding similarity. Thread-safe.
 
     Args:
         threshold: Likeness (0..1, the cosine on the encoder's scale) from which on a name is a guess.
@@ -58,7 +58,7 @@ class NameVectors:
         self._done = 0
 
     def close(self) -> None:
-        """Stop embedding; what is done is kept."""
+        """Stop embedding; finished vectors are kept."""
         self._stop.set()
         if self._work is not None:
             self._work.join()
@@ -66,7 +66,7 @@ class NameVectors:
     def likely(
         self, version: int, entries: Sequence[LexiconEntry], embed: Callable[[], Any], without: Set[int] = frozenset()
     ) -> list[tuple[int, float]] | str:
-        """Nodes and how like their names are to a text (0..1), best first; or why that is not known yet.
+        """Nodes and their similarity to the text (0..1), best first; or why that is not known yet.
 
         Args:
             version: Of the graph whose names `entries` are.
@@ -94,7 +94,7 @@ class NameVectors:
         tell: Callable[[int, int], None] | None = None,
         most: int | None = None,
     ) -> int:
-        """Embed what was never embedded, and keep it; returns how many names that were.
+        """Embed and store the names that have no vector yet; returns how many there were.
 
         Args:
             tell: Is told how many of how many are done.
@@ -166,7 +166,7 @@ class NameVectors:
 
 
 def names_of(encoder: Encoder | None, catalog: Catalog, settings: SearchSettings) -> NameVectors | None:
-    """What compares names by meaning, where the settings want it and something embeds."""
+    """The `NameVectors` of a library; None if they are switched off or there is no encoder."""
     if encoder is None or settings.similar_names >= 1.0:
         return None
     return NameVectors(encoder, catalog, settings.similar_names)

@@ -1,4 +1,4 @@
-"""Evidence of rules against documents: followed, compared, and told as hits."""
+"""Verification of rule evidence against the documents it quotes, and rules as hits."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WithdrawnEvidence:
-    """How many evidences were withdrawn, and how many rules were retired since nothing else supports them."""
+    """How many evidences were withdrawn, and how many rules were retired for lack of evidence."""
 
     evidences: int = 0
     rules: int = 0
 
 
 def follow_quotes(catalog: Catalog, source_id: str, today: date) -> WithdrawnEvidence:
-    """Compare what is cited of a source with its documents, as far as these have changed since the last time.
+    """Re-verify the evidence that cites a source, as far as its documents changed since the last time.
 
     Evidence is withdrawn when its document was removed, has ended, or no longer has the words. One that is imported
     again after that has been looked at by its author, and stays until the document changes again. Of a document that
@@ -73,7 +73,7 @@ def follow_quotes(catalog: Catalog, source_id: str, today: date) -> WithdrawnEvi
 
 
 def said_in(texts: Iterable[str], quotes: Collection[str]) -> frozenset[str] | None:
-    """Which of the quotes stand in one of the texts; None when there is no text."""
+    """The quotes that occur in any of the texts; None without any text."""
     missing = {quote: plain(quote) for quote in quotes}
     held = False
     for text in texts:
@@ -89,7 +89,7 @@ def _gone(
     catalog: Catalog, source_id: str, uri: str, cited: Collection[Cited], standing: Standing,
     known: Mapping[str, int], today: int, verified: dict[int, bool],
 ) -> tuple[str, list[Cited]]:  # fmt: skip
-    """Why evidence is lost, and which; what is found for the first time is added to `verified`."""
+    """Why evidence is withdrawn, and which; newly verified evidence is added to `verified`."""
     news = standing.since > known["seq"]
     if standing.until == 0:
         return msg("the document {uri} was removed", uri=uri), list(cited) if news else []
@@ -116,7 +116,7 @@ _SHOWN = 40  # characters of a quote
 
 
 class Quotes:
-    """Compares quotes with what the library holds of their sources.
+    """Verifies quotes against the documents of their sources.
 
     A quote is looked for in the document that its evidence names. Where the library does not hold that one, or none is
     named, it is looked for in every document of the source.
@@ -134,7 +134,7 @@ class Quotes:
         self._open: dict[tuple[str, str], int] = {}
 
     def compare(self, evidences: Iterable[Evidence]) -> None:
-        """Read what is needed to judge them: each document that is named, else each source, once."""
+        """Read the documents needed: those that are named, else all of the source, each once."""
         loose: dict[str, set[str]] = {}
         for evidence in evidences:
             if evidence.quote and self._words(evidence) is None:
@@ -143,7 +143,7 @@ class Quotes:
             self._elsewhere[source_id] = said_in(self._catalog.texts_of(source_id), quotes)
 
     def marked(self, evidence: Evidence) -> Evidence | None:
-        """The evidence, marked as *verified* or not; None when it is refused. To be called after `compare`."""
+        """The evidence marked as *verified* or not; None if it is refused. Call `compare` first."""
         if not evidence.quote:
             return evidence
         document = evidence.uri.partition("#")[0]
@@ -183,7 +183,7 @@ class Quotes:
         return None
 
     def report(self) -> list[BookFault]:
-        """The quotes that are refused, and how many were not compared, by the document that is not here."""
+        """The refused quotes, and the number of unverified ones by missing document."""
         notes = [
             BookFault("quote_unverified", msg(message, where=where, count=count), severity="note")
             for (message, where), count in self._open.items()
@@ -199,7 +199,7 @@ _MOST_KEPT = 64  # documents
 
 
 class Quoted(Protocol):
-    """An evidence: of the catalog, or as a derivation has it."""
+    """Evidence, from the catalog or from a derivation."""
 
     @property
     def source_id(self) -> str: ...
@@ -225,13 +225,13 @@ Cite = Callable[[Quoted], str]
 
 
 def elsewhere(evidence: Quoted) -> str:
-    """The address of an evidence whose source is not looked into."""
+    """The address of evidence in a source that the library does not hold."""
     return evidence.address
 
 
 @dataclass(slots=True)
 class _Read:
-    """A document as quotes are looked for in it.
+    """A document prepared for finding quotes.
 
     Attributes:
         seq: The change as of which it is known to be the same.
@@ -260,7 +260,7 @@ class _Read:
 
 
 class CitedPlaces:
-    """Finds the passages that have the words of evidence. Safe to share between threads.
+    """Finds the passages that contain the quotes of evidence. Thread-safe.
 
     A document is read once, and again when its source has changed.
     """
@@ -271,7 +271,7 @@ class CitedPlaces:
         self._lock = threading.Lock()
 
     def now(self) -> Cite:
-        """Finds addresses as the library is now."""
+        """Finds addresses in the current library."""
         seq = self._catalog.seq()
         return lambda evidence: self._address(evidence, seq)
 
@@ -315,7 +315,7 @@ _MOST_OTHERS = 5  # derivations that are written out besides the first one
 
 @dataclass(frozen=True, slots=True)
 class ScoredRule:
-    """A rule with what its score is made of.
+    """A rule and the factors of its score.
 
     Attributes:
         starts: All nodes that were asked about for which it holds, its own first.
@@ -329,27 +329,27 @@ class ScoredRule:
 
     @classmethod
     def of(cls, rule: DerivedRule, confidence: float, asked: Weight | None) -> ScoredRule:
-        """The score of a rule whose start was meant so surely; ``asked``: see `parts_of`."""
+        """The scored rule for a start node of this confidence; ``asked``: see `parts_of`."""
         return cls(rule, parts_of(rule, confidence, asked), (rule.start,), asked is not None and asked.answers)
 
     @property
     def score(self) -> float:
-        """0..1: the product of the parts."""
+        """0..1: the product of the factors."""
         return min(1.0, math.prod(self.parts.values()))
 
     @property
     def statement_id(self) -> int:
-        """Of the last step: the statement that the rule is."""
+        """The statement of the last step."""
         return self.rule.steps[-1].edge.statement_id
 
     @property
     def best(self) -> Support:
-        """The evidence that stands for it: the most trusted one, with words rather than without."""
+        """The evidence shown first: the most trusted, preferably with a quote."""
         return max(self.rule.evidences, key=lambda e: (e.trust, bool(e.quote)))
 
 
 def parts_of(rule: DerivedRule, confidence: float, asked: Weight | None) -> dict[str, float]:
-    """What the score is made of; their product is the score, see `core.rules.inference.rule_score`.
+    """The factors of the score; their product is the score, see `core.rules.inference.rule_score`.
 
     Args:
         asked: Its weight for what the question asks for; None where that says names only.
@@ -368,7 +368,7 @@ def parts_of(rule: DerivedRule, confidence: float, asked: Weight | None) -> dict
 
 
 def row_of(scored: ScoredRule, source: Source, language: str) -> IndexRow:
-    """The rule as a filter sees it."""
+    """The rule as an index row, for filters."""
     number = RULE_IDS - scored.statement_id
     return IndexRow(
         passage_id=number, source_id=source.source_id, document_id=number, heading_text="", text="",
@@ -384,7 +384,7 @@ def _facets(rule: DerivedRule) -> dict[str, str]:
 def write(
     scored: ScoredRule, schema: Schema, language: str, source: Source, stated: Mapping[str, float | int], cite: Cite
 ) -> Written:
-    """The rule as a hit, with what it says and what else there is to tell of it.
+    """The rule as a hit, with its sentence and details.
 
     Args:
         source: That of its best evidence.
@@ -428,13 +428,13 @@ def write(
 
 
 def _answering(scored: ScoredRule, used: Mapping[str, float | int]) -> Mapping[str, Any]:
-    """Whether it is what the question asks for, and what was taken from the question to say that it holds."""
+    """Whether it is what the question asks for, and which stated parameters it used."""
     told: dict[str, Any] = {"answers": True} if scored.answers else {}
     return told | ({"parameters_from_question": dict(used)} if used else {})
 
 
 def _besides(scored: ScoredRule, schema: Schema, language: str) -> Mapping[str, Any]:
-    """What else the rule holds for, and by which other paths it follows."""
+    """The other start nodes of the rule, and its other derivations."""
     rule = scored.rule
     told: dict[str, Any] = {}
     if len(scored.starts) > 1:

@@ -1,4 +1,4 @@
-"""The rules as people keep them: import with a diff first, review, export; every change is audited."""
+"""Maintenance of rules: import with a diff first, review, export. Every change is audited."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SECONDS = 10.0  # for a list that a person looks at
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReport:
-    """What an import has done, or (dry run) would do.
+    """The result of an import, or of its dry run.
 
     Attributes:
         faults: All that is wrong or worth knowing, with file and line.
@@ -61,7 +61,7 @@ class ImportReport:
 
 @dataclass(frozen=True, slots=True)
 class _Considered:
-    """An import that was checked: what it would do, the sources that it brings, and the schemas of all packs."""
+    """A checked import: its diff, the sources it declares, and the schemas of all packs."""
 
     report: ImportReport
     sources: tuple[Source, ...]
@@ -69,7 +69,7 @@ class _Considered:
 
 
 class Rulebook:
-    """Keeps the rules of a library.
+    """Maintains the rules of a library.
 
     Args:
         changed: Told of every change, for the audit: action, name, before, after.
@@ -88,22 +88,24 @@ class Rulebook:
         self._refuse_unverified = refuse_unverified
 
     def schema(self) -> Schema:
-        """Kinds, relations, parameters and patterns of all packs."""
+        """The merged schema of all packs."""
         return stored_schema(self._catalog.value(SCHEMAS))
 
     def schema_tree(self, pack: str | None = None) -> Mapping[str, Any] | None:
-        """The schema that a pack declares (None: it declares none), or that of all packs, as `parse_schema` reads it."""
+        """The schema that a pack declares (None if it declares none), or the merged one, in the form of
+        `parse_schema`.
+        """
         if pack is None:
             return self.schema().to_tree()
         tree: Mapping[str, Any] | None = self._trees().get(pack)
         return tree
 
     def packs(self) -> tuple[str, ...]:
-        """The packs that have brought anything: rules, nodes, or a schema."""
+        """The packs that brought rules, nodes or a schema."""
         return tuple(sorted({*self._trees(), *self._catalog.rules.packs()}))
 
     def ends(self, statements: Iterable[HeldStatement]) -> Mapping[int, GraphNode]:
-        """The live nodes that statements of the catalog are about, by number."""
+        """The live nodes at the ends of the catalog's statements, by number."""
         numbers = {end for held in statements for end in (held.src, held.dst)}
         deadline = deadline_after(_SECONDS)
         return self._catalog.rules.nodes(sorted(numbers), deadline=deadline)
@@ -121,7 +123,7 @@ class Rulebook:
         default_source: str | None = None,
         default_status: StatementStatus | None = None,
     ) -> ImportReport:
-        """Import what a book says. What is wrong in it is refused and reported, the rest is taken.
+        """Import a book. Faulty entries are refused and reported; the rest is imported.
 
         The import is declarative for the book's pack: what the pack no longer says loses the pack's evidence;
         not so when anything was refused, since then what is missing may be missing by mistake.
@@ -153,7 +155,7 @@ class Rulebook:
     def _considered(
         self, book: Book, default_source: str | None, default_status: StatementStatus | None
     ) -> _Considered:
-        """What an import would do to the library as it is."""
+        """The effects of an import on the current library."""
         trees, schema = self._schemas(book)
         registered = {source.source_id for source in self._catalog.sources()}
         nodes, statements = self._live()
@@ -199,7 +201,9 @@ class Rulebook:
         return nodes, statements
 
     def _verified(self, checked: Checked) -> tuple[Checked, list[BookFault]]:
-        """Without evidence whose quote is not in its source, where the library holds that; the rest marked."""
+        """The evidence without quotes that their documents contradict, where the library holds these; the rest is
+        marked.
+        """
         usual = {declared.source.source_id: declared.uri.partition("#")[0] for declared in checked.sources}
         quotes = Quotes(self._catalog, usual, refuse=self._refuse_unverified)
         quotes.compare(e for statement in checked.statements for e in statement.evidences)
@@ -213,7 +217,7 @@ class Rulebook:
         return replace(checked, statements=tuple(kept), refused=checked.refused + lost), faults
 
     def _out_of_force(self, statements: Iterable[Statement]) -> Iterator[BookFault]:
-        """Rules that count on days on which the document that they quote does not."""
+        """Notes on rules that are valid on days on which their quoted document is not in force."""
         cited: dict[str, dict[str, list[Statement]]] = {}
         for statement in statements:
             for source_id, uri in {(e.source_id, e.uri.partition("#")[0]) for e in statement.evidences if e.uri}:
@@ -237,7 +241,7 @@ class Rulebook:
     # -- review, export -------------------------------------------------------------------------------
 
     def waiting(self, first: int = 1, last: int | None = None) -> list[int]:
-        """The numbers of the statements that wait for a review, from `first` to `last`."""
+        """Numbers of statements that wait for review, from `first` to `last`."""
         found: list[int] = []
         after = first - 1
         while page := self._catalog.rules.proposed(_PAGE, after):
@@ -248,7 +252,7 @@ class Rulebook:
         return [number for number in found if last is None or number <= last]
 
     def meant(self, text: str, action: Action, *, most: int | None = None) -> tuple[list[int], int]:
-        """The numbers of the statements that a text such as ``3,7``, ``1-50`` or ``all`` means.
+        """The statements that an expression such as ``3,7``, ``1-50`` or ``all`` selects.
 
         What stands alone is meant whatever its status, of a span what waits for a review.
 
@@ -276,7 +280,7 @@ class Rulebook:
         return numbers[:most], 0 if most is None else max(0, len(numbers) - most)
 
     def review(self, statement_ids: Iterable[int], action: Action, *, reason: str = "") -> int:
-        """Approve, reject or retire statements, all or none; returns how many have another status now."""
+        """Approve, reject or retire statements, all or none; returns how many changed their status."""
         ids = list(dict.fromkeys(statement_ids))
         if not ids:
             raise InvalidRequest("no statement is named", hint="wenyuan rules review")
@@ -290,7 +294,7 @@ class Rulebook:
         return count
 
     def retire_pack(self, pack: str) -> RulesReport:
-        """Take back all that a pack has brought; statements that others support stay."""
+        """Remove everything that a pack brought; statements with other evidence stay."""
         with self._catalog.writing():
             trees = self._trees()
             if pack not in trees and pack not in self._catalog.rules.packs():
@@ -325,7 +329,7 @@ class Rulebook:
 def _check_others(
     before: Schema, after: Schema, nodes: Iterable[LiveNode], statements: Iterable[LiveStatement], pack: str
 ) -> None:
-    """What other packs say must still be allowed: a rule whose relation is gone would follow from nothing any more.
+    """Check that the statements of other packs are still valid under the new schema.
 
     What the schema did not allow before is not the doing of this change.
     """
@@ -352,7 +356,7 @@ def _check_others(
 
 
 def _apart(trees: Mapping[str, Any], pack: str) -> Schema:
-    """What others than a pack have brought: without those that build on it, which are read after it."""
+    """The books of other packs, without packs that depend on this one."""
     whole = Schema()
     for name, tree in trees.items():
         if name != pack:

@@ -1,4 +1,4 @@
-"""What a library answers from its rules, and from rules and cases together."""
+"""Queries about rules, and about rules and cases together."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _EVERY = 2**31 - 2  # statements of one direction: all that a database can be as
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RuleSearch:
-    """Answers from the rules, from cases, and from both united."""
+    """Answers queries from the rules, from cases, and from both merged."""
 
     settings: Settings
     catalog: Catalog
@@ -48,7 +48,7 @@ class RuleSearch:
     recorded: RecordedSearch
 
     def embed_names(self, tell: Callable[[int, int], None] | None = None, *, most: int | None = None) -> int:
-        """Embed the names of the graph that were never embedded, so that they can be compared by meaning.
+        """Embed the names of the graph that have no vector yet, for matching by meaning.
 
         Without this, a thread does it once a text names nothing.
 
@@ -65,7 +65,7 @@ class RuleSearch:
         return self.deriver.embed_names(self.catalog.seq(), tell, most)
 
     def retrieve(self, request: UnifiedRequest, principal: Principal = LOCAL) -> Unified:
-        """Rules where the chapter needs them, above similar cases, above templates.
+        """Unified retrieval: rules (where the chapter needs them) above similar cases above templates.
 
         Raises:
             InvalidRequest, NotPermitted: the request.
@@ -83,7 +83,7 @@ class RuleSearch:
     def find_cases(
         self, question: CaseQuestion, *, within: Filter | None = None, principal: Principal = LOCAL
     ) -> Items:
-        """Similar cases that score at least the threshold, best first, then templates in places of their own.
+        """Similar cases above the threshold, best first, then templates in reserved places.
 
         The score of a case is how well it answers: the search's own score, from which its probability is made
         (``metadata["probability"]``, which falls with how many others answer as well). It never rises on the way down.
@@ -120,7 +120,7 @@ class RuleSearch:
         return cases
 
     def infer_rules(self, question: RuleQuestion, principal: Principal = LOCAL) -> RuleItems:
-        """The rules that follow for processes, with their paths and evidence; the graph is walked, no more.
+        """The rules that follow for processes, with derivations and evidence; no passages are searched.
 
         Raises:
             InvalidRequest: a parameter is of another type than the schema says.
@@ -146,7 +146,7 @@ class RuleSearch:
         )
 
     def _told_waiting(self, question: RuleQuestion, derived: Derived, principal: Principal) -> tuple[str, ...]:
-        """How many rules would follow, too, if somebody approved what waits for a review: for whoever may do that."""
+        """A note on how many more rules would follow if waiting ones were approved, for callers who may do that."""
         graph = self.catalog.rules
         starts = [Start(one["node_id"]) for one in derived.recognised]
         if principal.agent_id is not None or not starts or not graph.proposed(limit=1):
@@ -183,7 +183,7 @@ class RuleSearch:
     def rules_around(
         self, node_id: int, limit: int
     ) -> tuple[GraphNode, Mapping[str, Sequence[Edge]], tuple[str, ...]]:
-        """A node of the graph with the statements that are in force from it (``out``) and into it (``in``).
+        """A node with its statements in force, outgoing (``out``) and incoming (``in``).
 
         Args:
             limit: Statements of each direction: the most important ones.
@@ -210,12 +210,12 @@ class RuleSearch:
         return node, {direction: edges[:limit] for direction, edges in found.items()}, more
 
     def _view(self) -> View:
-        """What is in force today, of every source."""
+        """Everything in force today, of every source."""
         sources, day = self.retriever.registry(), date.today()
         return View(trusts={n: s.trust for n, s in sources.by_id.items() if sources.in_force(n, day)}, day=day)
 
     def rule_neighbors(self, name: str, relation: str | None = None) -> list[dict[str, Any]]:
-        """All that the graph says of a node, in both directions.
+        """All statements about a node, in both directions.
 
         Args:
             relation: Only this one: its name, a label in any language, or an alias.
@@ -245,7 +245,7 @@ class RuleSearch:
         return found
 
     def rule_entities(self, kind: str | None = None) -> list[dict[str, Any]]:
-        """All nodes of the graph, or those of a kind, in the order in which they came.
+        """All nodes, or those of a kind, by age.
 
         Args:
             kind: Its name, a label in any language, or an alias.
@@ -272,7 +272,7 @@ class RuleSearch:
 
 
 def _spoken(names: Sequence[str]) -> str:
-    """Names as the text of a question, as many whole ones as fit into one: the names themselves are asked for."""
+    """Names joined as the text of a question, as many whole names as fit."""
     kept, room = [], MAX_QUERY_CHARS + 1
     for name in names:
         room -= len(name) + 1
@@ -283,7 +283,7 @@ def _spoken(names: Sequence[str]) -> str:
 
 
 def _written(what: str, name: str, known: Iterable[Kind | Relation]) -> list[str]:
-    """Which kinds or relations a name means."""
+    """The kinds or relations with this name."""
     words = Words(known)
     if not (found := list(words.find(name))):
         raise UnknownName(
@@ -294,7 +294,7 @@ def _written(what: str, name: str, known: Iterable[Kind | Relation]) -> list[str
 
 
 def _groups(schema: Schema) -> Mapping[str, str]:
-    """By relation, the group in which patterns collect what it leads to."""
+    """By relation, the group of its results in patterns."""
     return {
         chain[-1]: group for pattern in schema.patterns.values() for group, chain in pattern.collect.items() if chain
     }
@@ -310,7 +310,7 @@ def _neighbor(edge: Edge, schema: Schema, groups: Mapping[str, str], inverse: bo
 
 
 def _cases(answer: Answer, threshold: float) -> Items:
-    """The cases of an answer that score at least so much; each with the least score of those down to it."""
+    """The cases above a score, each with the lowest score so far."""
     kept = [hit for hit in answer.hits if raw_of(hit) >= threshold]
     reason = answer.reason
     if answer.hits and not kept:
