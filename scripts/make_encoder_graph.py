@@ -147,6 +147,16 @@ def sample() -> Iterator[str]:
         yield from (f"passage: {part.strip()}" for part in file.read_text("utf-8").split("\n\n") if part.strip())
 
 
+_UNPACKED: dict[str, np.ndarray] = {}
+"""Matrices of the one file of weights there is: to unpack one takes longer than to multiply a text's states by it."""
+
+
+def _matrix(file: WeightFile, name: str, width: int) -> np.ndarray:
+    if name not in _UNPACKED:
+        _UNPACKED[name] = unpack(file.blocks(name, width))
+    return _UNPACKED[name]
+
+
 def _forward(file: WeightFile, ids: list[int], watch: Callable[[str, np.ndarray], None] | None = None) -> np.ndarray:
     """A BERT encoder (Devlin et al. 2019), post-norm, exact GELU; the last states by their information.
 
@@ -160,7 +170,7 @@ def _forward(file: WeightFile, ids: list[int], watch: Callable[[str, np.ndarray]
     def linear(x: np.ndarray, name: str) -> np.ndarray:
         if watch is not None:
             watch(name.replace(".q", ".qkv"), x)
-        return x @ unpack(file.blocks(f"{name}.w", x.shape[1])).T + file.floats(f"{name}.b")
+        return x @ _matrix(file, f"{name}.w", x.shape[1]).T + file.floats(f"{name}.b")
 
     def normal(x: np.ndarray, name: str) -> np.ndarray:
         x = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + EPSILON)

@@ -19,23 +19,20 @@ from wenyuan.core.ports import Deadline
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let Hypothesis take its time, where it is installed: environments of tests/integrations have none.
+    """Let no setting of the developer's shell reach a test, and no answer fail because the machine is busy.
 
-    On a machine that never ran it, it makes its tables of characters first, which a slow one takes a second for.
+    The processes that tests start inherit both. Hypothesis, which environments of tests/integrations have none of, takes
+    its time: on a machine that never ran it, it makes its tables of characters first.
     """
+    for name in list(os.environ):
+        if name.startswith("WENYUAN_"):
+            del os.environ[name]
+    os.environ["WENYUAN_SEARCH__DEADLINE"] = "30"
     if config.pluginmanager.hasplugin("hypothesispytest"):
         from hypothesis import HealthCheck, settings
 
         settings.register_profile("here", suppress_health_check=[HealthCheck.too_slow])
         settings.load_profile("here")
-
-
-@pytest.fixture(autouse=True)
-def _own_world(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """No setting of the developer's shell reaches a test."""
-    for name in list(os.environ):
-        if name.startswith("WENYUAN_"):
-            monkeypatch.delenv(name)
 
 
 @pytest.fixture

@@ -567,7 +567,7 @@ def test_the_doctor_looks_at_everything(stocked: Path) -> None:
     assert (done.exit_code, document["status"]) == (0, "ok")
     assert found["content"]["more"]["documents"] == 4
     assert found["encoder"]["more"]["fingerprint"].startswith("hashing|")
-    assert found["settings"]["more"]["origins"] == ["WENYUAN_ENCODER__KIND"]
+    assert found["settings"]["more"]["origins"] == ["WENYUAN_ENCODER__KIND", "WENYUAN_SEARCH__DEADLINE"]
     assert found["packages"]["more"]["versions"]["tantivy"]
     assert found["disk"]["more"]["catalog"] > 0
     assert found["floor"]["state"] == "ok"

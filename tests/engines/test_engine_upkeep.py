@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 import threading
 import time
 import zlib
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -318,3 +321,23 @@ def test_checkpoint_beside_an_ingest(world: World) -> None:
     thread.join()
     assert failed == []
     agrees(world, reopened(world))
+
+
+def test_a_file_that_comes_late_into_a_scratch_folder_is_no_damage(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lock file that appears while the folder of copies is being removed: the index opens, and nothing is left."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    late: list[Path] = []
+
+    def rmdir(path: str, **more: Any) -> None:
+        if Path(path).parent == tmp_path and not late:
+            late.append(Path(path) / ".tantivy-meta.lock")
+            late[0].touch()
+        removed(path, **more)
+
+    removed = os.rmdir
+    monkeypatch.setattr(os, "rmdir", rmdir)
+    with closing(reopened(world)) as engine:
+        agrees(world, engine)
+    assert late and not late[0].parent.exists()

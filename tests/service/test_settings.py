@@ -34,8 +34,9 @@ def test_defaults(tmp_path: Path) -> None:
     assert (Settings().engine, Settings().encoder.kind, Settings().search.vector_weight) == ("local", "builtin", None)
 
 
-def test_file(tmp_path: Path) -> None:
+def test_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the file says replaces a default, and nothing else."""
+    monkeypatch.delenv("WENYUAN_SEARCH__DEADLINE")
     found = load_settings(written(tmp_path, '# 引擎\nengine = "memory"\n[search]\ndepth = 20\n'))
     assert (found.engine, found.search.depth, found.search.deadline) == ("memory", 20, 2.0)
 

@@ -158,9 +158,10 @@ class Verification:
 
 
 class _Match(NamedTuple):
-    """How a claim stands to a passage."""
+    """How a claim stands to a passage that has its words, perhaps changed; a paraphrase is none."""
 
     passage: Passage
+    words: Verdict
     comparison: Comparison
 
 
@@ -255,9 +256,9 @@ class Verifier:
         if cited.documents:
             passages += self._of_documents(claim.text, cited.documents, {p.passage_id for p in passages}, visible)
         match, pieces = _best(tokens, passages, cited)
-        if match is None or match.comparison.kind != "verbatim":
+        if match is None or match.words != "verbatim":
             before, parts = _best(tokens, self._of_the_past(claim.text, visible), cited)
-            if (match is None and not pieces) or (before is not None and before.comparison.kind == "verbatim"):
+            if (match is None and not pieces) or (before is not None and before.words == "verbatim"):
                 match, pieces = before, parts
         rule = self._against(claim.text, tokens, visible)
         if rule is not None:
@@ -270,7 +271,7 @@ class Verifier:
             return self._not_judged(claim, cited, visible)
         evidence = tuple(pieces) or (() if match is None else _quoted(match))
         changes = () if match is None or pieces else match.comparison.changes
-        words: Verdict = "stitched" if pieces or match is None else _verdict(match.comparison)
+        words: Verdict = "stitched" if pieces or match is None else match.words
         findings = _findings(words, evidence, cited, request.min_trust, visible.scope, self._chars(evidence))
         return JudgedClaim(
             claim=claim, verdict=findings[0], findings=findings, evidence=evidence, changes=changes,
@@ -392,27 +393,23 @@ def _best(tokens: Tokens, passages: Sequence[Passage], cited: _Cited) -> tuple[_
         if compared is None:
             continue
         if compared.kind == "verbatim" and (not cited.named or cited.holds(passage)):
-            return _Match(passage, compared), []
-        found.append(_Match(passage, compared))
-    best = min(
-        found,
-        key=lambda m: (m.comparison.kind != "verbatim", -round(m.comparison.share, 2), not cited.holds(m.passage)),
-        default=None,
-    )
-    if best is not None and (best.comparison.kind == "verbatim" or best.comparison.share >= _SURE):
-        # Another passage may have less of a paraphrase, with a number changed: that is not what was meant.
-        return (None if best.comparison.kind == "paraphrase" else best), []
+            return _Match(passage, compared.kind, compared), []
+        found.append((compared, passage))
+    match = None
+    if found:
+        best, passage = min(
+            found, key=lambda m: (m[0].kind != "verbatim", -round(m[0].share, 2), not cited.holds(m[1]))
+        )
+        match = None if best.kind == "paraphrase" else _Match(passage, best.kind, best)
+        if best.kind == "verbatim" or best.share >= _SURE:
+            # Another passage may have less of a paraphrase, with a number changed: that is not what was meant.
+            return match, []
     texts = [passage.text for passage in passages]
-    pieces = [Quoted(passage=passages[of], start=start, end=end) for of, (start, end) in stitched(tokens, texts)]
-    return (None if best is None or best.comparison.kind == "paraphrase" else best), pieces
+    return match, [Quoted(passage=passages[of], start=start, end=end) for of, (start, end) in stitched(tokens, texts)]
 
 
 def _quoted(match: _Match) -> tuple[Quoted, ...]:
     return tuple(Quoted(passage=match.passage, start=start, end=end) for start, end in match.comparison.spans)
-
-
-def _verdict(comparison: Comparison) -> Verdict:
-    return "not_judged" if comparison.kind == "paraphrase" else comparison.kind
 
 
 def _findings(

@@ -165,19 +165,19 @@ class Segments:
     @contextmanager
     def opened(self, state: State) -> Iterator[Path]:
         """A folder in which tantivy finds the copies; what it has opened by the end stays open."""
-        with tempfile.TemporaryDirectory(prefix="wenyuan-index-") as made:
-            _link(Path(made), state)
-            yield Path(made)
+        with _scratch("wenyuan-index-") as made:
+            _link(made, state)
+            yield made
 
     # -- writing (only while the library's writer lock is held) -----------------------------------------
 
     @contextmanager
     def written(self, seq: int, stamp: str) -> Iterator[Path]:
         """A folder for tantivy to write in; at the end, what it has committed is published as of change `seq`."""
-        with tempfile.TemporaryDirectory(prefix=".writing-", dir=self._folder, ignore_cleanup_errors=True) as made:
-            _link(Path(made), self.state)
-            yield Path(made)
-            self._publish(Path(made), seq, stamp)
+        with _scratch(".writing-", self._folder) as made:
+            _link(made, self.state)
+            yield made
+            self._publish(made, seq, stamp)
 
     def _publish(self, made: Path, seq: int, stamp: str) -> None:
         meta = (made / _META).read_text("utf-8")
@@ -285,6 +285,21 @@ def _names(meta: str, made: Path) -> list[str]:
 
 def _stem(segment: Mapping[str, Any]) -> str:
     return str(segment["segment_id"]).replace("-", "")
+
+
+@contextmanager
+def _scratch(prefix: str, folder: Path | None = None) -> Iterator[Path]:
+    """A folder for tantivy, removed at the end.
+
+    Whatever opens an index there starts a thread that looks for commits, and makes a lock file when it first looks: on a
+    busy machine while the folder is being removed, which is then not empty.
+    """
+    made = tempfile.mkdtemp(prefix=prefix, dir=folder)
+    try:
+        yield Path(made)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(made, ignore_errors=True)
 
 
 def _link(folder: Path, state: State) -> None:

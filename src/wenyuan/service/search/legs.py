@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -35,6 +36,9 @@ from wenyuan.service.search.threads import FairSemaphore, Leg, LegExecutor, Legs
 
 # The vectors of queries: made once for all legs of a request, and remembered where that is set.
 
+_MEANS: WeakKeyDictionary[Encoder, dict[tuple[str, ...], Any]] = WeakKeyDictionary()
+"""What all texts of a kind have in common, by encoder: the same for each of its retrievers, as replays make them."""
+
 
 class QueryVectors:
     """Embeds queries and caches the last `size` of them (none by default).
@@ -48,7 +52,7 @@ class QueryVectors:
         self._known: OrderedDict[str, Any] = OrderedDict()
         self._making: dict[str, tuple[Future[Any], Deadline]] = {}
         self._lock = threading.Lock()
-        self._means: dict[tuple[str, ...], Any] = {}
+        self._means = _MEANS.setdefault(encoder, {})
         self._asked = {"hits": 0, "misses": 0, "joined": 0}
 
     def counts(self) -> CacheCounts:
