@@ -121,8 +121,8 @@ CUED = st.one_of(
 )
 NUMBER = st.one_of(id_number(), card(), company(), iban(), MOBILE)
 VALUE = st.one_of(NUMBER, LANDLINE, ABROAD, MAIL, PLATE, IP, IP6, SSN, TOKEN)
-HAN = st.text(  # but for what makes a number an amount or a clause
-    st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF, exclude_characters="元吨美港条章节"),
+HAN = st.text(  # without what makes a number an amount, a clause or the number of an order
+    st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF, exclude_characters="元吨美港条章节号次额戳"),
     min_size=1,
     max_size=12,
 )

@@ -39,7 +39,7 @@ def _check_numbers(name: str, values: Iterable[Facet | None]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class In:
-    """The field has one of these values (exactly: ``"1"`` is not ``1``, ``True`` is not ``1``)."""
+    """The field equals one of these values (strictly: ``"1"`` is not ``1``, ``True`` is not ``1``)."""
 
     field: str
     values: tuple[Facet, ...]
@@ -93,7 +93,7 @@ Filter = In | Range | And | Or | Not
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What a principal may see: a required argument of every engine call, made only where rights are known.
+    """The visible sources, day and filter of a request; a required argument of every engine call.
 
     Attributes:
         sources: Ids of the sources that are allowed, trusted enough and in force on `as_of`.
@@ -110,7 +110,7 @@ class Scope:
         return self.as_of.toordinal()
 
     def allows(self, row: IndexRow) -> bool:
-        """The reference meaning of a scope, for the memory engine, the guard and the tests."""
+        """The reference semantics of a scope."""
         return (
             row.source_id in self.sources
             and row.valid_from <= self.day <= row.valid_until
@@ -145,7 +145,7 @@ def _within(value: Facet | None, test: Range) -> bool:
 
 
 def matches(test: Filter, row: IndexRow) -> bool:
-    """Whether a row meets a filter: the reference semantics."""
+    """The reference semantics of a filter on a row."""
     match test:
         case In():
             value = field_value(test.field, row)
@@ -238,7 +238,7 @@ _NEGATED: Mapping[str, str] = {"ne": "eq", "nin": "in", "lacks": "contains", "gi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """A test of one field.
+    """A comparison of one field.
 
     Attributes:
         values: What it is compared with; with several, one that is met is enough. None for ``empty`` and ``given``.
@@ -253,14 +253,14 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """All of them, or any of them."""
+    """A conjunction or disjunction of conditions."""
 
     join: Literal["and", "or"]
     parts: tuple[Condition | Conditions, ...]
 
 
 def of_sources(sources: Sequence[Source], held: Mapping[str, Mapping[str, Sequence[Facet]]]) -> Known:
-    """The fields of some sources: what their documents say of themselves, and what the registry says of them.
+    """The fields of some sources: metadata of their documents, and fields of the registry.
 
     Args:
         held: By source, the fields that its documents have (as `core.filters` names them) with their values.
@@ -275,7 +275,7 @@ def of_sources(sources: Sequence[Source], held: Mapping[str, Mapping[str, Sequen
 
 
 def compiled(wanted: Condition | Conditions, known: Known) -> Filter:
-    """The filter that means the same.
+    """The equivalent filter.
 
     Raises:
         InvalidRequest: no document has such a field, none has a value of it that is more or less than the given one,
@@ -312,7 +312,7 @@ def _values(wanted: Condition, known: Known) -> Sequence[tuple[Facet, In]]:
 
 
 def _check_order(wanted: Condition, values: Sequence[tuple[Facet, In]]) -> None:
-    """Text is neither more nor less than a number, whichever: to ask for that is a mistake, not a question."""
+    """Refuse an order comparison of text with a number."""
     held, given = {_kind(value) for value, _ in values}, {_kind(value) for value in wanted.values}
     if wanted.test in _ORDERS and held and not held & given:
         has, other = (" and ".join(_KINDS[kind] for kind in sorted(kinds)) for kinds in (held, given))
@@ -333,7 +333,7 @@ def _met(wanted: Condition, test: str, values: Sequence[tuple[Facet, In]]) -> Fi
 
 
 def _any_of(met: Sequence[In]) -> Filter:
-    """One filter for several values of a field; for none of them, one that nothing meets."""
+    """A filter for any of several values of a field; without values, one that matches nothing."""
     if not met:
         nobody = In("source_id", ("",))
         return And((nobody, Not(nobody)))
@@ -346,7 +346,7 @@ def _kind(value: Facet) -> str:
 
 
 def _alike(compare: Callable[[Facet, Facet], bool]) -> Callable[[Facet, Facet], bool]:
-    """A comparison of values of one kind; of different kinds none holds, as ``"1"`` is not ``1``."""
+    """A comparison within one type; across types it is false, as ``"1"`` is not ``1``."""
     return lambda value, given: _kind(value) == _kind(given) and compare(value, given)
 
 

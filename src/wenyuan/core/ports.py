@@ -1,4 +1,4 @@
-"""The sockets between rooms. One exists only where two real implementations do.
+"""Ports: the interfaces between rooms. A port exists only where there are two real implementations.
 
 Every engine call takes a `Scope` and a `Deadline`. A failure is an exception from `core.errors`; an empty
 answer is ``LegResult.ok(())`` and nothing else.
@@ -23,7 +23,7 @@ from wenyuan.core.model import Document, EncoderFingerprint, Facet, IndexRow
 
 
 class Hit(NamedTuple):
-    """A passage with its score; a tuple, since a question makes hundreds.
+    """A passage with its score; a tuple, since a query makes hundreds.
 
     Attributes:
         score: 0..1, absolute: it does not depend on the other hits.
@@ -74,7 +74,7 @@ class Ranking(Sequence[Hit]):
 
 @dataclass(frozen=True, slots=True)
 class LegResult:
-    """What one leg answered. Made by `ok` alone, so that "nothing found" is always said on purpose."""
+    """The result of one leg. It is made by `ok` only, so that "nothing found" is always explicit."""
 
     hits: Ranking
     _made_by_ok: bool = False
@@ -90,7 +90,7 @@ class LegResult:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A moment on a monotonic clock, with that clock: core itself reads none.
+    """A moment on a monotonic clock, together with that clock: core reads none itself.
 
     Attributes:
         at: Seconds on `clock` after which work must have stopped.
@@ -104,11 +104,11 @@ class Deadline:
         return max(0.0, self.at - self.clock())
 
     def within(self, seconds: float) -> Deadline:
-        """This moment, or the one that many seconds from now if that is earlier."""
+        """This deadline, or the one in that many seconds, whichever is earlier."""
         return Deadline(min(self.at, self.clock() + seconds), self.clock)
 
     def unless(self, gone: Callable[[], bool]) -> Deadline:
-        """This moment, which is past as soon as nobody waits for the work any more."""
+        """This deadline, which also counts as passed once the caller has cancelled."""
         return Deadline(self.at, lambda: math.inf if gone() else self.clock())
 
     def check(self, component: str) -> None:
@@ -131,7 +131,7 @@ class IndexSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineStatus:
-    """What an engine holds: counts of live passages and vectors, and the last change it has seen."""
+    """Numbers of live passages and vectors of an engine, and the last change it has applied."""
 
     name: str
     watermark: int
@@ -141,7 +141,7 @@ class EngineStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One step of the catalog: `row` was added at `seq`, or `passage_id` was removed at `seq` (row is None)."""
+    """One change of the catalog: `row` was added at `seq`, or `passage_id` was removed at `seq` (row is None)."""
 
     seq: int
     passage_id: int
@@ -149,7 +149,7 @@ class Change:
 
 
 class ChangeFeed(Protocol):
-    """The catalog's ordered changes, as engines read them."""
+    """The ordered change log of the catalog, as engines read it."""
 
     def seq(self) -> int:
         """Number of the last committed change (0 for an empty catalog)."""
@@ -160,7 +160,9 @@ class ChangeFeed(Protocol):
         ...
 
     def stamp(self, seq: int) -> str:
-        """What tells change `seq` from one of that number in another catalog, e.g. one restored from a backup."""
+        """A value that distinguishes change `seq` from the same number in another catalog, e.g. one restored from a
+        backup.
+        """
         ...
 
     def lag(self, watermark: int) -> float:
@@ -170,7 +172,7 @@ class ChangeFeed(Protocol):
 
 @runtime_checkable
 class Engine(Protocol):
-    """Stores rows and ranks them. Scores are absolute, 0..1 (see `core.scoring`).
+    """Indexes rows and ranks them. Scores are absolute, 0..1 (see `core.scoring`).
 
     Attributes:
         works_here: Whether it computes in this process, instead of waiting for another one: then no more requests are
@@ -181,48 +183,48 @@ class Engine(Protocol):
     works_here: bool
 
     def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
-        """Best rows by BM25 share of the query's information; parts: ``keyword``."""
+        """The best rows by keyword score (BM25 share of the query's information); parts: ``keyword``."""
         ...
 
     def vector(self, vector: Any, *, scope: Scope, limit: int, deadline: Deadline) -> LegResult:
-        """Best rows by cosine to ``vector`` ((dim,) float32 unit); parts: ``vector`` and raw ``cosine``."""
+        """The best rows by cosine to ``vector`` ((dim,) float32 unit); parts: ``vector`` and raw ``cosine``."""
         ...
 
     def checkpoint(self, *, always: bool = False) -> None:
-        """After a change: write what makes the next start quick, where that pays, or in any case."""
+        """Save state after a change, so that the next start is quick: if worthwhile, or always."""
         ...
 
     def purge(self, feed: ChangeFeed) -> None:
-        """What was removed leaves the engine's files, too, not only its answers."""
+        """Remove deleted rows from the engine's files, too."""
         ...
 
     def mean_cosine(self, vector: Any) -> float:
-        """The mean cosine of indexed vectors to ``vector``: what a passage must stand out from; 0 for none."""
+        """The mean cosine of all indexed vectors to ``vector``; 0 without any."""
         ...
 
     def keyword_scores(
         self, terms: Sequence[str], passage_ids: Sequence[int], *, deadline: Deadline
     ) -> Mapping[int, float]:
-        """The keyword score of given rows; a row without any of the terms is absent (its score is 0)."""
+        """Keyword scores of given rows; rows without any of the terms are absent (score 0)."""
         ...
 
     def cosines(self, vector: Any, passage_ids: Sequence[int], *, deadline: Deadline) -> Mapping[int, float]:
-        """The raw cosine of given rows; a row without a vector is absent."""
+        """Raw cosines of given rows; rows without a vector are absent."""
         ...
 
     def information(self, terms: Sequence[str]) -> Mapping[str, float]:
-        """Inverse document frequency of each distinct term: what `explain` shows."""
+        """Inverse document frequency of each distinct term, as `explain` shows it."""
         ...
 
     def removed_share(self) -> float:
-        """The share of removed rows, 0..1, among those in which the index still counts how rare words are.
+        """The share of removed rows, 0..1, that the index still counts in document frequencies.
 
         An index in files counts them until it merges its files, which is no change of the catalog; others have none.
         """
         ...
 
     def sync(self, feed: ChangeFeed, *, deadline: Deadline) -> int:
-        """Bring the index up to the catalog; returns the watermark it now answers at.
+        """Apply the catalog's changes; returns the change up to which the engine now answers.
 
         Raises:
             EngineError: it cannot; a shorter answer is never given instead.
@@ -251,7 +253,7 @@ class Encoder(Protocol):
 
 @runtime_checkable
 class Reranker(Protocol):
-    """Reads the query and a text together, and says how well the text answers it.
+    """Judges how well a text answers a query by reading both together.
 
     Attributes:
         fingerprint: One string that differs whenever scores would.
@@ -370,7 +372,7 @@ _deadline: ContextVar[Deadline | None] = ContextVar("wenyuan_deadline", default=
 
 @contextmanager
 def until(deadline: Deadline) -> Iterator[None]:
-    """Within it, whatever this thread does on a timed connection ends at the deadline, however the other side behaves."""
+    """A context in which all timed I/O of this thread ends at the deadline."""
     token = _deadline.set(deadline)
     try:
         yield
@@ -380,7 +382,7 @@ def until(deadline: Deadline) -> Iterator[None]:
 
 @contextmanager
 def patient() -> Iterator[None]:
-    """Within it no deadline of this thread counts: for what is done once for all, and would never be done in time."""
+    """A context in which no deadline applies to this thread: for one-time work that must not be cut short."""
     token = _deadline.set(None)
     try:
         yield
@@ -389,7 +391,7 @@ def patient() -> Iterator[None]:
 
 
 def time_left() -> float | None:
-    """Seconds until the deadline of this thread, 0 when it has passed; None where there is none."""
+    """Seconds until this thread's deadline, 0 if it has passed; None without one."""
     deadline = _deadline.get()
     return None if deadline is None else deadline.remaining()
 
@@ -399,7 +401,7 @@ def time_left() -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutsideHit:
-    """A passage of a source that is not ours, with its score.
+    """A hit in an external source.
 
     Attributes:
         uri: Where it can be found; `key` names it within its source and is the same at every call.
@@ -424,12 +426,12 @@ class OutsideHit:
             raise ValueError(f"score {self.score!r} is not in 0..1")
 
     def in_force_on(self, day: date) -> bool:
-        """Whether it counts on a day; what has no day that can be read does not."""
+        """Whether it is in force on a day; False if its validity cannot be parsed."""
         return self.dated and (self.effective_from or date.min) <= day <= (self.effective_until or date.max)
 
 
 class Outside(Protocol):
-    """One source that is searched in place, read only.
+    """An external source that is searched in place, read-only.
 
     Raises, from `ask`:
         EngineTimeout, EngineUnavailable: it did not answer, refused, or answered FAILED or nonsense; never an
@@ -440,7 +442,7 @@ class Outside(Protocol):
     needs_vector: bool
 
     def ask(self, query: str, *, vector: Any, limit: int, as_of: date, deadline: Deadline) -> Sequence[OutsideHit]:
-        """The best passages for a query, best first; ``vector`` is its (dim,) embedding where `needs_vector`."""
+        """The best passages for a query, best first; ``vector`` is its (dim,) embedding if `needs_vector`."""
         ...
 
     def close(self) -> None: ...

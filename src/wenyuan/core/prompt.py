@@ -1,4 +1,5 @@
-"""From ranked passages to what may enter a prompt: trust, repeats, copyright and budget, each loss counted.
+"""Building a prompt context from ranked passages: trust, repetition, copyright and token budget; every loss is
+counted.
 
 Passages are admitted one at a time. First rules within their reserved share of the budget: those that the question
 asks for, then the others, mandatory ones before recommended ones; then everything else, best score first; then the rules that are left, so that what either does not use is
@@ -63,7 +64,7 @@ _SEAM = 2  # characters between two passages that touch: passages leave out whit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextPolicy:
-    """What may enter a context.
+    """The limits of a context.
 
     Attributes:
         token_budget: For all snippets together: see `Snippet.tokens`.
@@ -83,13 +84,13 @@ class ContextPolicy:
 
     @property
     def least_trust(self) -> int:
-        """The lowest trust that is let in."""
+        """The lowest trust that is admitted."""
         return self.min_trust if self.allow_low_trust else max(self.min_trust, LOW_TRUST)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snippet:
-    """What enters a prompt.
+    """One snippet of a context.
 
     Attributes:
         source: Short address of its best passage: ``crm_policy#42``.
@@ -126,7 +127,7 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """One passage kept back: why, how many characters, and whether wholly."""
+    """A passage that was withheld: why, how many characters, and whether entirely."""
 
     ref: str
     reason: Reason
@@ -136,7 +137,7 @@ class Withheld:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextBuild:
-    """A context.
+    """A finished context.
 
     Attributes:
         withheld: Number of passages kept back, wholly or in part, for each of `REASONS`.
@@ -157,7 +158,7 @@ def build_context(
     document_chars: Mapping[int, int] = MappingProxyType({}),
     used: Mapping[str, int] = MappingProxyType({}),
 ) -> ContextBuild:
-    """Choose, merge and frame what enters a prompt. The order of `passages` is of no meaning.
+    """Select, merge and frame passages for a prompt; independent of the order of `passages`.
 
     Every passage is named in the `refs` of a snippet, or in a `Withheld` with ``whole``; one of which copyright
     leaves the address only, in both.
@@ -192,7 +193,7 @@ def build_context(
 
 
 def _rank(rule: Candidate) -> tuple[bool, int]:
-    """What is asked for comes first, then mandatory rules; what does not say how strong it is counts as one."""
+    """Sort key: what was asked for, then mandatory rules; a rule without a strength counts as mandatory."""
     strength = rule.item.passage.facets.get("strength")
     return not rule.item.answers, _STRENGTHS.index(strength) if strength in _STRENGTHS else 0
 
@@ -209,7 +210,7 @@ def _terms_of(copyright: str) -> Copyright:
 # --- admission ------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """What is given of a candidate: spans of its document; none of them: its address only."""
+    """What is given of a candidate: spans of its document; without spans, only its address."""
 
     candidate: Candidate
     spans: tuple[Span, ...]
@@ -217,7 +218,7 @@ class _Given:
 
 
 class _Shelf:
-    """What is given so far, and what is not."""
+    """What has been given and withheld so far."""
 
     def __init__(self, document_chars: Mapping[int, int], used: Mapping[str, int]) -> None:
         self._document_chars = document_chars
@@ -229,12 +230,12 @@ class _Shelf:
         self._details: list[Withheld] = []
 
     def withhold(self, item: ScoredPassage, reason: Reason, *, part: int | None = None) -> None:
-        """Count a passage as kept back, wholly or (`part` characters of it) partly."""
+        """Count a passage as withheld, entirely or (`part` characters) in part."""
         lost = len(item.passage.text) if part is None else part
         self._details.append(Withheld(item.passage.ref, reason, lost, part is None))
 
     def admit(self, candidate: Candidate, limit: int) -> bool:
-        """Give what may be given of a candidate; False if all snippets would then take more than `limit` tokens."""
+        """Add what may be given of a candidate; False if the snippets would exceed `limit` tokens."""
         spans = candidate.tidy(without(candidate.spans, self._taken(candidate)))
         if not spans or self._repeats(candidate):
             self.withhold(candidate.item, "duplicate")
@@ -256,7 +257,7 @@ class _Shelf:
         return True
 
     def build(self) -> ContextBuild:
-        """All that is given and all that is not."""
+        """All snippets, and all that was withheld."""
         priced = [pair for held in self._snippets.values() for pair in held]
         snippets = sorted(
             (snippet for snippet, _ in priced),
@@ -271,19 +272,19 @@ class _Shelf:
         )
 
     def _taken(self, candidate: Candidate) -> list[Span]:
-        """What is given already of the candidate's document, whatever the origin."""
+        """Spans already given of the candidate's document, of any origin."""
         if not candidate.located:
             return []
         same = [held for place, held in self._given.items() if place[1:] == candidate.place[1:]]
         return [span for held in same for given in held for span in given.spans]
 
     def _repeats(self, candidate: Candidate) -> bool:
-        """Whether another passage said the same; one passage may give several extracts of itself."""
+        """Whether another passage said the same; several extracts of one passage are no repetition."""
         before = self._said.get(candidate.key)
         return before is not None and (before != candidate.item.passage.ref or not candidate.located)
 
     def _allowed(self, candidate: Candidate, spans: tuple[Span, ...]) -> tuple[Span, ...]:
-        """What of the spans copyright allows."""
+        """The part of the spans that copyright allows."""
         passage = candidate.item.passage
         known = max(passage.end, len(passage.text))
         room = _terms_of(passage.copyright).room(self._document_chars.get(passage.document_id, known))
@@ -300,7 +301,7 @@ class _Shelf:
 
 # --- snippets -------------------------------------------------------------------------------------------
 def _runs(given: Iterable[_Given]) -> list[tuple[_Given, ...]]:
-    """Passages that touch or overlap, together, in document order."""
+    """Passages grouped where they touch or overlap, in document order."""
     runs: list[list[_Given]] = []
     reach = 0
     for one in sorted(given, key=lambda g: (g.candidate.start, g.candidate.end, g.candidate.order, g.spans)):
@@ -344,7 +345,7 @@ def _snippet(run: Sequence[_Given]) -> Snippet:
 
 
 def _content(run: Sequence[_Given]) -> str:
-    """The spans of a run in document order, none twice, gaps marked."""
+    """The spans of a group in document order, without overlap, gaps marked."""
     base = at = run[0].candidate.start
     text = ""
     for candidate in (given.candidate for given in run):

@@ -1,4 +1,4 @@
-"""From text to terms: one analyser for documents and queries, for every engine.
+"""Text analysis: the one analyser of documents and queries, for all engines.
 
 A document's terms are, after folding (NFKC, lower case, Traditional → Simplified):
 
@@ -73,12 +73,12 @@ _GLUE = frozenset("a an the is are was were be been".split())
 
 
 def fold(text: str) -> str:
-    """The form in which texts are compared: NFKC, lower case, Traditional characters as Simplified ones."""
+    """The normal form in which texts are compared: NFKC, lower case, Simplified characters."""
     return _with_case(text).lower()
 
 
 def narrowed(text: str) -> str:
-    """Wide marks written narrow, character for character: most of what NFKC changes in a Chinese text."""
+    """Full-width punctuation as half-width, character for character: most of what NFKC changes in Chinese text."""
     if not text.isascii():
         for wide, narrow in _WIDE_MARKS:
             text = text.replace(wide, narrow)
@@ -86,23 +86,23 @@ def narrowed(text: str) -> str:
 
 
 def has_traditional(text: str) -> bool:
-    """Whether a text has a Traditional character that a Simplified one stands for."""
+    """Whether a text has a Traditional character with a Simplified form."""
     return _ANY_TRADITIONAL.search(text) is not None
 
 
 def simplified(text: str) -> str:
-    """Traditional characters of a Chinese text as Simplified ones; a text with kana is Japanese, and stays as it is."""
+    """Chinese text in Simplified characters; text with kana is Japanese, and is left unchanged."""
     # To translate text in which there is nothing to translate takes longest: every miss is an exception.
     return text.translate(_T2S) if has_traditional(text) and not _KANA.search(text) else text
 
 
 def _composed(text: str) -> str:
-    """NFKC; a text that has nothing left to change is not taken apart."""
+    """NFKC, skipped for texts that it would not change."""
     return unicodedata.normalize("NFKC", narrowed(text))
 
 
 def _with_case(text: str) -> str:
-    """As `fold`, but for the case: Roman numbers and letters of appendices are told by it."""
+    """As `fold`, but keeps the case, by which Roman numerals and letters of appendices are recognised."""
     composed = _composed(text)
     # To translate text in which there is nothing to translate takes longest: every miss is an exception.
     return composed.translate(_T2S) if has_traditional(composed) else composed
@@ -117,7 +117,7 @@ def _stemmer() -> Any:
 
 @lru_cache(maxsize=65_536)
 def _stems(word: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Of one Latin word, which may hold ``_ - ' .`` inside: its parts, and its terms, which have the whole, too."""
+    """The parts and index terms of a Latin word that may contain ``_ - ' .``; the terms include the whole word."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
     parts = _PART.findall(plain.replace("'s", "").replace("’s", "").replace("'", "").replace("’", ""))
     stemmed = tuple(s[:_MAX_TERM] for s in _stemmer().stemWords(parts))
@@ -142,7 +142,7 @@ def _codes(folded: str) -> Iterator[str]:
 
 
 def identifiers(text: str) -> tuple[str, ...]:
-    """Canonical identifiers that a text names, most specific last; each once, in order."""
+    """Canonical identifiers in a text, without duplicates, in order of appearance; the most specific last."""
     with_case = _with_case(text)
     return _identifiers(with_case, with_case.lower())
 
@@ -152,7 +152,7 @@ def _identifiers(with_case: str, folded: str) -> tuple[str, ...]:
 
 
 def _plain_terms(folded: str, *, single: bool = True) -> list[str]:
-    """Terms without identifiers; `single`: also each character of a CJK run that has several."""
+    """Terms without identifiers; `single`: single characters of longer CJK runs, too."""
     found: list[str] = []
     for match in _RUN.finditer(folded):
         run = match[0]
@@ -167,7 +167,7 @@ def _plain_terms(folded: str, *, single: bool = True) -> list[str]:
 
 
 def _spoken(run: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Of a Latin word, or of a number: what stands beside its neighbours, and its terms."""
+    """Of a Latin word or number: the form that is paired with its neighbours, and its terms."""
     if not run[0].isdecimal():
         return _stems(run)
     parts = _BETWEEN_NUMBERS.split(run)
@@ -175,7 +175,7 @@ def _spoken(run: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _words_and_pairs(folded: str) -> tuple[list[str], list[str]]:
-    """Terms of a text's words and numbers, and pairs of those that stand side by side."""
+    """Terms of the words and numbers of a text, and of pairs of neighbouring ones."""
     found: list[str] = []
     pairs: list[str] = []
     pieces = iter(_OTHER_RUN.split(folded))  # what is between the runs, and the runs, in turns
@@ -196,7 +196,7 @@ def _words_and_pairs(folded: str) -> tuple[list[str], list[str]]:
 
 
 def terms(text: str) -> list[str]:
-    """All terms of a text, repeated as often as they occur (their order is of no meaning)."""
+    """All index terms of a text with repetition; the order has no meaning."""
     with_case = _with_case(text)
     folded = with_case.lower()
     return [*_plain_terms(folded), *("#" + name for name in _identifiers(with_case, folded))]
@@ -242,7 +242,7 @@ def placed_stems(text: str) -> tuple[str, list[tuple[str, int, int]]]:
 
 
 def has_han(text: str) -> bool:
-    """Whether a text has a CJK character."""
+    """Whether a text contains a CJK character."""
     return _CJK_RUN.search(text) is not None
 
 
@@ -257,7 +257,7 @@ def language_of(text: str) -> str:
 
 
 def passage_terms(heading_text: str, text: str) -> list[str]:
-    """The terms under which a passage is indexed: its own title and headings, and its text."""
+    """The index terms of a passage: those of its title and headings, and of its text."""
     with_case = _with_case(heading_text)
     folded = with_case.lower()
     named = _identifiers(with_case, folded)
@@ -266,7 +266,7 @@ def passage_terms(heading_text: str, text: str) -> list[str]:
 
 
 def _beside(folded: str) -> list[str]:
-    """What a text is found by beside its `terms`: pairs of words, and quantities."""
+    """Further terms of a text beside its `terms`: word pairs and quantities."""
     return [*_words_and_pairs(folded)[1], *quantities(folded)]
 
 
@@ -286,7 +286,9 @@ def query_terms(query: str) -> list[str]:
 
 
 def search_terms(query: str) -> list[str]:
-    """What an engine is asked for: `query_terms` without articles and forms of *to be*, pairs of words, and quantities."""
+    """The terms sent to an engine: `query_terms` without articles and forms of *to be*, with word pairs and
+    quantities.
+    """
     asked = query_terms(query)
     saying = [term for term in asked if term not in _GLUE]
     return list(dict.fromkeys([*(saying or asked), *_beside(CLAUSE.sub(" ", _with_case(query)).lower())]))

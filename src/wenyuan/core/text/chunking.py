@@ -48,7 +48,7 @@ _CJK_RANGES = (
 
 @lru_cache(maxsize=1)
 def _classes() -> Any:
-    """Class of each character of the basic plane, (65537,) uint8; the last entry stands for all others."""
+    """Character class of each character of the basic plane, (65537,) uint8; the last entry is for all others."""
     table = np.full(0x10001, _MARK, dtype=np.uint8)
     for code in range(0x10000):
         c = chr(code)
@@ -65,7 +65,7 @@ def _classes() -> Any:
 
 
 class Meter:
-    """Token estimates of any part of one text, in hundredths, each in constant time."""
+    """Token estimates for any part of one text, in hundredths, in constant time after one pass."""
 
     MOST = 200
     """No character costs more."""
@@ -86,7 +86,7 @@ class Meter:
         return kinds, place, np.concatenate(([0], np.cumsum(weights))).tolist()
 
     def __call__(self, start: int, end: int) -> int:
-        """Hundredths of a token in ``text[start:end]``, as if it stood alone."""
+        """Estimate of ``text[start:end]`` in hundredths of a token, as if it stood alone."""
         if end <= start:
             return 0
         kinds, place, sums = self._measured
@@ -102,7 +102,7 @@ class Meter:
         return total - (sums[stop] - sums[start]) + alone
 
     def reach(self, start: int, room: int) -> int:
-        """The largest end, at least ``start + 1``, for which the part costs no more than `room`."""
+        """The largest end, at least ``start + 1``, such that the part costs at most `room`."""
         sums = self._measured[2]
         end = bisect.bisect_right(sums, sums[start] + room) - 1
         while end > start + 1 and self(start, end) > room:
@@ -111,7 +111,7 @@ class Meter:
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens of a multilingual-e5 encoder a text takes; rather too many than too few."""
+    """Estimated number of multilingual-e5 tokens of a text; errs on the high side."""
     return -(-Meter(text)(0, len(text)) // 100)
 
 
@@ -125,7 +125,7 @@ _FRAMES = re.compile(r"\{%-?\s*(?:include|import|extends|assign|raw|end\w*)[^%]*
 # --- sections -------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """Blocks under one heading or clause (or none), with the path to it.
+    """Consecutive blocks under one heading or clause, with its path.
 
     Attributes:
         whole: A clause or row: it stays one passage if it fits at all.
@@ -142,7 +142,7 @@ class _Section:
 def chunk(
     document: Document, *, max_tokens: int = MAX_TOKENS, target_tokens: int = TARGET_TOKENS
 ) -> tuple[Draft, ...]:
-    """Cut a document into drafts of passages.
+    """Split a document into draft passages.
 
     Args:
         max_tokens: No draft is estimated longer.
@@ -163,7 +163,7 @@ def chunk(
 
 
 def _drafts(text: str, section: _Section, spans: Iterable[Span], places: _Places) -> Iterator[Draft]:
-    """The spans of a section with their address."""
+    """The spans of a section with their addresses."""
     index, seen, breaks = 0, section.blocks[0].start, 0
     for start, end in spans:
         while index + 1 < len(section.blocks) and section.blocks[index + 1].start <= start:
@@ -177,7 +177,7 @@ def _drafts(text: str, section: _Section, spans: Iterable[Span], places: _Places
 
 
 def _sections(document: Document) -> Iterator[_Section]:
-    """Runs of blocks that belong together, each begun by a heading, a clause or a row."""
+    """Consecutive blocks that belong together; each group begins with a heading, a clause or a row."""
     stack: list[tuple[int, str]] = []
     names = _Names()
     untitled = True
@@ -208,7 +208,7 @@ def _is_clause(block: Block) -> bool:
 
 
 def _attached(sections: Iterable[_Section], text: str) -> list[_Section]:
-    """Sections that say nothing (a heading with no text of its own) go to the next one, at the end to the last."""
+    """Sections merged where one has no text of its own (a bare heading): with the next one, at the end with the last."""
     kept: list[_Section] = []
     waiting: list[Block] = []
     for section in sections:
@@ -232,13 +232,13 @@ def _says_nothing(section: _Section, text: str) -> bool:
 
 
 def _speaks(text: str) -> bool:
-    """Whether a text holds a letter or digit outside tags that only place or frame other content."""
+    """Whether a text contains a letter or digit outside of layout markup."""
     return any(c.isalnum() for c in _FRAMES.sub("", text))
 
 
 # --- names ----------------------------------------------------------------------------------------------
 class _Names:
-    """Gives each place of a document a name of its own."""
+    """Makes the anchors of a document unique."""
 
     def __init__(self) -> None:
         self._used: set[str] = set()
@@ -261,7 +261,7 @@ class _Names:
 
 
 class _Places:
-    """Gives each passage of a document an address of its own.
+    """Gives each passage of a document a unique address.
 
     The fragment is the anchor that its format has. Where the format has none, it is the form that the documentation
     describes: the cell, the clause or heading, or the line.
@@ -297,7 +297,7 @@ class _Places:
 
 
 def _anchored(document: Document) -> Iterator[int]:
-    """Offsets at which an anchor lies; a block may have that of a block above."""
+    """Offsets with an anchor; a block may share the anchor of a block above it."""
     above: str | None = None
     for block in document.blocks:
         if block.anchor and block.anchor != above:
@@ -315,7 +315,7 @@ _LEADS = (":", "：", "|--", "--|", "-|")
 
 @dataclass(frozen=True, slots=True)
 class _Atom:
-    """What is not split further: ``text[start:end]``, its cost in hundredths of a token."""
+    """An indivisible unit: ``text[start:end]`` and its cost in hundredths of a token."""
 
     start: int
     end: int
@@ -324,7 +324,7 @@ class _Atom:
 
 
 class _Cutter:
-    """Cuts one section into spans of at most `limit` hundredths of a token."""
+    """Splits one section into spans of at most `limit` hundredths of a token."""
 
     def __init__(self, text: str, meter: Meter, section: _Section, limit: int, target: int) -> None:
         self._text = text
@@ -334,7 +334,7 @@ class _Cutter:
         self._target = target
 
     def spans(self) -> Iterator[Span]:
-        """The spans of the section's passages, without white space around them."""
+        """The spans of the section's passages, trimmed."""
         blocks = self._section.blocks
         start, end = trimmed(self._text, blocks[0].start, blocks[-1].end)
         if self._wanted(Meter.MOST * (end - start)) <= 1 or (wanted := self._wanted(self._meter(start, end))) <= 1:
@@ -348,7 +348,7 @@ class _Cutter:
             yield group[0].start, group[-1].end
 
     def _wanted(self, cost: int) -> int:
-        """Passages that a section of this cost becomes."""
+        """Number of passages for a section of this cost."""
         least = ceil(cost / self._limit)
         return least if self._section.whole else max(least, round(cost / self._target))
 
@@ -381,7 +381,7 @@ class _Cutter:
             start = cut
 
     def _packed(self, atoms: Sequence[_Atom], aim: int) -> list[list[_Atom]]:
-        """Neighbouring atoms in groups of about `aim`, never above the limit nor of headings alone."""
+        """Adjacent atoms grouped to about `aim`, never above the limit, and never a group of headings only."""
         groups: list[list[_Atom]] = []
         group: list[_Atom] = []
         cost = 0
@@ -404,13 +404,13 @@ class _Cutter:
         return self._text.endswith(_LEADS, atom.start, atom.end)
 
     def _lead(self, group: list[_Atom], atom: _Atom) -> list[_Atom]:
-        """What should move on with the next atom: the line that introduces it."""
+        """Trailing atoms that must stay with the next one, such as a line that introduces it."""
         last = group[-1]
         fits = self._introduces(last) and last.cost + atom.cost <= self._limit
         return [last] if fits and len(group) > 1 and not _bare(group[:-1]) else []
 
     def _closed(self, groups: list[list[_Atom]], aim: int) -> list[list[_Atom]]:
-        """The same groups, with scraps joined to what precedes and no last group of headings alone."""
+        """The groups with short remainders merged into their predecessors, and no last group of headings only."""
         closed = groups[:1]
         for group in groups[1:]:
             scrap = _bare(group) or 3 * _cost(group) < aim
