@@ -156,6 +156,7 @@ def test_every_message_is_used() -> None:
         "query_",
         "cause_",
         "verdict_",
+        "document_",
         "connect_",
         "tune_",
         "eval_",

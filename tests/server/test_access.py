@@ -138,7 +138,7 @@ def test_what_is_anothers_is_not_there(served: Served, method: str, path: str, r
     token = key(library, "admin", agent="support")
     body = body_of(path) if method == "PATCH" else None
     foreign = send(served[0], method, at(path, key_id=other, audit_id=recorded.audit_id), body, token)
-    absent = send(served[0], method, at(path, source_id="none", agent_id="none"), body, token)
+    absent = send(served[0], method, at(path, source_id="none", agent_id="none", document_id="none"), body, token)
     for answer in (foreign, absent):
         assert_problem(answer, 404, "not_found")
     assert foreign.json["detail"] == absent.json["detail"]

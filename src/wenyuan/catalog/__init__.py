@@ -13,6 +13,7 @@ from wenyuan.catalog.documents import Documents
 from wenyuan.catalog.governance import Access, Identity, SourceRegistry, TaskProfiles, Values, name_library
 from wenyuan.catalog.learning import Evaluations, Synonyms, Tunings
 from wenyuan.catalog.origins import Origins
+from wenyuan.catalog.readings import Readings
 from wenyuan.catalog.rules.graph import RulesGraph
 from wenyuan.catalog.rules.writes import Citations, NameVectors, RuleWrites
 from wenyuan.catalog.sql import translated
@@ -42,6 +43,7 @@ class Catalog:
         self.registry = SourceRegistry(database)
         self.documents = Documents(database)
         self.origins = Origins(database)
+        self.readings = Readings(database)
         self.writes = DocumentWrites(database)
         self.vectors = Vectors(database)
         self.access = Access(database)
@@ -231,6 +233,11 @@ class Catalog:
     document_at = delegate("documents", Documents.document_at)
 
     origin = delegate("origins", Origins.origin)
+    listed_documents = delegate("readings", Readings.listed_documents)
+    held_document = delegate("readings", Readings.held_document)
+    passages_of_document = delegate("readings", Readings.passages_of_document)
+    document_lines = delegate("readings", Readings.document_lines)
+    worst_read = delegate("readings", Readings.worst_read)
 
     commit_documents = delegate("writes", DocumentWrites.commit_documents)
     retire_documents = delegate("writes", DocumentWrites.retire_documents)

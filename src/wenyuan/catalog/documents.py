@@ -12,10 +12,11 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
 from wenyuan.catalog import schema as t
-from wenyuan.catalog.rows import index_row, passage_of, source_of, stored_vector, version_of
+from wenyuan.catalog.rows import index_row, passage_of, recognition_of, source_of, stored_vector, version_of
 from wenyuan.catalog.sql import now, told_at_once
 from wenyuan.catalog.storage import Database
 from wenyuan.core.addresses import Holder
+from wenyuan.core.fidelity import Recognition
 from wenyuan.core.model import Facet, Label, LabelVector, Passage
 from wenyuan.core.ports import Change, Deadline
 from wenyuan.core.terms_of_use import LiveVersion
@@ -322,13 +323,14 @@ class Documents:
             rows = connection.execute(query).all()
         return {name: {"documents": documents, "passages": passages} for name, documents, passages in rows}
 
-    def document_passages(self, document_id: int) -> Sequence[tuple[int, str]]:
-        """The live passages of a document in its order: number and text."""
+    def document_passages(self, document_id: int) -> Sequence[tuple[int, str, Recognition | None]]:
+        """The live passages of a document in its order: number, text, and how surely that was recognised."""
         p = t.passages.c
-        query = sa.select(p.passage_id, p.text).where(p.document_id == document_id, p.removed_seq.is_(None))
+        query = sa.select(p.passage_id, p.text, p.recognised)
+        query = query.where(p.document_id == document_id, p.removed_seq.is_(None))
         with self.database.reading("reading a document") as connection:
             rows = connection.execute(query.order_by(p.start, p.passage_id)).all()
-        return [(row[0], row[1]) for row in rows]
+        return [(row[0], row[1], recognition_of(row[2])) for row in rows]
 
     def first_passage(self, document_id: int) -> tuple[int, str] | None:
         """The number of a document's first live passage, and its source; None when there is no such document."""

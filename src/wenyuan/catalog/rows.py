@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import math
 import threading
 import zlib
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import date
 from typing import Any, TypeVar, cast
 
@@ -12,6 +15,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from wenyuan.core.errors import CatalogUnavailable
+from wenyuan.core.fidelity import Fidelity, Line, Recognition, Uncertain
 from wenyuan.core.messages import msg
 from wenyuan.core.model import FOREVER, IndexRow, Passage, Source, heading_text, shown_title
 from wenyuan.core.terms_of_use import LiveVersion
@@ -125,6 +129,60 @@ def index_row(row: sa.RowMapping, *, with_vector: bool) -> IndexRow:
     )
 
 
+def recognition_text(told: Recognition | None) -> str | None:
+    """JSON: ``[mean, least, [[start, end, kind, confidence], …]]``."""
+    if told is None:
+        return None
+    return json.dumps([told.confidence, told.least, told.uncertain], separators=(",", ":"))
+
+
+def recognition_of(text: str | None) -> Recognition | None:
+    if text is None:
+        return None
+    mean, least, doubts = json.loads(text)
+    return Recognition(confidence=mean, least=least, uncertain=tuple(Uncertain(*one) for one in doubts))
+
+
+_LINE = np.dtype([("start", "<u4"), ("end", "<u4"), ("page", "<u4"), ("box", "<f4", (4,)), ("confidence", "<f4")])
+
+
+def pack_lines(lines: Sequence[Line]) -> bytes:
+    """Rows of `_LINE`, compressed; a confidence that is not known is NaN."""
+    rows = [(*line[:4], math.nan if line.confidence is None else line.confidence) for line in lines]
+    return zlib.compress(np.array(rows, _LINE).tobytes())
+
+
+def unpack_lines(packed: bytes, start: int, end: int) -> list[Line]:
+    """Those lines that share a character with ``text[start:end]`` of their document."""
+    rows = np.frombuffer(zlib.decompress(packed), _LINE)
+    return [
+        Line(first, last, page, (box[0], box[1], box[2], box[3]), None if math.isnan(sure) else round(sure, 4))
+        for first, last, page, boxed, sure in rows[(rows["start"] < end) & (rows["end"] > start)].tolist()
+        for box in [[round(float(side), 5) for side in boxed]]
+    ]
+
+
+def reading_row(
+    fidelity: Fidelity | None, lines: Sequence[Line], uncertain: Sequence[Uncertain]
+) -> dict[str, Any] | None:
+    """A row of the table of readings, but for its document; None where nothing is told."""
+    if fidelity is None and not lines and not uncertain:
+        return None
+    return {
+        "score": None if fidelity is None else fidelity.score,
+        "fidelity": None if fidelity is None else json.dumps(asdict(fidelity), ensure_ascii=False),
+        "lines": pack_lines(lines) if lines else None,
+        "uncertain": json.dumps(uncertain, separators=(",", ":")) if uncertain else None,
+    }
+
+
+def fidelity_of(text: str | None) -> Fidelity | None:
+    if text is None:
+        return None
+    told = json.loads(text)
+    return Fidelity(**told | {"warnings": tuple(told["warnings"])})
+
+
 def version_of(row: sa.RowMapping) -> LiveVersion:
     return LiveVersion(
         document_id=row["document_id"],
@@ -161,6 +219,7 @@ def passage_of(row: sa.RowMapping | Mapping[str, Any]) -> Passage:
         effective_until=_date(row["effective_until"]),
         facets=row["facets"],
         lead=row["lead"],
+        recognition=recognition_of(row["recognised"]),
     )
 
 

@@ -394,6 +394,7 @@ passages = sa.Table(
     sa.Column("cell", TEXT),
     sa.Column("vector_key", TEXT),  # null in a keyword-only library
     sa.Column("label_key", TEXT),  # of the vector of its label; "" has none, null was never asked
+    sa.Column("recognised", TEXT),  # JSON, see `rows.recognition_text`; null: nothing of it was an image
     sa.Column("seq", ID, nullable=False),
     sa.Column("removed_seq", ID),
     sqlite_autoincrement=True,
@@ -416,6 +417,18 @@ sa.Index(
 
 INTERNAL = frozenset(("vector_key", "label_key", "seq", "removed_seq"))
 """Columns of a passage that are no part of what it says."""
+
+# How a document was read: only of those whose reader says anything of that. No words but the warnings.
+readings = sa.Table(
+    "readings",
+    tables,
+    sa.Column("document_id", ID, sa.ForeignKey("documents.document_id"), primary_key=True, autoincrement=False),
+    sa.Column("score", sa.Float),  # `core.fidelity.Fidelity.score`
+    sa.Column("fidelity", TEXT),  # JSON; null: its reader does not say
+    sa.Column("lines", sa.LargeBinary),  # see `rows.pack_lines`; null: there are none
+    sa.Column("uncertain", TEXT),  # JSON; null: nothing is
+)
+sa.Index("readings_score", readings.c.score)
 
 # Vectors are kept by what was embedded with which model, so that the same text is never embedded twice.
 vectors = sa.Table(
@@ -541,9 +554,16 @@ def _labels(connection: sa.Connection) -> None:
         unlabelled.create(connection)
 
 
+def _readings(connection: sa.Connection) -> None:
+    """Adds how documents were read; those that are held get it when they are read again."""
+    if "recognised" not in {column["name"] for column in sa.inspect(connection).get_columns("passages")}:
+        connection.execute(sa.text("ALTER TABLE passages ADD COLUMN recognised TEXT"))
+    readings.create(connection, checkfirst=True)
+
+
 MIGRATIONS = (
     _first_tables, _governance, _rules, _tunings, _cited, _profiles, _evaluations, _verified, _synonyms, _leads,
-    _labels,
+    _labels, _readings,
 )  # fmt: skip
 """Step n makes version n of version n − 1; steps are only ever added."""
 

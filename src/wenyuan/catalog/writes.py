@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from wenyuan.catalog import schema as t
 from wenyuan.catalog.documents import batches
-from wenyuan.catalog.rows import day, vector_rows
+from wenyuan.catalog.rows import day, reading_row, recognition_text, vector_rows
 from wenyuan.catalog.sql import insert_new, next_seq, now, translated
 from wenyuan.catalog.storage import Database
 from wenyuan.core.errors import VectorsGone
@@ -57,6 +57,8 @@ class DocumentWrites:
             rows = [_passage_row(p, doc, number, seq) for number, doc in numbered for p in doc.passages]
             if rows:
                 connection.execute(t.passages.insert(), rows)
+            if readings := [row for number, doc in numbered if (row := _reading_row(doc, number)) is not None]:
+                connection.execute(t.readings.insert(), readings)
         return seq
 
     def retire_documents(self, source_id: str, document_ids: Sequence[int]) -> int:
@@ -86,6 +88,8 @@ class DocumentWrites:
                 passages = (
                     connection.execute(sa.select(t.passages).where(p.document_id == document_id)).mappings().all()
                 )
+                r = t.readings
+                told = connection.execute(sa.select(r).where(r.c.document_id == document_id)).mappings().first()
                 retire(connection, seq, d.document_id == document_id)
                 number = _next_document(connection)
                 connection.execute(
@@ -97,6 +101,8 @@ class DocumentWrites:
                     for row in passages
                 ]
                 connection.execute(t.passages.insert(), rows)
+                if told is not None:
+                    connection.execute(r.insert(), {**told, "document_id": number})
 
     def record_failure(self, source_id: str, uri: str, code: str, reason: str) -> None:
         """Remember that a document could not be taken in; a live older version stays."""
@@ -160,6 +166,7 @@ def retire(connection: sa.Connection, seq: int, which: sa.ColumnElement[bool]) -
             .where(t.passages.c.document_id.in_(part), t.passages.c.removed_seq.is_(None))
             .values(removed_seq=seq)
         )
+        connection.execute(t.readings.delete().where(t.readings.c.document_id.in_(part)))  # of what is live alone
     return len(ids)
 
 
@@ -201,6 +208,11 @@ def _document_row(document: NewDocument, number: int, seq: int) -> dict[str, Any
     }
 
 
+def _reading_row(document: NewDocument, number: int) -> dict[str, Any] | None:
+    told = reading_row(document.fidelity, document.lines, document.uncertain)
+    return None if told is None else {"document_id": number, **told}
+
+
 def _passage_row(passage: NewPassage, document: NewDocument, document_id: int, seq: int) -> dict[str, Any]:
     return {
         "document_id": document_id,
@@ -216,6 +228,7 @@ def _passage_row(passage: NewPassage, document: NewDocument, document_id: int, s
         "cell": passage.cell,
         "vector_key": passage.vector_key,
         "label_key": passage.label_key,
+        "recognised": recognition_text(passage.recognition),
         "seq": seq,
         "removed_seq": None,
     }
@@ -349,7 +362,7 @@ NAMES = "name:"
 
 _OF_PASSAGES: Mapping[str, Any] = {
     "uri": "", "headings": [], "text": "", "sha256": "", "cell": None, "vector_key": None,
-    "label_key": None,
+    "label_key": None, "recognised": None,
 }  # fmt: skip
 _OF_DOCUMENTS: Mapping[str, Any] = {
     "uri": "", "title": "", "lead": "", "fingerprint": "", "facets": {}, "notes": []

@@ -9,15 +9,17 @@ import platform
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from shlex import join
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import unquote
 
 import typer
 
 from wenyuan import __version__
 from wenyuan.cli.options import add_commands, opened, without
 from wenyuan.cli.terminal import FAILED, OK, Lines, Terminal
+from wenyuan.core.addresses import legible
 from wenyuan.core.errors import KnowledgeError
 from wenyuan.core.messages import msg
 from wenyuan.runtime import install_command, own_pip
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 _PACKAGES = ("tantivy", "faiss-cpu", "onnxruntime", "numpy", "SQLAlchemy")
 _SHOWN_TWINS = 3
+_WORST, _READ_WELL = 10, 0.98  # documents that are named, and the score of those that are not
 _LOW_DISK = 512 * 1024 * 1024
 
 
@@ -129,7 +132,7 @@ def _library(terminal: Terminal) -> Iterator[Check]:
         record = library.catalog.where() if shared else str(folder)
         detail = terminal.text("d_record", folder=folder, record=terminal.own(record)) if shared else str(folder)
         yield Check("library", "ok", detail, more={"path": str(folder), "record": record})
-        for look in (_identity, _parts, _audit, _content, _twins, _floor):
+        for look in (_identity, _parts, _audit, _content, _twins, _reading, _floor):
             try:
                 yield from look(terminal, library)
             except KnowledgeError as error:
@@ -196,6 +199,17 @@ def _twins(terminal: Terminal, library: Library) -> Iterator[Check]:
     more = {"pairs": [{"sources": [one, other], "documents": count} for one, other, count in pairs]}
     detail = ("；" if terminal.language == "zh" else "; ").join(told)
     yield Check("twins", "warn", detail, f"wenyuan source remove {pairs[0][1]}", more)
+
+
+def _reading(terminal: Terminal, library: Library) -> Iterator[Check]:
+    """Names the documents that were read worst; nothing to say where all were read well, or nobody knows."""
+    worst = [one for one in library.catalog.worst_read(_WORST) if one[2] < _READ_WELL]
+    if not worst:
+        return
+    told = [f"{legible(PurePosixPath(unquote(uri)).name)} {score:.0%}" for _, uri, score in worst]
+    more = {"documents": [{"source_id": source, "uri": uri, "score": score} for source, uri, score in worst]}
+    detail = terminal.text("d_read_badly", documents=("；" if terminal.language == "zh" else "; ").join(told))
+    yield Check("reading", "warn", detail, f"wenyuan document list --source {worst[0][0]}", more)
 
 
 def _floor(terminal: Terminal, library: Library) -> Iterator[Check]:

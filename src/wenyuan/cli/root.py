@@ -19,6 +19,7 @@ from wenyuan.cli.connect import connect, mcp, serve
 from wenyuan.cli.demo import demo
 from wenyuan.cli.doctor import app as encoder_app
 from wenyuan.cli.doctor import doctor
+from wenyuan.cli.documents import app as document_app
 from wenyuan.cli.evaluate import evaluation, tune
 from wenyuan.cli.library import add, backup, ingest, init, migrate, reembed
 from wenyuan.cli.options import (
@@ -187,6 +188,7 @@ _COMMANDS: Commands = {
 add_commands(app, _COMMANDS)
 _GROUPS = {
     "source": source_app,
+    "document": document_app,
     "rules": rules_app,
     "agent": agent_app,
     "task": task_app,

@@ -90,7 +90,7 @@ def answer_document(query: str, answer: Answer, weight: float, *, explain: bool 
     fragments = []
     for rank, hit in enumerate(answer.hits, 1):
         passage = answer.passages[hit.passage_id]
-        known = {key: value for key, value in asdict(passage).items() if key not in ("uri", "text")}
+        known = {key: value for key, value in asdict(passage).items() if key not in ("uri", "text", "recognition")}
         known |= beside_hit(passage, answer.stale, answer.copies.get(hit.passage_id, ()))
         entry = {
             "rank": rank,

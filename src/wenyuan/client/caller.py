@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
 
+from wenyuan.client.documents import DocumentCalls
 from wenyuan.client.replies import (
     Knowledge,
     Passages,
@@ -69,7 +70,7 @@ class _Request:
 
 
 @refusing_once_closed()
-class Client(RulesCalls):
+class Client(RulesCalls, DocumentCalls):
     """Calls ``retrieve_fragments`` of a service. May be shared between threads.
 
     Args:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
-from urllib.parse import urlencode
 
+from wenyuan.client.documents import with_query
 from wenyuan.core.contract import named_twice
 
 __all__ = ["Item", "Rules", "RulesCalls", "United", "read_rules", "read_united"]
@@ -242,11 +242,11 @@ class RulesCalls:
     ) -> Mapping[str, Any]:
         """Counts, packs and schema of the graph; with any argument, its nodes (and ``next``, for `after`)."""
         given = {"q": text, "kind": kind, "limit": limit, "after": after}
-        return self._call("GET", _with("/v1/rules", given), _whole)
+        return self._call("GET", with_query("/v1/rules", given), _whole)
 
     def proposed_rules(self, *, limit: int | None = None, after: int | None = None) -> Mapping[str, Any]:
         """Statements that wait for a review (and ``next``, for `after`)."""
-        return self._call("GET", _with("/v1/rules/review", {"limit": limit, "after": after}), _whole)
+        return self._call("GET", with_query("/v1/rules/review", {"limit": limit, "after": after}), _whole)
 
     def review_rules(
         self, statement_ids: Sequence[int] | str, action: Literal["approve", "reject", "retire"], *, reason: str = ""
@@ -277,11 +277,6 @@ class RulesCalls:
             "path": path, "pack": pack, "dry_run": dry_run, "default_source": default_source, "status": status,
         }  # fmt: skip
         return self._call("POST", "/v1/rules/import", _whole, asked)
-
-
-def _with(path: str, parameters: Mapping[str, Any]) -> str:
-    given = {name: value for name, value in parameters.items() if value is not None}
-    return f"{path}?{urlencode(given)}" if given else path
 
 
 def _names(processes: str | Sequence[str] | None) -> list[str] | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 
@@ -70,3 +72,88 @@ class Fidelity:
         if not self.source_characters:
             return None
         return 1 - self.lost / self.source_characters
+
+    @property
+    def score(self) -> float | None:
+        """The least of what can be told, 0..1: the share kept, the share that is the file's own, and the confidence."""
+        own = None
+        if self.source_characters is not None and self.read_characters:
+            own = 1 - self.invented / self.read_characters
+        known = [value for value in (self.kept, own, self.confidence) if value is not None]
+        return max(0.0, min(known)) if known else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recognition:
+    """How surely a passage was recognised, of which a part at least was an image.
+
+    Attributes:
+        confidence: Mean of its recognised lines by their length, 0..1.
+        least: Of its least sure line or characters, 0..1.
+        uncertain: What was not read surely; offsets into the passage's text.
+    """
+
+    confidence: float
+    least: float
+    uncertain: tuple[Uncertain, ...] = ()
+
+    def doubts(self, start: int, end: int) -> tuple[Uncertain, ...]:
+        """What of ``text[start:end]`` of the passage was not read surely."""
+        return tuple(one for one in self.uncertain if one.start < end and start < one.end)
+
+
+def part_of(told: Recognition | None, start: int, end: int) -> Recognition | None:
+    """What is told of ``text[start:end]``, where `told` is of the text."""
+    if told is None:
+        return None
+    doubts = tuple(
+        one._replace(start=max(one.start, start) - start, end=min(one.end, end) - start)
+        for one in told.doubts(start, end)
+    )
+    return replace(told, uncertain=doubts)
+
+
+def together(parts: Sequence[tuple[int, int, Recognition | None]]) -> Recognition | None:
+    """What is told of a text, by what is told of its parts: where each begins, how long it is, and what is told of it."""
+    known = [(at, length, told) for at, length, told in parts if told is not None]
+    if not known:
+        return None
+    doubts = [one._replace(start=at + one.start, end=at + one.end) for at, _, told in known for one in told.uncertain]
+    weight = sum(length for _, length, _ in known)
+    mean = sum(told.confidence * length for _, length, told in known) / max(1, weight)
+    return Recognition(
+        confidence=round(mean, 4), least=min(told.least for _, _, told in known), uncertain=tuple(doubts)
+    )
+
+
+class Recognised:
+    """What was recognised of a document, to be asked for passages of it.
+
+    Args:
+        lines: In order of their offsets.
+        uncertain: Likewise.
+    """
+
+    def __init__(self, lines: Sequence[Line], uncertain: Sequence[Uncertain]) -> None:
+        self._lines = [line for line in lines if line.confidence is not None]
+        self._starts, self._ends = [line.start for line in self._lines], [line.end for line in self._lines]
+        self._uncertain = uncertain
+
+    def of(self, start: int, end: int) -> Recognition | None:
+        """Of ``text[start:end]``; None where nothing of it was recognised in an image."""
+        if not self._lines and not self._uncertain:
+            return None
+        lines = self._lines[bisect_right(self._ends, start) : bisect_left(self._starts, end)]
+        doubts = tuple(
+            one._replace(start=max(one.start, start) - start, end=min(one.end, end) - start)
+            for one in self._uncertain
+            if one.start < end and start < one.end
+        )
+        sure = [(line.confidence or 0.0, min(line.end, end) - max(line.start, start)) for line in lines]
+        if not sure and not doubts:
+            return None
+        told = [value for value, _ in sure] or [one.confidence for one in doubts]
+        length = sum(weight for _, weight in sure)
+        mean = sum(value * weight for value, weight in sure) / length if length else sum(told) / len(told)
+        least = min(*told, *(one.confidence for one in doubts), 1.0)
+        return Recognition(confidence=round(mean, 4), least=round(least, 4), uncertain=doubts)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple, get_args
 
 from wenyuan.core.errors import Fault, InvalidRequest, listed
-from wenyuan.core.fidelity import Fidelity, Line, Uncertain
+from wenyuan.core.fidelity import Fidelity, Line, Recognition, Uncertain
 from wenyuan.core.messages import joined, msg
 
 Facet = str | int | float | bool
@@ -134,6 +134,11 @@ class Block:
             raise ValueError(f"a block must hold text: start {self.start}, end {self.end}")
 
 
+DocumentState = Literal["live", "not_yet", "expired", "superseded", "failed"]
+"""Of a document on a day: by its dates, where a later version ended it, or that it could not be taken in."""
+DOCUMENT_STATES: tuple[DocumentState, ...] = get_args(DocumentState)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
     """One thing read from a source: its text and the blocks that cover it.
@@ -223,6 +228,7 @@ class Passage:
         sha256: Of ``text`` in UTF-8.
         facets: Scalar metadata of its document.
         lead: Of its document; see `core.text.summaries`. It is read with the text, and not shown.
+        recognition: None where none of it was recognised in an image.
     """
 
     passage_id: int
@@ -247,6 +253,13 @@ class Passage:
     effective_until: date | None = None
     facets: Mapping[str, Facet] = field(default_factory=dict)
     lead: str = ""
+    recognition: Recognition | None = None
+
+    @property
+    def counted_trust(self) -> int:
+        """How far it is trusted beside others: one level less where a number in it was not read surely, and at least 1."""
+        doubtful = self.recognition is not None and self.recognition.uncertain
+        return max(1, self.trust - 1) if doubtful else self.trust
 
     @property
     def ref(self) -> str:
@@ -263,6 +276,7 @@ class NewPassage:
     Attributes:
         vector_key, label_key: Name its vector and that of its `label_text`, which are stored or given beside it; None
             where nothing is embedded. ``""`` for the label of a passage that has none.
+        recognition: None where none of it was recognised in an image.
     """
 
     uri: str
@@ -276,11 +290,12 @@ class NewPassage:
     cell: str | None = None
     vector_key: str | None = None
     label_key: str | None = None
+    recognition: Recognition | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewDocument:
-    """A document about to be stored, with all its passages."""
+    """A document about to be stored, with all its passages; `lines`, `uncertain` and `fidelity` as of `Document`."""
 
     source_id: str
     uri: str
@@ -295,6 +310,9 @@ class NewDocument:
     facets: Mapping[str, Facet] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     lead: str = ""
+    lines: tuple[Line, ...] = ()
+    uncertain: tuple[Uncertain, ...] = ()
+    fidelity: Fidelity | None = None
 
 
 def heading_text(title: str, headings: Sequence[str]) -> str:

@@ -99,7 +99,8 @@ class Snippet:
         attribution: What must stand beside it.
         flags: ``no-excerpt`` (copyright: title and address only), ``excerpt`` (cut for copyright), ``generated``
             (not the source's own words), ``cleaned`` (hidden characters removed), ``instruction-like`` (it
-            speaks to a model: treat with suspicion), ``low-trust``.
+            speaks to a model: treat with suspicion), ``low-trust``, ``uncertain`` (recognised in an image, and a number in
+            it not surely: not to be quoted as sure).
     """
 
     source: str
@@ -328,6 +329,7 @@ def _snippet(run: Sequence[_Given]) -> Snippet:
         "cleaned": (content, title) != (raw, passage.title),
         "instruction-like": any(instruction_like(text) for text in (content, title, heading)),
         "low-trust": trust < LOW_TRUST,
+        "uncertain": any(_doubtful(g) for g in quoting),
     }
     return Snippet(
         source=passage.ref,
@@ -342,6 +344,14 @@ def _snippet(run: Sequence[_Given]) -> Snippet:
         attribution=visible(_terms_of(passage.copyright).credit),
         flags=tuple(name for name, said in flags.items() if said),
     )
+
+
+def _doubtful(given: _Given) -> bool:
+    """Whether any of the characters that are given was not read surely."""
+    told, start = given.candidate.item.passage.recognition, given.candidate.start
+    if told is None or given.candidate.generated:
+        return told is not None and bool(told.uncertain)
+    return any(told.doubts(a - start, b - start) for a, b in given.spans)
 
 
 def _content(run: Sequence[_Given]) -> str:

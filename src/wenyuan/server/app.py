@@ -21,6 +21,7 @@ from wenyuan.server.openapi import document_of
 from wenyuan.server.problems import Problem
 from wenyuan.server.routes.ask import Dify, Fragments, Knowledge, Mcp, Stores
 from wenyuan.server.routes.audit import Audit
+from wenyuan.server.routes.documents import DocumentRoutes
 from wenyuan.server.routes.evaluations import Evaluations, Feedback
 from wenyuan.server.routes.governance import KeyRoutes, Synonyms, Tasks, ToolPages
 from wenyuan.server.routes.originals import Originals
@@ -43,8 +44,8 @@ __all__ = ["FAULT_HEADER", "STATUS_HEADER", "create_app"]
 
 _SIMPLE = (Fragments, SourceList, Metrics, Probes)
 _LIBRARY = (
-    Fragments, Knowledge, ToolPages, Dify, Mcp, Stores, Sources, Agents, Tasks, Synonyms, Audit, Feedback, Evaluations,
-    United, Rules, Originals, KeyRoutes, Metrics, Probes,
+    Fragments, Knowledge, ToolPages, Dify, Mcp, Stores, Sources, DocumentRoutes, Originals, Agents, Tasks, Synonyms, Audit,
+    Feedback, Evaluations, United, Rules, KeyRoutes, Metrics, Probes,
 )  # fmt: skip
 ROUTES: tuple[Route, ...] = tuple(one for part in _LIBRARY for _, one in declared(part))
 """All that a server can have."""
@@ -106,9 +107,10 @@ def _parts(service: Service, handler: RequestHandler, authenticate: Authenticate
     keys_changed = authenticate.forget if isinstance(authenticate, KeyRing) else lambda: None
     return [
         Fragments(service, handler), Knowledge(service, handler), ToolPages(), Dify(library, handler), Mcp(library, handler),
-        Stores(library, handler), Sources(library, handler, time.time), Agents(library, handler, keys_changed),
+        Stores(library, handler), Sources(library, handler, time.time), DocumentRoutes(library, handler),
+        Originals(library, handler), Agents(library, handler, keys_changed),
         Tasks(library, handler), Synonyms(library, handler), Audit(library, handler), Feedback(library, handler),
-        Evaluations(library, handler), United(library, handler), Rules(library, handler), Originals(library, handler),
+        Evaluations(library, handler), United(library, handler), Rules(library, handler),
         KeyRoutes(library.catalog, handler, keys_changed, time.time),
     ]  # fmt: skip
 

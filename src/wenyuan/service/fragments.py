@@ -21,6 +21,8 @@ from wenyuan.core.errors import (
     did_you_mean,
     listed,
 )
+from wenyuan.core.fidelity import Recognition, together
+from wenyuan.core.fidelity import part_of as part_of_recognition
 from wenyuan.core.filters import And, Condition, Conditions, Filter, compiled, of_sources
 from wenyuan.core.messages import msg
 from wenyuan.core.model import ORIGIN_PRIORITY, Facet, Fragment, Passage, RetrievalRequest, Source
@@ -189,8 +191,18 @@ def about_hit(hit: Hit, passage: Passage, stale: Mapping[str, str], copies: Sequ
 
 
 def beside_hit(passage: Passage, stale: Mapping[str, str], copies: Sequence[Passage]) -> dict[str, Any]:
-    """Since when its source is overdue, and where else the same stands; nothing where neither is the case."""
-    return staleness(passage.source_id, stale) | ({"also_in": also_in(copies)} if copies else {})
+    """Since when its source is overdue, where else the same stands, how surely it was read; nothing of what is not so."""
+    also = {"also_in": also_in(copies)} if copies else {}
+    return staleness(passage.source_id, stale) | also | recognised(passage.recognition, passage.text)
+
+
+def recognised(told: Recognition | None, text: str) -> dict[str, Any]:
+    """The members that say how surely a text was recognised in an image; nothing where it was not."""
+    if told is None:
+        return {}
+    doubts = [{**one._asdict(), "text": text[one.start : one.end]} for one in told.uncertain]
+    sure = {"ocr": True, "confidence": told.confidence, "least_confidence": told.least}
+    return {**sure, "uncertain": doubts} if doubts else sure
 
 
 def staleness(source_id: str, stale: Mapping[str, str]) -> dict[str, str]:
@@ -458,9 +470,10 @@ class DocumentAccess:
         starts, ends = passage.effective_from or date.min, passage.effective_until or date.max
         if passage.source_id not in sources or not starts <= today <= ends:
             raise _nothing(ref)
-        text, at = _joined(self.catalog.document_passages(passage.document_id), passage)
+        text, at, told_surely = _joined(self.catalog.document_passages(passage.document_id), passage)
         terms = parse_copyright(passage.copyright)
-        given, notice = _allowed(text, at, terms)
+        begin, given, notice = _allowed(text, at, terms)
+        surely = recognised(part_of_recognition(told_surely, begin, begin + len(given)), given)
         told = {
             "source_id": passage.source_id,
             "trust": passage.trust,
@@ -478,7 +491,7 @@ class DocumentAccess:
             title=passage.title,
             text=given,
             notice=notice,
-            metadata={name: value for name, value in told.items() if value},
+            metadata={name: value for name, value in told.items() if value} | surely,
         )
 
     def _rule(self, ref: str, statement_id: int, view: View) -> Fetched:
@@ -516,31 +529,39 @@ def _nothing(ref: str) -> NotFound:
     )
 
 
-def _joined(pieces: Sequence[tuple[int, str]], wanted: Passage) -> tuple[str, int]:
-    """The text of a document, passage by passage, and where in it the wanted one begins."""
+def _joined(
+    pieces: Sequence[tuple[int, str, Recognition | None]], wanted: Passage
+) -> tuple[str, int, Recognition | None]:
+    """The text of a document, passage by passage, where in it the wanted one begins, and how surely it was recognised."""
     text, at = "", 0
-    for passage_id, piece in pieces:
+    parts: list[tuple[int, int, Recognition | None]] = []
+    for passage_id, piece, told in pieces:
         text += "\n" if text else ""
         at = len(text) if passage_id == wanted.passage_id else at
+        parts.append((len(text), len(piece), told))
         text += piece
-    return text, at
+    return text, at, together(parts)
 
 
-def _allowed(text: str, at: int, terms: Copyright) -> tuple[str, str]:
-    """What of a document may be given around an offset, and the notice that must stand beside it."""
+def _allowed(text: str, at: int, terms: Copyright) -> tuple[int, str, str]:
+    """What of a document may be given around an offset: where it begins, what it is, and the notice that must stand beside it."""
     room = terms.room(len(text))
     if room == 0:
-        return "", "版权条款不允许摘录，仅给出标题与出处。Its terms allow no excerpt: title and address only."
+        return 0, "", "版权条款不允许摘录，仅给出标题与出处。Its terms allow no excerpt: title and address only."
     if room is not None and room < len(text):
-        return _cut(text[at:], room), "按版权条款仅摘录部分原文。An excerpt: its terms allow no more."
+        return at, allowed_part(text[at:], room), "按版权条款仅摘录部分原文。An excerpt: its terms allow no more."
     if len(text) > MOST_CHARS:
         start = max(0, min(at - _BEFORE, len(text) - MOST_CHARS))
         said = f"characters {start}-{start + MOST_CHARS} of {len(text)}"
-        return text[start : start + MOST_CHARS], f"原文较长，仅给出其中一段。A part of a long document: {said}."
-    return text, ""
+        return (
+            start,
+            text[start : start + MOST_CHARS],
+            f"原文较长，仅给出其中一段。A part of a long document: {said}.",
+        )
+    return 0, text, ""
 
 
-def _cut(text: str, room: int) -> str:
+def allowed_part(text: str, room: int) -> str:
     """The beginning of a text, no more than `room` characters, up to the end of a sentence where one has room."""
     ends = [end for _, end in sentences(text, 0, min(len(text), room + 1)) if end <= room]
     return text[: max(ends, default=room)]

@@ -28,6 +28,7 @@ from wenyuan.service.answer import Answer
 from wenyuan.service.audit.recorder import AuditRecorder, RecordedSearch
 from wenyuan.service.audit.replay import Replay
 from wenyuan.service.context import Context, ContextRequest, ContextService
+from wenyuan.service.documents import DocumentDesk
 from wenyuan.service.fragments import DocumentAccess, Fields, FragmentSearch, asked, fragments_of
 from wenyuan.service.ingest import Ingester
 from wenyuan.service.ingest.redaction import Questions
@@ -165,6 +166,7 @@ class Library:
             catalog=catalog, access=self.document_access, recorder=recorder, draw=reading.draw,
             drawable=reading.drawable, readable=reading.readable, redacting=reading.questions.redacting,
         )  # fmt: skip
+        self.desk = DocumentDesk(catalog=catalog, access=self.document_access)
         self.verifier = Verifier(
             catalog=catalog, engine=engine, retriever=retriever, searcher=searcher, recorder=recorder,
             seconds=settings.search.deadline,
@@ -327,6 +329,9 @@ class Library:
     original_state = delegate("originals", Originals.original_state)
     original = delegate("originals", Originals.original)
     page_picture = delegate("originals", Originals.page_picture)
+    list_documents = delegate("desk", DocumentDesk.list_documents)
+    document = delegate("desk", DocumentDesk.document)
+    document_passages = delegate("desk", DocumentDesk.passages)
     readable_sources = delegate("document_access", DocumentAccess.readable_sources)
     readable_rules = delegate("document_access", DocumentAccess.readable_rules)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from wenyuan.core.access import Principal
 from wenyuan.core.errors import Fault, InvalidRequest, KnowledgeError, NotPermitted, listed
+from wenyuan.core.fidelity import Uncertain
 from wenyuan.core.filters import Scope
 from wenyuan.core.messages import msg
 from wenyuan.core.model import Passage
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 Verdict = Literal[
     "verbatim", "stitched", "wrong_source", "number_changed", "unit_changed", "date_changed", "negation_changed",
-    "modality_changed", "not_in_force", "low_trust", "over_copyright", "against_rule", "nothing_found", "not_judged",
+    "modality_changed", "not_in_force", "uncertain_reading", "low_trust", "over_copyright", "against_rule", "nothing_found", "not_judged",
 ]  # fmt: skip
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
@@ -102,6 +103,12 @@ class Quoted:
     @property
     def quote(self) -> str:
         return self.passage.text[self.start : self.end]
+
+    @property
+    def doubts(self) -> tuple[Uncertain, ...]:
+        """What of the quote was not read surely where it was recognised in an image; offsets into the passage's text."""
+        told = self.passage.recognition
+        return () if told is None else told.doubts(self.start, self.end)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,7 +336,7 @@ class Verifier:
         self, text: str, documents: Collection[int], but: Collection[int], visible: _Visible
     ) -> list[Passage]:
         """The passages of some documents that share most words with a text, in force or not."""
-        numbers = [n for document in documents for n, _ in self.catalog.document_passages(document) if n not in but]
+        numbers = [n for document in documents for n, *_ in self.catalog.document_passages(document) if n not in but]
         scores = self.engine.keyword_scores(search_terms(text), numbers, deadline=visible.deadline)
         best = sorted(scores, key=lambda number: (-scores[number], number))[:_LOOKED_AT]
         passages = self.catalog.passages(best, visible.deadline)
@@ -426,6 +433,8 @@ def _findings(
         found.append("wrong_source")
     if not all(_counts(one.passage, in_force) for one in evidence):
         found.append("not_in_force")
+    if any(one.doubts for one in evidence):
+        found.append("uncertain_reading")
     if min(one.passage.trust for one in evidence) < min_trust:
         found.append("low_trust")
     if any(_too_long(one, chars) for one in evidence):
@@ -468,7 +477,7 @@ def _claim_as_data(one: JudgedClaim) -> dict[str, Any]:
             {
                 "passage_id": quoted.passage.ref, "source_id": quoted.passage.source_id, "source": quoted.passage.uri,
                 "title": quoted.passage.title, "trust": quoted.passage.trust, "quote": quoted.quote,
-                "start": quoted.start, "end": quoted.end,
+                "start": quoted.start, "end": quoted.end, **_doubts(quoted),
             }
             for quoted in one.evidence
         ],
@@ -477,3 +486,10 @@ def _claim_as_data(one: JudgedClaim) -> dict[str, Any]:
         "probability": one.probability,
         "unknown_sources": list(one.unknown),
     }  # fmt: skip
+
+
+def _doubts(quoted: Quoted) -> dict[str, Any]:
+    """The member that says which characters of a quote were not read surely; nothing where all were."""
+    text = quoted.passage.text
+    told = [{**one._asdict(), "text": text[one.start : one.end]} for one in quoted.doubts]
+    return {"uncertain": told} if told else {}

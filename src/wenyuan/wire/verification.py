@@ -45,6 +45,16 @@ class VerifyRequestShape(Strict):
     as_of: Day | None = Field(None, description="The day on which evidence must be in force (YYYY-MM-DD).")
 
 
+class UncertainShape(BaseModel):
+    """Characters that were not recognised surely in an image; offsets into the passage's text."""
+
+    start: int
+    end: int
+    text: str
+    kind: str = Field(description="`number`, `date`, `amount`, `unit` or `clause`.")
+    confidence: float
+
+
 class EvidenceShape(BaseModel):
     """Where the library says what the claim says, or what the claim was made of; offsets into the passage's text."""
 
@@ -56,6 +66,9 @@ class EvidenceShape(BaseModel):
     quote: str
     start: int
     end: int
+    uncertain: list[UncertainShape] | SkipJsonSchema[None] = Field(
+        None, description="What of the quote was not read surely.", json_schema_extra=no_default
+    )
 
 
 class ChangeShape(BaseModel):

@@ -448,7 +448,7 @@ def adjusted(hit: Hit, passage: Passage, request: Request) -> Hit:
     """The hit after the adjustments for context and named identifiers; its trust is recorded, and applied last."""
     context = request.leeway.of(hit.score, request.topic.fit(passage)) if request.topic is not None else 0.0
     score = min(1.0, hit.score * (1.0 + context))
-    parts = {**hit.parts, "trust": trust_factor(passage.trust)}
+    parts = {**hit.parts, "trust": trust_factor(passage.counted_trust)}
     if context:
         parts["context"] = context
     reference = request.reference

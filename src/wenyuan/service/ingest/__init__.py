@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 from wenyuan.core.addresses import file_uri, legible, with_fragment
 from wenyuan.core.errors import DocumentRejected, InvalidRequest, SourceError, VectorsGone
+from wenyuan.core.fidelity import Recognised
 from wenyuan.core.messages import msg
 from wenyuan.core.model import (
     Document,
@@ -337,7 +338,8 @@ class _Run:
         self._seen.add(document.uri)
         if document.notes:
             self.report.notes[document.uri] = document.notes
-        passages = tuple(self._passage(document, draft) for draft in chunk(document))
+        told = Recognised(document.lines, document.uncertain)
+        passages = tuple(self._passage(document, draft, told) for draft in chunk(document))
         if document.uri in self._live:
             self.report.changed += 1
         else:
@@ -357,12 +359,15 @@ class _Run:
                 effective_until=document.effective_until,
                 facets=document.metadata,
                 notes=document.notes,
+                lines=document.lines,
+                uncertain=document.uncertain,
+                fidelity=document.fidelity,
             )
         )
         self._size += len(passages)
         self.report.passages += len(passages)
 
-    def _passage(self, document: Document, draft: Draft) -> NewPassage:
+    def _passage(self, document: Document, draft: Draft, recognised: Recognised) -> NewPassage:
         text = document.text[draft.start : draft.end]
         passage = NewPassage(
             uri=with_fragment(document.uri, draft.fragment, draft.directive),
@@ -374,6 +379,7 @@ class _Run:
             page=draft.page,
             line=draft.line,
             cell=draft.cell,
+            recognition=recognised.of(draft.start, draft.end),
         )
         if self._to.encoder is None:
             return passage

@@ -13,6 +13,7 @@ from datetime import date
 from typing import Any, Generic, TypeVar
 
 from wenyuan.core.errors import ConfigError
+from wenyuan.core.fidelity import Recognition, Uncertain
 from wenyuan.core.filters import And, In, Not, Or, Range, Scope
 from wenyuan.core.model import Passage
 from wenyuan.core.ports import Hit, Ranking
@@ -164,6 +165,8 @@ _CLASSES: Mapping[str, Any] = {
         Found,
         Hit,
         Passage,
+        Recognition,
+        Uncertain,
         LegReport,
         Query,
         Answer,
@@ -212,8 +215,8 @@ def _plain(value: Any) -> Any:
             return {_TAG: "date", "at": value.isoformat()}
         case Ranking():
             return {_TAG: "Ranking", "hits": [_plain(hit) for hit in value]}
-        case Hit():  # before tuples, of which it is one
-            return {_TAG: "Hit", **{name: _plain(item) for name, item in value._asdict().items()}}
+        case Hit() | Uncertain():  # before tuples, of which they are
+            return {_TAG: type(value).__name__, **{name: _plain(item) for name, item in value._asdict().items()}}
         case tuple() | list():
             return [_plain(item) for item in value]
         case frozenset():

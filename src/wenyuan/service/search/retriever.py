@@ -430,6 +430,8 @@ class Retriever:
             if passage is None:
                 continue  # the record has the last word
             guard(passage, scope)
+            if passage.recognition is not None and passage.recognition.confidence < self._settings.min_confidence:
+                continue
             settled = adjusted(hit, passage, request)
             template = passage.collection == self._united.template_collection
             ranked.append((settled._replace(origin="template") if template else settled, passage))

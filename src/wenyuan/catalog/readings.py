@@ -1,0 +1,258 @@
+"""What is told of documents to those who keep them: lists of them, how they were read, their passages on their pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import sqlalchemy as sa
+
+from wenyuan.catalog import schema as t
+from wenyuan.catalog.rows import fidelity_of, recognition_of, unpack_lines
+from wenyuan.catalog.storage import Database
+from wenyuan.core.fidelity import Fidelity, Line, Recognition
+from wenyuan.core.model import DocumentState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldDocument:
+    """A document as it is told of: one that is held, or one that could not be taken in (`document_id` is 0).
+
+    Attributes:
+        state: By its dates on a day; ``superseded``: a later version ended it; ``failed``: nothing of it is held.
+        fidelity: None where its reader does not say.
+        failure: Code and reason, where its file could not be read the last time; an older version may be held.
+    """
+
+    document_id: int
+    source_id: str
+    uri: str
+    title: str
+    state: DocumentState
+    media_type: str = ""
+    language: str = ""
+    collection: str = ""
+    ingested_at: float | None = None
+    effective_from: date | None = None
+    effective_until: date | None = None
+    passages: int = 0
+    notes: tuple[str, ...] = ()
+    fidelity: Fidelity | None = None
+    failure: tuple[str, str] | None = None
+
+
+class PlacedPassage(NamedTuple):
+    """A passage of a document, in its order."""
+
+    passage_id: int
+    source_id: str
+    uri: str
+    headings: tuple[str, ...]
+    text: str
+    start: int
+    end: int
+    page: int | None
+    line: int | None
+    cell: str | None
+    recognition: Recognition | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Readings:
+    """Reads what is told of documents; each method from one snapshot."""
+
+    database: Database
+
+    def listed_documents(
+        self,
+        sources: Sequence[str],
+        *,
+        today: date,
+        state: DocumentState | None = None,
+        words: str = "",
+        after: tuple[str, str] | None = None,
+        limit: int = 50,
+    ) -> list[HeldDocument]:
+        """Documents of some sources by source and address, those after one address of a source.
+
+        Args:
+            words: What title or address must hold; letters of the Latin alphabet in either case.
+            after: Source and address.
+        """
+        found: list[HeldDocument] = []
+        with self.database.reading("listing documents") as connection:
+            for source_id in sorted(sources):
+                if after is not None and source_id < after[0]:
+                    continue
+                behind = after[1] if after is not None and source_id == after[0] else None
+                found += _of_source(connection, source_id, today, state, words, behind, limit - len(found))
+                if len(found) >= limit:
+                    break
+        return found
+
+    def held_document(self, document_id: int, today: date) -> HeldDocument | None:
+        """A document that is held; None where there is none of that number."""
+        d, f = t.documents.c, t.failures.c
+        query = _held().where(d.document_id == document_id, d.removed_seq.is_(None))
+        with self.database.reading("reading a document") as connection:
+            row = connection.execute(query).mappings().first()
+            if row is None:
+                return None
+            failed = sa.select(f.code, f.reason).where(f.source_id == row["source_id"], f.uri == row["uri"])
+            failure = connection.execute(failed).first()
+        return _told(row, today, None if failure is None else (failure[0], failure[1]))
+
+    def passages_of_document(
+        self, document_id: int, *, after: int = 0, limit: int = 50
+    ) -> tuple[list[PlacedPassage], bool]:
+        """Live passages of a document in its order, those behind a passage of that number, and whether more follow."""
+        p = t.passages.c
+        live = sa.and_(p.document_id == document_id, p.removed_seq.is_(None))
+        query = sa.select(
+            p.passage_id, p.source_id, p.uri, p.headings, p.text, p.start, p.end, p.page, p.line, p.cell, p.recognised
+        ).where(live)
+        with self.database.reading("reading a document") as connection:
+            if after:
+                at = connection.execute(
+                    sa.select(p.start, p.passage_id).where(p.passage_id == after, p.document_id == document_id)
+                ).first()
+                if at is not None:
+                    same = sa.and_(p.start == at[0], p.passage_id > at[1])
+                    query = query.where(sa.or_(p.start > at[0], same))
+            rows = connection.execute(query.order_by(p.start, p.passage_id).limit(limit + 1)).all()
+        told = [
+            PlacedPassage(*row[:3], tuple(row.headings), *row[4:10], recognition_of(row.recognised))
+            for row in rows[:limit]
+        ]
+        return told, len(rows) > limit
+
+    def document_lines(self, document_id: int, start: int, end: int) -> list[Line]:
+        """The printed lines that share a character with ``text[start:end]`` of a document."""
+        r = t.readings.c
+        with self.database.reading("reading where lines stand") as connection:
+            packed = connection.scalar(sa.select(r.lines).where(r.document_id == document_id))
+        return [] if packed is None else unpack_lines(packed, start, end)
+
+    def worst_read(self, most: int) -> list[tuple[str, str, float]]:
+        """Live documents of which least was kept or surely read: source, address and score, the worst first."""
+        d, r = t.documents.c, t.readings.c
+        query = (
+            sa.select(d.source_id, d.uri, r.score)
+            .join(t.documents, d.document_id == r.document_id)
+            .where(r.score.is_not(None), d.removed_seq.is_(None))
+            .order_by(r.score, r.document_id)
+            .limit(most)
+        )
+        with self.database.reading("looking for documents that were read badly") as connection:
+            return [(source_id, uri, float(score)) for source_id, uri, score in connection.execute(query)]
+
+
+def _held() -> sa.Select[Any]:
+    d, p, r = t.documents.c, t.passages.c, t.readings.c
+    count = (
+        sa.select(sa.func.count())
+        .select_from(t.passages)
+        .where(p.document_id == d.document_id, p.removed_seq.is_(None))
+        .correlate(t.documents)
+        .scalar_subquery()
+    )
+    columns = (d.document_id, d.source_id, d.uri, d.title, d.media_type, d.language, d.collection, d.ingested_at,
+               d.effective_from, d.effective_until, d.own_until, d.notes, r.fidelity, count.label("passages"))  # fmt: skip
+    return sa.select(*columns).outerjoin(t.readings, r.document_id == d.document_id)
+
+
+def _of_source(
+    connection: sa.Connection,
+    source_id: str,
+    today: date,
+    state: DocumentState | None,
+    words: str,
+    behind: str | None,
+    limit: int,
+) -> list[HeldDocument]:
+    """Documents and failures of one source by address, both from an index by it."""
+    d, f = t.documents.c, t.failures.c
+    held = _held().where(d.source_id == source_id, d.removed_seq.is_(None)).order_by(d.uri).limit(limit)
+    failed = sa.select(f.uri, f.code, f.reason).where(f.source_id == source_id).order_by(f.uri)
+    if behind is not None:
+        held, failed = held.where(d.uri > behind), failed.where(f.uri > behind)
+    if words:
+        held = held.where(sa.or_(_holds(d.title, words), _addressed(d.uri, words)))
+    if state is not None:
+        held = held.where(_in_state(state, today.toordinal()))
+    rows = [] if state == "failed" else connection.execute(held).mappings().all()
+    names = [row["uri"] for row in rows]
+    reasons = {row.uri: (row.code, row.reason) for row in connection.execute(failed.where(f.uri.in_(names)))}
+    told = [_told(row, today, reasons.get(row["uri"])) for row in rows]
+    if state in (None, "failed"):
+        live = sa.exists().where(d.source_id == f.source_id, d.uri == f.uri, d.removed_seq.is_(None))
+        lost = failed.where(~live)
+        lost = lost.where(_addressed(f.uri, words)) if words else lost
+        told += [
+            HeldDocument(
+                document_id=0, source_id=source_id, uri=row.uri, title="", state="failed", failure=(row.code, row.reason)
+            )
+            for row in connection.execute(lost.limit(limit))
+        ]  # fmt: skip
+    return sorted(told, key=lambda one: one.uri)[:limit]
+
+
+def _holds(column: sa.ColumnElement[str], words: str) -> sa.ColumnElement[bool]:
+    return sa.func.lower(column).contains(words.lower(), autoescape=True)
+
+
+def _addressed(column: sa.ColumnElement[str], words: str) -> sa.ColumnElement[bool]:
+    """Whether an address holds words, as they are or escaped as in the address of a file."""
+    return sa.or_(_holds(column, words), _holds(column, quote(words, errors="surrogateescape")))
+
+
+def _in_state(state: DocumentState, today: int) -> sa.ColumnElement[bool]:
+    d = t.documents.c
+    begun = sa.or_(d.effective_from.is_(None), d.effective_from <= today)
+    over = sa.and_(d.effective_until.is_not(None), d.effective_until < today)
+    ended_by_another = sa.or_(d.own_until.is_(None), d.own_until != d.effective_until)
+    meant = {
+        "live": sa.and_(begun, ~sa.func.coalesce(over, sa.false())),
+        "not_yet": ~begun,
+        "expired": sa.and_(begun, over, ~ended_by_another),
+        "superseded": sa.and_(begun, over, ended_by_another),
+    }
+    return meant[state] if state in meant else sa.false()
+
+
+def _state(row: sa.RowMapping, today: int) -> DocumentState:
+    if row["effective_from"] is not None and row["effective_from"] > today:
+        return "not_yet"
+    if row["effective_until"] is None or row["effective_until"] >= today:
+        return "live"
+    return "expired" if row["own_until"] == row["effective_until"] else "superseded"
+
+
+def _told(row: sa.RowMapping, today: date, failure: tuple[str, str] | None) -> HeldDocument:
+    plain = (
+        "document_id",
+        "source_id",
+        "uri",
+        "title",
+        "media_type",
+        "language",
+        "collection",
+        "ingested_at",
+        "passages",
+    )
+    return HeldDocument(
+        **{name: row[name] for name in plain},
+        state=_state(row, today.toordinal()),
+        effective_from=_date(row["effective_from"]),
+        effective_until=_date(row["effective_until"]),
+        notes=tuple(row["notes"]),
+        fidelity=fidelity_of(row["fidelity"]),
+        failure=failure,
+    )
+
+
+def _date(ordinal: int | None) -> date | None:
+    return None if ordinal is None else date.fromordinal(ordinal)

@@ -1,0 +1,163 @@
+"""``document list`` and ``show``: what is held of each source, and how it was read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from wenyuan.cli.options import SCREEN, Commands, add_commands, opened
+from wenyuan.cli.retrieve import indented
+from wenyuan.cli.terminal import Terminal, printable
+from wenyuan.core.model import DocumentState
+
+if TYPE_CHECKING:
+    from wenyuan.service.library import Library
+
+_HELP = """Look at documents: what is held, how it was read, and what could not be read.
+
+查看文档：收录了什么、读得是否完整、哪些未能读取。
+
+\b
+Example 示例:
+  wenyuan document list --source policies
+  wenyuan document show 12
+"""
+app = typer.Typer(help=_HELP, short_help="List or show documents. 查看文档", no_args_is_help=True)
+_MOST = 200  # passages that are shown at once
+
+
+def list_all(
+    ctx: typer.Context,
+    source: Annotated[str | None, typer.Option("--source", metavar="ID", help="Only of this one. 来源")] = None,
+    state: Annotated[
+        DocumentState | None, typer.Option("--state", metavar="STATE", help="live, failed, expired … 状态")
+    ] = None,
+    containing: Annotated[
+        str, typer.Option("--containing", metavar="TEXT", help="In title or address. 标题或地址包含")
+    ] = "",
+    after: Annotated[str, typer.Option("--after", metavar="MARK", help="The next page. 下一页的标记")] = "",
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=200, help="At most. 最多")] = SCREEN,
+) -> None:
+    """List documents by source and address, with those that could not be taken in.
+
+    States: live, not_yet and expired (by its dates), superseded (by a later version), failed.
+
+    按来源与地址列出文档，包括未能收录的。状态：live 有效、not_yet 未生效、expired 已到期、superseded 已被新版取代、failed 未能收录。
+
+    Example 示例:
+      wenyuan document list --source policies
+      wenyuan document list --state failed
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        page = found.list_documents(source=source, state=state, q=containing, after=after, limit=limit)
+    terminal.document({"status": "SUCCESS", "documents": list(page.documents), "next": page.next or None})
+    if terminal.as_json:
+        return
+    if not page.documents:
+        terminal.say("no_documents")
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for key in ("col_number", "col_source", "col_state", "col_passages", "col_kept", "col_title"):
+        number = key in ("col_number", "col_passages", "col_kept")
+        table.add_column(terminal.text(key), justify="right" if number else "left", overflow="fold")
+    for one in page.documents:
+        cells = (one["document_id"] or "", one["source_id"], _state(terminal, one["state"]),
+                 one["passages"], _percent((one["fidelity"] or {}).get("kept")), one["title"] or one["uri"])  # fmt: skip
+        table.add_row(*(Text(printable(str(cell))) for cell in cells))
+    terminal.show(table)
+    for one in page.documents:
+        if one["failure"] is not None:
+            _show_failure(terminal, one)
+    if page.next:
+        terminal.show(terminal.text("documents_more", mark=page.next), wrap=False)
+
+
+def show(
+    ctx: typer.Context,
+    document: Annotated[int, typer.Argument(metavar="NUMBER", min=1, help="Of the list. 文档编号")],
+    passages: Annotated[bool, typer.Option("--passages", help="Its passages, too. 同时列出段落")] = False,
+) -> None:
+    """Show a document: how it was read, against what its file holds, and with --passages its passages in order.
+
+    查看一份文档：与原文件相比读得如何；加 --passages 按顺序列出段落。
+
+    Example 示例:
+      wenyuan document show 12
+      wenyuan document show 12 --passages
+    """
+    terminal: Terminal = ctx.obj
+    with opened(terminal) as found:
+        told = found.document(document)
+        listed = _passages(found, document) if passages else []
+    terminal.document({"status": "SUCCESS", "document": told} | ({"passages": listed} if passages else {}))
+    terminal.show(printable(f"{told['title'] or told['uri']} ({_state(terminal, told['state'])})"))
+    for field in ("source_id", "uri", "media_type", "language", "ingested_at", "effective_from", "effective_until"):
+        if told[field]:
+            terminal.show(f"{terminal.label(field)}: {printable(str(told[field]))}", wrap=False)
+    terminal.show(terminal.text("document_passages", count=told["passages"]))
+    _show_fidelity(terminal, told["fidelity"])
+    for note in told["notes"]:
+        indented(terminal, terminal.own(note))
+    if told["failure"] is not None:
+        _show_failure(terminal, told)
+    for one in listed:
+        terminal.show("")
+        where = " ".join(str(part) for part in (one["ref"], " > ".join(one["headings"])) if part)
+        terminal.show(printable(where), wrap=False)
+        indented(terminal, printable(one["text"]) or terminal.text("passage_withheld"))
+        for doubt in one.get("uncertain", ()):
+            said = terminal.text("passage_uncertain", text=doubt["text"], confidence=f"{doubt['confidence']:.2f}")
+            indented(terminal, said)
+
+
+def _passages(library: Library, document: int) -> list[Mapping[str, Any]]:
+    found: list[Mapping[str, Any]] = []
+    after: int | None = 0
+    while after is not None:
+        page = library.document_passages(document, after=after, limit=_MOST)
+        found += page.passages
+        after = page.next
+    return found
+
+
+def _show_fidelity(terminal: Terminal, told: Mapping[str, Any] | None) -> None:
+    if told is None:
+        terminal.show(terminal.text("fidelity_unknown"))
+        return
+    kept, sure = _percent(told["kept"]), _percent(told["confidence"])
+    if kept:
+        terminal.show(terminal.text("fidelity_kept", kept=kept, lost=told["lost"], invented=told["invented"]))
+    if told["pages"]:
+        terminal.show(terminal.text("fidelity_pages", pages=told["pages"], ocr=told["ocr_pages"]))
+    if sure:
+        terminal.show(terminal.text("fidelity_confidence", confidence=sure))
+    terminal.show(terminal.text("fidelity_found", tables=told["tables"], pictures=told["pictures"]))
+    for warning in told["warnings"]:
+        indented(terminal, terminal.own(warning))
+
+
+def _show_failure(terminal: Terminal, told: Mapping[str, Any]) -> None:
+    failure = told["failure"]
+    terminal.show(printable(f"{told['uri']}: ") + terminal.own(failure["reason"]), wrap=False)
+    indented(terminal, terminal.own(failure["remedy"]))
+
+
+def _state(terminal: Terminal, state: DocumentState) -> str:
+    return terminal.text(f"document_{state}")
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f}%"
+
+
+_COMMANDS: Commands = {
+    "list": (list_all, "List documents. 列出文档"),
+    "show": (show, "Show one. 查看文档"),
+}
+add_commands(app, _COMMANDS)

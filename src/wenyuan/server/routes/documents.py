@@ -1,0 +1,186 @@
+"""Routes of documents: what is held of each source, how it was read, and the passages of one document in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from wenyuan.core.errors import NotFound
+from wenyuan.core.model import DOCUMENT_STATES
+from wenyuan.server.access import route
+from wenyuan.server.handling import RequestHandler, json_response, missing
+from wenyuan.server.openapi import kept
+from wenyuan.server.routes.audit import queried
+from wenyuan.wire.documents import DocumentsQueryShape, PassagesQueryShape
+
+if TYPE_CHECKING:
+    from wenyuan.service.library import Library
+
+_NUMBER = re.compile(r"(?:document-)?([0-9]{1,15})")
+
+# --- for the OpenAPI document ---------------------------------------------------------------------------------
+_TEXT, _COUNT, _MAYBE = {"type": "string"}, {"type": "integer"}, {"type": ["number", "null"]}
+_OR_NULL: Mapping[str, Any] = {"type": ["string", "null"]}
+_FIDELITY: Mapping[str, Any] = {
+    "type": ["object", "null"],
+    "description": "What was read, against what the file holds; characters are counted without white space.",
+    "properties": {
+        **dict.fromkeys(("pages", "ocr_pages", "read_characters", "lost", "invented", "tables", "pictures"), _COUNT),
+        "source_characters": {"type": ["integer", "null"]},
+        "confidence": {**_MAYBE, "description": "Mean of what was recognised in images, 0..1."},
+        "kept": {**_MAYBE, "description": "Share of the file's own characters that are in the text, 0..1."},
+        "score": {**_MAYBE, "description": "The least of what can be told, 0..1."},
+        "warnings": {"type": "array", "items": _TEXT},
+    },
+}
+_DOCUMENT: Mapping[str, Any] = {
+    "type": "object",
+    "required": ["document_id", "source_id", "uri", "title", "state", "passages", "fidelity", "failure"],
+    "properties": {
+        "document_id": {"type": ["integer", "null"], "description": "Another one after it was read again."},
+        **dict.fromkeys(("source_id", "uri", "title", "media_type", "language", "collection", "copyright"), _TEXT),
+        "state": {"enum": list(DOCUMENT_STATES)},
+        "ingested_at": _OR_NULL,
+        "effective_from": _OR_NULL,
+        "effective_until": _OR_NULL,
+        "passages": _COUNT,
+        "fidelity": _FIDELITY,
+        "failure": {
+            "type": ["object", "null"],
+            "description": "Why its file could not be read the last time, and what helps.",
+            "properties": {"code": _TEXT, "reason": _TEXT, "remedy": _TEXT},
+        },
+    },
+}
+_PAGE: Mapping[str, Any] = {
+    "type": "object",
+    "required": ["documents", "next"],
+    "properties": {"documents": {"type": "array", "items": _DOCUMENT}, "next": _OR_NULL},
+}
+_SHOWN: Mapping[str, Any] = {
+    **_DOCUMENT,
+    "properties": {**_DOCUMENT["properties"], "notes": {"type": "array", "items": _TEXT}},
+}
+_UNCERTAIN: Mapping[str, Any] = {
+    "type": "array",
+    "description": "What was not recognised surely; offsets into `text`.",
+    "items": {
+        "type": "object",
+        "required": ["start", "end", "text", "kind", "confidence"],
+        "properties": {
+            "start": _COUNT,
+            "end": _COUNT,
+            "text": _TEXT,
+            "kind": _TEXT,
+            "confidence": {"type": "number"},
+        },
+    },
+}
+_BOXES: Mapping[str, Any] = {
+    "type": "array",
+    "description": "Its printed lines: page, box as shares of the page from the top left corner, offsets in the document.",
+    "items": {
+        "type": "object",
+        "required": ["page", "box", "start", "end"],
+        "properties": {
+            "page": _COUNT,
+            "box": {"type": "array", "items": {"type": "number"}, "minItems": 4, "maxItems": 4},
+            "start": _COUNT,
+            "end": _COUNT,
+        },
+    },
+}
+_PASSAGES: Mapping[str, Any] = {
+    "type": "object",
+    "required": ["document", "passages", "next"],
+    "properties": {
+        "document": _DOCUMENT,
+        "next": {"type": ["integer", "null"]},
+        "passages": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["ref", "passage_id", "uri", "headings", "text", "withheld", "start", "end", "boxes"],
+                "properties": {
+                    **dict.fromkeys(("ref", "uri", "text", "cell"), _TEXT),
+                    **dict.fromkeys(("passage_id", "start", "end", "page", "line"), _COUNT),
+                    "headings": {"type": "array", "items": _TEXT},
+                    "withheld": {"type": "boolean", "description": "Its terms do not let all of it be given here."},
+                    "ocr": {"const": True},
+                    "confidence": {"type": "number"},
+                    "least_confidence": {"type": "number"},
+                    "uncertain": _UNCERTAIN,
+                    "boxes": _BOXES,
+                },
+            },
+        },
+    },
+}
+
+
+class DocumentRoutes:
+    """``/v1/documents``."""
+
+    def __init__(self, library: Library, handler: RequestHandler) -> None:
+        self._library = library
+        self._handler = handler
+
+    @route(
+        "GET",
+        "/v1/documents",
+        "registry",
+        kept("Documents by source and address, failures among them", _PAGE, query=DocumentsQueryShape),
+    )
+    async def list(self, request: Request) -> Response:
+        return await self._handler.pool.run(lambda: self._list(request))
+
+    @route("GET", "/v1/documents/{document_id}", "search", kept("A document, and how it was read", _SHOWN))
+    async def show(self, request: Request) -> Response:
+        return await self._handler.pool.run(lambda: self._show(request))
+
+    @route(
+        "GET",
+        "/v1/documents/{document_id}/passages",
+        "search",
+        kept(
+            "The passages of a document in its order, as far as its terms allow", _PASSAGES, query=PassagesQueryShape
+        ),
+    )
+    async def passages(self, request: Request) -> Response:
+        return await self._handler.pool.run(lambda: self._passages(request))
+
+    def _list(self, request: Request) -> Response:
+        wanted = queried(request, DocumentsQueryShape)
+        try:
+            found = self._library.list_documents(request.state.principal, **wanted.model_dump())
+        except NotFound as error:
+            raise missing("source") from error
+        return json_response({"documents": list(found.documents), "next": found.next or None})
+
+    def _show(self, request: Request) -> Response:
+        try:
+            return json_response(self._library.document(document_number(request), request.state.principal))
+        except NotFound as error:
+            raise missing("document") from error
+
+    def _passages(self, request: Request) -> Response:
+        wanted = queried(request, PassagesQueryShape)
+        number, principal = document_number(request), request.state.principal
+        try:
+            found = self._library.document_passages(number, principal, **wanted.model_dump())
+        except NotFound as error:
+            raise missing("document") from error
+        return json_response(asdict(found))
+
+
+def document_number(request: Request) -> int:
+    """The number of the document that a path names, as ``12`` or ``document-12``; 404 where it is none."""
+    match = _NUMBER.fullmatch(request.path_params["document_id"])
+    if match is None:
+        raise missing("document")
+    return int(match[1])

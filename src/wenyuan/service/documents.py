@@ -1,0 +1,244 @@
+"""What is held of documents, for those who keep them and those who read them: lists, one document, its passages in order."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+
+from wenyuan.core.access import Principal
+from wenyuan.core.errors import Fault, InvalidRequest, NotFound, listed
+from wenyuan.core.fidelity import Line, part_of
+from wenyuan.core.messages import msg
+from wenyuan.core.model import Source
+from wenyuan.core.terms_of_use import parse_copyright
+from wenyuan.service.fragments import DocumentAccess, allowed_part, recognised
+from wenyuan.service.search.searcher import LOCAL
+
+if TYPE_CHECKING:
+    from wenyuan.catalog import Catalog
+    from wenyuan.catalog.readings import HeldDocument, PlacedPassage
+    from wenyuan.core.model import DocumentState
+
+MOST_LISTED = 200
+"""Documents, or passages of one, that are told of at once."""
+
+_BOX = 4  # digits of a box's sides, which are shares of a page
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentPage:
+    """Documents by source and address; `next` is what the following page is asked for with, ``""`` for the last one."""
+
+    documents: tuple[Mapping[str, Any], ...]
+    next: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassagePage:
+    """Passages of a document in its order; `next` as of `DocumentPage`, a passage's number."""
+
+    document: Mapping[str, Any]
+    passages: tuple[Mapping[str, Any], ...]
+    next: int | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DocumentDesk:
+    """Tells of documents what a caller may know of them."""
+
+    catalog: Catalog
+    access: DocumentAccess
+
+    def list_documents(
+        self,
+        principal: Principal = LOCAL,
+        *,
+        source: str | None = None,
+        state: DocumentState | None = None,
+        q: str = "",
+        after: str = "",
+        limit: int = 50,
+    ) -> DocumentPage:
+        """Documents that the caller may know of, by source and address.
+
+        Whoever is bound to an agent is told of those that it may read today; others of all, those that could not be
+        taken in included.
+
+        Args:
+            q: What title or address must hold.
+            after: `DocumentPage.next` of the page before.
+
+        Raises:
+            NotFound: there is no such source, or none that the caller may see.
+            InvalidRequest: `after` is no such mark.
+        """
+        sources = self._sources(principal)
+        if source is not None and source not in sources:
+            raise NotFound(msg("there is no source {name}", name=repr(source[:64])), hint="wenyuan source list")
+        names = sorted(sources) if source is None else [source]
+        if principal.agent_id is not None and state not in (None, "live"):
+            return DocumentPage(documents=(), next="")
+        own = "live" if principal.agent_id is not None else state
+        found = self.catalog.listed_documents(
+            names, today=date.today(), state=own, words=q.strip(), after=_place(after), limit=limit + 1
+        )
+        last = found[limit - 1] if len(found) > limit else None
+        return DocumentPage(
+            documents=tuple(self._described(one, sources, principal) for one in found[:limit]),
+            next="" if last is None else _mark(last),
+        )
+
+    def document(self, document_id: int, principal: Principal = LOCAL) -> Mapping[str, Any]:
+        """All that is told of one document, its notes and the warnings of its reading included.
+
+        Raises:
+            NotFound: there is no such document, or none that the caller may see; the two are told alike.
+        """
+        held, sources = self._held(document_id, principal)
+        return {**self._described(held, sources, principal), "notes": list(held.notes)}
+
+    def passages(
+        self, document_id: int, principal: Principal = LOCAL, *, after: int = 0, limit: int = 50
+    ) -> PassagePage:
+        """The passages of a document in its order, as far as its terms allow their words to be given at once.
+
+        Args:
+            after: The number of the last passage of the page before.
+
+        Raises:
+            NotFound: as `document`.
+        """
+        held, sources = self._held(document_id, principal)
+        found, more = self.catalog.passages_of_document(document_id, after=after, limit=limit)
+        start, end = min((p.start for p in found), default=0), max((p.end for p in found), default=0)
+        lines = self.catalog.document_lines(document_id, start, end) if found else []
+        terms = parse_copyright(sources[held.source_id].copyright)
+        room = terms.room(self.catalog.document_chars({document_id}).get(document_id, end)) if found else None
+        texts = _given([one.text for one in found], room)
+        told = tuple(_passage(one, text, lines) for one, text in zip(found, texts, strict=True))
+        return PassagePage(
+            document={**self._described(held, sources, principal), "credit": terms.credit},
+            passages=told,
+            next=found[-1].passage_id if more else None,
+        )
+
+    def _sources(self, principal: Principal) -> Mapping[str, Source]:
+        """The sources of which a caller may know: of an agent's those that it may read, in force today."""
+        if principal.agent_id is not None:
+            return self.access.readable_sources(principal)
+        return {source.source_id: source for source in self.catalog.sources()}
+
+    def _held(self, document_id: int, principal: Principal) -> tuple[HeldDocument, Mapping[str, Source]]:
+        held, sources = self.catalog.held_document(document_id, date.today()), self._sources(principal)
+        if held is None or held.source_id not in sources or (principal.agent_id is not None and held.state != "live"):
+            raise NotFound(
+                msg("there is no document {number}", number=document_id),
+                hint="its number changes when it is read again: look for it in wenyuan document list",
+            )
+        return held, sources
+
+    def _described(self, one: HeldDocument, sources: Mapping[str, Source], principal: Principal) -> dict[str, Any]:
+        told: dict[str, Any] = {
+            "document_id": one.document_id or None,
+            "source_id": one.source_id,
+            "uri": one.uri,
+            "title": one.title,
+            "state": one.state,
+            "media_type": one.media_type,
+            "language": one.language,
+            "collection": one.collection,
+            "ingested_at": None if one.ingested_at is None else _moment(one.ingested_at),
+            "effective_from": None if one.effective_from is None else one.effective_from.isoformat(),
+            "effective_until": None if one.effective_until is None else one.effective_until.isoformat(),
+            "passages": one.passages,
+            "copyright": sources[one.source_id].copyright,
+            "fidelity": None,
+            "failure": None,
+        }
+        if one.fidelity is not None:
+            told["fidelity"] = {
+                **asdict(one.fidelity),
+                "warnings": list(one.fidelity.warnings),
+                "kept": _rounded(one.fidelity.kept),
+                "score": _rounded(one.fidelity.score),
+            }
+        if one.failure is not None and principal.agent_id is None:
+            code, reason = one.failure
+            told["failure"] = {"code": code, "reason": reason, "remedy": _remedy(code, one.source_id)}
+        return told
+
+
+def _remedy(code: str, source_id: str) -> str:
+    """What helps a document that could not be taken in."""
+    again = f"wenyuan ingest {source_id}"
+    if code == "unreadable":
+        return msg("see to it that this user may read the file, then: {again}", again=again)
+    if code == "address_taken":
+        return msg("give it an address of its own, then: {again}", again=again)
+    return msg("mend or replace the file, then: {again}", again=again)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+
+
+def _mark(one: HeldDocument) -> str:
+    written = json.dumps([one.source_id, one.uri], separators=(",", ":")).encode()
+    return base64.urlsafe_b64encode(written).decode().rstrip("=")
+
+
+def _place(mark: str) -> tuple[str, str] | None:
+    if not mark:
+        return None
+    try:
+        source_id, uri = json.loads(base64.urlsafe_b64decode(mark + "=" * (-len(mark) % 4)))
+        if not isinstance(source_id, str) or not isinstance(uri, str):
+            raise TypeError
+    except (ValueError, TypeError, binascii.Error, RecursionError) as error:
+        faults = (Fault("after", "must be what the page before gave as next"),)
+        raise InvalidRequest(listed(faults), faults=faults) from error
+    return source_id, uri
+
+
+def _given(texts: Sequence[str], room: int | None) -> list[str | None]:
+    """The texts as far as `room` characters go (None: all of them); None for what does not go."""
+    given: list[str | None] = []
+    for text in texts:
+        part = text if room is None else allowed_part(text, room)
+        if room is not None:
+            room = max(0, room - len(part)) if len(part) == len(text) else 0
+        given.append(part or None)
+    return given
+
+
+def _passage(one: PlacedPassage, text: str | None, lines: Sequence[Line]) -> dict[str, Any]:
+    """A passage as it is told; `text` None: its terms do not let it be given here."""
+    shown = text or ""
+    told = part_of(one.recognition, 0, len(shown))
+    place = {"page": one.page, "line": one.line, "cell": one.cell}
+    return {
+        "ref": f"{one.source_id}#{one.passage_id}",
+        "passage_id": one.passage_id,
+        "uri": one.uri,
+        "headings": list(one.headings),
+        "text": shown,
+        "withheld": len(shown) < len(one.text),
+        "start": one.start,
+        "end": one.end,
+        **{name: value for name, value in place.items() if value is not None},
+        **recognised(told, shown),
+        "boxes": [
+            {"page": line.page, "box": [round(side, _BOX) for side in line.box], "start": line.start, "end": line.end}
+            for line in lines
+            if line.start < one.end and one.start < line.end
+        ],
+    }

@@ -1,0 +1,111 @@
+"""How documents were read, as both databases hold it."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from catalog_parts import BOTH, put
+from wenyuan.catalog import Catalog
+from wenyuan.catalog.rows import pack_lines, recognition_of, recognition_text, unpack_lines
+from wenyuan.core.fidelity import Fidelity, Line, Recognised, Recognition, Uncertain, part_of, together
+
+TODAY = date(2026, 11, 25)
+LINES = (Line(0, 4, 1, (0.1, 0.2, 0.9, 0.25), 0.5), Line(5, 9, 2, (0.0, 0.0, 1.0, 1.0)))
+
+
+@BOTH
+def test_readings_follow_their_documents(catalog: Catalog) -> None:
+    """Kept with the document, taken over by another end of it, and gone with it."""
+    told = Fidelity(pages=2, source_characters=10, read_characters=9, lost=1, warnings=("印章未读",))
+    put(catalog, 1, lines=LINES, fidelity=told, uncertain=(Uncertain(1, 2, "number", 0.3),))
+    put(catalog, 2)
+    (first, plain) = catalog.listed_documents(["s1"], today=TODAY)
+    assert (first.fidelity, plain.fidelity) == (told, None)
+    assert catalog.document_lines(first.document_id, 4, 9) == [LINES[1]]
+    assert catalog.document_lines(first.document_id, 0, 99) == list(LINES)
+    assert catalog.worst_read(3) == [("s1", first.uri, 0.9)]
+    catalog.amend_ends("s1", {first.document_id: TODAY})
+    (again,) = catalog.listed_documents(["s1"], today=TODAY, words="urn:t:s1:1")
+    assert (again.fidelity, again.effective_until) == (told, TODAY)
+    assert again.document_id != first.document_id
+    assert catalog.document_lines(again.document_id, 0, 99) == list(LINES)
+    assert catalog.held_document(first.document_id, TODAY) is None
+    catalog.retire_documents("s1", [again.document_id])
+    assert catalog.worst_read(3) == []
+
+
+@BOTH
+def test_lists_go_by_source_and_address(catalog: Catalog) -> None:
+    """Documents and failures of several sources, a page at a time; a failure beside what is held stands with it."""
+    put(catalog, 1, 3)
+    put(catalog, 2, source="s2")
+    catalog.record_failure("s1", "urn:t:s1:2", "unreadable", "gone")
+    catalog.record_failure("s1", "urn:t:s1:3", "document_rejected", "damaged")
+    whole = catalog.listed_documents(["s2", "s1"], today=TODAY)
+    assert [(one.uri, one.state, one.failure) for one in whole] == [
+        ("urn:t:s1:1", "live", None),
+        ("urn:t:s1:2", "failed", ("unreadable", "gone")),
+        ("urn:t:s1:3", "live", ("document_rejected", "damaged")),
+        ("urn:t:s2:2", "live", None),
+    ]
+    paged, after = [], None
+    while page := catalog.listed_documents(["s1", "s2"], today=TODAY, after=after, limit=1):
+        paged += page
+        after = (page[0].source_id, page[0].uri)
+    assert paged == whole
+    failed = catalog.listed_documents(["s1", "s2"], today=TODAY, state="failed")
+    assert [one.uri for one in failed] == ["urn:t:s1:2"]
+    assert catalog.listed_documents(["s1"], today=TODAY, words="DOCUMENT 3")[0].title == "document 3"
+
+
+confidences = st.floats(0, 1).map(lambda value: round(value, 4))
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 9), st.none() | confidences), max_size=8), st.data())
+@settings(deadline=None)
+def test_packed_lines_come_back(spans: list[tuple[int, int, float | None]], data: st.DataObject) -> None:
+    """Those that share a character with what is asked for, and no others."""
+    lines = [Line(a, a + n, 1, (0.25, 0.5, 0.75, 1.0), sure) for a, n, sure in sorted(spans, key=lambda s: s[:2])]
+    start, end = sorted((data.draw(st.integers(0, 70)), data.draw(st.integers(0, 70))))
+    assert unpack_lines(pack_lines(lines), start, end) == [
+        one for one in lines if one.start < end and start < one.end
+    ]
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=8), st.data())
+@settings(deadline=None)
+def test_doubts_stand_at_the_same_characters(sizes: list[int], data: st.DataObject) -> None:
+    """Of any part of a text, and of parts put together again; what is stored comes back equal."""
+    total = sum(sizes)
+    marks = data.draw(st.sets(st.integers(0, total - 1)))
+    whole = Recognised(
+        [Line(0, total, 1, (0, 0, 1, 1), 0.8)], [Uncertain(m, m + 1, "number", 0.2) for m in sorted(marks)]
+    )
+    parts, at = [], 0
+    for size in sizes:
+        told = whole.of(at, at + size)
+        assert isinstance(told, Recognition)
+        assert {at + one.start for one in told.uncertain} == {m for m in marks if at <= m < at + size}
+        assert recognition_of(recognition_text(told)) == told
+        parts.append((at, size, told))
+        at += size
+    joined = together(parts)
+    assert joined is not None
+    assert (joined.uncertain, joined.confidence) == (whole.of(0, total).uncertain, 0.8)  # type: ignore[union-attr]
+    cut = part_of(joined, 1, total)
+    assert cut is not None
+    assert {one.start + 1 for one in cut.uncertain} == {m for m in marks if m >= 1}
+
+
+def test_scores_are_the_least_of_what_is_known() -> None:
+    """Kept, the file's own, and surely read; nothing known, no score; no line recognised, nothing told."""
+    assert Fidelity().score is None
+    assert Fidelity(source_characters=10, read_characters=8, lost=1, invented=4).score == 0.5
+    assert Fidelity(source_characters=10, read_characters=9, lost=1, confidence=0.95).score == 0.9
+    assert Fidelity(confidence=0.5).score == 0.5
+    assert Recognised([Line(0, 5, 1, (0, 0, 1, 1))], ()).of(0, 5) is None
+    assert together([(0, 5, None)]) is None
+    assert part_of(None, 0, 1) is None
